@@ -1,0 +1,52 @@
+"""headscope: what do the attention heads of this transformer look at?
+
+>>> import headscope as hs
+>>> study = hs.report(text="my.txt")           # the embedded model; returns a Study
+>>> study["entropy"].sel(layer=1, head=8)      # a labelled array
+
+Importing the package loads nothing heavy: torch, transformers and matplotlib come when they are used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from headscope.attention.models import load_model
+    from headscope.attention.tile import HeadId
+    from headscope.corpora.reading import read_corpus
+    from headscope.errors import HeadscopeError
+    from headscope.reporting.run import report
+    from headscope.study.study import Study, open_study
+
+# One lazy table: public name -> where it lives.
+_PUBLIC = {
+    "HeadId": "headscope.attention.tile",
+    "HeadscopeError": "headscope.errors",
+    "Study": "headscope.study.study",
+    "load_model": "headscope.attention.models",
+    "open_study": "headscope.study.study",
+    "read_corpus": "headscope.corpora.reading",
+    "report": "headscope.reporting.run",
+}
+__all__ = [
+    "HeadId",
+    "HeadscopeError",
+    "Study",
+    "__version__",
+    "load_model",
+    "open_study",
+    "read_corpus",
+    "report",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'headscope' has no attribute {name!r}; it has {', '.join(sorted(_PUBLIC))}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])

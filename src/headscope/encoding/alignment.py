@@ -1,0 +1,76 @@
+"""Which word each piece belongs to, from character offsets, for any fast tokeniser."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.encoding.segment import NO_WORD
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The words of a text against the pieces of a tokeniser.
+
+    Attributes:
+        word_ids: the word of each piece, `[piece]`; `NO_WORD` for a piece of no word.
+        dropped: words that no piece belongs to (a tokeniser may delete control characters).
+        merged: words that share a piece with the word before them; the piece counts for the first.
+    """
+
+    word_ids: NDArray[np.int64]
+    dropped: tuple[int, ...]
+    merged: tuple[int, ...]
+
+
+def join_words(words: Sequence[str]) -> tuple[str, NDArray[np.int64]]:
+    """Join words by spaces; return the text and each word's first character and end, `[word, 2]`."""
+    spans, start = [], 0
+    for word in words:
+        spans.append((start, start + len(word)))
+        start += len(word) + 1
+    return " ".join(words), np.array(spans, dtype=np.int64).reshape(-1, 2)
+
+
+def align(text: str, spans: NDArray[np.int64], offsets: Sequence[tuple[int, int]]) -> Alignment:
+    """Give each piece the first word that its characters (spaces apart) overlap.
+
+    A piece that is only the space before a word goes with that word, where the word has pieces.
+
+    Args:
+        text: the text that was tokenised.
+        spans: first character and end of each word in it, `[word, 2]`, ascending.
+        offsets: first character and end of each piece.
+    """
+    starts, ends = spans[:, 0], spans[:, 1]
+    word_ids = np.full(len(offsets), NO_WORD, dtype=np.int64)
+    covered = np.zeros(len(spans), dtype=bool)
+    merged = set()
+    for piece, (start, end) in enumerate(offsets):
+        # Byte-level tokenisers count the space before a word as part of its first piece.
+        while start < end and text[start].isspace():
+            start += 1
+        while end > start and text[end - 1].isspace():
+            end -= 1
+        if start >= end:
+            continue
+        first = int(np.searchsorted(ends, start, side="right"))
+        last = int(np.searchsorted(starts, end, side="left")) - 1
+        if first > last:
+            continue
+        word_ids[piece] = first
+        covered[first : last + 1] = True
+        merged.update(range(first + 1, last + 1))
+    # Byte-level and SentencePiece tokenisers may cut the space off a word whose start they do not know.
+    for piece in reversed(range(len(offsets) - 1)):
+        (start, end), following = offsets[piece], piece + 1
+        if start < end == offsets[following][0] and text[start:end].isspace():
+            word_ids[piece] = word_ids[following]
+    own = np.zeros(len(spans), dtype=bool)
+    own[word_ids[word_ids >= 0]] = True
+    return Alignment(
+        word_ids=word_ids,
+        dropped=tuple(np.flatnonzero(~covered).tolist()),
+        merged=tuple(sorted(word for word in merged if not own[word])),
+    )

@@ -1,0 +1,86 @@
+"""Segments into padded batches of similar length."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
+from headscope.encoding.vocabulary import KeyClass, Vocabulary
+
+# Batches' worth of segments that are sorted by length together: enough to fill batches evenly, flat in memory.
+_WINDOW = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Padded segments.
+
+    Attributes:
+        segments: the segments, in row order.
+        token_types: 0 or 1 for the texts of a pair, `[batch, position]`.
+        info: ids, classes, words and validity of every position.
+    """
+
+    segments: tuple[Segment, ...]
+    token_types: Tensor
+    info: SegmentInfo
+
+
+def collate(
+    segments: Sequence[Segment], vocabulary: Vocabulary, *, padding_side: str = "right", decoder: bool = False
+) -> Batch:
+    """Pad segments to the longest of them, on the right or on the left.
+
+    `decoder` says who reads them, for the class of the first token (see `Vocabulary.of`).
+    """
+    width = max(len(segment) for segment in segments)
+
+    def padded(rows: Iterable[np.ndarray], fill: int) -> Tensor:
+        table = np.full((len(segments), width), fill, dtype=np.int64)
+        for row, values in zip(table, rows):
+            if padding_side == "right":
+                row[: len(values)] = values
+            else:
+                row[width - len(values) :] = values
+        return torch.from_numpy(table)
+
+    classes = padded((vocabulary.of(segment.ids, decoder=decoder) for segment in segments), 0)
+    valid = padded((np.ones(len(segment)) for segment in segments), 0).bool()
+    rows_per_class = torch.stack([((classes == c) & valid).sum(1) for c in KeyClass], dim=1)
+    return Batch(
+        segments=tuple(segments),
+        token_types=padded((segment.token_types for segment in segments), 0),
+        info=SegmentInfo(
+            ids=padded((segment.ids for segment in segments), vocabulary.pad_id),
+            classes=classes,
+            word_ids=padded((segment.word_ids for segment in segments), NO_WORD),
+            valid=valid,
+            lengths=valid.sum(1),
+            documents=tuple(segment.document for segment in segments),
+            indices=tuple(segment.index for segment in segments),
+            rows_per_class=rows_per_class,
+        ),
+    )
+
+
+def length_buckets(segments: Iterable[Segment], *, batch_size: int) -> Iterator[list[Segment]]:
+    """Group segments of similar length, longest first within a window, so that little padding is computed.
+
+    Streams: at most a window of segments is held. The order inside a corpus changes, no result does.
+    """
+    window: list[Segment] = []
+    for segment in segments:
+        window.append(segment)
+        if len(window) == _WINDOW * batch_size:
+            yield from _cut(window, batch_size)
+            window = []
+    yield from _cut(window, batch_size)
+
+
+def _cut(window: list[Segment], batch_size: int) -> Iterator[list[Segment]]:
+    window.sort(key=len, reverse=True)  # stable, so the order is the same in every run
+    for start in range(0, len(window), batch_size):
+        yield window[start : start + batch_size]

@@ -1,0 +1,236 @@
+"""Lines into model inputs: pairs of consecutive paragraphs, pre-training style pairs, or single lines."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from random import Random
+
+from tokenizers import Encoding
+
+from headscope.corpora.document import Document
+from headscope.encoding.alignment import Alignment
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.segment import Segment
+from headscope.errors import InputError
+
+PACKINGS = ("pretraining", "paragraphs", "single")
+TOO_LONG = ("truncate", "skip", "error")
+
+
+@dataclass
+class PackingCounts:
+    """What became of the documents; filled while `pack` runs and written to the manifest.
+
+    Attributes:
+        documents: documents read.
+        documents_used: documents of which at least one segment was made.
+        segments: segments made.
+        tokens: tokens in them, special tokens included.
+        truncated: segments from which tokens were left out to fit.
+        skipped: inputs that gave no segment, by reason.
+        words_split, words: words cut into several pieces, of all words, where the corpus gives words.
+        words_dropped, words_merged: words without a piece of their own.
+    """
+
+    documents: int = 0
+    documents_used: int = 0
+    segments: int = 0
+    tokens: int = 0
+    truncated: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    words: int = 0
+    words_split: int = 0
+    words_dropped: int = 0
+    words_merged: int = 0
+
+
+class Packer:
+    """Cut documents into segments.
+
+    Args:
+        encoder: the tokeniser's wrap.
+        packing: `pretraining`, lines packed to the limit and cut into A and B at a random line, over-long
+            pairs shortened at a random end, as the original's `preprocess_unlabeled.py`; `paragraphs`,
+            lines 1 and 2, 3 and 4 ... of each document as pairs, as the paper says; `single`, each line an
+            input of its own.
+        max_length: tokens in a segment at most, special tokens included.
+        too_long: what to do with an input over the limit: `truncate`, `skip` or `error`. (Pre-training
+            packing shortens by itself.)
+        seed: of the random cuts; 0 gives the original's.
+
+    Attributes:
+        counts: what became of the documents so far.
+        random: draws the cuts; the original then shuffles with it (`headscope segments`).
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        *,
+        packing: str = "pretraining",
+        max_length: int = 128,
+        too_long: str = "truncate",
+        seed: int = 0,
+    ) -> None:
+        self.encoder = encoder
+        self.packing = packing
+        self.max_length = max_length
+        self.too_long = too_long
+        self.counts = PackingCounts()
+        self.random = Random(seed)
+
+    def pack(self, documents: Iterable[Document], *, limit: int | None = None) -> Iterator[Segment]:
+        """Yield segments, document by document, at most `limit` of them.
+
+        Raises:
+            InputError: with `too_long="error"`, for an input over the limit.
+        """
+        for document in documents:
+            self.counts.documents += 1
+            used = False
+            for segment in self._segments(document):
+                self.counts.documents_used += not used
+                used = True
+                self.counts.segments += 1
+                self.counts.tokens += len(segment)
+                self.counts.truncated += segment.shortened
+                yield segment
+                if limit is not None and self.counts.segments >= limit:
+                    return
+
+    def _segments(self, document: Document) -> Iterator[Segment]:
+        if document.tokens is not None:
+            yield from self._from_tokens(document)
+        elif document.words is not None:
+            yield from self._from_words(document)
+        elif document.whole or self.packing == "single":
+            yield from self._singles(document)
+        elif self.packing == "paragraphs":
+            yield from self._paragraph_pairs(document)
+        else:
+            yield from self._pretraining_pairs(document)
+
+    def _from_tokens(self, document: Document) -> Iterator[Segment]:
+        tokens = document.tokens or ()
+        shortened = self._over(len(tokens), document)
+        if shortened is None:
+            return
+        if shortened:  # the last token is a closing separator in the original's files: it stays
+            tokens = (*tokens[: self.max_length - 1], tokens[-1])
+        yield self.encoder.segment_of_tokens(
+            tokens,
+            document=document.id,
+            index=0,
+            origin=document.origin,
+            shortened=shortened,
+            fields=document.fields,
+        )
+
+    def _from_words(self, document: Document) -> Iterator[Segment]:
+        words = document.words or ()
+        pieces, alignment = self.encoder.piece_words(words)
+        shortened = self._over(len(pieces) + self.encoder.special_tokens_single, document)
+        if shortened is None:
+            return
+        if shortened:
+            # Cut between words, so that no word keeps half its pieces.
+            keep = self.max_length - self.encoder.special_tokens_single
+            while keep > 0 and alignment.word_ids[keep] == alignment.word_ids[keep - 1]:
+                keep -= 1
+            pieces.truncate(keep)
+            words = words[: int(alignment.word_ids[:keep].max(initial=-1)) + 1]
+        self._count_words(alignment, words)
+        yield self.encoder.segment(
+            pieces,
+            document=document.id,
+            index=0,
+            alignment=alignment,
+            words=tuple(words),
+            shortened=shortened,
+            fields=document.fields,
+        )
+
+    def _count_words(self, alignment: Alignment, words: tuple[str, ...]) -> None:
+        per_word = Counter(alignment.word_ids[alignment.word_ids >= 0].tolist())
+        self.counts.words += len(words)
+        self.counts.words_split += sum(1 for word, n in per_word.items() if n > 1 and word < len(words))
+        self.counts.words_dropped += sum(1 for word in alignment.dropped if word < len(words))
+        self.counts.words_merged += sum(1 for word in alignment.merged if word < len(words))
+
+    def _singles(self, document: Document) -> Iterator[Segment]:
+        index = 0
+        for line in self._tokenised(document):
+            shortened = self._over(len(line) + self.encoder.special_tokens_single, document)
+            if shortened is None:
+                continue
+            if shortened:
+                line.truncate(self.max_length - self.encoder.special_tokens_single)
+            yield self.encoder.segment(
+                line, document=document.id, index=index, shortened=shortened, fields=document.fields
+            )
+            index += 1
+
+    def _paragraph_pairs(self, document: Document) -> Iterator[Segment]:
+        lines, index = self._tokenised(document), 0
+        room = self.max_length - self.encoder.special_tokens_pair
+        for first, second in zip(lines[0::2], lines[1::2]):
+            shortened = self._over(len(first) + len(second) + self.encoder.special_tokens_pair, document)
+            if shortened is None:
+                continue
+            if shortened:
+                shorter = min(len(first), len(second), room // 2)
+                longer = room - shorter
+                first.truncate(shorter if len(first) <= len(second) else longer)
+                second.truncate(room - len(first))
+            yield self.encoder.segment(first, second, document=document.id, index=index, shortened=shortened)
+            index += 1
+        if len(lines) % 2:
+            self.counts.skipped["no second paragraph to pair with"] += 1
+
+    def _pretraining_pairs(self, document: Document) -> Iterator[Segment]:
+        room = self.max_length - self.encoder.special_tokens_pair
+        lines, chunk, index = self._tokenised(document), [], 0
+        for place, line in enumerate(lines):
+            chunk.append(line)
+            last = place == len(lines) - 1
+            # A chunk of one over-long line waits for a second: the original drops the rest of the document there.
+            if len(chunk) < 2 or not (last or sum(map(len, chunk)) >= room):
+                continue
+            cut = self.random.randint(1, len(chunk) - 1)
+            first, second = self.encoder.join(chunk[:cut]), self.encoder.join(chunk[cut:])
+            shortened = self._shorten(first, second, room)
+            yield self.encoder.segment(first, second, document=document.id, index=index, shortened=shortened)
+            chunk, index = [], index + 1
+        if chunk:
+            self.counts.skipped["no second line to pair with"] += 1
+
+    def _shorten(self, first: Encoding, second: Encoding, room: int) -> bool:
+        """Take tokens one by one off a random end of the longer text until both fit, as the original does."""
+        excess = len(first) + len(second) - room
+        lengths = [len(first), len(second)]
+        heads = [0, 0]  # tokens taken off the front of each text
+        for _ in range(excess):
+            longer = 0 if lengths[0] > lengths[1] else 1
+            lengths[longer] -= 1
+            heads[longer] += self.random.random() < 0.5
+        for text, length, head in zip((first, second), lengths, heads):
+            text.truncate(len(text) - head, direction="left")
+            text.truncate(length)
+        return excess > 0
+
+    def _tokenised(self, document: Document) -> list[Encoding]:
+        return [line for line in self.encoder.pieces(document.lines) if len(line)]
+
+    def _over(self, length: int, document: Document) -> bool | None:
+        """Say whether an input must be cut: False it fits, True cut it, None leave it out."""
+        if length <= self.max_length:
+            return False
+        if self.too_long == "error":
+            raise InputError(
+                f"{document.origin}: {length} tokens, expected at most {self.max_length}; raise --max-length, "
+                "or let --too-long truncate or skip such inputs"
+            )
+        if self.too_long == "skip":
+            self.counts.skipped["over the limit"] += 1
+            return None
+        return True

@@ -1,0 +1,22 @@
+"""Tokens as a person reads them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def readable_tokens(tokeniser: Any, ids: Iterable[int]) -> list[str]:
+    """Name tokens for display: without byte-level marks, with WordPiece's `##` kept.
+
+    A piece of a character (byte-level tokenisers cut emoji) keeps its raw name.
+    """
+    numbers = [int(i) for i in ids]
+    named = []
+    for raw, number in zip(tokeniser.convert_ids_to_tokens(numbers), numbers):
+        raw = str(raw)
+        text = (
+            tokeniser.decode([number]).strip()
+            if raw.startswith(("\u0120", "\u2581", "\u010a")) or not raw.isascii()
+            else raw
+        )
+        named.append(text if text and "\ufffd" not in text else raw)
+    return named

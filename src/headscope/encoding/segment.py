@@ -1,0 +1,77 @@
+"""One model input, and the same facts for a padded batch of inputs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+NO_WORD = -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Segment:
+    """One model input.
+
+    Attributes:
+        document: id of the document that it comes from.
+        index: which of the document's segments it is, from 0.
+        ids: token ids, special tokens included, `[token]`.
+        token_types: 0 for the first text of a pair, 1 for the second, `[token]`.
+        word_ids: index of each token's word, `NO_WORD` for special tokens, `[token]`.
+        words: the words, where the corpus gave words; else empty.
+        shortened: whether tokens were left out to make it fit.
+        fields: further fields of the corpus entry, kept for `extract`.
+    """
+
+    document: str
+    index: int
+    ids: NDArray[np.int64]
+    token_types: NDArray[np.int64]
+    word_ids: NDArray[np.int64]
+    words: tuple[str, ...] = ()
+    shortened: bool = False
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentInfo:
+    """The tokens along one axis (queries or keys) of a batch; all tensors are `[batch, position]`.
+
+    Attributes:
+        ids: token ids; padding holds the pad id.
+        classes: `KeyClass` of each token, 0 for padding.
+        word_ids: index of each token's word, -1 for special tokens and padding.
+        valid: False for padding.
+        lengths: true length of each segment, `[batch]`.
+        documents: document id of each segment.
+        indices: each segment's index in its document.
+        rows_per_class: how many tokens of each class a segment has in all, `[batch, class]`.
+    """
+
+    ids: "Tensor"
+    classes: "Tensor"
+    word_ids: "Tensor"
+    valid: "Tensor"
+    lengths: "Tensor"
+    documents: tuple[str, ...]
+    indices: tuple[int, ...]
+    rows_per_class: "Tensor"
+
+    def to(self, device: "torch.device | str") -> "SegmentInfo":
+        """Return the same facts on a device."""
+        tensors = ("ids", "classes", "word_ids", "valid", "lengths", "rows_per_class")
+        return replace(self, **{name: getattr(self, name).to(device) for name in tensors})
+
+    @property
+    def positions(self) -> "Tensor":
+        """Position of each token in its own segment, 0-based, `[batch, position]`; -1 for padding."""
+        return (self.valid.long().cumsum(1) - 1).masked_fill(~self.valid, -1)

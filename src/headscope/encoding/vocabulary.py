@@ -1,0 +1,87 @@
+"""What a token id stands for: [CLS], [SEP], punctuation or anything else.
+
+Classes go by token id, from what the tokeniser says of itself, never by the strings `[CLS]` and `[SEP]`.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_WORD_START_MARKS = ("\u0120", "\u2581")  # byte-level BPE's and SentencePiece's mark of a word's start
+
+
+class KeyClass(IntEnum):
+    """The class of a token as a key; every token has exactly one."""
+
+    OTHER = 0
+    CLS = 1
+    SEP = 2
+    PUNCTUATION = 3
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The class of every token id, and the names under which reports show the special tokens.
+
+    Attributes:
+        classes: `KeyClass` of each id, `[vocabulary]` uint8.
+        has_cls: whether the tokeniser adds a `cls` token. Where it does not (GPT-2, T5), the first
+            position of a decoder takes the part.
+        cls_name: how the `cls` token is written; `first token` where there is none.
+        sep_name: how the `sep` token is written, or None where there is none.
+        pad_id: the id that fills a batch; any id serves, for padding reaches no number.
+    """
+
+    classes: NDArray[np.uint8]
+    has_cls: bool
+    cls_name: str
+    sep_name: str | None
+    pad_id: int
+
+    def of(self, ids: NDArray[np.int64], *, decoder: bool = False) -> NDArray[np.uint8]:
+        """Return the class of each token of one segment read by an encoder or a decoder, `[token]`."""
+        classes: NDArray[np.uint8] = self.classes[ids]
+        if decoder and not self.has_cls and len(classes):
+            classes[0] = KeyClass.CLS
+        return classes
+
+
+def read_vocabulary(tokeniser: Any) -> Vocabulary:
+    """Read the classes from a transformers tokeniser.
+
+    `cls` is the tokeniser's cls token, else its bos; `sep` its sep, else its eos; bos and eos count only
+    if the tokeniser really adds them to a text. Punctuation is a piece that is exactly `.` or `,` without its word-start mark.
+    """
+    added = set(tokeniser("a")["input_ids"]) - set(tokeniser("a", add_special_tokens=False)["input_ids"])
+
+    def special(own: str, substitute: str) -> int | None:
+        token = getattr(tokeniser, own, None)
+        if token is not None:
+            return int(token)
+        token = getattr(tokeniser, substitute, None)
+        return int(token) if token is not None and token in added else None
+
+    tokens = tokeniser.get_vocab()
+    classes = np.zeros(max(tokens.values(), default=0) + 1, dtype=np.uint8)
+    for token, index in tokens.items():
+        if token.lstrip("".join(_WORD_START_MARKS)) in (".", ","):
+            classes[index] = KeyClass.PUNCTUATION
+    sep = special("sep_token_id", "eos_token_id")
+    if sep is not None:
+        classes[sep] = KeyClass.SEP
+    cls = special("cls_token_id", "bos_token_id")
+    if cls is not None and cls not in added:
+        cls = None  # defined but never written, as XLNet-like or borrowed vocabularies do
+    if cls is not None:
+        classes[cls] = KeyClass.CLS
+    pad = tokeniser.pad_token_id
+    return Vocabulary(
+        classes=classes,
+        has_cls=cls is not None,
+        cls_name=str(tokeniser.convert_ids_to_tokens(cls)) if cls is not None else "first token",
+        sep_name=str(tokeniser.convert_ids_to_tokens(sep)) if sep is not None else None,
+        pad_id=int(pad) if pad is not None else 0,
+    )

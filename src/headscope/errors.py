@@ -1,0 +1,28 @@
+"""Errors that tell a user what was expected, what came and what to do."""
+
+
+class HeadscopeError(Exception):
+    """A problem that the user can mend; its text says how.
+
+    The command line prints the text without a traceback and exits with code 2.
+    """
+
+
+class InputError(HeadscopeError):
+    """A file or text that cannot be read as asked."""
+
+
+class ModelError(HeadscopeError):
+    """A model or tokeniser that cannot be loaded or looked into."""
+
+
+class AttentionError(HeadscopeError):
+    """Attention that is not a distribution: NaN or infinite weights."""
+
+
+class OutputError(HeadscopeError):
+    """A place that results cannot be written to."""
+
+
+class OptionError(HeadscopeError):
+    """An option whose value is not known; the text lists the known ones."""
