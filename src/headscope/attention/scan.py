@@ -1,0 +1,117 @@
+"""One pass over a source of tiles, many accumulators."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+
+from headscope.attention.source import TileSource
+from headscope.attention.tile import AttentionTile, HeadId
+from headscope.encoding.batching import Batch
+from headscope.errors import AttentionError
+
+
+class TileAccumulator(Protocol):
+    """What a scan needs to know of an accumulator (`statistics.accumulator.Accumulator` is the whole of it)."""
+
+    needs: frozenset[str]
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+
+    def update(self, tile: AttentionTile) -> None:
+        """Take one tile."""
+
+    def end(self, batch: Batch) -> None:
+        """Close the batch."""
+
+
+@dataclass(frozen=True)
+class ScanCounts:
+    """What a scan went through so far, for progress.
+
+    Attributes:
+        segments: segments done.
+        tokens: tokens in them.
+        seconds: time since the scan began.
+    """
+
+    segments: int
+    tokens: int
+    seconds: float
+
+
+def scan(
+    source: TileSource,
+    accumulators: Sequence[TileAccumulator],
+    *,
+    progress: Callable[[ScanCounts], None] | None = None,
+) -> ScanCounts:
+    """Feed every tile of a source to every accumulator.
+
+    Args:
+        source: a model over segments, or saved maps.
+        accumulators: updated in place; ask each for `compute()` afterwards.
+        progress: called after each batch.
+
+    Raises:
+        AttentionError: a weight is NaN or infinite; names layer, head and document.
+    """
+    consumer = _Feed(accumulators, progress)
+    source.run(consumer, need_weights=any("weights" in each.needs for each in accumulators))
+    return consumer.counts
+
+
+class _Feed:
+    """Hand tiles on to accumulators, having checked that they are attention."""
+
+    def __init__(
+        self, accumulators: Sequence[TileAccumulator], progress: Callable[[ScanCounts], None] | None
+    ) -> None:
+        self.accumulators = accumulators
+        self.progress = progress
+        self.began = time.perf_counter()
+        self.counts = ScanCounts(0, 0, 0.0)
+
+    def begin(self, batch: Batch) -> None:
+        for accumulator in self.accumulators:
+            accumulator.begin(batch)
+
+    def update(self, tile: AttentionTile) -> None:
+        check_finite(tile)
+        for accumulator in self.accumulators:
+            accumulator.update(tile)
+
+    def end(self, batch: Batch) -> None:
+        for accumulator in self.accumulators:
+            accumulator.end(batch)
+        self.counts = ScanCounts(
+            self.counts.segments + len(batch.segments),
+            self.counts.tokens + sum(map(len, batch.segments)),
+            time.perf_counter() - self.began,
+        )
+        if self.progress is not None:
+            self.progress(self.counts)
+
+
+def check_finite(tile: AttentionTile) -> None:
+    """Stop at the first tile that has a NaN or an infinite weight in a row that counts.
+
+    Raises:
+        AttentionError: names layer, head and document.
+    """
+    entropy = tile.statistics[..., 6:].sum(-1)
+    if torch.isfinite(entropy.sum()):
+        return
+    bad = ~torch.isfinite(entropy) & tile.row_valid[:, None]
+    if not bad.any():
+        return  # only padding rows, which count nowhere
+    item, head, row = (int(i) for i in bad.nonzero()[0])
+    name = HeadId.at(tile.kind, tile.layer, head)
+    raise AttentionError(
+        f"head {name} has attention that is NaN or infinite, at token {tile.start + row + 1} of segment "
+        f"{tile.queries.indices[item] + 1} of document {tile.queries.documents[item]}; the weights or the input "
+        "overflow: try --dtype float32, and check the checkpoint"
+    )

@@ -1,0 +1,225 @@
+"""The hook into a model: one registered attention function that hands every call to whoever listens.
+
+transformers looks its attention function up by name at every call (`AttentionInterface`), so queries, keys,
+values, scaling, masks, soft-caps and position encodings arrive as the model's own code made them. Nothing of
+the model is re-implemented: the default answer to a call is the model's own eager function.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from torch import Tensor, nn
+
+from headscope.errors import ModelError
+
+IMPLEMENTATION = "headscope"
+
+# The registered function is one for the process; the listener of a call is found through the module that
+# makes it, so scans of different models do not meet.
+_listeners: "WeakKeyDictionary[nn.Module, Tap]" = WeakKeyDictionary()
+_lock = Lock()
+_registered = False
+
+
+@dataclass(frozen=True)
+class AttentionCall:
+    """One call of the attention function.
+
+    Attributes:
+        order: how many calls came before it in this forward pass.
+        module: the attention module that calls.
+        query: `[batch, head, query, width]`, after position encoding.
+        key: `[batch, group, key, width]`.
+        value: `[batch, group, key, width]`.
+        mask: the model's mask, `[batch or 1, 1, query or 1, key]`, or None.
+        options: what else the model passes (scaling, dropout, soft-cap, position bias ...).
+    """
+
+    order: int
+    module: nn.Module
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Tensor | None
+    options: Mapping[str, Any]
+
+    def eager(self, rows: slice | None = None) -> tuple[Tensor, Tensor]:
+        """Call the model's own eager function, for all rows or some.
+
+        Returns:
+            The output `[batch, row, head, width]` and the weights `[batch, head, row, key]`.
+        """
+        query, mask, options = self.query, self.mask, dict(self.options)
+        if rows is not None:
+            query = query[:, :, rows]
+            mask = mask[:, :, rows] if mask is not None and mask.shape[2] > 1 else mask
+            bias = options.get("position_bias")
+            if isinstance(bias, Tensor) and bias.shape[-2] > 1:
+                options["position_bias"] = bias[..., rows, :]
+        output, weights = eager_function(self.module)(
+            self.module, query, self.key, self.value, mask, **options
+        )
+        return output, weights
+
+
+Listener = Callable[[AttentionCall], Tensor]
+
+
+class Tap:
+    """Listen to a model's attention for as long as the `with` block lasts.
+
+    Args:
+        model: a transformers model.
+        listener: gets each call and returns the attention output `[batch, query, head, width]`.
+
+    The model gets its attention implementation, its modes (train or eval) and so on back at the end, also
+    after an error.
+
+    Raises:
+        ModelError: the model is being listened to already.
+    """
+
+    def __init__(self, model: nn.Module, listener: Listener) -> None:
+        self.model = model
+        self.listener = listener
+        self.calls = 0
+        self._undo: list[Callable[[], None]] = []
+
+    def __enter__(self) -> "Tap":
+        _register()
+        modules = list(self.model.modules())
+        with _lock:
+            if any(module in _listeners for module in modules):
+                raise ModelError(
+                    "this model is being scanned already; wait for that scan to end, or load the model a second time"
+                )
+            for module in modules:
+                _listeners[module] = self
+        try:
+            self._undo.append(_evaluate(self.model))
+            hook = self.model.register_forward_pre_hook(self._reset)
+            self._undo.append(hook.remove)
+            self._undo.append(_switch(self.model, IMPLEMENTATION))
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._undo:
+            self._undo.pop()()
+        with _lock:
+            for module in self.model.modules():
+                if _listeners.get(module) is self:
+                    del _listeners[module]
+
+    def _reset(self, *_: object) -> None:
+        self.calls = 0
+
+    def answer(
+        self, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Any, options: Any
+    ) -> Tensor:
+        """Pass a call on to the listener."""
+        call = AttentionCall(self.calls, module, query, key, value, mask, options)
+        self.calls += 1
+        return self.listener(call)
+
+
+@contextmanager
+def eager_evaluation(model: nn.Module) -> Iterator[None]:
+    """Put a model into eval mode with its eager attention for a while, for `output_attentions=True`."""
+    undo_modes = _evaluate(model)
+    try:
+        undo = _switch(model, "eager")
+        try:
+            yield
+        finally:
+            undo()
+    finally:
+        undo_modes()
+
+
+def eager_function(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
+    """Find the eager attention function beside a module's class.
+
+    Raises:
+        ModelError: there is none.
+    """
+    for cls in type(module).__mro__:
+        function = getattr(sys.modules.get(cls.__module__), "eager_attention_forward", None)
+        if function is not None:
+            return function  # type: ignore[no-any-return]
+    raise ModelError(
+        f"{type(module).__name__} has no eager attention function beside it to take the weights from"
+    )
+
+
+def _evaluate(model: nn.Module) -> Callable[[], None]:
+    """Put every part of a model into eval mode; return what gives each its own mode back."""
+    modes = [(module, module.training) for module in model.modules()]
+
+    def undo() -> None:
+        for module, training in modes:
+            module.training = training
+
+    model.eval()
+    return undo
+
+
+def _switch(model: nn.Module, name: str) -> Callable[[], None]:
+    """Set the attention implementation of a model and its parts; return what sets it back."""
+    configs = {id(c): c for m in model.modules() if (c := getattr(m, "config", None)) is not None}
+    for config in list(configs.values()):
+        for part in getattr(config, "sub_configs", None) or {}:
+            if (c := getattr(config, part, None)) is not None:
+                configs[id(c)] = c
+    before = [(c, getattr(c, "_attn_implementation_internal", None)) for c in configs.values()]
+
+    def undo() -> None:
+        for config, value in before:
+            config._attn_implementation_internal = value
+
+    settable = getattr(type(model), "_can_set_attn_implementation", lambda: False)
+    try:
+        if settable():
+            model.set_attn_implementation(name)  # type: ignore[operator]
+        elif name == "eager":
+            # Falcon cannot be switched the official way, yet its sdpa path returns weights without the causal
+            # mask; its layers read the name at every call.
+            for config, value in before:
+                if value is not None:
+                    config._attn_implementation_internal = name
+    except BaseException:
+        undo()
+        raise
+    return undo
+
+
+def _attend(
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Any, **options: Any
+) -> tuple[Tensor, Tensor | None]:
+    """Answer transformers: the listener's output, or eager's where nobody listens."""
+    tap = _listeners.get(module)
+    if tap is None:
+        return eager_function(module)(module, query, key, value, attention_mask, **options)
+    return tap.answer(module, query, key, value, attention_mask, options), None
+
+
+def _register() -> None:
+    """Register the attention function and its mask, once a process."""
+    global _registered
+    with _lock:
+        if _registered:
+            return
+        from transformers import AttentionInterface
+        from transformers.masking_utils import AttentionMaskInterface, eager_mask
+
+        AttentionInterface.register(IMPLEMENTATION, _attend)
+        # Eager's additive mask; it is None where there is nothing to mask, which saves a pass over the scores.
+        AttentionMaskInterface.register(IMPLEMENTATION, eager_mask)
+        _registered = True

@@ -1,0 +1,120 @@
+"""Some rows of one layer's attention, and the names of heads."""
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from torch import Tensor
+
+from headscope.attention.rows import row_statistics
+from headscope.attention.visibility import Visibility
+from headscope.encoding.segment import SegmentInfo
+
+KINDS = ("encoder", "decoder", "cross")
+
+
+@dataclass(frozen=True, order=True)
+class HeadId:
+    """A head, written as the paper writes it: 1-based `layer-head`, with its kind where it is `cross`.
+
+    The only place that converts between array positions (0-based) and labels (1-based).
+    """
+
+    kind: str
+    layer: int
+    head: int
+
+    @classmethod
+    def at(cls, kind: str, layer_position: int, head_position: int) -> "HeadId":
+        """Name the head at 0-based array positions."""
+        return cls(kind, layer_position + 1, head_position + 1)
+
+    @classmethod
+    def parse(cls, text: str, *, kind: str = "encoder") -> "HeadId":
+        """Read `8-10`, `cross 8-10` or `decoder 8-10`; `kind` is that of a bare number.
+
+        Raises:
+            ValueError: the text is not of that form.
+        """
+        match = re.fullmatch(rf"(?:({'|'.join(KINDS)}) )?([1-9]\d*)-([1-9]\d*)", text.strip())
+        if match is None:
+            raise ValueError(f"{text!r} is not a head; expected layer-head from 1, as 8-10 or cross 8-10")
+        return cls(match[1] or kind, int(match[2]), int(match[3]))
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """0-based positions in arrays `[layer, head, ...]` of its kind."""
+        return self.layer - 1, self.head - 1
+
+    def __str__(self) -> str:
+        return f"cross {self.layer}-{self.head}" if self.kind == "cross" else f"{self.layer}-{self.head}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionTile:
+    """Attention of some rows of one layer, for a batch.
+
+    Attributes:
+        kind: `encoder` (bidirectional self-attention), `decoder` (causal) or `cross`.
+        layer: 0-based position of the layer within its kind.
+        start: the first row's position on the query axis; rows are `start .. start + rows - 1`.
+        queries: the tokens that attend, the whole axis.
+        keys: the tokens attended to.
+        visibility: which keys each of the rows may attend to.
+        groups: the key/value group of each head, `[head]`.
+        given_weights: the weights `[batch, head, row, key]`, where the pass kept them.
+        given_statistics: the row statistics, where the pass made them along with its softmax.
+    """
+
+    kind: str
+    layer: int
+    start: int
+    queries: SegmentInfo
+    keys: SegmentInfo
+    visibility: Visibility
+    groups: tuple[int, ...]
+    given_weights: Tensor | None = field(default=None, repr=False)
+    given_statistics: Tensor | None = field(default=None, repr=False)
+
+    @property
+    def rows(self) -> slice:
+        """The rows on the query axis."""
+        return slice(self.start, self.start + self.visibility.rows)
+
+    @property
+    def weights(self) -> Tensor:
+        """Attention weights after the softmax, `[batch, head, row, key]`; rows sum to 1.
+
+        Raises:
+            ValueError: no accumulator of this pass declared that it needs weights.
+        """
+        if self.given_weights is None:
+            raise ValueError(
+                "this tile holds row statistics only; an accumulator that reads weights must name 'weights' "
+                "in its needs"
+            )
+        return self.given_weights
+
+    @cached_property
+    def statistics(self) -> Tensor:
+        """Statistics of each row, `[batch, head, row, ROW_STATISTICS]`; see `rows.row_statistics`."""
+        if self.given_statistics is not None:
+            return self.given_statistics
+        return row_statistics(
+            self.weights, key_classes=self.keys.classes, start=self.start, square=self.square
+        )
+
+    @property
+    def square(self) -> bool:
+        """Whether queries and keys are the same tokens, so that positions can be compared."""
+        return self.kind != "cross"
+
+    @property
+    def row_valid(self) -> Tensor:
+        """Which of the rows are tokens, not padding, `[batch, row]`."""
+        return self.queries.valid[:, self.rows]
+
+    @property
+    def row_classes(self) -> Tensor:
+        """`KeyClass` of each row's token, `[batch, row]`."""
+        return self.queries.classes[:, self.rows]

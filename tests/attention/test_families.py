@@ -1,0 +1,177 @@
+"""Every family, against transformers' own eager weights: the same numbers through tap, tiles and fallback."""
+
+import pytest
+import torch
+
+from headscope.attention.anatomy import examine
+from headscope.attention.rows import row_statistics
+from headscope.attention.source import ModelSource, left_padding_works, model_inputs
+from headscope.attention.tile import AttentionTile
+from support.inputs import eager_maps, made_up_segments, vocabulary
+from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
+
+FAMILIES = sorted(CONFIGS)
+DECODERS = {"gpt2", "llama", "gpt_neox", "opt", "mistral", "qwen3", "gemma2", "phi3", "bloom", "falcon"}
+SEQ2SEQ = {"t5", "bart"}
+
+
+class Keep:
+    """Keep every tile."""
+
+    def __init__(self):
+        self.batches = []
+
+    def begin(self, batch):
+        self.batches.append((batch, []))
+
+    def update(self, tile: AttentionTile):
+        self.batches[-1][1].append(tile)
+
+    def end(self, batch):
+        assert batch is self.batches[-1][0]
+
+
+def maps_of(consumer, *, side="right"):
+    """Each segment's whole maps, padding cut: {(document, index, kind): [layer, head, query, key]}."""
+    found = {}
+    for batch, tiles in consumer.batches:
+        for item in range(len(batch.segments)):
+            for kind in {tile.kind for tile in tiles}:
+                own = [tile for tile in tiles if tile.kind == kind]
+                layers = sorted({tile.layer for tile in own})
+                stack = []
+                for layer in layers:
+                    rows = torch.cat(
+                        [
+                            t.weights[item]
+                            for t in sorted((t for t in own if t.layer == layer), key=lambda t: t.start)
+                        ],
+                        dim=1,
+                    )
+                    q, k = own[0].queries.valid[item], own[0].keys.valid[item]
+                    stack.append(rows[:, q][:, :, k])
+                segment = batch.segments[item]
+                found[segment.document, segment.index, kind] = torch.stack(stack)
+    return found
+
+
+def run(family, segments, *, path=None, size=16, side="right", tile_limit=1 << 26, need_weights=True):
+    model = shared_tiny_model(family)
+    vocab = vocabulary(has_cls=family not in DECODERS)
+    anatomy = examine(model, vocab, path=path)
+    batches = [segments[i : i + size] for i in range(0, len(segments), size)]
+    source = ModelSource(model, anatomy, vocab, batches, padding_side=side, tile_limit=tile_limit)
+    keep = Keep()
+    source.run(keep, need_weights=need_weights)
+    return anatomy, keep
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_path_and_the_kinds_are_found(family):
+    anatomy, _ = run(family, made_up_segments(1))
+    assert anatomy.path == PATHS[family]
+    kinds = [part.kind for part in anatomy.layout]
+    if family in SEQ2SEQ:
+        assert [(p.kind, p.layers) for p in anatomy.layout] == [("encoder", 2), ("decoder", 3), ("cross", 3)]
+    else:
+        assert kinds == (["decoder"] if family in DECODERS else ["encoder"])
+        assert [(p.layers, p.heads) for p in anatomy.layout] == [(3, 4)]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_weights_are_those_of_eager_attention_one_segment_at_a_time(family):
+    segments = made_up_segments(6, longest=18)
+    anatomy, keep = run(family, segments, size=4)
+    model = shared_tiny_model(family)
+    vocab = vocabulary(has_cls=family not in DECODERS)
+    found = maps_of(keep)
+    for segment in segments:
+        # The oracle: no padding, no batch, transformers' own output_attentions.
+        _, inputs, _ = model_inputs([segment], anatomy, vocab)
+        expected = eager_maps(model, **inputs)
+        for part in anatomy.layout:
+            theirs = torch.stack([m[0] for m in expected.get(part.kind, expected.get("self"))])
+            ours = found[segment.document, segment.index, part.kind]
+            assert ours.shape == theirs.shape
+            torch.testing.assert_close(ours, theirs, atol=2e-5, rtol=0)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("side", "size"), [("right", 1), ("left", 16), ("left", 3)])
+def test_padding_and_batch_size_do_not_matter(family, side, size):
+    model = shared_tiny_model(family)
+    segments = made_up_segments(9, seed=1)
+    anatomy, keep = run(family, segments, size=16)
+    if side == "left" and not left_padding_works(model, anatomy):
+        from headscope.errors import ModelError
+
+        with pytest.raises(
+            ModelError, match="takes no position ids, so padding on the left would move its tokens"
+        ):
+            run(family, segments, size=size, side=side)
+        return
+    _, other = run(family, segments, size=size, side=side)
+    left, right = maps_of(keep), maps_of(other)
+    assert left.keys() == right.keys()
+    for key in left:
+        torch.testing.assert_close(left[key], right[key], atol=2e-5, rtol=0)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_layer_in_many_tiles_is_the_layer_in_one(family):
+    segments = made_up_segments(3, seed=2, longest=24)
+    _, whole = run(family, segments, size=1)
+    _, cut = run(family, segments, size=1, tile_limit=4 * 24 * 5)
+    assert max(len(tiles) for _, tiles in cut.batches) > max(len(tiles) for _, tiles in whole.batches)
+    left, right = maps_of(whole), maps_of(cut)
+    for key in left:
+        torch.testing.assert_close(left[key], right[key], atol=1e-5, rtol=0)
+    for _, tiles in cut.batches:
+        for tile in tiles:
+            words = tile.queries.word_ids[0]
+            stop = tile.rows.stop
+            if stop < len(words):
+                assert words[stop] != words[stop - 1] or words[stop] == -1
+
+
+@pytest.mark.parametrize("family", sorted(f for f, path in PATHS.items() if path != "fallback"))
+def test_the_tap_and_the_fallback_agree(family):
+    segments = made_up_segments(5, seed=3)
+    _, tapped = run(family, segments)
+    _, fallen = run(family, segments, path="fallback")
+    left, right = maps_of(tapped), maps_of(fallen)
+    assert left.keys() == right.keys()
+    for key in left:
+        torch.testing.assert_close(left[key], right[key], atol=2e-5, rtol=0)
+
+
+@pytest.mark.parametrize("family", sorted(f for f, path in PATHS.items() if path == "fused"))
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_fused_row_statistics_are_those_of_the_weights(family, side):
+    model = shared_tiny_model(family)
+    segments = made_up_segments(5, seed=4)
+    anatomy = examine(model, vocabulary())
+    if side == "left" and not left_padding_works(model, anatomy):
+        pytest.skip("this family cannot be padded on the left (refusal tested elsewhere)")
+    _, keep = run(family, segments, side=side)
+    _, bare = run(family, segments, side=side, need_weights=False)
+    for (_, tiles), (_, without) in zip(keep.batches, bare.batches):
+        for tile, other in zip(tiles, without):
+            exact = row_statistics(
+                tile.weights, key_classes=tile.keys.classes, start=tile.start, square=tile.square
+            )
+            rows = tile.row_valid[:, None, :, None]
+            difference = torch.nan_to_num(tile.statistics.double() - exact) * rows
+            assert float(difference.abs().max()) < 3e-6
+            assert torch.equal(torch.isnan(exact), torch.isnan(tile.statistics))
+            assert torch.equal(torch.nan_to_num(other.statistics), torch.nan_to_num(tile.statistics))
+
+
+@pytest.mark.parametrize("family", ["modernbert", "mistral", "gemma2"])
+def test_local_layers_see_fewer_keys(family):
+    _, keep = run(family, made_up_segments(1, seed=5, longest=20))
+    tiles = keep.batches[0][1]
+    for tile in tiles:
+        assert torch.equal(tile.visibility.counts, (tile.weights[:, 0] > 0).sum(-1))
+    counts = {int(tile.visibility.counts.sum()) for tile in tiles}
+    assert len(counts) == (1 if family == "mistral" else 2)

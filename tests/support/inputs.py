@@ -1,0 +1,84 @@
+"""Made-up segments and vocabularies."""
+
+import numpy as np
+import torch
+
+from headscope.encoding.segment import Segment
+from headscope.encoding.vocabulary import KeyClass, Vocabulary
+from support.tiny_models import VOCABULARY
+
+# MPNet reserves id 1 for padding whatever its configuration says.
+CLS, PAD, SEP, DOT, COMMA = 0, 1, 2, 3, 4
+
+
+def vocabulary(*, has_cls: bool = True) -> Vocabulary:
+    classes = np.zeros(VOCABULARY, dtype=np.uint8)
+    if has_cls:
+        classes[CLS] = KeyClass.CLS
+        classes[SEP] = KeyClass.SEP
+    classes[[DOT, COMMA]] = KeyClass.PUNCTUATION
+    return Vocabulary(
+        classes=classes,
+        has_cls=has_cls,
+        cls_name="[CLS]" if has_cls else "first token",
+        sep_name="[SEP]" if has_cls else None,
+        pad_id=PAD,
+    )
+
+
+def made_up_segment(
+    rng: np.random.Generator, length: int, *, document: str, index: int = 0, pair: bool = False
+) -> Segment:
+    ids = rng.integers(5, VOCABULARY, size=length)
+    ids[rng.random(length) < 0.15] = DOT
+    types = np.zeros(length, dtype=np.int64)
+    ids[0], ids[-1] = CLS, SEP
+    if pair and length > 4:
+        middle = length // 2
+        ids[middle] = SEP
+        types[middle + 1 :] = 1
+    word_ids = np.cumsum(rng.random(length) < 0.7) - 1
+    word_ids = word_ids - word_ids.min()
+    word_ids[ids <= SEP] = -1
+    return Segment(
+        document=document, index=index, ids=ids.astype(np.int64), token_types=types, word_ids=word_ids
+    )
+
+
+def made_up_segments(
+    number: int, *, seed: int = 0, longest: int = 20, documents: int | None = None
+) -> list[Segment]:
+    """Segments of mixed length, single texts and pairs."""
+    rng = np.random.default_rng(seed)
+    documents = documents or number
+    return [
+        made_up_segment(
+            rng,
+            int(rng.integers(3, longest + 1)),
+            document=f"doc{i % documents}",
+            index=i // documents,
+            pair=bool(i % 2),
+        )
+        for i in range(number)
+    ]
+
+
+def eager_maps(model: torch.nn.Module, **inputs: object) -> dict[str, list[torch.Tensor]]:
+    """transformers' own weights, kind by kind: `[batch, head, query, key]` a layer."""
+    configs = {id(m.config): m.config for m in model.modules() if hasattr(m, "config")}.values()
+    before = [config._attn_implementation_internal for config in configs]
+    for (
+        config
+    ) in configs:  # not set_attn_implementation: Falcon refuses it, and its sdpa weights are not causal
+        config._attn_implementation_internal = "eager"
+    with torch.no_grad():
+        out = model(**inputs, output_attentions=True, return_dict=True)
+    for config, name in zip(configs, before):
+        config._attn_implementation_internal = name
+    if "encoder_attentions" in out:
+        return {
+            "encoder": list(out.encoder_attentions),
+            "decoder": list(out.decoder_attentions),
+            "cross": list(out.cross_attentions),
+        }
+    return {"self": list(out.attentions)}
