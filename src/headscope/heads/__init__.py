@@ -1,0 +1,1 @@
+"""What single heads do."""

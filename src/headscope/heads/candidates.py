@@ -1,0 +1,50 @@
+"""Short sentences of a corpus, kept while it is read, to draw heads on."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from headscope.corpora.document import Document
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'A-Z])")
+_FEWEST_WORDS, _MOST_WORDS = 7, 18
+
+
+class SentenceKeeper:
+    """Pass documents on, and keep a short sentence of each of the first ones.
+
+    Args:
+        most: sentences kept at most, one a document; when fewer documents come, more of each.
+
+    Attributes:
+        sentences: (document id, words or one text), in corpus order.
+    """
+
+    def __init__(self, *, most: int = 48) -> None:
+        self.most = most
+        self.sentences: list[tuple[str, tuple[str, ...]]] = []
+        self._spare: list[tuple[str, tuple[str, ...]]] = []
+
+    def watch(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Yield the documents unchanged."""
+        for document in documents:
+            if len(self.sentences) < self.most:
+                found = list(_short_sentences(document))
+                self.sentences.extend((document.id, sentence) for sentence in found[:1])
+                if len(self._spare) < self.most:
+                    self._spare.extend((document.id, sentence) for sentence in found[1:])
+            yield document
+
+    def candidates(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the kept sentences, filled up from the same documents where there are few of them."""
+        return [*self.sentences, *self._spare][: self.most]
+
+
+def _short_sentences(document: Document) -> Iterator[tuple[str, ...]]:
+    if document.words is not None:
+        if _FEWEST_WORDS <= len(document.words) <= _MOST_WORDS:
+            yield document.words
+        return
+    for line in document.lines:
+        for sentence in _SENTENCE.split(line):
+            if _FEWEST_WORDS <= len(sentence.split()) <= _MOST_WORDS and sentence.rstrip()[-1:] in ".!?\"'":
+                yield (sentence.strip(),)

@@ -1,0 +1,1 @@
+"""Accumulators over the stream of tiles, and the arithmetic of their results."""

@@ -1,0 +1,70 @@
+"""Error bars: the percentile bootstrap over documents."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+RESAMPLES = 2000
+FEWEST_DOCUMENTS = 10
+TOO_FEW = "intervals need at least 10 documents"
+_COLUMNS_AT_ONCE = 4096  # 2,000 resamples of so many numbers are 64 MiB
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value with its 95% interval; arrays of one shape, NaN where there is none."""
+
+    value: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def resampling_weights(groups: int, *, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float64]:
+    """Draw how often each group is in each resample, `[resample, group]`: multinomial, rows sum to `groups`."""
+    generator = np.random.default_rng(seed)
+    return generator.multinomial(groups, np.full(groups, 1 / groups), size=resamples).astype(np.float64)
+
+
+def bootstrap_ratio(
+    sums: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Interval:
+    """Mean over segments with a percentile interval from resampling groups of documents.
+
+    Args:
+        sums: sum over each group's segments, `[group, ...]`.
+        counts: how many segments that was, `[group, ...]`, broadcastable to `sums`.
+        resamples: how many; all columns share the same resamples, so that they can be compared.
+        seed: of the resamples.
+        confidence: share of resamples inside the interval.
+
+    Returns:
+        Arrays of the shape of one group's sums. The value is NaN where nothing was counted; the bounds also
+        where there are fewer than 10 groups.
+    """
+    shape = sums.shape[1:]
+    flat = sums.reshape(len(sums), -1)
+    number = np.broadcast_to(counts, sums.shape).reshape(len(sums), -1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = flat.sum(0) / number.sum(0)
+    low, high = np.full(value.shape, np.nan), np.full(value.shape, np.nan)
+    if len(sums) >= FEWEST_DOCUMENTS:
+        weights = resampling_weights(len(sums), resamples=resamples, seed=seed)
+        tail = 100 * (1 - confidence) / 2
+        for start in range(0, flat.shape[1], _COLUMNS_AT_ONCE):
+            part = slice(start, start + _COLUMNS_AT_ONCE)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                means = (weights @ flat[:, part]) / (weights @ number[:, part])
+            # A resample without any such segment has no mean; it drops out.
+            gaps = np.isnan(means).any(0)
+            low[part], high[part] = np.percentile(means, [tail, 100 - tail], axis=0)
+            if gaps.any():
+                some = gaps & ~np.isnan(means).all(0)
+                bounds = np.nanpercentile(means[:, some], [tail, 100 - tail], axis=0)
+                low[part][some], high[part][some] = bounds
+    return Interval(value.reshape(shape), low.reshape(shape), high.reshape(shape))

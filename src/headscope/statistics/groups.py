@@ -1,0 +1,98 @@
+"""Sums kept by groups of documents, so that documents can be resampled later."""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.statistics.accumulator import State
+
+GROUPS = 256
+
+
+def group_of(document: str, groups: int = GROUPS) -> int:
+    """Return the group of a document: BLAKE2b of its id, modulo the number of groups."""
+    return int.from_bytes(blake2b(document.encode(), digest_size=8).digest(), "little") % groups
+
+
+class GroupedSums:
+    """Named sums, one set a document up to `groups` documents, one set a group beyond.
+
+    Memory is flat in the number of documents. Whether documents or groups are kept depends on the corpus
+    alone, never on the order it came in; float64 sums then agree to rounding.
+
+    Args:
+        shapes: the shape of each named sum; names that begin with `n_` are counts (int32 when saved).
+        groups: G of the design, 256.
+    """
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], *, groups: int = GROUPS) -> None:
+        self.shapes = dict(shapes)
+        self.groups = groups
+        self.folded = False
+        self._sums: dict[str, dict[str, NDArray[np.float64]]] = {}
+
+    def add(self, document: str, **values: NDArray[Any]) -> None:
+        """Add values to a document's sums."""
+        self._add(self._key(document), values)
+        if not self.folded and len(self._sums) > self.groups:
+            self._fold()
+
+    def merge(self, other: "GroupedSums") -> None:
+        """Add another's sums."""
+        if other.folded and not self.folded:
+            self._fold()
+        for key, values in other._sums.items():
+            self._add(self._key(key) if not other.folded else key, values)
+        if not self.folded and len(self._sums) > self.groups:
+            self._fold()
+
+    def stacked(self) -> dict[str, NDArray[np.float64]]:
+        """Return every sum as an array `[group, ...]`, groups in the order of their keys."""
+        keys = sorted(self._sums)
+        return {
+            name: np.stack([self._sums[key][name] for key in keys]) if keys else np.zeros((0, *shape))
+            for name, shape in self.shapes.items()
+        }
+
+    def __len__(self) -> int:
+        return len(self._sums)
+
+    def state(self) -> State:
+        """Return keys and sums as arrays."""
+        keys = sorted(self._sums)
+        stacked = self.stacked()
+        return {
+            "keys": np.frombuffer("\n".join(keys).encode(), dtype=np.uint8).copy(),
+            "folded": np.array(int(self.folded)),
+            "groups": np.array(self.groups),
+            **{n: v.astype(np.int32) if n.startswith("n_") else v for n, v in stacked.items()},
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> "GroupedSums":
+        """Rebuild from `state()`."""
+        names = [name for name in state if name not in ("keys", "folded", "groups")]
+        made = cls({name: state[name].shape[1:] for name in names}, groups=int(state["groups"]))
+        made.folded = bool(state["folded"])
+        text = state["keys"].tobytes().decode()
+        for index, key in enumerate(text.split("\n") if text else []):
+            made._sums[key] = {name: np.array(state[name][index], dtype=np.float64) for name in names}
+        return made
+
+    def _key(self, document: str) -> str:
+        return f"{group_of(document, self.groups):04d}" if self.folded else document
+
+    def _add(self, key: str, values: Mapping[str, NDArray[Any]]) -> None:
+        sums = self._sums.get(key)
+        if sums is None:
+            sums = self._sums[key] = {name: np.zeros(shape) for name, shape in self.shapes.items()}
+        for name, value in values.items():
+            sums[name] += value
+
+    def _fold(self) -> None:
+        documents, self._sums, self.folded = self._sums, {}, True
+        for document in sorted(documents):
+            self._add(self._key(document), documents[document])

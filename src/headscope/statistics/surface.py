@@ -1,0 +1,158 @@
+"""Surface statistics of every head: positions, special tokens, entropy (sections 3.1 to 3.3)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.attention.anatomy import KindLayout
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import Batch
+from headscope.statistics.accumulator import Accumulator, State
+from headscope.statistics.confidence import Interval, bootstrap_ratio
+from headscope.statistics.functional import (
+    SURFACE_STATISTICS,
+    row_selections,
+    surface_row_counts,
+    surface_sums,
+)
+from headscope.statistics.groups import GroupedSums
+
+
+@dataclass(frozen=True)
+class SurfaceResult:
+    """Surface statistics of one kind of attention.
+
+    Attributes:
+        kind: `encoder`, `decoder` or `cross`.
+        heads: every head's values, `[layer, head, SURFACE_STATISTICS]`.
+        layers: the mean over a layer's heads, `[layer, SURFACE_STATISTICS]`.
+        uniform: what uniform attention over the visible keys gives, `[layer, SURFACE_STATISTICS]`.
+        n: segments that have such rows, `[layer, SURFACE_STATISTICS]`; 0 where it cannot occur.
+    """
+
+    kind: str
+    heads: Interval
+    layers: Interval
+    uniform: NDArray[np.float64]
+    n: NDArray[np.int64]
+
+
+class SurfaceAccumulator(Accumulator):
+    """Sum the surface statistics of every head by group of documents.
+
+    A statistic is the mean over a segment's rows, then over the segments that have such a row.
+
+    Args:
+        layout: the kinds of attention and their sizes.
+    """
+
+    def __init__(self, layout: Sequence[KindLayout]) -> None:
+        self.layout = tuple(layout)
+        width = len(SURFACE_STATISTICS)
+        shapes: dict[str, tuple[int, ...]] = {}
+        for part in self.layout:
+            # One place beyond the heads holds uniform attention.
+            shapes[part.kind] = (part.layers, part.heads + 1, width)
+            shapes[f"n_{part.kind}"] = (width,)
+        self.sums = GroupedSums(shapes)
+        self._open: dict[str, list[Tensor | None]] = {}
+        self._counts: dict[str, Tensor] = {}
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+        self._open = {part.kind: [None] * part.layers for part in self.layout}
+        self._counts = {}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Add a tile's rows to its segments' sums."""
+        selections = row_selections(tile.row_classes, tile.row_valid)
+        rows = torch.cat([tile.statistics, tile.visibility.uniform.to(tile.statistics.dtype)], dim=1)
+        sums = surface_sums(rows, selections)
+        before = self._open[tile.kind][tile.layer]
+        self._open[tile.kind][tile.layer] = sums if before is None else before + sums
+        if tile.kind not in self._counts:
+            self._counts[tile.kind] = surface_row_counts(tile.queries.lengths, tile.queries.rows_per_class)
+
+    def end(self, batch: Batch) -> None:
+        """Turn the batch's row sums into segment means and add them to their documents."""
+        for kind, layers in self._open.items():
+            if kind not in self._counts:
+                continue
+            rows = self._counts[kind].cpu().numpy()
+            table = torch.stack([layer for layer in layers if layer is not None], dim=1).cpu().numpy()
+            means = table / np.maximum(rows, 1)[:, None, None, :]
+            for document, mean, number in zip(batch.info.documents, means, rows):
+                self.sums.add(document, **{kind: mean, f"n_{kind}": (number > 0).astype(np.float64)})
+        self._open = {}
+
+    def merge(self, other: Self) -> None:
+        """Add another accumulator's sums.
+
+        Raises:
+            ValueError: it watched a model of another shape.
+        """
+        if other.layout != self.layout:
+            raise ValueError(
+                f"expected sums over {self.layout}, came {other.layout}; merge scans of one model only"
+            )
+        self.sums.merge(other.sums)
+
+    def compute(self, *, seed: int = 0) -> tuple[SurfaceResult, ...]:
+        """Return each kind's values with their intervals; `seed` draws the resamples."""
+        stacked = self.sums.stacked()
+        results = []
+        for part in self.layout:
+            sums, counts = stacked[part.kind], stacked[f"n_{part.kind}"]
+            heads, uniform = sums[:, :, :-1], sums[:, :, -1]
+            # What uniform attention never does cannot occur at all: next under a causal mask, [SEP] in GPT-2.
+            possible = uniform.sum(0) > 0
+            number = np.where(possible, counts.sum(0), 0)
+            everything = np.concatenate([heads, heads.mean(2, keepdims=True)], axis=2)
+            interval = bootstrap_ratio(everything, counts[:, None, None, :], seed=seed)
+            interval = Interval(
+                *(
+                    np.where(possible[:, None, :], a, np.nan)
+                    for a in (interval.value, interval.low, interval.high)
+                )
+            )
+            with np.errstate(invalid="ignore", divide="ignore"):
+                level = np.where(possible, uniform.sum(0) / counts.sum(0), np.nan)
+            results.append(
+                SurfaceResult(
+                    kind=part.kind,
+                    heads=Interval(interval.value[:, :-1], interval.low[:, :-1], interval.high[:, :-1]),
+                    layers=Interval(interval.value[:, -1], interval.low[:, -1], interval.high[:, -1]),
+                    uniform=level,
+                    n=number.astype(np.int64),
+                )
+            )
+        return tuple(results)
+
+    def state(self) -> State:
+        """Return the sums with the layout."""
+        return {
+            "SurfaceAccumulator.version": np.array(self.version),
+            **{f"layout.{part.kind}": np.array([part.layers, part.heads]) for part in self.layout},
+            **{f"sums.{name}": array for name, array in self.sums.state().items()},
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> Self:
+        """Rebuild from `state()`; see `Accumulator.from_state`."""
+        cls.check_version(state)
+        made = cls(
+            [
+                KindLayout(kind, *(int(number) for number in state[f"layout.{kind}"]))
+                for kind in ("encoder", "decoder", "cross")
+                if f"layout.{kind}" in state
+            ]
+        )
+        made.sums = GroupedSums.from_state(
+            {name.removeprefix("sums."): array for name, array in state.items() if name.startswith("sums.")}
+        )
+        return made
