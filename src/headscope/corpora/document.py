@@ -38,7 +38,5 @@ def document_id(pieces: tuple[str, ...], ordinal: int) -> str:
     """
     digest = blake2b(digest_size=8)
     digest.update(ordinal.to_bytes(8, "little"))
-    for piece in pieces:
-        digest.update(piece.encode("utf-8", "surrogatepass"))
-        digest.update(b"\x1f")
+    digest.update("\x1f".join(pieces).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()

@@ -1,0 +1,187 @@
+"""Opening a corpus: which files are meant, and their text as a stream of pieces or lines."""
+
+import codecs
+import errno
+import io
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from headscope.corpora.gunzip import CHUNK, GZIP_MAGIC, gunzip
+from headscope.errors import InputError
+
+MAX_LINE = 16 << 20  # bytes; without a limit, a file without line ends would be held whole
+SUFFIXES = (".txt", ".json", ".jsonl", ".gz")
+EXPECTED_TEXT = "text, one sentence or one paragraph a line, with a blank line between documents"
+GIVE = "give a text file, a .json features file, a directory of them, or - for standard input"
+
+
+def expand(paths: Sequence[str | Path]) -> Iterator[Path | Literal["-"]]:
+    """Yield the files that `paths` mean, in order.
+
+    A directory means its `*.txt`, `*.json`, `*.jsonl` and `*.gz` files, sub-directories included, sorted by
+    name; what is hidden (a leading dot) is skipped. `-` means standard input. A single path will do. Every
+    path is looked up before the first is yielded, so that a slip in the last does not come out hours later.
+
+    Raises:
+        InputError: a path that does not exist or may not be read, a directory without such a file, or `-`
+            given twice.
+    """
+    if isinstance(paths, str | Path):
+        paths = [paths]
+    found: list[Path | Literal["-"]] = []
+    for path in paths:
+        if str(path) == "-":
+            if "-" in found:
+                raise InputError("- is given twice, but standard input can be read only once; give it once")
+            found.append("-")
+        elif path == "":  # Path("") would be the current directory
+            raise _missing("''")
+        elif _is_directory(Path(path)):
+            found.extend(_files_under(Path(path)))
+        else:
+            found.append(Path(path))
+    yield from found
+
+
+def _is_directory(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except ValueError:  # a NUL in the name
+        raise _missing(source_name(path)) from None
+    except OSError as error:
+        raise _unreadable(source_name(path), error) from None
+
+
+def _files_under(directory: Path) -> list[Path]:
+    def refuse(error: OSError) -> None:  # os.walk would leave out what it cannot list without a word
+        raise _unreadable(source_name(error.filename or directory), error) from None
+
+    files = []
+    for folder, folders, names in os.walk(directory, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        wanted = [name for name in names if name.lower().endswith(SUFFIXES) and not name.startswith(".")]
+        files += [path for name in wanted if not _is_directory(path := Path(folder, name))]
+    if not files:
+        raise InputError(
+            f"no text file in {source_name(directory)}: expected *.txt, *.json, *.jsonl or *.gz, found none; "
+            "put them there or give the files by name"
+        )
+    return sorted(files)
+
+
+def source_name(path: str | Path) -> str:
+    """Return how messages call a file: its path as given, made printable; `-` is `standard input`."""
+    name = "standard input" if str(path) == "-" else str(path)
+    name = name if name.isprintable() else repr(name)[1:-1]
+    return name if len(name) <= 300 else name[:300] + "..."
+
+
+def open_lines(path: str | Path) -> Iterator[str]:
+    """Yield the lines of a file (`-`: standard input) without their line ends.
+
+    Raises:
+        InputError: as `open_text`; a line over 16 MiB.
+    """
+    return split_lines(open_text(path), name=source_name(path))
+
+
+def split_lines(pieces: Iterable[str], *, name: str) -> Iterator[str]:
+    """Yield the lines of a text that comes in pieces; `name` is what an error calls the text.
+
+    Raises:
+        InputError: a line over 16 MiB.
+    """
+    number, held, size = 1, [], 0
+    for piece in pieces:
+        first, *others = piece.split("\n")
+        held.append(first)
+        size += len(first.encode())
+        if size > MAX_LINE:
+            raise InputError(f"{name}, line {number}: longer than 16 MiB; break it into shorter lines")
+        if others:
+            yield "".join(held)
+            yield from others[:-1]
+            number, held, size = number + len(others), [others[-1]], len(others[-1].encode())
+    if last := "".join(held):
+        yield last
+
+
+def open_text(path: str | Path, *, expected: str = EXPECTED_TEXT) -> Iterator[str]:
+    r"""Yield the text of a file (`-`: standard input) in pieces of about 64 KiB, none empty.
+
+    Gzip is unpacked, whatever the file is called; a byte order mark is dropped; `\r\n` and `\r` become `\n`.
+    `expected` says what an empty file should have held.
+
+    Raises:
+        InputError: a file that cannot be read, is empty, binary or not UTF-8, or is a broken gzip file.
+    """
+    name, offset, begun = source_name(path), 0, False
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    newlines = io.IncrementalNewlineDecoder(None, translate=True)
+    for data in chain(_open_bytes(path, name), [b""]):
+        if (at := data.find(0)) >= 0:
+            raise InputError(
+                f"{name} is not text: NUL byte at offset {offset + at}; give UTF-8 text "
+                "(iconv -f UTF-16 -t UTF-8 converts UTF-16)"
+            )
+        pending = len(decoder.getstate()[0])  # the bytes of a character that the last chunk cut
+        try:
+            text = decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{name} is not UTF-8: byte 0x{error.object[error.start]:02x} at offset "
+                f"{offset - pending + error.start}; convert it, for example with iconv -f LATIN1 -t UTF-8"
+            ) from None
+        offset += len(data)
+        if text and offset - len(data) - pending == 0:
+            text = text.removeprefix("\ufeff")
+        if text := newlines.decode(text, final=not data):
+            begun = True
+            yield text
+    if not begun:
+        raise InputError(f"{name} is empty: expected {expected}")
+
+
+def _open_bytes(path: str | Path, name: str) -> Iterator[bytes]:
+    """Yield the bytes of a file, unpacked and never empty: `open_text` takes empty bytes for the end."""
+    try:
+        with nullcontext(_standard_input()) if str(path) == "-" else open(path, "rb") as stream:
+            # read1 hands over what a pipe has, and does not wait for a full chunk
+            read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
+            if head := stream.read(2):
+                chunks = chain([head + read(CHUNK)], iter(lambda: read(CHUNK), b""))
+                if head == GZIP_MAGIC:
+                    yield from gunzip(chunks, name=name)
+                elif name.lower().endswith(".gz"):
+                    raise InputError(
+                        f"{name} ends in .gz but is not gzip; rename it, or make or fetch it again"
+                    )
+                else:
+                    yield from chunks
+    except OSError as error:
+        raise _unreadable(name, error) from None
+
+
+def _standard_input() -> BinaryIO:
+    stream: BinaryIO | None = getattr(sys.stdin, "buffer", None)
+    if stream is None:  # as in a notebook
+        raise InputError("there is no standard input to read here; give a file")
+    return stream
+
+
+def _missing(name: str) -> InputError:
+    return InputError(f"no such file: {name}; {GIVE}")
+
+
+def _unreadable(name: str, error: OSError) -> InputError:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+        return _missing(name)
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return InputError(f"cannot read {name}: permission denied; make it readable or give a readable copy")
+    return InputError(f"cannot read {name}: {(error.strerror or str(error)).lower()}; {GIVE}")

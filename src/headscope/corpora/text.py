@@ -1,0 +1,68 @@
+"""Plain text: one sentence or one paragraph a line, a blank line between documents."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from headscope.corpora.document import Document, document_id
+from headscope.corpora.files import EXPECTED_TEXT, expand, open_lines, source_name
+from headscope.errors import InputError
+
+MAX_DOCUMENT = 64_000_000  # characters: a document is held whole, and is the unit of every interval
+
+
+def read_text(paths: Sequence[str | Path], *, start: int = 0) -> Iterator[Document]:
+    """Yield the documents of plain text files.
+
+    A document is a run of lines that are not blank; each is stripped, and white space inside it becomes one
+    space. A line of white space is blank. Every file begins a new document, and the last document of a file
+    counts with or without a blank line after it. A file without blank lines is one document, however many
+    lines it has: its intervals are then null, since they need documents to draw from.
+
+    Args:
+        paths: files, directories, or `-`, as `files.expand` takes them.
+        start: ordinal of the first document within the corpus, which its id is made with.
+
+    Raises:
+        InputError: a file that cannot be read (`files.open_text`), holds blank lines only, or has a
+            document of more than 64 million characters.
+    """
+    for path in expand(paths):
+        for document in text_documents(open_lines(path), name=source_name(path), start=start):
+            start += 1
+            yield document
+
+
+def text_documents(lines: Iterable[str], *, name: str, start: int = 0) -> Iterator[Document]:
+    """Yield the documents of one file's lines; `name` is what errors and `Document.origin` call the file.
+
+    Raises:
+        InputError: blank lines only, or a document of more than 64 million characters.
+    """
+    ordinal = start
+    for number, block in _blocks(lines, name):
+        yield Document(id=document_id(block, ordinal), lines=block, origin=f"{name}, line {number}")
+        ordinal += 1
+    if ordinal == start:
+        raise InputError(f"{name} has only blank lines: expected {EXPECTED_TEXT}")
+
+
+def _blocks(lines: Iterable[str], name: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield (number of the first line, lines) of every run of lines that are not blank."""
+    block: list[str] = []
+    first = size = 0
+    for number, line in enumerate(lines, 1):
+        if text := " ".join(line.split()):
+            if not block:
+                first, size = number, 0
+            block.append(text)
+            size += len(text)
+            if size > MAX_DOCUMENT:
+                raise InputError(
+                    f"{name}, line {first}: a document of more than 64 million characters begins here; "
+                    "put a blank line between documents"
+                )
+        elif block:
+            yield first, tuple(block)
+            block = []
+    if block:
+        yield first, tuple(block)

@@ -1,0 +1,46 @@
+"""Reading takes as much memory for a long file as for a short one."""
+
+import gzip
+import json
+import tracemalloc
+
+import pytest
+
+from headscope.corpora.digest import CorpusDigest
+from headscope.corpora.reading import read_corpus
+
+WORDS = [letter * 115 for letter in "abcdef"]  # few and long: tracemalloc makes every object dear
+
+
+def write(path, documents: int) -> None:
+    """Write so many documents of about 700 bytes."""
+    if path.suffix == ".json":
+        content = json.dumps([{"words": WORDS, "heads": [2, 0]} for _ in range(documents)])
+    elif path.suffix == ".jsonl":
+        content = "\n".join(json.dumps({"tokens": WORDS, "n": n}) for n in range(documents))
+    else:
+        content = "\n\n".join("\n".join(WORDS) for _ in range(documents))
+    path.write_bytes(gzip.compress(content.encode()) if path.suffix == ".gz" else content.encode())
+
+
+def peak(path) -> int:
+    tracemalloc.start()
+    try:
+        reading = CorpusDigest(read_corpus([path]))
+        for _ in reading:
+            pass
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.json", "a.jsonl"])
+def test_memory_does_not_grow_with_the_file(tmp_path, name):
+    short, long = tmp_path / f"short-{name}", tmp_path / f"long-{name}"
+    write(short, 700)
+    write(long, 7000)
+    if not name.endswith(".gz"):
+        assert long.stat().st_size > 4_500_000
+    few = peak(short)
+    assert few < 1_500_000
+    assert peak(long) < few + 100_000

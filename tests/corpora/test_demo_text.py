@@ -1,0 +1,12 @@
+"""The text that comes with the package."""
+
+from headscope.corpora.demo import demo_text
+from headscope.corpora.text import read_text
+
+
+def test_the_demo_text_is_a_corpus_to_show():
+    documents = list(read_text([demo_text()]))
+    assert len(documents) >= 30
+    assert sum(len(line.split()) for document in documents for line in document.lines) >= 6000
+    assert min(len(document.lines) for document in documents) >= 2
+    assert len({document.lines for document in documents}) == len(documents)
