@@ -148,9 +148,10 @@ class _Probe:
             segments = []
             for length in lengths:
                 ids = torch.randint(0, vocabulary_size, (length,), generator=generator)
-                ids = torch.where(ids == vocabulary.pad_id, (ids + 1) % vocabulary_size, ids).numpy()
+                ids = torch.where(ids == vocabulary.pad_id, (ids + 1) % vocabulary_size, ids)
+                tokens, zeros = ids.numpy(), torch.zeros_like(ids).numpy()
                 segments.append(
-                    Segment(document="probe", index=0, ids=ids, token_types=0 * ids, word_ids=0 * ids)
+                    Segment(document="probe", index=0, ids=tokens, token_types=zeros, word_ids=zeros)
                 )
             return collate(segments, vocabulary).info
 

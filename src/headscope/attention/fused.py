@@ -15,8 +15,8 @@ from torch import Tensor
 from headscope.attention.rows import CLASSES, ROW_STATISTICS, class_indicators, write_positions
 from headscope.encoding.segment import SegmentInfo
 
-# Scores of one block, in elements: 1.5 MiB of float32 stay in a core's second-level cache.
-_CPU_BLOCK = 3 << 17
+# Scores of one block, in elements: 1 MiB of float32 stays in a core's second-level cache.
+_CPU_BLOCK = 1 << 18
 _ACCELERATOR_BLOCK = 1 << 26
 
 
@@ -64,50 +64,71 @@ def fused_attention(
         need_weights: whether to return the weights too.
     """
     batch, heads, rows, _ = query.shape
-    groups, n_keys = key.shape[1], key.shape[2]
-    width = value.shape[3]
-    output = query.new_empty((batch, rows, heads, width))
+    groups, n_keys, width = key.shape[1], key.shape[2], value.shape[3]
+    # Columns for the classes and for the normaliser ride along with the values.
+    carrier = value.new_empty((batch, groups, n_keys, width + len(CLASSES) + 1))
+    carrier[..., :width] = value
+    carrier[..., width:-1] = class_indicators(keys.classes, dtype=value.dtype)[:, None]
+    carrier[..., -1] = 1.0
+    product = query.new_empty((batch, heads, rows, carrier.shape[3]))
     statistics = query.new_empty((batch, heads, rows, len(ROW_STATISTICS)))
     weights = query.new_empty((batch, heads, rows, n_keys)) if need_weights else None
-    # Columns for the classes and for the normaliser ride along with the values.
-    extra = class_indicators(keys.classes, dtype=query.dtype)
-    extra = torch.cat([extra, torch.ones_like(extra[..., :1])], dim=-1)[:, None].expand(-1, groups, -1, -1)
-    carrier = torch.cat([value, extra], dim=-1)
     limit = _CPU_BLOCK if query.device.type == "cpu" else _ACCELERATOR_BLOCK
     step = max(1, limit // (heads * rows * n_keys))
-    keys_transposed = key.transpose(2, 3)
+    scores = query.new_empty((min(step, batch), heads, rows, n_keys))
+    # One element to spare on either side lets the three diagonals be read as one strided band.
+    spare = query.new_empty(scores.numel() + 2)
+    exponentials = spare[1:-1].view(scores.shape)
+    whole = square and start == 0 and rows == n_keys
+    band = spare.as_strided(
+        (scores.shape[0], heads, rows, 3), (heads * rows * n_keys, rows * n_keys, n_keys + 1, 1)
+    )
     for first in range(0, batch, step):
-        block = slice(first, first + step)
-        scores = _grouped(query[block] * scaling, keys_transposed[block])
+        block = slice(first, min(first + step, batch))
+        s, e = scores[: block.stop - first], exponentials[: block.stop - first]
+        _multiply(query[block], key[block].transpose(2, 3), out=s, factor=scaling)
         if mask is not None:
-            scores += mask if mask.shape[0] == 1 else mask[block]
-        scores -= scores.amax(-1, keepdim=True)
+            s += mask if mask.shape[0] == 1 else mask[block]
+        s -= s.amax(-1, keepdim=True)
         if mask is not None:
             # exp is 0 there anyway, and 0 times the mask's huge number must stay 0.
-            scores.clamp_(min=-800.0)
-        exponentials = torch.exp(scores)
-        product = _grouped(exponentials, carrier[block])
-        inverse = product[..., -1:].reciprocal()
-        output[block] = (product[..., :width] * inverse).transpose(1, 2)
-        here = statistics[block]
-        write_positions(here, exponentials, start=start, square=square)
-        here[..., 3:6] = product[..., width : width + len(CLASSES)]
-        here[..., 6] = scores.mul_(exponentials).sum(-1)
-        here[..., 7] = 1.0
-        here *= inverse
-        # The column holds (sum e s) / z; together with ln z = -ln(1 / z) it becomes the entropy.
-        here[..., 6] = -here[..., 6] - torch.log(inverse[..., 0])
+            s.clamp_(min=-800.0)
+        torch.exp(s, out=e)
+        _multiply(e, carrier[block], out=product[block])
+        if whole:
+            statistics[block][..., :3] = band[: len(e)]
+        else:
+            write_positions(statistics[block], e, start=start, square=square)
+        torch.sum(s.mul_(e), dim=-1, out=statistics[block][..., 6])
         if weights is not None:
-            torch.mul(exponentials, inverse, out=weights[block])
+            torch.div(e, product[block][..., -1:], out=weights[block])
+    if whole:  # the first token has no previous, the last no next
+        statistics[:, :, 0, 0] = 0.0
+        statistics[:, :, -1, 2] = 0.0
+    inverse = product[..., -1].reciprocal()
+    statistics[..., 3:6] = product[..., width:-1]
+    statistics[..., :7] *= inverse[..., None]
+    # The column holds (sum e s) / z; together with ln z = -ln(1 / z) it becomes the entropy.
+    statistics[..., 6] += torch.log(inverse)
+    statistics[..., 6].neg_()
+    statistics[..., 7] = inverse
+    output = query.new_empty((batch, rows, heads, width))
+    torch.mul(product[..., :width], inverse[..., None], out=output.transpose(1, 2))
     return FusedResult(output=output, statistics=statistics, weights=weights)
 
 
-def _grouped(left: Tensor, right: Tensor) -> Tensor:
+def _multiply(left: Tensor, right: Tensor, *, out: Tensor, factor: float = 1.0) -> None:
     """Multiply `[batch, head, row, a]` by `[batch, group, a, b]`, where heads of a group share the right side."""
-    heads, groups = left.shape[1], right.shape[1]
-    if heads == groups:
-        return torch.matmul(left, right)
-    shape = left.shape
+    batch, heads, rows, inner = left.shape
+    groups = right.shape[1]
     # Rows of the heads of one group are stacked, so that the shared side is not copied.
-    stacked = left.reshape(shape[0], groups, heads // groups * shape[2], shape[3])
-    return torch.matmul(stacked, right).reshape(*shape[:3], right.shape[3])
+    shape = (batch * groups, heads // groups * rows)
+    result = out.view(*shape, out.shape[3])
+    torch.baddbmm(
+        result,
+        left.reshape(*shape, inner),
+        right.reshape(batch * groups, *right.shape[2:]),
+        beta=0,
+        alpha=factor,
+        out=result,
+    )

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
 from headscope.attention.anatomy import WORKING_FAMILIES
+from headscope.attention.hub import fetch
 from headscope.errors import ModelError, OptionError
 
 DTYPES = {
@@ -21,6 +22,7 @@ DTYPES = {
     "bfloat16": torch.bfloat16,
     "float16": torch.float16,
 }
+EMBEDDED = "headscope-minilm"
 _WEIGHT_FILES = ("model.safetensors", "model.safetensors.index.json")
 # Parts that read the attention's result and do not shape it: they may be missing from a checkpoint.
 _MAY_BE_MISSING = ("pooler", "lm_head", "cls.", "classifier", "score.", "position_ids", "inv_freq")
@@ -35,12 +37,14 @@ class LoadedModel:
         tokeniser: its tokeniser.
         name: how it was asked for; the folder's own name for a local folder.
         revision: the hub revision asked for.
+        untrained: names of weights that the checkpoint lacks and that do not shape attention (a pooler).
     """
 
     model: Any
     tokeniser: Any
     name: str
     revision: str | None = None
+    untrained: frozenset[str] = frozenset()
 
     @property
     def family(self) -> str:
@@ -87,29 +91,34 @@ def load_model(
     if dtype not in DTYPES:
         raise OptionError(f"--dtype {dtype!r} is not known; choose one of {', '.join(DTYPES)}")
     target = choose_device(device)
-    folder, label = _locate(name)
-    from transformers import AutoModel, AutoTokenizer
+    with _quiet_libraries():
+        folder, label = _locate(name, revision=revision)
+        from transformers import AutoModel, AutoTokenizer
 
-    with _quiet_transformers():
         try:
-            tokeniser = AutoTokenizer.from_pretrained(folder, revision=revision)
+            tokeniser = AutoTokenizer.from_pretrained(folder)
             model, info = AutoModel.from_pretrained(
                 folder,
-                revision=revision,
                 dtype=DTYPES[dtype],
                 use_safetensors=True,
                 trust_remote_code=False,
                 output_loading_info=True,
             )
         except Exception as error:
-            raise _explain(error, name=str(name), revision=revision) from error
+            raise _explain(error, name=label if name is None else str(name)) from error
     missing = sorted(k for k in info["missing_keys"] if not any(part in k for part in _MAY_BE_MISSING))
     if missing:
         raise ModelError(
             f"{label}: the checkpoint lacks {len(missing)} of the model's weights ({missing[0]}, ...), which would be "
             "random; expected a whole checkpoint of this architecture"
         )
-    return LoadedModel(model=model.to(target).eval(), tokeniser=tokeniser, name=label, revision=revision)
+    return LoadedModel(
+        model=model.to(target).eval(),
+        tokeniser=tokeniser,
+        name=label,
+        revision=revision,
+        untrained=frozenset(info["missing_keys"]),
+    )
 
 
 def load_tokeniser(name: str | Path | None = None, *, revision: str | None = None) -> tuple[Any, str]:
@@ -122,28 +131,30 @@ def load_tokeniser(name: str | Path | None = None, *, revision: str | None = Non
     Raises:
         ModelError: nothing there, no tokeniser, or the hub cannot be reached.
     """
-    folder, label = _locate(name, weights=False)
-    from transformers import AutoTokenizer
+    with _quiet_libraries():
+        folder, label = _locate(name, revision=revision, weights=False)
+        from transformers import AutoTokenizer
 
-    with _quiet_transformers():
         try:
-            return AutoTokenizer.from_pretrained(folder, revision=revision), label
+            return AutoTokenizer.from_pretrained(folder), label
         except Exception as error:
-            raise _explain(error, name=str(name), revision=revision) from error
+            raise _explain(error, name=str(name)) from error
 
 
-def _locate(name: str | Path | None, *, weights: bool = True) -> tuple[str | Path, str]:
-    """Return where a model lies (a folder, checked, or a name on the hub) and what to call it."""
+def _locate(name: str | Path | None, *, revision: str | None, weights: bool = True) -> tuple[Path, str]:
+    """Return the folder that a model lies in, checked, and what to call the model."""
     if name is None:
-        return embedded_folder(), "headscope-minilm"
+        return embedded_folder(), EMBEDDED
     if Path(name).is_dir():
-        _check_folder(Path(name), weights=weights)
+        _check_folder(Path(name), weights=weights, name=str(name))
         return Path(name), Path(name).resolve().name
     if str(name).startswith((".", "/", "~")) or str(name).count("/") > 1:
         raise ModelError(
             f"no model folder at {name}; give a folder with config.json, or a hub name as org/name"
         )
-    return name, str(name)
+    folder = fetch(str(name), revision=revision, weights=weights)
+    _check_folder(folder, weights=weights, name=str(name))
+    return folder, str(name)
 
 
 def choose_device(device: str) -> torch.device:
@@ -166,19 +177,23 @@ def choose_device(device: str) -> torch.device:
     return chosen
 
 
-def weights_hash(model: nn.Module) -> str:
-    """Hash a model's weights: BLAKE2b over names, shapes, types and bytes, 32 hex digits."""
+def weights_hash(loaded: LoadedModel) -> str:
+    """Hash a model's weights: BLAKE2b over names, shapes, types and bytes, 32 hex digits.
+
+    Weights that the checkpoint lacks are random in every run and are left out.
+    """
     digest = blake2b(digest_size=16)
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).reshape(-1).numpy().data)
+    for name, tensor in sorted(loaded.model.state_dict().items()):
+        if name not in loaded.untrained:
+            digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+            digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 
-def _check_folder(folder: Path, *, weights: bool = True) -> None:
-    """Say in plain words what a model folder lacks."""
+def _check_folder(folder: Path, *, weights: bool, name: str) -> None:
+    """Say in plain words what a model folder lacks; `name` is how the user calls it."""
     if not (folder / "config.json").is_file():
-        raise ModelError(f"{folder} has no config.json; expected a model folder as save_pretrained writes it")
+        raise ModelError(f"{name} has no config.json; expected a model folder as save_pretrained writes it")
     try:
         json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except ValueError as error:
@@ -188,7 +203,7 @@ def _check_folder(folder: Path, *, weights: bool = True) -> None:
             " (its pytorch_model.bin is a pickle, which is not read)" if any(folder.glob("*.bin")) else ""
         )
         raise ModelError(
-            f"{folder} has no weights: expected model.safetensors{pickled}; save the model with "
+            f"{name} has no weights: expected model.safetensors{pickled}; save the model with "
             "save_pretrained, which writes safetensors"
         )
     if not any(
@@ -196,78 +211,48 @@ def _check_folder(folder: Path, *, weights: bool = True) -> None:
         for f in ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model")
     ):
         raise ModelError(
-            f"{folder} has no tokeniser: expected tokenizer.json; save the tokeniser with save_pretrained "
+            f"{name} has no tokeniser: expected tokenizer.json; save the tokeniser with save_pretrained "
             "into the same folder"
         )
 
 
-def _explain(error: Exception, *, name: str, revision: str | None) -> ModelError:
-    """Turn what transformers and the hub raise into one sentence."""
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        LocalEntryNotFoundError,
-        OfflineModeIsEnabled,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
-
-    chain: list[BaseException] = []
-    link: BaseException | None = error
-    while link is not None and link not in chain:
-        chain.append(link)
-        link = link.__cause__ or link.__context__
-
-    def among(*kinds: type[BaseException]) -> bool:
-        return any(isinstance(each, kinds) for each in chain)
-
+def _explain(error: Exception, *, name: str) -> ModelError:
+    """Turn what transformers raises into one sentence."""
     text = str(error)
-    if among(RevisionNotFoundError):
-        return ModelError(
-            f"the hub has {name} but no revision {revision}; look up its branches, tags and commits"
-        )
-    if among(GatedRepoError):
-        return ModelError(
-            f"{name} asks for permission: accept its terms on its hub page and run `hf auth login`"
-        )
-    if among(RepositoryNotFoundError):
-        return ModelError(
-            f"the hub has no model {name}; give its full name, as google-bert/bert-base-uncased"
-        )
-    offline = (
-        among(LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError) or "couldn't connect" in text
-    )
-    if offline:
-        return ModelError(
-            f"the hub cannot be reached, and {name} is not in its cache; what works offline: no --model (the "
-            "embedded headscope-minilm), a local folder, or a model fetched before"
-        )
     if "Unrecognized" in text or "model type" in text or "does not recognize" in text:
         return ModelError(
             f"{name} is of a family that transformers does not know; these work: {WORKING_FAMILIES}"
         )
-    if "safetensors" in text or "trust_remote_code" in text:
-        reason = (
-            "it needs code of its own" if "trust_remote_code" in text else "it has no safetensors weights"
-        )
+    if "trust_remote_code" in text:
         return ModelError(
-            f"{name} is refused: {reason}; expected safetensors and a family of transformers itself"
+            f"{name} is refused: it needs code of its own; expected a family of transformers itself"
         )
-    return ModelError(
-        f"{name} could not be loaded: {text.strip().splitlines()[0] if text.strip() else error!r}"
-    )
+    reason = text.strip().splitlines()[0] if text.strip() else repr(error)
+    return ModelError(f"{name} could not be loaded: {reason}")
 
 
 @contextmanager
-def _quiet_transformers() -> Iterator[None]:
-    """Keep transformers' load reports and progress bars off the terminal; the library never prints."""
+def _quiet_libraries() -> Iterator[None]:
+    """Keep load reports, warnings and progress bars off the output; a terminal still sees a download's bar."""
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from huggingface_hub.utils import logging as hub_noise
     from transformers.utils import logging as noise
 
-    level, bars = noise.get_verbosity(), noise.is_progress_bar_enabled()
+    level, hub_level = noise.get_verbosity(), hub_noise.get_verbosity()
+    bars, hub_bars = noise.is_progress_bar_enabled(), not are_progress_bars_disabled()
     noise.set_verbosity(logging.CRITICAL)
-    noise.disable_progress_bar()
+    hub_noise.set_verbosity(logging.CRITICAL)
+    noise.disable_progress_bar()  # type: ignore[no-untyped-call]
+    if hub_bars and sys.stderr.isatty():
+        enable_progress_bars()  # transformers' switch turns the hub's bars off as well
+    elif not sys.stderr.isatty():
+        disable_progress_bars()
     try:
         yield
     finally:
         noise.set_verbosity(level)
+        hub_noise.set_verbosity(hub_level)
         if bars:
-            noise.enable_progress_bar()
+            noise.enable_progress_bar()  # type: ignore[no-untyped-call]
+        if hub_bars:
+            enable_progress_bars()

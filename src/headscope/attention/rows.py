@@ -5,8 +5,8 @@ from torch import Tensor
 
 from headscope.encoding.vocabulary import KeyClass
 
-ROW_STATISTICS = ("previous", "next", "current", "cls", "sep", "punctuation", "entropy", "max_weight")
-POSITIONS = {"previous": -1, "next": 1, "current": 0}
+ROW_STATISTICS = ("previous", "current", "next", "cls", "sep", "punctuation", "entropy", "max_weight")
+POSITIONS = (-1, 0, 1)  # of the first three, from the query
 CLASSES = (KeyClass.CLS, KeyClass.SEP, KeyClass.PUNCTUATION)  # in the order of ROW_STATISTICS
 
 
@@ -16,7 +16,7 @@ def class_indicators(key_classes: Tensor, *, dtype: torch.dtype) -> Tensor:
 
 
 def write_positions(out: Tensor, weights: Tensor, *, start: int, square: bool) -> None:
-    """Write the weights on the previous, next and current token into the first three columns of `out`.
+    """Write the weights on the previous, current and next token into the first three columns of `out`.
 
     Args:
         out: row statistics, `[batch, head, row, ROW_STATISTICS]`.
@@ -27,13 +27,13 @@ def write_positions(out: Tensor, weights: Tensor, *, start: int, square: bool) -
     The first token has no previous and the last no next: 0, and the rows count.
     """
     rows, keys = weights.shape[-2:]
-    for column, name in enumerate(("previous", "next", "current")):
+    for column, step in enumerate(POSITIONS):
         target = out[..., column]
         if not square:
             target.fill_(torch.nan)
             continue
         # Row r attends to key r + start + step: that is the diagonal start + step of the block.
-        diagonal = start + POSITIONS[name]
+        diagonal = start + step
         first_row = max(0, -diagonal)
         last_row = min(rows, keys - diagonal)
         target.zero_()
@@ -51,7 +51,7 @@ def row_statistics(weights: Tensor, *, key_classes: Tensor, start: int = 0, squa
         square: whether queries and keys are the same tokens.
 
     Returns:
-        `[batch, head, row, ROW_STATISTICS]` float64: weight on the previous, next and current token; on the
+        `[batch, head, row, ROW_STATISTICS]` float64: weight on the previous, current and next token; on the
         classes of key; the entropy -sum w ln w in nats with 0 ln 0 = 0; and the largest weight.
     """
     batch, heads, rows, _ = weights.shape

@@ -16,7 +16,9 @@ from headscope.errors import AttentionError
 class TileAccumulator(Protocol):
     """What a scan needs to know of an accumulator (`statistics.accumulator.Accumulator` is the whole of it)."""
 
-    needs: frozenset[str]
+    @property
+    def needs(self) -> frozenset[str]:
+        """What it reads of a tile beyond its row statistics."""
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""

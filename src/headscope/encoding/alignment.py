@@ -46,7 +46,7 @@ def align(text: str, spans: NDArray[np.int64], offsets: Sequence[tuple[int, int]
     starts, ends = spans[:, 0], spans[:, 1]
     word_ids = np.full(len(offsets), NO_WORD, dtype=np.int64)
     covered = np.zeros(len(spans), dtype=bool)
-    merged = set()
+    merged: set[int] = set()
     for piece, (start, end) in enumerate(offsets):
         # Byte-level tokenisers count the space before a word as part of its first piece.
         while start < end and text[start].isspace():

@@ -1,5 +1,7 @@
 """The role of each head: the first behaviour that holds (the one place where roles are defined)."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -43,13 +45,14 @@ def roles(surface: pd.DataFrame) -> pd.DataFrame:
     values = heads.pivot_table(
         index=["kind", "layer", "head"], columns="statistic", values="value", sort=False, dropna=False
     )
-    uniform = heads[heads["statistic"] == "entropy"].set_index(["kind", "layer", "head"])["uniform"]
+    entropies = heads[heads["statistic"] == "entropy"].set_index(["kind", "layer", "head"])
+    uniform: dict[Any, float] = entropies["uniform"].to_dict()
     named = [
-        role_of({str(name): float(v) for name, v in row.items()}, uniform_entropy=float(uniform[index]))
+        role_of({str(name): float(v) for name, v in row.items()}, uniform_entropy=uniform[index])
         for index, row in values.iterrows()
-        if index in uniform.index
+        if index in uniform
     ]
-    table = values.index[values.index.isin(uniform.index)].to_frame(index=False)
+    table = values.index[values.index.isin(list(uniform))].to_frame(index=False)
     return table.assign(role=named).astype({"layer": "int64", "head": "int64"})
 
 

@@ -41,6 +41,9 @@ class ExampleMaps:
     values: NDArray[np.float64]
 
 
+Names = Callable[[ExampleMaps], tuple[list[str], list[str]]]
+
+
 class ExampleCollector:
     """Keep whole maps of the first short segments that come (a scan consumer, for a few sentences).
 
@@ -99,7 +102,7 @@ def examples_table(
     surface: pd.DataFrame,
     roles: pd.DataFrame,
     *,
-    names: Callable[[NDArray[np.int64]], list[str]],
+    names: Names,
 ) -> pd.DataFrame:
     """Choose examples: for each behaviour the sentence where its strongest head shows it most; one for all heads.
 
@@ -107,7 +110,7 @@ def examples_table(
         maps: from an `ExampleCollector`.
         surface: the table `surface.parquet`.
         roles: from `behaviours.roles`.
-        names: turns token ids into readable tokens.
+        names: gives the readable tokens of the rows and of the columns of a map.
 
     Returns:
         The table `examples.parquet`: `weights` is row-major over tokens and keys; `behaviour` is a role, or
@@ -118,12 +121,12 @@ def examples_table(
         own = [each for each in maps if each.kind == kind]
         best = strongest(surface, roles)
         best = best[best["kind"] == kind]
-        for head in best.itertuples():
-            column = ROW_STATISTICS.index(str(head.statistic))
-            layer, number = int(head.layer), int(head.head)
+        for head in best.to_dict("records"):
+            column = ROW_STATISTICS.index(head["statistic"])
+            layer, number = int(head["layer"]), int(head["head"])
             clearest = max(own, key=lambda m: m.values[layer - 1, number - 1, column])
             value = clearest.values[layer - 1, number - 1, column]
-            rows.append(_row(clearest, layer, number, str(head.role), float(value), names))
+            rows.append(_row(clearest, layer, number, head["role"], float(value), names))
         if own:
             shared = _shared(own, best)
             for layer in range(shared.weights.shape[0]):
@@ -136,7 +139,8 @@ def examples_table(
 def _shared(maps: list[ExampleMaps], best: pd.DataFrame) -> ExampleMaps:
     """Choose the sentence on which the strongest heads together show their behaviours most clearly."""
     places = [
-        (int(h.layer) - 1, int(h.head) - 1, ROW_STATISTICS.index(str(h.statistic))) for h in best.itertuples()
+        (int(h["layer"]) - 1, int(h["head"]) - 1, ROW_STATISTICS.index(h["statistic"]))
+        for h in best.to_dict("records")
     ]
     if not places:
         return sorted(maps, key=lambda m: len(m.queries))[len(maps) // 2]
@@ -153,8 +157,9 @@ def _row(
     head: int,
     behaviour: str,
     value: float,
-    names: Callable[[NDArray[np.int64]], list[str]],
+    names: Names,
 ) -> dict[str, object]:
+    tokens, keys = names(maps)
     return {
         "kind": maps.kind,
         "layer": layer,
@@ -163,7 +168,7 @@ def _row(
         "value": value,
         "document": maps.document,
         "segment": maps.segment,
-        "tokens": names(maps.queries),
-        "keys": names(maps.keys),
+        "tokens": tokens,
+        "keys": keys,
         "weights": maps.weights[layer - 1, head - 1].reshape(-1).tolist(),
     }

@@ -49,22 +49,26 @@ def bootstrap_ratio(
     """
     shape = sums.shape[1:]
     flat = sums.reshape(len(sums), -1)
-    number = np.broadcast_to(counts, sums.shape).reshape(len(sums), -1)
+    number = counts.reshape(len(counts), -1)
+    # Counts are few: each column of the sums says which of them is its own.
+    own = np.broadcast_to(np.arange(number.shape[1]).reshape(counts.shape[1:]), shape).reshape(-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = flat.sum(0) / number.sum(0)
+        value = flat.sum(0) / number.sum(0)[own]
     low, high = np.full(value.shape, np.nan), np.full(value.shape, np.nan)
     if len(sums) >= FEWEST_DOCUMENTS:
         weights = resampling_weights(len(sums), resamples=resamples, seed=seed)
+        drawn = weights @ number
         tail = 100 * (1 - confidence) / 2
         for start in range(0, flat.shape[1], _COLUMNS_AT_ONCE):
             part = slice(start, start + _COLUMNS_AT_ONCE)
             with np.errstate(invalid="ignore", divide="ignore"):
-                means = (weights @ flat[:, part]) / (weights @ number[:, part])
-            # A resample without any such segment has no mean; it drops out.
-            gaps = np.isnan(means).any(0)
+                means = (weights @ flat[:, part]) / drawn[:, own[part]]
             low[part], high[part] = np.percentile(means, [tail, 100 - tail], axis=0)
-            if gaps.any():
-                some = gaps & ~np.isnan(means).all(0)
-                bounds = np.nanpercentile(means[:, some], [tail, 100 - tail], axis=0)
-                low[part][some], high[part][some] = bounds
+            # A resample without any such segment has no mean; it drops out.
+            missing = np.isnan(means)
+            some = missing.any(0) & ~missing.all(0)
+            if some.any():
+                low[part][some], high[part][some] = np.nanpercentile(
+                    means[:, some], [tail, 100 - tail], axis=0
+                )
     return Interval(value.reshape(shape), low.reshape(shape), high.reshape(shape))

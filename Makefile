@@ -1,0 +1,47 @@
+# One command each; everything is installed into .venv by the target that needs it.
+PYTHON ?= python3
+BIN := .venv/bin
+INPUTS := pyproject.toml constraints.txt models/headscope-minilm/pyproject.toml
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: help demo test check bench clean
+help:
+	@echo "make demo    install, run the report on the embedded model and text, say where report.html is"
+	@echo "make test    install what the tests need and run every test"
+	@echo "make check   format, lint, type-check, and run the examples of README and docs"
+	@echo "make bench   print ratios against the alternatives"
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+# torch first and pinned: with it in place nothing else can ask for another build.
+.venv/.demo: $(INPUTS) | $(BIN)/python
+	$(PIP) torch==2.13.0
+	$(PIP) ./models/headscope-minilm --editable '.[demo]'
+	@touch $@
+
+.venv/.dev: .venv/.demo
+	$(PIP) --editable '.[demo,dev]'
+	@touch $@
+
+demo: .venv/.demo
+	$(BIN)/headscope report --out demo-report
+	@echo "open $(CURDIR)/demo-report/report.html"
+
+test: .venv/.dev
+	$(BIN)/python -m pytest
+
+check: .venv/.dev
+	$(BIN)/ruff format $(if $(CI),--check )src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/docs
+
+bench: .venv/.dev
+	$(BIN)/python benchmarks/scan_overhead.py
+	$(BIN)/python benchmarks/against_output_attentions.py
+	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/start_up.py
+
+clean:
+	rm -rf .venv demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis

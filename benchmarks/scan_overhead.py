@@ -1,0 +1,86 @@
+"""What looking costs: a scan with all statistics against the bare model with sdpa, on the same batches."""
+
+import argparse
+
+import torch
+from rounds import alternate, median_ratio
+from transformers import BertConfig, BertModel
+
+from headscope.attention.anatomy import examine
+from headscope.attention.scan import scan
+from headscope.attention.source import ModelSource, model_inputs
+from headscope.encoding.segment import Segment
+from headscope.encoding.vocabulary import KeyClass, Vocabulary
+from headscope.statistics.surface import SurfaceAccumulator
+
+SHAPES = {
+    "BERT-base": (BertConfig(), 1.08),
+    "headscope-minilm": (
+        BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536),
+        1.25,
+    ),
+}
+LENGTH = 128
+
+
+def made_up(number: int) -> tuple[list[Segment], Vocabulary]:
+    """Full segments with [CLS], two [SEP] and one token in twelve a full stop, of 16 documents."""
+    generator = torch.Generator().manual_seed(0)
+    classes = torch.zeros(30522, dtype=torch.uint8).numpy()
+    classes[[101, 102, 1012]] = [KeyClass.CLS, KeyClass.SEP, KeyClass.PUNCTUATION]
+    vocabulary = Vocabulary(classes=classes, has_cls=True, cls_name="[CLS]", sep_name="[SEP]", pad_id=0)
+    segments = []
+    for index in range(number):
+        ids = torch.randint(2000, 30000, (LENGTH,), generator=generator).numpy()
+        ids[::12] = 1012
+        ids[[0, LENGTH // 2, -1]] = [101, 102, 102]
+        types = (torch.arange(LENGTH) > LENGTH // 2).long().numpy()
+        segments.append(
+            Segment(
+                document=f"d{index % 16}", index=index // 16, ids=ids, token_types=types, word_ids=ids * 0
+            )
+        )
+    return segments, vocabulary
+
+
+def compare(name: str, *, segments: int, batch: int, rounds: int) -> float:
+    """Print one shape's times and ratio."""
+    config, target = SHAPES[name]
+    torch.manual_seed(0)
+    model = BertModel._from_config(config, add_pooling_layer=False, attn_implementation="sdpa").eval()
+    inputs, vocabulary = made_up(segments)
+    anatomy = examine(model, vocabulary)
+    assert anatomy.path == "fused", anatomy.path
+    batches = [inputs[start : start + batch] for start in range(0, segments, batch)]
+    ready = [model_inputs(each, anatomy, vocabulary)[1] for each in batches]
+
+    def bare() -> None:
+        with torch.inference_mode():
+            for each in ready:
+                model(**each)
+
+    def look() -> None:
+        scan(ModelSource(model, anatomy, vocabulary, batches), [SurfaceAccumulator(anatomy.layout)])
+
+    times = alternate({"bare sdpa": bare, "scan": look}, rounds=rounds)
+    ratio = median_ratio(times, "scan", "bare sdpa")
+    best = min(times["bare sdpa"]) / segments * 1e3
+    print(
+        f"{name}: {segments} segments x {LENGTH} tokens, batches of {batch}, {torch.get_num_threads()} threads: "
+        f"bare sdpa {best:.1f} ms a segment; scan / bare = {ratio:.3f} "
+        f"(target {target:.2f}; rounds {' '.join(f'{a / b:.3f}' for a, b in zip(times['scan'], times['bare sdpa']))})",
+        flush=True,
+    )
+    return ratio
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--segments", type=int, default=64)
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--shape", choices=[*SHAPES, "all"], default="all")
+    options = parser.parse_args()
+    torch.set_num_threads(2)
+    for shape in SHAPES if options.shape == "all" else [options.shape]:
+        compare(shape, segments=options.segments, batch=options.batch, rounds=options.rounds)

@@ -1,0 +1,77 @@
+"""The command line: one file a command, heavy imports inside the commands."""
+
+import errno
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from headscope.app.cli import convert, extract, report, segments, stats
+from headscope.errors import HeadscopeError
+
+app = typer.Typer(
+    name="headscope",
+    help="What do the attention heads of this transformer look at?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("report")(report.command)
+app.command("stats")(stats.command)
+app.command("segments")(segments.command)
+app.command("extract")(extract.command)
+app.command("convert")(convert.command)
+
+
+@app.callback(invoke_without_command=True)
+def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+    """What do the attention heads of this transformer look at?"""
+    if version:
+        from headscope import __version__
+
+        typer.echo(f"headscope {__version__}")
+        raise typer.Exit
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; exit with 2 and one sentence where the user can mend the problem."""
+    given = [_hyphens(each) for each in (sys.argv[1:] if arguments is None else arguments)]
+    try:
+        app(given)
+    except HeadscopeError as error:
+        _stop(str(error), code=2)
+    except SystemExit as ended:
+        if ended.code != 130:  # that is what typer makes of Ctrl-C
+            raise
+        _stop("stopped; nothing half-written was left, and what was finished is kept", code=130)
+    except BrokenPipeError:
+        # The reader of our output (head, less) has left; that is no error, and nothing more can be printed.
+        sys.stderr.close()
+        raise SystemExit(0) from None
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            place = f" ({error.filename})" if error.filename else ""
+            _stop(
+                f"no room left on the disk{place}; free some space, or give --out a folder on another disk",
+                code=2,
+            )
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            _stop(
+                f"may not write or read {error.filename}; expected a place you have rights to, choose another",
+                code=2,
+            )
+        raise
+
+
+def _hyphens(argument: str) -> str:
+    """Write an option with hyphens, as the original's users may write underscores."""
+    if not argument.startswith("--"):
+        return argument
+    name, equals, value = argument.partition("=")
+    return name.replace("_", "-") + equals + value
+
+
+def _stop(sentence: str, *, code: int) -> None:
+    print(f"headscope: {sentence}", file=sys.stderr)
+    raise SystemExit(code) from None

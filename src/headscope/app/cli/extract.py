@@ -1,0 +1,148 @@
+"""`headscope extract`: attention maps on disk, as the original's `extract_attention.py` makes them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headscope.app.cli import options as o
+from headscope.errors import OptionError
+
+if TYPE_CHECKING:
+    from headscope.encoding.packing import PackingCounts
+    from headscope.study.extraction import Extraction
+
+
+def command(
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--preprocessed-data-file",
+            "--text",
+            help="JSON entries with text, words or tokens (or plain text); may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    model: o.Model = None,
+    revision: o.Revision = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder (or pickle) to write; FILE_attn (FILE_attn.pkl) beside the input when not given.",
+            show_default=False,
+        ),
+    ] = None,
+    form: Annotated[
+        str,
+        typer.Option("--format", help="safetensors (a folder), or pickle (for the original's notebooks)."),
+    ] = "safetensors",
+    store: Annotated[str, typer.Option(help="Precision on disk: float16 or float32.")] = "float16",
+    word_level: Annotated[
+        bool, typer.Option("--word-level", help="Attention between words in place of tokens.")
+    ] = False,
+    pieces: Annotated[
+        str, typer.Option(help="Attention from a word that was cut: mean of its pieces, first or max.")
+    ] = "mean",
+    cased: Annotated[
+        bool,
+        typer.Option("--cased", help="Do not lower-case; without it the tokeniser does as it is set to."),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="A tiny random model with the same tokeniser, to try things out.")
+    ] = False,
+    packing: o.Packing = "pretraining",
+    max_length: o.MaxLength = 128,
+    too_long: o.TooLong = "skip",
+    token_types: o.TokenTypes = "own",
+    limit: o.Limit = None,
+    batch_size: o.BatchSize = "16",
+    device: o.Device = "auto",
+    dtype: o.Dtype = "float32",
+    seed: o.Seed = 0,
+    force: o.Force = False,
+) -> None:
+    """Run a model over text and write its attention maps to disk."""
+    o.choose("--format", form, ("safetensors", "pickle"))
+    o.choose("--store", store, ("float16", "float32"))
+    o.choose("--pieces", pieces, ("mean", "first", "max"))
+    if form == "pickle" and store != "float16":
+        raise OptionError(
+            "--format pickle holds float16, as the original's; use --format safetensors for float32"
+        )
+    place = out or default_out(text or [], pickle=form == "pickle")
+    options = o.run_options(
+        text=text,
+        model=model,
+        revision=revision,
+        packing=packing,
+        max_length=max_length,
+        too_long=too_long,
+        token_types=token_types,
+        limit=limit,
+        batch_size=batch_size,
+        device=device,
+        dtype=dtype,
+        seed=seed,
+    )
+    from headscope.study.extraction import MapOptions, extract
+
+    how = MapOptions(
+        pickle=form == "pickle",
+        store=store,
+        word_level=pieces if word_level else None,
+        cased=cased,
+        debug=debug,
+        replace=force,
+    )
+    for line in said(extract(options, place, how), max_length=max_length):
+        typer.echo(line)
+
+
+def default_out(inputs: list[str], *, pickle: bool) -> Path:
+    """Return where the original would write: FILE_attn, or FILE_attn.pkl, without the ending `.json`.
+
+    Raises:
+        OptionError: no input, or none or several files to name it after.
+    """
+    if not inputs:
+        raise OptionError(
+            "no input was given; expected --preprocessed-data-file with a JSON file of entries, or --text"
+        )
+    if len(inputs) > 1 or inputs[0] == "-":
+        raise OptionError("give --out: there is not one input file to name the maps after")
+    path = Path(inputs[0])
+    name = path.name.removesuffix(".gz")
+    for ending in (".json", ".jsonl", ".txt"):
+        name = name.removesuffix(ending)
+    return path.with_name(f"{name}_attn.pkl" if pickle else f"{name}_attn")
+
+
+def said(made: "Extraction", *, max_length: int) -> list[str]:
+    """Say in plain lines what was written, and what was not."""
+    if made.counts is None:
+        return [f"{made.path} holds these maps already: nothing to do; --force makes them again"]
+    shape = " + ".join(f"{part.layers} x {part.heads} {part.kind} heads" for part in made.index.layout)
+    between = "tokens" if made.index.word_level is None else f"words ({made.index.word_level} over pieces)"
+    return [
+        f"wrote {made.path}: attention between {between} of {made.counts.segments - made.left_out:,} inputs, "
+        f"{shape}, {made.index.store}, {made.bytes / 1e6:,.1f} MB",
+        *_losses(made.counts, max_length),
+        *([f"left out {made.left_out:,}: a word has no row of its own"] if made.left_out else []),
+        *(
+            ["words are the tokeniser's own: the input gives none"]
+            if made.index.word_level is not None and not made.counts.words
+            else []
+        ),
+    ]
+
+
+def _losses(counts: "PackingCounts", max_length: int) -> list[str]:
+    lines = []
+    if counts.truncated:
+        lines.append(f"shortened {counts.truncated:,} to {max_length} tokens")
+    for reason, number in sorted(counts.skipped.items()):
+        limit = f" of {max_length} tokens (--max-length, --too-long)" if reason == "over the limit" else ""
+        lines.append(f"left out {number:,}: {reason}{limit}")
+    return lines

@@ -1,0 +1,89 @@
+"""Progress: a bar with documents a second and the time left on a terminal, plain lines elsewhere."""
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from headscope.study.options import Progress
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+class ProgressPrinter:
+    """Show how far a run is, on standard error; use as a context manager.
+
+    Args:
+        quiet: show nothing.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self._bar: object | None = None
+        self._said = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()  # type: ignore[attr-defined]
+
+    def __call__(self, progress: "Progress") -> None:
+        """Show one state."""
+        if self.quiet:
+            return
+        if sys.stderr.isatty():
+            self._draw(progress)
+            return
+        now = time.monotonic()
+        if now - self._said >= _SECONDS_BETWEEN_LINES:
+            self._said = now
+            print(f"headscope: {describe(progress)}", file=sys.stderr, flush=True)
+
+    def _draw(self, progress: "Progress") -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        if self._bar is None:
+            bar = Bar(
+                BarColumn(bar_width=32),
+                TextColumn("{task.description}"),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            bar.start()
+            bar.add_task("", total=1.0)
+            self._bar = bar
+        share = progress.share
+        self._bar.update(
+            0, description=describe(progress), completed=share, total=None if share is None else 1.0
+        )  # type: ignore[attr-defined]
+
+
+def describe(progress: "Progress") -> str:
+    """Say a state in one line: what, how many documents, how fast, how much longer."""
+    number = (
+        f"{progress.documents:,} documents"
+        if progress.total is None
+        else (f"{progress.documents:,} of {progress.total:,} documents")
+    )
+    words = [f"{progress.stage}: {number}, {progress.segments:,} inputs"]
+    if progress.seconds > 0:
+        words.append(f"{progress.documents / progress.seconds:.1f} documents/s")
+        share = progress.share
+        if share:
+            words.append(f"{duration(progress.seconds * (1 - share) / share)} left")
+    return ", ".join(words)
+
+
+def duration(seconds: float) -> str:
+    """Write a time as `45 s`, `3 min` or `2 h 5 min`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,135 @@
+"""`headscope segments`: text into model inputs, as the original's `preprocess_unlabeled.py` makes them."""
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headscope.app.cli import options as o
+from headscope.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from random import Random
+
+
+def command(
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--data-file",
+            "--text",
+            help="Text, a sentence a line and a blank line between documents; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    model: o.Model = None,
+    revision: o.Revision = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="File to write; the input's name with .json in place of .txt when not given.",
+            show_default=False,
+        ),
+    ] = None,
+    num_docs: Annotated[int, typer.Option(min=1, help="Use the first so many documents.")] = 1000,
+    packing: o.Packing = "pretraining",
+    max_length: o.MaxLength = 128,
+    too_long: o.TooLong = "truncate",
+    cased: Annotated[
+        bool,
+        typer.Option("--cased", help="Do not lower-case; without it the tokeniser does as it is set to."),
+    ] = False,
+    limit: o.Limit = None,
+    seed: o.Seed = 0,
+    force: o.Force = False,
+) -> None:
+    """Cut text into inputs of at most --max-length tokens and write them as JSON for `headscope extract`."""
+    o.choose("--packing", packing, ("pretraining", "paragraphs", "single"))
+    o.choose("--too-long", too_long, ("truncate", "skip", "error"))
+    place = out or default_out(text or [])
+
+    from headscope.attention.models import load_tokeniser
+    from headscope.attention.partial import whole_or_absent
+    from headscope.corpora.reading import read_corpus
+    from headscope.encoding.casing import keep_case
+    from headscope.encoding.encoder import Encoder
+    from headscope.encoding.packing import Packer
+
+    documents = read_corpus(text or [], limit_documents=num_docs)
+    tokeniser, _ = load_tokeniser(model, revision=revision)
+    encoder = Encoder(keep_case(tokeniser) if cased else tokeniser)
+    if max_length < encoder.special_tokens_pair + 2:
+        raise OptionError(
+            f"--max-length {max_length} leaves no room beside the special tokens; expected at least "
+            f"{encoder.special_tokens_pair + 2} tokens"
+        )
+    packer = Packer(encoder, packing=packing, max_length=max_length, too_long=too_long, seed=seed)
+
+    def entries() -> Iterator[dict[str, Any]]:
+        for segment in packer.pack(documents, limit=limit):
+            names = tokeniser.convert_ids_to_tokens(segment.ids.tolist())
+            yield {"tokens": [str(name) for name in names], **segment.fields}
+
+    with whole_or_absent(place, replace=force) as partial, partial.open("w", encoding="utf-8") as file:
+        # Only pre-training packing is shuffled, with the generator that drew its cuts, as in the original.
+        lines = (
+            _shuffled(entries(), packer.random) if packing == "pretraining" else map(json.dumps, entries())
+        )
+        _write_list(file, lines)
+        counts = packer.counts
+        if not counts.segments:
+            why = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(counts.skipped.items()))
+            raise InputError(
+                f"no input could be made of {counts.documents:,} documents ({why or 'all lines are empty'}); "
+                "a document of one line needs --packing single"
+            )
+    typer.echo(
+        f"wrote {place}: {counts.segments:,} inputs of {counts.documents_used:,} documents, {counts.tokens:,} tokens"
+    )
+    if counts.truncated:
+        typer.echo(f"shortened {counts.truncated:,} to {max_length} tokens")
+    for reason, number in sorted(counts.skipped.items()):
+        typer.echo(f"left out {number:,}: {reason}")
+
+
+def default_out(inputs: list[str]) -> Path:
+    """Return where the original would write: the input's name with `.json` in place of `.txt`.
+
+    Raises:
+        OptionError: no input, several files, or nothing to name it after: standard input, or JSON.
+    """
+    if not inputs:
+        raise OptionError("no input was given; expected --data-file (or --text) with a text file")
+    if len(inputs) > 1 or inputs[0] == "-":
+        raise OptionError("give --out: there is not one input file to name the segments after")
+    path = Path(inputs[0])
+    name = path.name.removesuffix(".gz")
+    if name.endswith((".json", ".jsonl")):
+        raise OptionError(f"give --out: {path} is JSON already")
+    return path.with_name(name.removesuffix(".txt") + ".json")
+
+
+def _shuffled(entries: Iterable[dict[str, Any]], random: "Random") -> Iterator[str]:
+    """Yield the entries' JSON in random order; they wait in a temporary file, only their places in memory."""
+    with tempfile.TemporaryFile() as spool:
+        places: list[int] = []
+        for entry in entries:
+            places.append(spool.tell())
+            spool.write(json.dumps(entry).encode() + b"\n")
+        random.shuffle(places)
+        for place in places:
+            spool.seek(place)
+            yield spool.readline().decode().rstrip("\n")
+
+
+def _write_list(file: IO[str], lines: Iterable[str]) -> None:
+    """Write JSON values as one list, with the bytes of `json.dump` of it."""
+    file.write("[")
+    for number, line in enumerate(lines):
+        file.write(", " * (number > 0) + line)
+    file.write("]")

@@ -1,0 +1,115 @@
+"""`headscope stats`: the surface statistics as a table for a terminal, or as CSV, JSON or Parquet."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headscope.app.cli import options as o
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMATS = {".csv": "CSV", ".json": "JSON", ".parquet": "Parquet"}
+_SHOWN = ("previous", "next", "current", "cls", "sep", "punctuation", "entropy", "max_weight")
+
+
+def command(
+    text: o.Text = None,
+    model: o.Model = None,
+    revision: o.Revision = None,
+    maps: o.Maps = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Write the whole table to a .csv, .json or .parquet file.", show_default=False
+        ),
+    ] = None,
+    packing: o.Packing = "pretraining",
+    max_length: o.MaxLength = 128,
+    too_long: o.TooLong = "truncate",
+    token_types: o.TokenTypes = "own",
+    limit: o.Limit = None,
+    batch_size: o.BatchSize = "auto",
+    device: o.Device = "auto",
+    dtype: o.Dtype = "float32",
+    seed: o.Seed = 0,
+    quiet: o.Quiet = False,
+) -> None:
+    """Print what each head attends to: positions, special tokens, punctuation, entropy, and its role."""
+    if out is not None:
+        o.choose("--out with the ending", out.suffix, tuple(FORMATS))
+    asked = o.run_options(
+        text=text,
+        model=model,
+        revision=revision,
+        maps=maps,
+        packing=packing,
+        max_length=max_length,
+        too_long=too_long,
+        token_types=token_types,
+        limit=limit,
+        batch_size=batch_size,
+        device=device,
+        dtype=dtype,
+        seed=seed,
+    )
+    from headscope.app.cli.progress import ProgressPrinter
+    from headscope.study.stages import measure, prepare
+
+    with ProgressPrinter(quiet=quiet) as watch:
+        measured = measure(prepare(asked), watch=watch)
+    _print(measured.surface)
+    for note in measured.manifest["notes"]:
+        typer.echo(f"note: {note}")
+    if out is not None:
+        _write(measured.surface, out)
+        typer.echo(f"table: {out} ({len(measured.surface):,} rows)")
+
+
+def _print(surface: "pd.DataFrame") -> None:
+    """Print a row for each head: percent of attention, entropy in nats, and the role."""
+    import pandas as pd
+    from rich.console import Console
+    from rich.table import Table
+
+    from headscope.heads.behaviours import roles
+
+    named = roles(surface).set_index(["kind", "layer", "head"])["role"]
+    wide = surface.pivot_table(
+        index=["kind", "layer", "head"], columns="statistic", values="value", sort=False, dropna=False
+    )
+    several = surface["kind"].nunique() > 1
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("head")
+    for name in _SHOWN:
+        table.add_column({"max_weight": "largest"}.get(name, name), justify="right")
+    table.add_column("role")
+    for index, row in wide.iterrows():
+        kind, layer, head = index  # type: ignore[misc]
+        if pd.isna(head):
+            continue
+        cells = [
+            "-" if pd.isna(v := row.get(name)) else f"{v:.2f}" if name == "entropy" else f"{100 * v:.1f}"
+            for name in _SHOWN
+        ]
+        label = f"{kind} {layer}-{head}" if several else f"{layer}-{head}"
+        table.add_row(label, *cells, str(named[index]))
+    # A pipe gets whole lines, whatever width a console thinks it has.
+    console = Console(width=None if Console().is_terminal else 120)
+    console.print(table)
+    console.print("percent of attention; entropy in nats; largest: mean over tokens of the largest weight")
+
+
+def _write(surface: "pd.DataFrame", out: Path) -> None:
+    from headscope.study.files import write_atomically
+
+    def fill(beside: Path) -> None:
+        if out.suffix == ".csv":
+            surface.to_csv(beside, index=False)
+        elif out.suffix == ".json":
+            surface.to_json(beside, orient="records", indent=1, double_precision=15)
+        else:
+            surface.to_parquet(beside, index=False)
+
+    write_atomically(out, fill)

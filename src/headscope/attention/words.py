@@ -1,0 +1,142 @@
+"""From attention between pieces to attention between words (section 4.1 of Clark et al. 2019).
+
+Attention to a word that was cut is the sum over its pieces; attention from it is their mean, so that every
+row still sums to 1.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from headscope.encoding.segment import NO_WORD
+
+PIECES = ("mean", "first", "max")
+
+
+@dataclass(frozen=True, eq=False)
+class WordAxis:
+    """The words along one axis (queries or keys) of a batch, in the order of the text, no padding between.
+
+    A special token, or a piece of no word, is a word of its own. A word without pieces has no place.
+
+    Attributes:
+        words: index of the word at each place, `NO_WORD` where it is a special token, `[batch, place]`.
+        valid: False for padding at the end of the shorter segments, `[batch, place]`.
+        places: the place that each token belongs to, -1 for padding, `[batch, position]`.
+        leaders: position of the first token of each place, 0 for padding, `[batch, place]`.
+    """
+
+    words: Tensor
+    valid: Tensor
+    places: Tensor
+    leaders: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class WordAttention:
+    """Attention between words.
+
+    Attributes:
+        weights: `[batch, head, query place, key place]`; rows of `queries.valid` sum to 1, others are 0.
+        queries: the words that attend.
+        keys: the words attended to.
+    """
+
+    weights: Tensor
+    queries: WordAxis
+    keys: WordAxis
+
+
+def word_axis(word_ids: Tensor, valid: Tensor) -> WordAxis:
+    """Find the places of a batch's words.
+
+    Args:
+        word_ids: index of each token's word, `NO_WORD` for special tokens and padding, `[batch, position]`.
+        valid: False for padding, `[batch, position]`.
+    """
+    batch, width = word_ids.shape
+    at = torch.arange(width, device=word_ids.device).expand(batch, width)
+    of_word = valid & (word_ids != NO_WORD)
+    # The first token of each word: the smallest position among the tokens that share its index.
+    index = word_ids.masked_fill(~of_word, 0)
+    number = int(index.max()) + 1 if width else 1
+    first = torch.full((batch, number), width, device=word_ids.device)
+    first = first.scatter_reduce(1, index, at.masked_fill(~of_word, width), "amin")
+    leader = torch.where(of_word, first.gather(1, index), at)
+    leads = valid & (leader == at)
+    places = (leads.long().cumsum(1) - 1).gather(1, leader).masked_fill(~valid, -1)
+    counts = leads.sum(1)
+    longest = int(counts.max()) if batch else 0
+    # Stable, so that leaders come first and in order.
+    leaders = (~leads).long().argsort(dim=1, stable=True)[:, :longest]
+    filled = torch.arange(longest, device=word_ids.device) < counts[:, None]
+    return WordAxis(
+        words=word_ids.gather(1, leaders).masked_fill(~filled, NO_WORD),
+        valid=filled,
+        places=places,
+        leaders=leaders.masked_fill(~filled, 0),
+    )
+
+
+def word_level(
+    weights: Tensor,
+    word_ids: Tensor,
+    *,
+    valid: Tensor | None = None,
+    key_word_ids: Tensor | None = None,
+    key_valid: Tensor | None = None,
+    pieces: str = "mean",
+) -> WordAttention:
+    """Turn attention between pieces into attention between words.
+
+    Args:
+        weights: `[batch, head, query, key]`, rows sum to 1; some rows of a layer will do if no word is cut.
+        word_ids: index of each query's word, `NO_WORD` for special tokens and padding, `[batch, query]`.
+        valid: False for padding, `[batch, query]`; all tokens when None.
+        key_word_ids: the same for keys, `[batch, key]`; None where queries and keys are the same tokens.
+        key_valid: False for padding, `[batch, key]`.
+        pieces: attention from a cut word: the `mean` of its pieces (the paper's), its `first` piece (what the
+            original code runs), or `max`: the largest of its pieces' weights to each word, each row then
+            divided by its sum.
+
+    Returns:
+        Weights in the dtype of the input, at least float32.
+
+    Raises:
+        ValueError: `pieces` is not known.
+    """
+    if pieces not in PIECES:
+        raise ValueError(f"pieces {pieces!r} is not known; choose one of {', '.join(PIECES)}")
+    queries = word_axis(word_ids, torch.ones_like(word_ids, dtype=torch.bool) if valid is None else valid)
+    if key_word_ids is None:
+        keys = queries
+    else:
+        whole = torch.ones_like(key_word_ids, dtype=torch.bool) if key_valid is None else key_valid
+        keys = word_axis(key_word_ids, whole)
+    exact = weights.to(torch.promote_types(weights.dtype, torch.float32))
+    # Rows of padding may hold anything, NaN too.
+    exact = exact.masked_fill((queries.places < 0)[:, None, :, None], 0)
+    to_words = exact @ _membership(keys, exact.dtype)[:, None]
+    rows = queries.valid[:, None, :, None]
+    if pieces == "mean":
+        members = _membership(queries, exact.dtype)
+        shares = members / members.sum(1, keepdim=True).clamp(min=1)
+        from_words = shares.transpose(1, 2)[:, None] @ to_words
+    elif pieces == "first":
+        index = queries.leaders[:, None, :, None].expand(-1, exact.shape[1], -1, to_words.shape[3])
+        from_words = to_words.gather(2, index) * rows
+    else:
+        # Weights are never negative, so zeros to begin with change no maximum, and padding adds zeros only.
+        index = queries.places.clamp(min=0)[:, None, :, None].expand_as(to_words)
+        start = to_words.new_zeros((*to_words.shape[:2], queries.words.shape[1], to_words.shape[3]))
+        from_words = start.scatter_reduce(2, index, to_words, "amax")
+        total = from_words.sum(-1, keepdim=True)
+        from_words = from_words / torch.where(total > 0, total, 1)
+    return WordAttention(weights=from_words, queries=queries, keys=keys)
+
+
+def _membership(axis: WordAxis, dtype: torch.dtype) -> Tensor:
+    """Return 1 where a token belongs to a place, `[batch, position, place]`."""
+    places = torch.arange(axis.words.shape[1], device=axis.places.device)
+    return (axis.places[:, :, None] == places).to(dtype)

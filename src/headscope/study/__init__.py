@@ -1,0 +1,1 @@
+"""One run's directory: manifest, tables, labelled arrays."""

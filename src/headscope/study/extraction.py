@@ -1,0 +1,195 @@
+"""Attention maps of a corpus on disk, as the original's `extract_attention.py` makes them."""
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from headscope.attention.anatomy import Anatomy, examine
+from headscope.attention.debug import load_debug_model
+from headscope.attention.maps import MapsWriter
+from headscope.attention.maps_index import MapsIndex, read_index
+from headscope.attention.models import LoadedModel, load_model, weights_hash
+from headscope.attention.partial import already_there, is_free
+from headscope.attention.pickle_maps import maps_to_pickle
+from headscope.attention.scan import scan
+from headscope.attention.source import ModelSource
+from headscope.corpora.document import Document
+from headscope.encoding.batching import length_buckets
+from headscope.encoding.casing import keep_case
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing import Packer, PackingCounts
+from headscope.errors import InputError, OptionError, OutputError
+from headscope.study.model_run import auto_batch_size, check_length
+from headscope.study.options import RunOptions
+from headscope.study.signature import make_signature, tokeniser_hash
+from headscope.study.spool import Corpus
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapOptions:
+    """How maps are made and stored.
+
+    Attributes:
+        pickle: write the original's pickle in place of a folder of safetensors.
+        store: `float16` or `float32`; a pickle holds float16.
+        word_level: None for attention between tokens, else how that from a cut word's pieces is joined (`mean`,
+            `first`, `max`).
+        cased: do not lower-case; else the tokeniser does as it is set to.
+        debug: a tiny random model with the same tokeniser.
+        replace: whether what stands in the way gives way.
+    """
+
+    pickle: bool = False
+    store: str = "float16"
+    word_level: str | None = None
+    cased: bool = False
+    debug: bool = False
+    replace: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extraction:
+    """What was written.
+
+    Attributes:
+        path: the folder, or the pickle.
+        index: what the maps are; without shards and entries.
+        counts: what became of the corpus; None where the same maps were there already.
+        bytes: size of what was written.
+        left_out: inputs for which a pickle has no place; see `maps_to_pickle`.
+    """
+
+    path: Path
+    index: MapsIndex
+    counts: PackingCounts | None
+    bytes: int = 0
+    left_out: int = 0
+
+
+def extract(options: RunOptions, out: str | Path, how: MapOptions) -> Extraction:
+    """Run a model over a corpus and write its attention maps.
+
+    A folder that holds maps of the same signature is left as it is; anything else that stands at `out` is
+    refused before the model runs.
+
+    Args:
+        options: model and corpus.
+        out: the folder or the pickle to write; it appears when it is whole.
+        how: of the maps.
+
+    Raises:
+        HeadscopeError: the model, the corpus, an option or `out` is not as it should be.
+    """
+    path = Path(out)
+    if how.pickle and not how.replace and not is_free(path):
+        raise OutputError(already_there(path))
+    corpus = Corpus(options.text)
+    documents, corpus_hash = corpus.digest()
+    if how.debug:
+        loaded = load_debug_model(options.model, revision=options.revision, device=options.device)
+    else:
+        loaded = load_model(
+            options.model, revision=options.revision, dtype=options.dtype, device=options.device
+        )
+    tokeniser = keep_case(loaded.tokeniser) if how.cased else loaded.tokeniser
+    encoder = Encoder(tokeniser, token_types=options.token_types)
+    check_length(options.max_length, loaded, encoder)
+    anatomy = examine(loaded.model, encoder.vocabulary)
+    if how.pickle and len(anatomy.layout) != 1:
+        kinds = ", ".join(part.kind for part in anatomy.layout)
+        raise OptionError(
+            f"{loaded.name} has attention of several kinds ({kinds}), and the original's pickle has place for "
+            "one; use --format safetensors"
+        )
+    index = _index(options, how, loaded, encoder, anatomy, {"hash": corpus_hash, "documents": documents})
+    if not how.pickle and not how.replace and not is_free(path):
+        if not _holds(path, index):
+            raise OutputError(already_there(path))
+        return Extraction(path=path, index=index, counts=None)
+    packer = Packer(
+        encoder,
+        packing=options.packing,
+        max_length=options.max_length,
+        too_long=options.too_long,
+        seed=options.seed,
+    )
+
+    def write_maps(folder: Path) -> int:
+        def names(ids: list[int]) -> list[str]:
+            return [str(token) for token in tokeniser.convert_ids_to_tokens(ids)]
+
+        with MapsWriter(folder, index, names=names, replace=how.replace) as writer:
+            segments = writer.in_order(packer.pack(_with_text(corpus.read()), limit=options.limit))
+            size = options.batch_size or auto_batch_size(options.max_length, anatomy, loaded)
+            batches = length_buckets(segments, batch_size=size)
+            scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [writer])
+            if not packer.counts.segments:
+                raise InputError(_nothing_made(packer.counts))
+        return writer.folder.bytes
+
+    if not how.pickle:
+        return Extraction(path=path, index=index, counts=packer.counts, bytes=write_maps(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # By way of a folder of maps: batches come sorted by length, and the pickle keeps the input's order.
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as between:
+        write_maps(Path(between) / "maps")
+        _, left_out = maps_to_pickle(Path(between) / "maps", path, replace=how.replace)
+    size = path.stat().st_size
+    return Extraction(path=path, index=index, counts=packer.counts, bytes=size, left_out=left_out)
+
+
+def _index(
+    options: RunOptions,
+    how: MapOptions,
+    loaded: LoadedModel,
+    encoder: Encoder,
+    anatomy: Anatomy,
+    corpus: dict[str, object],
+) -> MapsIndex:
+    special = {"cls": encoder.vocabulary.cls_name, "sep": encoder.vocabulary.sep_name}
+    signature = make_signature(
+        model={
+            "name": loaded.name,
+            "revision": loaded.revision,
+            "weights": weights_hash(loaded),
+            "family": loaded.family,
+            "special": special,
+        },
+        tokeniser=tokeniser_hash(encoder.tokeniser),
+        corpus=corpus,
+        options={**options.shaping(), "store": how.store, "word_level": how.word_level},
+        seed=options.seed,
+    )
+    return MapsIndex(
+        model=signature["model"],
+        special=special,
+        layout=anatomy.layout,
+        store=how.store,
+        word_level=how.word_level,
+        signature=signature,
+    )
+
+
+def _holds(path: Path, index: MapsIndex) -> bool:
+    """Whether the maps that an index speaks of lie there already."""
+    try:
+        return bool(read_index(path).signature.get("id") == index.signature["id"])
+    except InputError:
+        return False
+
+
+def _with_text(documents: Iterable[Document]) -> Iterator[Document]:
+    """Keep an entry's text among its fields, as the original does; words and tokens are kept by themselves."""
+    for document in documents:
+        if document.whole and len(document.lines) == 1:
+            document = replace(document, fields={"text": document.lines[0], **document.fields})
+        yield document
+
+
+def _nothing_made(counts: PackingCounts) -> str:
+    why = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(counts.skipped.items()))
+    return (
+        f"no input could be made of {counts.documents:,} documents ({why or 'all are empty'}); raise --max-length, "
+        "or use --too-long truncate or --packing single"
+    )

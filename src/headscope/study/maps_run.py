@@ -1,0 +1,109 @@
+"""A run over saved attention maps: no model, no tokeniser, the same tables."""
+
+from typing import Any
+
+from headscope.attention.anatomy import KindLayout
+from headscope.attention.maps import MapsSource
+from headscope.attention.maps_index import MapEntry
+from headscope.attention.maps_tokens import rows_of
+from headscope.errors import OptionError
+from headscope.heads.examples import MOST_TOKENS, ExampleMaps
+from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.study.options import RunOptions
+from headscope.study.signature import make_signature
+
+_MOST_EXAMPLES = 48
+
+
+class MapsRun:
+    """Saved maps, ready to be scanned.
+
+    Args:
+        options: what is asked; `maps` names the folder.
+
+    Raises:
+        InputError: the folder holds no maps, or damaged ones.
+        OptionError: options of a model were given too.
+    """
+
+    def __init__(self, options: RunOptions) -> None:
+        if options.model is not None or options.revision is not None:
+            raise OptionError("--maps already holds a model's attention; leave --model and --revision out")
+        assert options.maps is not None
+        self.options = options
+        self._source = MapsSource(options.maps)
+        index = self._source.index
+        if options.limit is not None:
+            self._source = self._source.only(range(min(options.limit, len(index.entries))))
+        self.entries = self._source.index.entries
+        self._documents = {entry.document for entry in self.entries}
+        saved = dict(index.signature)
+        self.signature: dict[str, Any] = make_signature(
+            model={**index.model, "special": dict(index.special)},
+            tokeniser=str(saved.get("tokeniser")),
+            corpus={**saved.get("corpus", {}), "documents": len(self._documents)},
+            options={
+                **saved.get("options", {}),
+                "maps": index.store,
+                "word_level": index.word_level,
+                "limit": options.limit,
+                # The files' own hashes: what was read, whatever the index says of its origin.
+                "shards": [shard.hash for shard in index.shards],
+            },
+            seed=options.seed,
+        )
+
+    @property
+    def layout(self) -> tuple[KindLayout, ...]:
+        """The kinds of attention."""
+        return self._source.layout
+
+    @property
+    def total(self) -> int | None:
+        """Documents in the maps."""
+        return len(self._documents)
+
+    @property
+    def done(self) -> int:
+        """Documents read so far; maps do not say, their number of segments does."""
+        return 0
+
+    def source(self) -> MapsSource:
+        """Return the stream of tiles."""
+        return self._source
+
+    def example_source(self) -> MapsSource:
+        """Return the stream of tiles over the shortest segments."""
+        places = sorted(range(len(self.entries)), key=lambda place: len(self.entries[place].input))
+        short = [place for place in places if len(self.entries[place].input) <= MOST_TOKENS]
+        return self._source.only((short or places[:8])[:_MOST_EXAMPLES])
+
+    def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
+        """Return readable tokens of a map's rows and columns, as many as it has."""
+        entry = next(e for e in self.entries if (e.document, e.index) == (maps.document, maps.segment))
+        by_word = self._source.index.word_level is not None
+        rows = rows_of(entry.queries(maps.kind), by_word=by_word).tokens
+        keys = rows_of(entry.keys(maps.kind), by_word=by_word).tokens
+        return rows[: len(maps.queries)], keys[: len(maps.keys)]
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the manifest says of the run beyond its signature."""
+        notes = [f"read from saved maps ({self._source.index.store})"]
+        if self._source.index.word_level is not None:
+            notes.append("the maps are by word, so positions count words")
+        if len(self._documents) < FEWEST_DOCUMENTS:
+            notes.append(f"{TOO_FEW}; this run has {len(self._documents)}")
+        return {"counts": _counts(self.entries), "tap": "maps", "device": "cpu", "notes": notes}
+
+
+def _counts(entries: tuple[MapEntry, ...]) -> dict[str, Any]:
+    documents = len({entry.document for entry in entries})
+    return {
+        "documents": documents,
+        "documents_used": documents,
+        "segments": len(entries),
+        "tokens": sum(len(entry.input) for entry in entries),
+        "truncated": sum(entry.shortened for entry in entries),
+        "skipped": 0,
+        "skipped_why": {},
+    }

@@ -1,0 +1,224 @@
+"""A run of a model over text: loaded, its corpus hashed, its signature known before the scan begins."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+from headscope.attention.anatomy import Anatomy, KindLayout, examine
+from headscope.attention.models import LoadedModel, load_model, weights_hash
+from headscope.attention.source import ModelSource
+from headscope.corpora.demo import demo_text
+from headscope.corpora.digest import CorpusDigest
+from headscope.corpora.document import Document
+from headscope.encoding.batching import length_buckets
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing import Packer, PackingCounts
+from headscope.encoding.readable import readable_tokens
+from headscope.encoding.segment import Segment
+from headscope.errors import InputError, OptionError
+from headscope.heads.candidates import SentenceKeeper
+from headscope.heads.examples import MOST_TOKENS, ExampleMaps
+from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.study.options import RunOptions
+from headscope.study.signature import make_signature, tokeniser_hash
+from headscope.study.spool import Corpus
+
+_TOKENS_AT_ONCE = {"cpu": 2048, "cuda": 32768, "mps": 8192}
+_WEIGHTS_AT_ONCE = 1 << 26
+
+
+class ModelRun:
+    """A model and a corpus, ready to be scanned.
+
+    Args:
+        options: what is asked.
+
+    Attributes:
+        signature: what the numbers depend on.
+        layout: the model's kinds of attention.
+        total: documents in the corpus; None where a limit makes the number meaningless.
+
+    Raises:
+        HeadscopeError: the model, the corpus or an option is not as it should be.
+    """
+
+    def __init__(self, options: RunOptions) -> None:
+        self.options = options
+        paths = options.text or (str(demo_text()),)
+        self.corpus = Corpus(paths)
+        self.keeper = SentenceKeeper()
+        self.first: list[Segment] | None = None
+        if options.limit is None:
+            # The corpus first: a broken file is found before a large model is loaded.
+            documents, corpus_hash = self.corpus.digest()
+        self.loaded: LoadedModel = load_model(
+            options.model, revision=options.revision, dtype=options.dtype, device=options.device
+        )
+        self.encoder = Encoder(self.loaded.tokeniser, token_types=options.token_types)
+        check_length(options.max_length, self.loaded, self.encoder)
+        self.anatomy: Anatomy = examine(self.loaded.model, self.encoder.vocabulary)
+        self.packer = Packer(
+            self.encoder,
+            packing=options.packing,
+            max_length=options.max_length,
+            too_long=options.too_long,
+            seed=options.seed,
+        )
+        if options.limit is not None:
+            # Only what the limit lets in is read, so that a small run on a huge corpus stays small.
+            digest = CorpusDigest(self.corpus.read())
+            self.first = list(self.packer.pack(self.keeper.watch(digest), limit=options.limit))
+            documents, corpus_hash = digest.documents, digest.hexdigest
+        self.documents = documents
+        vocabulary = self.encoder.vocabulary
+        self.signature = make_signature(
+            model={
+                "name": self.loaded.name,
+                "revision": options.revision,
+                "weights": weights_hash(self.loaded),
+                "family": self.loaded.family,
+                "special": {"cls": vocabulary.cls_name, "sep": vocabulary.sep_name},
+            },
+            tokeniser=tokeniser_hash(self.loaded.tokeniser),
+            corpus={"hash": corpus_hash, "documents": documents},
+            options=options.shaping(),
+            seed=options.seed,
+        )
+
+    def segments(self) -> Iterator[Segment]:
+        """Yield the run's inputs.
+
+        Raises:
+            InputError: no input could be made of the corpus; says why.
+        """
+        made = (
+            iter(self.first)
+            if self.first is not None
+            else self.packer.pack(self.keeper.watch(self.corpus.read()))
+        )
+        one = next(made, None)
+        if one is None:
+            raise InputError(_nothing_to_read(self.packer.counts, self.options))
+        yield from chain([one], made)
+
+    @property
+    def layout(self) -> tuple[KindLayout, ...]:
+        """The model's kinds of attention."""
+        return self.anatomy.layout
+
+    @property
+    def total(self) -> int | None:
+        """Documents in the corpus; None where a limit makes the number meaningless."""
+        return self.documents if self.options.limit is None else None
+
+    @property
+    def done(self) -> int:
+        """Documents read so far."""
+        # A limit reads documents before the scan; they count as done from the start.
+        return self.packer.counts.documents
+
+    def source(self) -> ModelSource:
+        """Return the stream of tiles over the corpus."""
+        return self._over(self.segments())
+
+    def example_source(self) -> ModelSource:
+        """Return the stream of tiles over a few short sentences of the corpus, to draw heads on.
+
+        Where the corpus has no short sentence, its shortest inputs stand in.
+        """
+        packer = Packer(self.encoder, packing="single", max_length=MOST_TOKENS, too_long="skip")
+        sentences = [
+            Document(id=document, lines=sentence, whole=True)
+            for document, sentence in self.keeper.candidates()
+        ]
+        segments = list(packer.pack(sentences))
+        if not segments:
+            segments = sorted(self.first or self._some(), key=len)[:8]
+        return self._over(segments)
+
+    def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
+        """Return readable tokens of a map's rows and columns."""
+        tokeniser = self.loaded.tokeniser
+        return readable_tokens(tokeniser, maps.queries), readable_tokens(tokeniser, maps.keys)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the manifest says of the run beyond its signature; complete once it was scanned."""
+        return {
+            "counts": _counts(self.packer.counts),
+            "tap": self.anatomy.path,
+            "device": str(next(self.loaded.model.parameters()).device),
+            "notes": self._notes(),
+        }
+
+    def _some(self) -> list[Segment]:
+        options = self.options
+        packer = Packer(
+            self.encoder, packing=options.packing, max_length=options.max_length, too_long=options.too_long
+        )
+        return list(packer.pack(self.corpus.read(), limit=32))
+
+    def _over(self, segments: Iterable[Segment]) -> ModelSource:
+        size = self.options.batch_size or auto_batch_size(self.options.max_length, self.anatomy, self.loaded)
+        return ModelSource(
+            self.loaded.model,
+            self.anatomy,
+            self.encoder.vocabulary,
+            length_buckets(segments, batch_size=size),
+        )
+
+    def _notes(self) -> list[str]:
+        notes = []
+        if self.packer.counts.documents_used < FEWEST_DOCUMENTS:
+            notes.append(f"{TOO_FEW}; this run has {self.packer.counts.documents_used}")
+        if self.anatomy.encoder_decoder:
+            notes.append("the decoder reads the encoder's text again, shifted right by its start token")
+        if self.anatomy.path == "fallback":
+            notes.append(
+                "the model does not use transformers' attention interface: output_attentions was used"
+            )
+        return notes
+
+
+def auto_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
+    """Choose how many inputs to compute together: enough tokens to keep the device busy, weights that fit."""
+    device = next(loaded.model.parameters()).device.type
+    heads = max(part.heads for part in anatomy.layout)
+    by_tokens = _TOKENS_AT_ONCE.get(device, 2048) // max_length
+    return max(1, min(by_tokens, _WEIGHTS_AT_ONCE // (heads * max_length**2)))
+
+
+def check_length(max_length: int, loaded: LoadedModel, encoder: Encoder) -> None:
+    """Refuse a length that the model or its special tokens do not allow.
+
+    Raises:
+        OptionError: says which lengths work.
+    """
+    config = loaded.model.config
+    most = min(
+        getattr(config, "max_position_embeddings", None) or 1 << 30,
+        getattr(loaded.tokeniser, "model_max_length", None) or 1 << 30,
+    )
+    if max_length > most:
+        raise OptionError(
+            f"--max-length {max_length} is more than {loaded.name} can read; expected at most {most} tokens"
+        )
+    fewest = encoder.special_tokens_pair + 2
+    if max_length < fewest:
+        raise OptionError(
+            f"--max-length {max_length} leaves no room beside the special tokens; expected at least {fewest} tokens"
+        )
+
+
+def _counts(counts: PackingCounts) -> dict[str, Any]:
+    why = dict(sorted(counts.skipped.items()))
+    return {**vars(counts), "skipped": sum(why.values()), "skipped_why": why}
+
+
+def _nothing_to_read(counts: PackingCounts, options: RunOptions) -> str:
+    why = "; ".join(f"{reason}: {n}" for reason, n in sorted(counts.skipped.items())) or "all lines are empty"
+    hint = (
+        "use --packing single for texts of one line"
+        if any("pair" in reason for reason in counts.skipped)
+        else "raise --max-length or use --too-long truncate"
+    )
+    return f"no input could be made of {counts.documents:,} documents with packing {options.packing} ({why}); {hint}"

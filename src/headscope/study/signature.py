@@ -1,0 +1,55 @@
+"""What a run's numbers depend on, as one record with one id."""
+
+import json
+import platform
+from collections.abc import Mapping
+from hashlib import blake2b
+from importlib.metadata import version
+from typing import Any
+
+# The commit, the machine and the batch size do not change a number beyond rounding and are not part of it.
+_VERSIONS = ("headscope", "torch", "transformers", "tokenizers", "numpy")
+
+
+def signature_id(parts: Mapping[str, Any]) -> str:
+    """Hash a signature: 16 hex digits of BLAKE2b over its JSON with sorted keys."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def make_signature(
+    *,
+    model: Mapping[str, Any],
+    tokeniser: str,
+    corpus: Mapping[str, Any],
+    options: Mapping[str, Any],
+    seed: int,
+) -> dict[str, Any]:
+    """Put a signature together and give it its id.
+
+    Args:
+        model: name, revision, weights hash, family, shape.
+        tokeniser: hash of the tokeniser.
+        corpus: hash and number of documents.
+        options: those that change numbers.
+        seed: of every random choice.
+    """
+    parts = {
+        "model": dict(model),
+        "tokeniser": tokeniser,
+        "corpus": dict(corpus),
+        "options": dict(options),
+        "seed": seed,
+    }
+    versions = {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}}
+    # Names and paths are for people; the same weights under another name are the same run.
+    essential = {
+        **parts,
+        "model": {k: v for k, v in model.items() if k not in ("name", "revision", "special")},
+    }
+    return {"id": signature_id(essential), **parts, "versions": versions}
+
+
+def tokeniser_hash(tokeniser: Any) -> str:
+    """Hash a fast tokeniser's whole definition: 32 hex digits."""
+    return blake2b(tokeniser.backend_tokenizer.to_str().encode(), digest_size=16).hexdigest()

@@ -1,0 +1,165 @@
+"""A run's directory, and what is in it."""
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from headscope.errors import InputError, OutputError
+from headscope.heads.behaviours import roles
+from headscope.study.results import surface_array
+
+MANIFEST = "manifest.json"
+_OWN = {"tables", "state", "figures", "report.html"}
+
+
+class Study:
+    """The results of one run: labelled arrays and tables, read from its directory when asked for.
+
+    >>> study = open_study("out")
+    >>> study["entropy"].sel(layer=1, head=8)
+
+    Attributes:
+        path: the run's directory.
+        manifest: signature, kinds, counts, timings and notes.
+    """
+
+    def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
+        self.path = path
+        self.manifest = manifest
+
+    def __getitem__(self, statistic: str) -> xr.DataArray:
+        """Return a surface statistic of the model's first kind of attention, dims `layer`, `head`, 1-based."""
+        return self.array(statistic)
+
+    def array(self, statistic: str, *, kind: str | None = None) -> xr.DataArray:
+        """Return a surface statistic as a labelled array, `[layer, head]`, with `ci_low` and `ci_high`.
+
+        Args:
+            statistic: a name of `surface.parquet`.
+            kind: `encoder`, `decoder` or `cross`; the first that the model has when None.
+
+        Raises:
+            KeyError: no such statistic or kind; names those there are.
+        """
+        return surface_array(self.surface, statistic, kind=kind or self.kinds[0])
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of attention of the model."""
+        return [part["kind"] for part in self.manifest["kinds"]]
+
+    @cached_property
+    def surface(self) -> pd.DataFrame:
+        """The table `surface.parquet`: fractions, nats, 1-based layers and heads."""
+        return self.table("surface")
+
+    @cached_property
+    def roles(self) -> pd.DataFrame:
+        """The role of each head: columns `kind layer head role`."""
+        return roles(self.surface)
+
+    @cached_property
+    def examples(self) -> pd.DataFrame:
+        """The table `examples.parquet`: sentences on which heads are drawn."""
+        return self.table("examples")
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables that the run wrote."""
+        return sorted(path.stem for path in (self.path / "tables").glob("*.parquet"))
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Read a table of the run as a data frame.
+
+        Raises:
+            KeyError: the run has no such table; names those it has.
+        """
+        path = self.path / "tables" / f"{name}.parquet"
+        if not path.is_file():
+            raise KeyError(f"no table {name!r}; this study has {', '.join(self.tables)}")
+        return pd.read_parquet(path)
+
+    @property
+    def report_path(self) -> Path:
+        """Where the report page is."""
+        return self.path / "report.html"
+
+    def summary(self) -> str:
+        """Say in one line what was run."""
+        model = self.manifest["signature"]["model"]["name"]
+        counts = self.manifest["counts"]
+        kinds = ", ".join(f"{k['layers']} x {k['heads']} {k['kind']} heads" for k in self.manifest["kinds"])
+        return f"{model}: {kinds}; {counts['segments']:,} segments of {counts['documents_used']:,} documents"
+
+    def __repr__(self) -> str:
+        return f"<Study of {self.summary()}; {self.path}>"
+
+    def _repr_html_(self) -> str:
+        named = self.roles.groupby(["kind", "role"]).size().unstack(fill_value=0)
+        return (
+            f"<p><b>headscope study</b> of {escape(self.summary())}<br>"
+            f"<code>{escape(str(self.report_path))}</code></p>"
+            f"<p>Heads by role:</p>{named.to_html(border=0)}"
+            f"<p>Statistics: {escape(', '.join(self.surface['statistic'].unique()))}; "
+            f"tables: {escape(', '.join(self.tables))}</p>"
+        )
+
+
+def open_study(path: str | Path) -> Study:
+    """Open a run's directory.
+
+    Raises:
+        InputError: there is no finished run in it.
+    """
+    manifest = read_manifest(Path(path))
+    if manifest is None:
+        raise InputError(
+            f"{path} holds no headscope run: expected a manifest.json, as headscope report --out writes it"
+        )
+    return Study(Path(path), manifest)
+
+
+def read_manifest(path: Path) -> dict[str, Any] | None:
+    """Read a run's manifest, or None where there is none."""
+    try:
+        manifest: dict[str, Any] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError as error:
+        raise InputError(
+            f"{path / MANIFEST} is not JSON ({error}); delete the folder and run again"
+        ) from error
+    return manifest
+
+
+def check_out(path: Path, signature: Mapping[str, Any]) -> bool:
+    """Look whether a directory is free for a run, or holds this very run already.
+
+    Returns:
+        True if it holds this run, finished.
+
+    Raises:
+        OutputError: it holds another run, or something else.
+    """
+    if path.exists() and not path.is_dir():
+        raise OutputError(f"{path} is a file; --out expects a folder, new or empty")
+    manifest = read_manifest(path)
+    if manifest is not None:
+        found = manifest.get("signature", {})
+        if found.get("id") == signature["id"]:
+            return bool(manifest.get("complete"))
+        model, corpus = found.get("model", {}).get("name"), found.get("corpus", {}).get("documents")
+        raise OutputError(
+            f"{path} already holds a different run ({model}, {corpus} documents, signature {found.get('id')}); "
+            "give another --out, or delete that folder"
+        )
+    # What an interrupted run left is ours to overwrite.
+    if path.is_dir() and any(each.name not in _OWN for each in path.iterdir()):
+        raise OutputError(f"{path} holds other files and no headscope run; give --out a new or empty folder")
+    return False

@@ -1,0 +1,51 @@
+"""Files and folders that are whole or absent."""
+
+import pytest
+
+from headscope.attention.partial import whole_or_absent
+from headscope.errors import OutputError
+
+
+def fill(path, kind, text):
+    if kind == "file":
+        path.write_text(text)
+    elif kind == "folder":
+        path.mkdir()
+        (path / "inside").write_text(text)
+
+
+def content(path):
+    return (path / "inside" if path.is_dir() else path).read_text()
+
+
+@pytest.mark.parametrize("new", ["file", "folder"])
+@pytest.mark.parametrize("old", ["nothing", "file", "folder"])
+def test_the_new_takes_the_place_of_the_old_when_it_is_whole(old, new, tmp_path):
+    path = tmp_path / "below" / "out"
+    path.parent.mkdir()
+    fill(path, old, "old")
+    with whole_or_absent(path, replace=True) as partial:
+        fill(partial, new, "new")
+        if old != "nothing":
+            assert content(path) == "old"
+    assert content(path) == "new"
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("new", ["file", "folder"])
+@pytest.mark.parametrize("old", ["file", "folder"])
+def test_the_old_stays(old, new, tmp_path):
+    path = tmp_path / "out"
+    fill(path, old, "old")
+
+    def stopped():
+        with whole_or_absent(path, replace=True) as partial:
+            fill(partial, new, "half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    with pytest.raises(OutputError), whole_or_absent(path):
+        raise AssertionError("refused before anything is written")
+    assert content(path) == "old"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,89 @@
+"""Attention made by hand, fed as a source of tiles."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from headscope.attention.anatomy import KindLayout
+from headscope.attention.tile import AttentionTile
+from headscope.attention.visibility import visibility_of
+from headscope.encoding.batching import collate
+from headscope.encoding.segment import Segment
+from support.inputs import vocabulary
+
+
+class HandMadeSource:
+    """Maps of our own as tiles: any batches, tile heights and padding side.
+
+    Args:
+        segments: the inputs.
+        weights: gives the map of a segment, `[layer, head, n, n]`.
+        batch_size, height, side: how to cut and pad; none may change a result.
+    """
+
+    def __init__(
+        self,
+        segments: list[Segment],
+        weights: Callable[[Segment], np.ndarray],
+        *,
+        kind: str = "encoder",
+        batch_size: int = 4,
+        height: int | None = None,
+        side: str = "right",
+    ):
+        self.segments, self.weights, self.kind = segments, weights, kind
+        self.batch_size, self.height, self.side = batch_size, height, side
+        layers, heads = weights(segments[0]).shape[:2]
+        self.layout = (KindLayout(kind, layers, heads),)
+        self.fed: list[torch.Tensor] = []
+
+    def run(self, consumer, *, need_weights):
+        for start in range(0, len(self.segments), self.batch_size):
+            group = self.segments[start : start + self.batch_size]
+            causal = self.kind == "decoder"
+            batch = collate(group, vocabulary(), padding_side=self.side, decoder=causal)
+            consumer.begin(batch)
+            info = batch.info
+            width = info.ids.shape[1]
+            maps = [self.weights(segment) for segment in group]
+            layers, heads = maps[0].shape[:2]
+            for layer in range(layers):
+                # Padding rows and columns hold rubbish, which must reach no number.
+                full = torch.full((len(group), heads, width, width), float("nan"), dtype=torch.float64)
+                for item, (segment, own) in enumerate(zip(group, maps)):
+                    at = info.valid[item].nonzero()[:, 0]
+                    full[item, :, at[0] : at[-1] + 1] = 0.0
+                    full[item, :, at[0] : at[-1] + 1, at[0] : at[-1] + 1] = torch.as_tensor(own[layer])
+                    assert len(at) == len(segment)
+                height = self.height or width
+                for first in range(0, width, height):
+                    rows = slice(first, min(width, first + height))
+                    tile_weights = full[:, :, rows].clone()
+                    self.fed.append(tile_weights)
+                    consumer.update(
+                        AttentionTile(
+                            kind=self.kind,
+                            layer=layer,
+                            start=rows.start,
+                            queries=info,
+                            keys=info,
+                            visibility=visibility_of(
+                                None, queries=info, keys=info, rows=rows, square=True, causal=causal
+                            ),
+                            groups=tuple(range(heads)),
+                            given_weights=tile_weights,
+                        )
+                    )
+            consumer.end(batch)
+
+
+def random_map(segment: Segment, *, layers: int = 2, heads: int = 3, causal: bool = False) -> np.ndarray:
+    """A random attention map that depends on the segment alone."""
+    seed = int.from_bytes(f"{segment.document}/{segment.index}".encode()[-8:], "little") % (1 << 32)
+    rng = np.random.default_rng(seed)
+    scores = 3 * rng.normal(size=(layers, heads, len(segment), len(segment)))
+    if causal:
+        scores = np.where(np.tril(np.ones((len(segment), len(segment)), dtype=bool)), scores, -np.inf)
+    scores = np.exp(scores - scores.max(-1, keepdims=True))
+    return scores / scores.sum(-1, keepdims=True)
