@@ -17,7 +17,7 @@ import numpy as np
 STATISTICS = ("previous", "next", "current", "cls", "sep", "punctuation", "entropy", "max_weight")
 
 
-def segments_of(text: Path, number: int):  # noqa: ANN201
+def segments_of(text: Path, number: int):
     """Return the tokeniser's wrap, the loaded model and the first inputs of a text."""
     from headscope.attention.models import load_model
     from headscope.corpora.reading import read_corpus
@@ -39,7 +39,7 @@ def plain(text: Path, number: int, *, double: bool = False) -> dict[str, np.ndar
     if double:
         model = model.double()
     began = time.perf_counter()
-    totals = {name: 0.0 for name in STATISTICS}
+    totals = dict.fromkeys(STATISTICS, 0.0)
     for start in range(0, len(segments), 16):
         group = segments[start : start + 16]
         width = max(map(len, group))
@@ -106,8 +106,10 @@ if __name__ == "__main__":
     options = parser.parse_args()
     if options.side:
         number = options.segments
-        values = ours(options.text, number) if options.side == "ours" else plain(
-            options.text, number, double=options.side == "exact"
+        values = (
+            ours(options.text, number)
+            if options.side == "ours"
+            else plain(options.text, number, double=options.side == "exact")
         )
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(json.dumps({"values": {k: np.asarray(v).tolist() for k, v in values.items()}, "peak": peak}))

@@ -3,7 +3,6 @@
 import argparse
 
 import torch
-from rounds import alternate, median_ratio
 from transformers import BertConfig, BertModel
 
 from headscope.attention.anatomy import examine
@@ -12,6 +11,7 @@ from headscope.attention.source import ModelSource, model_inputs
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass, Vocabulary
 from headscope.statistics.surface import SurfaceAccumulator
+from rounds import alternate, median_ratio
 
 SHAPES = {
     "BERT-base": (BertConfig(), 1.08),

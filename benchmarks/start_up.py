@@ -21,5 +21,7 @@ if __name__ == "__main__":
     script = str(Path(sys.executable).with_name("headscope"))
     empty = median_seconds([sys.executable, "-c", "pass"])
     print(f"python -c pass:            {empty:.3f} s")
-    print(f"python -c import headscope: {median_seconds([sys.executable, '-c', 'import headscope']):.3f} s (target 0.3)")
+    print(
+        f"python -c import headscope: {median_seconds([sys.executable, '-c', 'import headscope']):.3f} s (target 0.3)"
+    )
     print(f"headscope --help:          {median_seconds([script, '--help']):.3f} s (target 0.5)")

@@ -3,3 +3,8 @@ import os
 # No test may reach a model hub; those that test the hub's code set up a server of their own.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+# Every call inside the package is checked against its annotations.
+from jaxtyping import install_import_hook  # noqa: E402
+
+install_import_hook("headscope", "beartype.beartype")

@@ -172,7 +172,8 @@ def choose_device(device: str) -> torch.device:
         torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise OptionError(
-            f"--device {device!r} is not there ({str(error).splitlines()[0]}); choose auto, cpu, cuda, cuda:0 ... or mps"
+            f"--device {device!r} is not there ({str(error).splitlines()[0]}); "
+            "choose auto, cpu, cuda, cuda:0 ... or mps"
         ) from error
     return chosen
 
@@ -234,8 +235,12 @@ def _explain(error: Exception, *, name: str) -> ModelError:
 @contextmanager
 def _quiet_libraries() -> Iterator[None]:
     """Keep load reports, warnings and progress bars off the output; a terminal still sees a download's bar."""
-    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
     from huggingface_hub.utils import logging as hub_noise
+    from huggingface_hub.utils.tqdm import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+    )
     from transformers.utils import logging as noise
 
     level, hub_level = noise.get_verbosity(), hub_noise.get_verbosity()

@@ -1,6 +1,6 @@
 """Where tiles come from: a model run over segments (saved maps are the other source, in `maps.py`)."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 

@@ -71,7 +71,7 @@ class SurfaceAccumulator(Accumulator):
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums."""
         selections = row_selections(tile.row_classes, tile.row_valid)
-        rows = torch.cat([tile.statistics, tile.visibility.uniform.to(tile.statistics.dtype)], dim=1)
+        rows = torch.cat([tile.statistics.double(), tile.visibility.uniform], dim=1)
         sums = surface_sums(rows, selections)
         before = self._open[tile.kind][tile.layer]
         self._open[tile.kind][tile.layer] = sums if before is None else before + sums

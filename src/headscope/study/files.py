@@ -24,7 +24,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file in UTF-8."""
-    write_atomically(path, lambda beside: _fill(beside, text))
+    write_atomically(path, lambda beside: _fill(beside, text.encode()))
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -39,10 +39,13 @@ def write_parquet(path: Path, table: pd.DataFrame) -> None:
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], *, about: Mapping[str, str]) -> None:
     """Write named arrays as safetensors, with words about them."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
-    ready = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    write_atomically(path, lambda beside: save_file(ready, str(beside), metadata=dict(about)))
+    # ascontiguousarray would make vectors of single numbers.
+    ready = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
+    content = save(ready, metadata=dict(about))
+    # Not save_file: it hides a full disk in an error of its own, and lets nobody else read the file.
+    write_atomically(path, lambda beside: _fill(beside, content))
 
 
 def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
@@ -53,8 +56,8 @@ def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
         return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
 
 
-def _fill(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.write(text)
+def _fill(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())

@@ -111,11 +111,10 @@ class ModelRun:
         """Documents in the corpus; None where a limit makes the number meaningless."""
         return self.documents if self.options.limit is None else None
 
-    @property
-    def done(self) -> int:
-        """Documents read so far."""
-        # A limit reads documents before the scan; they count as done from the start.
-        return self.packer.counts.documents
+    def done(self, segments: int) -> int:
+        """About how many documents so many computed segments make up: reading runs ahead of computing."""
+        counts = self.packer.counts
+        return counts.documents * segments // max(1, counts.segments)
 
     def source(self) -> ModelSource:
         """Return the stream of tiles over the corpus."""

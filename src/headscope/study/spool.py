@@ -25,7 +25,8 @@ class Corpus:
         """Read all of it once; return the number of documents and the corpus hash."""
         documents = CorpusDigest(read_corpus(self.paths))
         if "-" in self.paths:
-            spool = tempfile.TemporaryFile("w+", encoding="utf-8", prefix="headscope-")
+            # Open for as long as the corpus lives; the system removes it with the last reference.
+            spool = tempfile.TemporaryFile("w+", encoding="utf-8", prefix="headscope-")  # noqa: SIM115
             self._spool = spool
             for document in documents:
                 spool.write(json.dumps(vars(document), default=dict) + "\n")

@@ -34,9 +34,8 @@ class Run(Protocol):
     def total(self) -> int | None:
         """Documents in all, where that is known."""
 
-    @property
-    def done(self) -> int:
-        """Documents read so far."""
+    def done(self, segments: int) -> int:
+        """About how many documents so many computed segments make up."""
 
     def source(self) -> TileSource:
         """Return the stream of tiles."""
@@ -90,7 +89,8 @@ def measure(run: Run, *, watch: Watcher | None = None) -> Measured:
     def tell(done: ScanCounts) -> None:
         if watch is not None:
             limit = run.options.limit
-            watch(Progress("reading heads", run.done, run.total, done.segments, limit, done.seconds))
+            documents = run.done(done.segments)
+            watch(Progress("reading heads", documents, run.total, done.segments, limit, done.seconds))
 
     scanned = scan(run.source(), [sums], progress=tell)
     surface = surface_table(sums.compute(seed=run.options.seed))

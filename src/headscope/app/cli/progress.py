@@ -3,7 +3,7 @@
 import sys
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from headscope.study.options import Progress
@@ -20,7 +20,7 @@ class ProgressPrinter:
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
-        self._bar: object | None = None
+        self._bar: Any = None
         self._said = 0.0
 
     def __enter__(self) -> Self:
@@ -30,7 +30,7 @@ class ProgressPrinter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
-            self._bar.stop()  # type: ignore[attr-defined]
+            self._bar.stop()
 
     def __call__(self, progress: "Progress") -> None:
         """Show one state."""
@@ -62,7 +62,7 @@ class ProgressPrinter:
         share = progress.share
         self._bar.update(
             0, description=describe(progress), completed=share, total=None if share is None else 1.0
-        )  # type: ignore[attr-defined]
+        )
 
 
 def describe(progress: "Progress") -> str:

@@ -49,6 +49,4 @@ def command(
     with ProgressPrinter(quiet=quiet) as watch:
         study = run_report(asked, out=out, watch=watch)
     typer.echo(study.summary())
-    for line in study.findings():
-        typer.echo(f"  {line}")
     typer.echo(f"report: {study.report_path}")

@@ -69,36 +69,36 @@ def command(
 
 def _print(surface: "pd.DataFrame") -> None:
     """Print a row for each head: percent of attention, entropy in nats, and the role."""
-    import pandas as pd
     from rich.console import Console
     from rich.table import Table
 
     from headscope.heads.behaviours import roles
 
-    named = roles(surface).set_index(["kind", "layer", "head"])["role"]
-    wide = surface.pivot_table(
+    wide = surface[surface["head"].notna()].pivot_table(
         index=["kind", "layer", "head"], columns="statistic", values="value", sort=False, dropna=False
     )
+    rows = wide.reset_index().dropna(how="all", subset=list(wide.columns)).merge(roles(surface))
     several = surface["kind"].nunique() > 1
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("head")
     for name in _SHOWN:
         table.add_column({"max_weight": "largest"}.get(name, name), justify="right")
     table.add_column("role")
-    for index, row in wide.iterrows():
-        kind, layer, head = index  # type: ignore[misc]
-        if pd.isna(head):
-            continue
-        cells = [
-            "-" if pd.isna(v := row.get(name)) else f"{v:.2f}" if name == "entropy" else f"{100 * v:.1f}"
-            for name in _SHOWN
-        ]
-        label = f"{kind} {layer}-{head}" if several else f"{layer}-{head}"
-        table.add_row(label, *cells, str(named[index]))
+    for row in rows.to_dict("records"):
+        label = f"{row['layer']}-{row['head']}"
+        cells = [_cell(name, row.get(name, float("nan"))) for name in _SHOWN]
+        table.add_row(f"{row['kind']} {label}" if several else label, *cells, row["role"])
     # A pipe gets whole lines, whatever width a console thinks it has.
     console = Console(width=None if Console().is_terminal else 120)
     console.print(table)
     console.print("percent of attention; entropy in nats; largest: mean over tokens of the largest weight")
+
+
+def _cell(name: str, value: float) -> str:
+    """Write nats with two digits, shares as percent, and what cannot occur as a dash."""
+    if value != value:
+        return "-"
+    return f"{value:.2f}" if name == "entropy" else f"{100 * value:.1f}"
 
 
 def _write(surface: "pd.DataFrame", out: Path) -> None:

@@ -1,0 +1,17 @@
+"""Pictures: one function a figure, from tables to a matplotlib figure."""
+
+from headscope.figures.entropy import entropy_by_layer, entropy_panel
+from headscope.figures.line_diagram import example_panel, line_diagram
+from headscope.figures.saving import save
+from headscope.figures.statistic_panel import statistic_panel
+from headscope.figures.surface_points import surface_points
+
+__all__ = [
+    "entropy_by_layer",
+    "entropy_panel",
+    "example_panel",
+    "line_diagram",
+    "save",
+    "statistic_panel",
+    "surface_points",
+]

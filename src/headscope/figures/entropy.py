@@ -1,0 +1,104 @@
+"""Figure 4 of the paper: how focused or broad the heads of each layer are, over all tokens and from the first one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from headscope.figures.axes import layer_axis, say_absent
+from headscope.figures.series import (
+    Series,
+    draw_heads,
+    draw_means,
+    draw_uniform,
+    roles_of,
+    select,
+)
+from headscope.figures.statistic_panel import SPREAD, capital, panel_width
+from headscope.figures.style import INK, SOFT, figure_of, look, new_figure
+from headscope.figures.surface_points import kinds_in
+
+NAMES: Mapping[str, str] = {"entropy": "entropy", "entropy_cls": "entropy from [CLS]"}
+
+
+def entropy_by_layer(
+    surface: pd.DataFrame,
+    *,
+    roles: pd.DataFrame | None = None,
+    names: Mapping[str, str] = NAMES,
+    axes: Sequence[Sequence[Axes]] | None = None,
+) -> Figure:
+    """Draw figure 4: each head's entropy in nats by layer, from all tokens and from the first; a row a kind.
+
+    Args:
+        surface: `tables/surface.parquet`; `uniform` of `entropy` is the mean over rows of ln(visible keys).
+        roles: `kind layer head role`, for the points' colours and shapes; all are ink without it.
+        names: the panels' titles.
+        axes: a row of two axes for each kind in the table; made when not given.
+    """
+    kinds = kinds_in(surface)
+    with look():
+        if axes is None:
+            width = panel_width(int(surface["layer"].max()))
+            figure = new_figure(2 * width, 2.9 * len(kinds))
+            axes = figure.subplots(len(kinds), 2, squeeze=False).tolist()
+        elif len(axes) != len(kinds) or any(len(row) != 2 for row in axes):
+            raise ValueError(
+                f"Expected {len(kinds)} rows of 2 axes ({', '.join(kinds)}), got {[len(row) for row in axes]}; "
+                "give one row a kind, and in it one axes for all tokens and one for the first."
+            )
+        for kind, row in zip(kinds, axes):
+            for statistic, ax in zip(("entropy", "entropy_cls"), row):
+                entropy_panel(surface, statistic, kind=kind, roles=roles, names=names, ax=ax)
+                if len(kinds) > 1:
+                    ax.set_title(f"{capital(names[statistic])} · {kind}")
+        return figure_of(axes[0][0])
+
+
+def entropy_panel(
+    surface: pd.DataFrame,
+    statistic: str = "entropy",
+    *,
+    kind: str,
+    roles: pd.DataFrame | None = None,
+    names: Mapping[str, str] = NAMES,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw one panel of figure 4: `entropy` or `entropy_cls` of one kind, with both panels' y axis the same."""
+    series = select(surface, statistic, kind=kind)
+    with look():
+        if ax is None:
+            ax = new_figure(panel_width(series.layers), 2.7).subplots()
+        ax.set_title(capital(names[statistic]))
+        if series.empty:
+            say_absent(ax, "Cannot occur in this kind of attention.")
+            return figure_of(ax)
+        layer_axis(ax, series.layers)
+        ax.set_ylim(0, _top(surface, kind))
+        ax.set_ylabel("nats")
+        draw_means(ax, series)
+        draw_uniform(ax, series)
+        known = roles_of(roles, kind) if roles is not None else None
+        draw_heads(ax, series, roles=known, colour=INK, spread=SPREAD)
+        _name_uniform(ax, series)
+        return figure_of(ax)
+
+
+def _top(surface: pd.DataFrame, kind: str) -> float:
+    rows = surface[(surface["kind"] == kind) & surface["statistic"].isin(["entropy", "entropy_cls"])]
+    highest = np.nanmax([rows["value"].max(), rows["uniform"].max(), rows["ci_high"].max(), 0.1])
+    return float(1.12 * highest)
+
+
+def _name_uniform(ax: Axes, series: Series) -> None:
+    uniform = series.means["uniform"].dropna()
+    if uniform.empty:
+        return
+    ax.annotate(
+        "uniform", (series.layers + 0.5, float(uniform.iloc[-1])), xytext=(0, 3), textcoords="offset points",
+        ha="right", va="bottom", fontsize=9, color=SOFT,
+    )  # fmt: skip

@@ -1,0 +1,181 @@
+"""One statistic of every head by layer: a point a head, the layers' mean as a line with its interval as a band."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+
+from headscope.figures.style import INK, SOFT, role_colour, role_outline
+
+HeadRoles = Mapping[tuple[int, int], str]
+"""(layer, head), both 1-based, to role."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """The rows of one statistic and kind that have a value: `heads` by (layer, head), `means` by layer."""
+
+    statistic: str
+    kind: str
+    heads: pd.DataFrame
+    means: pd.DataFrame
+
+    @property
+    def empty(self) -> bool:
+        """Whether the statistic cannot occur here."""
+        return self.heads.empty and self.means.empty
+
+    @property
+    def layers(self) -> int:
+        """The deepest layer with a value."""
+        return int(max([*self.heads["layer"], *self.means["layer"]], default=0))
+
+
+def select(surface: pd.DataFrame, statistic: str, *, kind: str) -> Series:
+    """Take one statistic of one kind from `tables/surface.parquet`, leaving out what is null."""
+    rows = surface[(surface["statistic"] == statistic) & (surface["kind"] == kind)]
+    rows = rows[rows["value"].notna()]
+    mean = rows["head"].isna()
+    heads = rows[~mean].sort_values(["layer", "head"]).reset_index(drop=True)
+    means = rows[mean].sort_values("layer").reset_index(drop=True)
+    return Series(statistic=statistic, kind=kind, heads=heads, means=means)
+
+
+def roles_of(roles: pd.DataFrame | None, kind: str) -> dict[tuple[int, int], str]:
+    """Return {(layer, head): role} of one kind from the table of roles (`kind layer head role`)."""
+    if roles is None:
+        return {}
+    rows = roles[roles["kind"] == kind]
+    return {
+        (int(layer), int(head)): str(role)
+        for layer, head, role in zip(rows["layer"], rows["head"], rows["role"])
+    }
+
+
+def places(series: Series, *, shift: float = 0.0, spread: float = 0.0) -> np.ndarray:
+    """Return each head's x: its layer, plus `shift`, plus its place in head order within `spread` layers."""
+    number = series.heads["head"].to_numpy(float)
+    last = max(float(number.max(initial=1.0)), 1.0)
+    within = (number - (last + 1) / 2) / max(last - 1, 1.0)
+    return np.asarray(series.heads["layer"].to_numpy(float) + shift + spread * within)
+
+
+def draw_heads(
+    ax: Axes,
+    series: Series,
+    *,
+    colour: str = INK,
+    shape: str = "mixed",
+    roles: HeadRoles | None = None,
+    shift: float = 0.0,
+    spread: float = 0.0,
+    size: float = 46.0,
+) -> list[PathCollection]:
+    """Draw a point for each head at its place and value, and return one collection a role.
+
+    With `roles` a point has its role's colour and shape, without them `colour` and `shape`. A collection's gid is
+    `heads--kind--statistic--role`, and each point links to `#kind-layer-head`, the head's card in a page.
+    """
+    heads = series.heads
+    names = list(zip(heads["layer"].astype(int), heads["head"].astype(int)))
+    own = np.array([shape if roles is None else roles.get(name, "mixed") for name in names], dtype=object)
+    x, y = places(series, shift=shift, spread=spread), heads["value"].to_numpy(float)
+    drawn = []
+    # What is rarest is drawn last, over the many.
+    for role in sorted(set(own), key=lambda one: (-int((own == one).sum()), one)):
+        these = own == role
+        points = ax.scatter(
+            x[these], y[these], s=size, linewidths=0.0, zorder=3, clip_on=False, marker=role_outline(role),
+            color=colour if roles is None else role_colour(role), alpha=0.8 if len(names) > 200 else None,
+        )  # fmt: skip
+        points.set_paths(
+            [role_outline(role)]
+        )  # scatter rescales a path; the palette's shapes are in proportion
+        points.set_urls([f"#{series.kind}-{a}-{b}" for (a, b), this in zip(names, these) if this])
+        points.set_gid(f"heads--{series.kind}--{series.statistic}--{role}")
+        drawn.append(points)
+    return drawn
+
+
+def draw_means(ax: Axes, series: Series, *, colour: str = INK, shift: float = 0.0) -> None:
+    """Draw the layers' mean as a line, and its interval as a band where there is one."""
+    means = series.means
+    x = means["layer"].to_numpy(float) + shift
+    ax.plot(
+        x,
+        means["value"].to_numpy(float),
+        color=colour,
+        linewidth=1.4,
+        zorder=2,
+        marker="o" if len(x) == 1 else "",
+        gid=f"mean--{series.kind}--{series.statistic}",
+    )
+    low, high = means["ci_low"].to_numpy(float), means["ci_high"].to_numpy(float)
+    if np.isfinite(low).any():
+        band = ax.fill_between(x, low, high, color=colour, alpha=0.22, linewidth=0, zorder=1)
+        band.set_gid(f"interval--{series.kind}--{series.statistic}")
+
+
+def draw_uniform(ax: Axes, series: Series, *, colour: str = SOFT) -> None:
+    """Draw as a dashed line what uniform attention would give."""
+    means = series.means[series.means["uniform"].notna()]
+    if means.empty:
+        return
+    x, y = means["layer"].to_numpy(float), means["uniform"].to_numpy(float)
+    if len(x) == 1:  # one layer: a line needs some length to be seen
+        x, y = np.array([x[0] - 0.4, x[0] + 0.4]), np.repeat(y, 2)
+    ax.plot(
+        x,
+        y,
+        color=colour,
+        linewidth=1.0,
+        linestyle=(0, (4, 3)),
+        zorder=2,
+        gid=f"uniform--{series.kind}--{series.statistic}",
+    )
+
+
+def name_heads(ax: Axes, series: Series, *, bar: float, spread: float = 0.0, most: int = 3) -> list[str]:
+    """Write `1-3` beside the highest points, where the names do not collide, and return the names.
+
+    Named are points above one half, or else the highest alone, if it is above `bar` and above twice uniform.
+    """
+    heads = series.heads
+    floor = np.maximum(bar, 2 * heads["uniform"].fillna(0.0).to_numpy(float))
+    if (heads["value"] > 0.5).sum() > 0:
+        floor = np.maximum(floor, 0.5)
+    else:
+        most = 1
+    value = heads["value"].to_numpy(float)
+    height = max(ax.get_ylim()[1] - ax.get_ylim()[0], 1e-9)
+    width = max(ax.get_xlim()[1] - ax.get_xlim()[0], 1e-9)
+    placed: list[tuple[float, float]] = []
+    names: list[str] = []
+    across = places(series, spread=spread)
+    for place in np.argsort(-value, kind="stable"):
+        if len(names) == most or value[place] <= floor[place]:
+            break
+        x, y = float(across[place]), float(value[place])
+        if any(abs(x - a) / width < 0.16 and abs(y - b) / height < 0.07 for a, b in placed):
+            continue
+        placed.append((x, y))
+        name = f"{int(heads['layer'][place])}-{int(heads['head'][place])}"
+        near_edge = (x - ax.get_xlim()[0]) / width > 0.85
+        ax.annotate(
+            name,
+            (x, y),
+            xytext=(-7 if near_edge else 7, 0),
+            textcoords="offset points",
+            ha="right" if near_edge else "left",
+            va="center",
+            fontsize=9,
+            color=INK,
+            zorder=4,
+        )
+        names.append(name)
+    return names

@@ -1,0 +1,76 @@
+"""One statistic in a small panel: a point a head in its role's colour and shape, and the layers' mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
+from headscope.figures.series import draw_heads, draw_means, draw_uniform, name_heads, roles_of, select
+from headscope.figures.style import figure_of, look, new_figure
+
+NAMES: Mapping[str, str] = {
+    "previous": "previous token",
+    "next": "next token",
+    "current": "current token",
+    "cls": "[CLS]",
+    "sep": "[SEP]",
+    "punctuation": ". and ,",
+    "sep_to_sep": "[SEP] → [SEP]",
+    "other_to_sep": "other → [SEP]",
+}
+NAMED_ABOVE = 0.25
+SPREAD = 0.62
+"""How much of a layer's width its heads take, side by side."""
+
+
+def statistic_panel(
+    surface: pd.DataFrame,
+    statistic: str,
+    *,
+    kind: str,
+    roles: pd.DataFrame | None = None,
+    names: Mapping[str, str] = NAMES,
+    top: float | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw one statistic of one kind: a point a head in its role's colour and shape, side by side in head order.
+
+    Args:
+        surface: `tables/surface.parquet`.
+        statistic: a share of attention, e.g. `previous`.
+        kind: `encoder`, `decoder` or `cross`.
+        roles: `kind layer head role`; all points are ink without it.
+        names: what the statistics are called.
+        top: where the percent axis ends, as a fraction, so that neighbouring panels can share it.
+        ax: where to draw; made when not given.
+    """
+    series = select(surface, statistic, kind=kind)
+    with look():
+        if ax is None:
+            ax = new_figure(panel_width(series.layers), 2.7).subplots()
+        ax.set_title(capital(names[statistic]))
+        if series.empty:
+            say_absent(ax, "Cannot occur in this kind of attention.")
+            return figure_of(ax)
+        share_axis(ax, share_top(series) if top is None else top)
+        layer_axis(ax, series.layers)
+        draw_means(ax, series)
+        draw_uniform(ax, series)
+        known = roles_of(roles, kind) if roles is not None else None
+        draw_heads(ax, series, roles=known, spread=SPREAD)
+        name_heads(ax, series, bar=NAMED_ABOVE, spread=SPREAD)
+        return figure_of(ax)
+
+
+def capital(words: str) -> str:
+    """Return `words` with its first letter a capital and the rest as it was."""
+    return words[:1].upper() + words[1:]
+
+
+def panel_width(layers: int) -> float:
+    """Return a small panel's width in inches: wider for deep models, so that layers stay apart."""
+    return min(max(3.4, 0.16 * layers + 1.2), 9.0)

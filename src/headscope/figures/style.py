@@ -1,0 +1,123 @@
+"""The one look of the figures: fonts, ink, axes, role colours and role shapes.
+
+Figures are made without pyplot, so nothing global is left behind and a server may draw in threads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.path import Path as Outline
+
+from headscope.palette import palette
+
+INK = palette().page["ink"].light
+SOFT = palette().page["soft"].light
+LINE = palette().page["line"].light
+TICK = palette().page["tick"].light
+
+_WANTED_FONTS = (
+    "DejaVu Sans",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "WenQuanYi Zen Hei",
+    "Noto Sans Arabic",
+    "Noto Sans Devanagari",
+    "Noto Sans Symbols2",
+)
+
+
+@cache
+def _fonts() -> list[str]:
+    """Fonts found here, the first for layout and the rest for scripts that it lacks."""
+    found = {font.name for font in font_manager.fontManager.ttflist}
+    return [name for name in _WANTED_FONTS if name in found] or ["sans-serif"]
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """Matplotlib's settings for every figure, while the figure is built or written."""
+    settings: dict[str, Any] = {
+        "font.family": _fonts(),
+        "font.size": 10,
+        "text.color": INK,
+        "text.parse_math": False,
+        "axes.edgecolor": TICK,
+        "axes.labelcolor": SOFT,
+        "axes.titlelocation": "left",
+        "axes.titlesize": 11,
+        "axes.titlepad": 8,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "axes.linewidth": 0.8,
+        "axes.grid": False,
+        "grid.color": LINE,
+        "grid.linewidth": 0.8,
+        "xtick.color": TICK,
+        "ytick.color": TICK,
+        "xtick.labelcolor": SOFT,
+        "ytick.labelcolor": SOFT,
+        "xtick.major.size": 0,
+        "ytick.major.size": 0,
+        "figure.facecolor": "none",
+        "axes.facecolor": "none",
+        "savefig.facecolor": "none",
+        "svg.fonttype": "none",
+        "svg.hashsalt": "headscope",
+        "path.simplify": False,
+    }
+    with mpl.rc_context(settings):  # type: ignore[arg-type]
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of `width` x `height` inches, laid out so that no label is cut."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def figure_of(ax: Axes) -> Figure:
+    """Return the figure that an axes belongs to, also when it lies in a sub-figure."""
+    figure = ax.get_figure(root=True)
+    if figure is None:
+        raise ValueError(
+            "Expected an axes that belongs to a figure, got one that was removed; make a new one."
+        )
+    return figure
+
+
+def role_colour(role: str) -> str:
+    """Return the line colour of a role on white, or ink for a role the palette does not know."""
+    style = palette().roles.get(role)
+    return INK if style is None else style.line.light
+
+
+@cache
+def role_outline(role: str) -> Outline:
+    """Return a role's shape as a marker, centred on 0 and y up; a role the palette does not know is a dot."""
+    style = palette().roles.get(role)
+    return _outline(style.shape) if style else Outline.circle((0, 0), 0.5)
+
+
+def _outline(shape: str) -> Outline:
+    """Read the palette's `M x y L x y ... Z` into a path of unit height."""
+    vertices: list[tuple[float, float]] = []
+    codes: list[np.uint8] = []
+    for command, numbers in re.findall(r"([MLZ])([^MLZ]*)", shape):
+        if command == "Z":
+            vertices.append(vertices[-1])
+            codes.append(Outline.CLOSEPOLY)
+            continue
+        x, y = (float(number) for number in numbers.split())
+        vertices.append(((x - 5) / 10, (5 - y) / 10))
+        codes.append(Outline.MOVETO if command == "M" else Outline.LINETO)
+    return Outline(np.array(vertices), codes)

@@ -1,0 +1,132 @@
+"""Figure 2 of the paper: the share of attention that each head gives to special tokens, punctuation and positions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
+from headscope.figures.series import Series, draw_heads, draw_means, select
+from headscope.figures.statistic_panel import NAMES
+from headscope.figures.style import SOFT, figure_of, look, new_figure, role_colour
+
+KIND_ORDER = ("encoder", "decoder", "cross")
+_INK_OF = {"sep_to_sep": "sep", "other_to_sep": "mixed", "current": "mixed"}
+_SHAPE_OF = {"other_to_sep": "broad", "current": "coreference", "sep_to_sep": "sep"}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A panel of figure 2: what it compares, and its title."""
+
+    title: str
+    statistics: tuple[str, ...]
+
+
+PANELS = (
+    Panel("Special tokens and punctuation", ("cls", "sep", "punctuation")),
+    Panel("The separator, from itself and from others", ("sep_to_sep", "other_to_sep")),
+    Panel("Position", ("previous", "next", "current")),
+)
+
+
+def kinds_in(surface: pd.DataFrame) -> list[str]:
+    """Return the kinds of attention in a table, encoder first."""
+    present = set(surface["kind"].unique())
+    return [kind for kind in KIND_ORDER if kind in present]
+
+
+def surface_points(
+    surface: pd.DataFrame,
+    *,
+    names: Mapping[str, str] = NAMES,
+    axes: Sequence[Sequence[Axes]] | None = None,
+) -> Figure:
+    """Draw figure 2: special tokens above, `[SEP]` from itself and from others, then positions; a column a kind.
+
+    Args:
+        surface: `tables/surface.parquet`: fractions; rows without a head are the layers' means.
+        names: what the statistics are called, for a model whose special tokens are not `[CLS]` and `[SEP]`.
+        axes: three rows of axes, one column for each kind in the table; made when not given.
+
+    Returns:
+        The figure. Series stand side by side within a layer; each is named at the end of its line. What cannot occur
+        is left out, and the panel says so.
+
+    Raises:
+        ValueError: `axes` has another shape than three rows by the kinds.
+    """
+    kinds = kinds_in(surface)
+    with look():
+        if axes is None:
+            deepest = int(surface["layer"].max())
+            width = min(max(0.42 * deepest + 2.2, 5.2), 12.0)
+            figure = new_figure(width * len(kinds), 3.0 * len(PANELS))
+            axes = figure.subplots(len(PANELS), len(kinds), squeeze=False).tolist()
+        elif len(axes) != len(PANELS) or any(len(row) != len(kinds) for row in axes):
+            raise ValueError(
+                f"Expected {len(PANELS)} rows of {len(kinds)} axes ({', '.join(kinds)}), got "
+                f"{[len(row) for row in axes]}; give one row a panel and one column a kind."
+            )
+        for panel, row in zip(PANELS, axes):
+            for kind, ax in zip(kinds, row):
+                _overlay(ax, surface, panel, kind=kind, names=names, show_kind=len(kinds) > 1)
+        return figure_of(axes[0][0])
+
+
+def _overlay(
+    ax: Axes, surface: pd.DataFrame, panel: Panel, *, kind: str, names: Mapping[str, str], show_kind: bool
+) -> None:
+    every = [select(surface, statistic, kind=kind) for statistic in panel.statistics]
+    present = [series for series in every if not series.empty]
+    ax.set_title(f"{panel.title} · {kind}" if show_kind else panel.title)
+    absent = [names[series.statistic] for series in every if series.empty]
+    if not present:
+        say_absent(ax, f"{', '.join(absent)}: cannot occur here.")
+        return
+    share_axis(ax, share_top(*present))
+    layers = max(series.layers for series in present)
+    layer_axis(ax, layers)
+    ax.set_ylabel("average attention")
+    step = 0.26
+    for place, series in enumerate(present):
+        shift = step * (place - (len(present) - 1) / 2)
+        role = _INK_OF.get(series.statistic, series.statistic)
+        draw_means(ax, series, colour=role_colour(role), shift=shift)
+        draw_heads(
+            ax,
+            series,
+            colour=role_colour(role),
+            shape=_SHAPE_OF.get(series.statistic, series.statistic),
+            shift=shift,
+            size=36.0,
+        )
+    _name_series(ax, present, names, layers)
+    if absent:
+        ax.text(
+            1, 1.02, f"cannot occur here: {', '.join(absent)}",
+            transform=ax.transAxes, color=SOFT, fontsize=8, ha="right", va="bottom",
+        )  # fmt: skip
+
+
+def _name_series(ax: Axes, present: Sequence[Series], names: Mapping[str, str], layers: int) -> None:
+    """Write each series' name to the right of its last mean, pushed apart where the ends are close."""
+    bottom, top = ax.get_ylim()
+    gap = 0.085 * (top - bottom)
+    ends = sorted(present, key=lambda series: float(series.means["value"].iloc[-1]))
+    last = bottom - gap
+    heights = []
+    for series in ends:
+        last = max(last + gap, float(series.means["value"].iloc[-1]))
+        heights.append(last)
+    over = max(heights[-1] - (top - 0.02 * (top - bottom)), 0.0)
+    for series, height in zip(ends, heights):
+        ax.text(
+            layers + 0.62, height - over, names[series.statistic],
+            color=role_colour(_INK_OF.get(series.statistic, series.statistic)),
+            fontsize=9, va="center", ha="left", clip_on=False, gid=f"name--{series.kind}--{series.statistic}",
+        )  # fmt: skip

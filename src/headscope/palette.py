@@ -1,0 +1,73 @@
+"""The colours and shapes of every figure and page, read from one file that JavaScript shares.
+
+A role has a `fill` (a cell), a `line` (a stroke or a point on the page's paper, at least 3:1 against it), the colour
+`on` its fill and a `shape`, so that no role is told by colour alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+
+SCHEMES = ("light", "dark")
+
+
+@dataclass(frozen=True)
+class Shade:
+    """One colour in both schemes, as `#rrggbb`."""
+
+    light: str
+    dark: str
+
+
+@dataclass(frozen=True)
+class RoleStyle:
+    """How a role is drawn: its label in words, its colours, and its shape as an SVG path in a 10 x 10 box, y down."""
+
+    label: str
+    fill: Shade
+    line: Shade
+    on: Shade
+    shape: str
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The page's colours (ink, soft, line, paper, card, tick), the roles, and the name of the layers' colour map."""
+
+    page: Mapping[str, Shade]
+    roles: Mapping[str, RoleStyle]
+    layers: str
+
+
+@cache
+def palette() -> Palette:
+    """Read the palette, once."""
+    text = resources.files("headscope").joinpath("data/palette.json").read_text(encoding="utf-8")
+    raw = json.loads(text)
+    page = {name: Shade(**pair) for name, pair in raw["page"].items()}
+    roles = {
+        name: RoleStyle(
+            label=entry["label"],
+            fill=Shade(**entry["fill"]),
+            line=Shade(**entry["line"]),
+            on=Shade(**entry["on"]),
+            shape=entry["shape"],
+        )
+        for name, entry in raw["roles"].items()
+    }
+    return Palette(page=MappingProxyType(page), roles=MappingProxyType(roles), layers=raw["layers"])
+
+
+def css_variables(scheme: str) -> str:
+    """Return the palette of one scheme (`light` or `dark`) as CSS declarations: `--ink:#1c1e21;--fill-previous:...`."""
+    colours = palette()
+    parts = [f"--{name}:{getattr(shade, scheme)}" for name, shade in colours.page.items()]
+    for name, role in colours.roles.items():
+        for part in ("fill", "line", "on"):
+            parts.append(f"--{part}-{name}:{getattr(getattr(role, part), scheme)}")
+    return ";".join(parts)

@@ -1,0 +1,83 @@
+"""Matplotlib figures made part of a page: its colours follow light and dark, its ids collide with nobody's."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from matplotlib.figure import Figure
+
+from headscope.figures.saving import svg_text
+from headscope.palette import palette
+from headscope.views.markup import Html, raw, text
+
+PIXELS_PER_POINT = 1.36
+"""Ten-point text of a figure comes out a little smaller than the page's sixteen-pixel text."""
+
+
+def inline(figure: Figure, *, name: str, label: str) -> Html:
+    """Return a figure as an inline `<svg>` that scales with its box.
+
+    Args:
+        figure: a figure of `headscope.figures`.
+        name: unique in the page; put before the figure's ids.
+        label: what the figure shows, for those who do not see it.
+    """
+    markup = svg_text(figure)
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', markup)
+    if box is None:
+        raise ValueError(
+            "Expected an SVG with a viewBox from matplotlib, got none; check the version of matplotlib."
+        )
+    width, height = float(box.group(1)), float(box.group(2))
+    body = markup[markup.index(">", markup.index("<svg")) + 1 : markup.rindex("</svg>")]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r'<style type="text/css">.*?</style>', "", body, flags=re.DOTALL)
+    body = _POINT.sub(_point, body)
+    body = _GROUP.sub(_hoist, body)
+    body = re.sub(r"<[^>]*>", lambda tag: _tag(tag.group(), name), body)
+    body = re.sub(r">\s+<", "><", body)
+    size = f"--natural:{width * PIXELS_PER_POINT:.0f}px;--least:{width * 0.95:.0f}px"
+    return raw(
+        f'<svg class="figure" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{text(label)}" '
+        f'style="{size}" stroke-linejoin="round">{body.strip()}</svg>'
+    )
+
+
+_POINT = re.compile(r'<a xlink:href="#\w+-(\d+-\d+)"[^>]*>\s*<(path|use)([^>]*)/>\s*</a>')
+_GROUP = re.compile(r'<g id="heads--[^>]*>.*?</g>(?=\s*<)', re.DOTALL)
+_STYLE = re.compile(r' style="([^"]*)"')
+
+
+def _point(found: re.Match[str]) -> str:
+    """Write a linked point as one element with `data-head`: the page's script opens the card, no tab stop is made."""
+    return f'<{found.group(2)} data-head="{found.group(1)}"{found.group(3)}/>'
+
+
+def _hoist(found: re.Match[str]) -> str:
+    """Say once, on the group, the style that all its points share: most of a big model's page is points."""
+    group = found.group()
+    styles = {style for style in _STYLE.findall(group) if "fill" in style}
+    if len(styles) != 1:
+        return group
+    (style,) = styles
+    without = _STYLE.sub(lambda one: "" if one.group(1) == style else one.group(), group)
+    return without.replace(">", f' style="{style}">', 1)
+
+
+def _tag(tag: str, name: str) -> str:
+    """Rewrite one tag: page colours, page fonts, own ids."""
+    tag = re.sub(r'\bid="([^"]*)"', lambda found: f'id="{name}-{found.group(1)}"', tag)
+    tag = re.sub(r"url\(#([^)]*)\)", lambda found: f"url(#{name}-{found.group(1)})", tag)
+    if tag.startswith("<use"):
+        tag = tag.replace('xlink:href="#', f'xlink:href="#{name}-')
+    tag = re.sub(r"font-family: [^;\"]*;? ?", "", tag)
+    return re.sub(r"#[0-9a-f]{6}\b", lambda found: _variables().get(found.group(), found.group()), tag)
+
+
+@cache
+def _variables() -> dict[str, str]:
+    """Map the light scheme's colours, which matplotlib drew with, to the page's variables."""
+    colours = palette()
+    known = {shade.light: f"var(--{name})" for name, shade in colours.page.items()}
+    return known | {role.line.light: f"var(--line-{name})" for name, role in colours.roles.items()}

@@ -1,0 +1,81 @@
+"""What the numbers say, in words. A sentence is made only where the intervals support its claim.
+
+The rules, which the report prints:
+
+- A head *stands out* at a behaviour (previous, next or current token, the first special token, the separator,
+  punctuation) when the lower end of its interval is above one quarter and above twice what uniform attention gives.
+- "more than half" needs the lower end above one half; "more than any other head" needs it above the upper end of every
+  other head; two shares "cannot be told apart" when their intervals overlap.
+- With fewer than 10 documents there are no intervals: values are stated as measured, a sentence says so, and nothing
+  is claimed of ranks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from headscope.reporting.arrays import Kind, kinds_of
+from headscope.reporting.inputs import ReportInputs
+from headscope.reporting.rules import BEHAVIOURS, stands_out
+from headscope.reporting.sentences import Sentence, sentence
+from headscope.reporting.shares import nothing, position, special
+from headscope.reporting.spread import focus, noop
+from headscope.reporting.words import FEWEST_DOCUMENTS, ROLES, Words, count, words_for
+
+HEADLINE_ORDER = ("none", "position", "special", "focus", "noop", "roles")
+
+
+def findings(inputs: ReportInputs) -> list[Sentence]:
+    """Return every sentence that the run supports, topic by topic, kind by kind."""
+    words, kinds = words_for(inputs.manifest), kinds_of(inputs)
+    several = len(kinds) > 1
+    found: list[Sentence] = []
+    if not any(stands_out(cell) for kind in kinds for name in BEHAVIOURS for _, _, cell in kind.each(name)):
+        found.append(nothing(kinds, words, several))
+    for kind in kinds:
+        own = [
+            *position(kind, words, several),
+            *special(kind, words, several),
+            *noop(kind, words, several),
+            *focus(kind, words, several),
+            _roles(kind, words, several),
+        ]
+        found += [replace(one, kind=kind.name) for one in own]
+    if not any(
+        cell.has_interval for kind in kinds for name in ("entropy",) for _, _, cell in kind.each(name)
+    ):
+        used = int(inputs.manifest["counts"]["documents_used"])
+        found.append(
+            sentence(
+                "intervals",
+                f"These values were measured on {count(used, 'document')} and have no intervals: "
+                f"an interval needs at least {FEWEST_DOCUMENTS} documents.",
+            )
+        )
+    return found
+
+
+def headline(found: Sequence[Sentence], most: int = 3) -> list[Sentence]:
+    """Return the sentences for the first screen: one a topic, then others in order, and that intervals are missing."""
+    chosen: list[Sentence] = []
+    for topic in HEADLINE_ORDER:
+        chosen += [one for one in found if one.topic == topic][:1]
+    rest = [one for topic in HEADLINE_ORDER for one in found if one.topic == topic and one not in chosen]
+    caveat = [one for one in found if one.topic == "intervals"]
+    return (chosen + rest)[:most] + caveat
+
+
+def _roles(kind: Kind, words: Words, several: bool) -> Sentence:
+    counts = Counter(kind.roles)
+    names = {
+        "previous": "mostly on the previous token", "next": "mostly on the next token", "cls": f"mostly on {words.cls}",
+        "sep": f"mostly on {words.sep}", "punctuation": "mostly on periods and commas", "broad": "broad",
+        "mixed": "mixed",
+    }  # fmt: skip
+    parts = [f"{counts[role]:,} {names[role]}" for role in ROLES if counts[role]]
+    whose = f"{kind.name} heads" if several else "heads"
+    return sentence(
+        "roles", f"of {count(kind.size, whose[:-1])}, by the thresholds on the averages: {'; '.join(parts)}."
+    )

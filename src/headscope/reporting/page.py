@@ -1,0 +1,170 @@
+"""The report: one offline page on what every head of a model looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from headscope.figures.entropy import entropy_by_layer
+from headscope.figures.line_diagram import line_diagram
+from headscope.figures.saving import save, write_whole
+from headscope.figures.surface_points import surface_points
+from headscope.reporting.arrays import Kind, kinds_of
+from headscope.reporting.findings import findings, headline
+from headscope.reporting.inputs import ReportInputs
+from headscope.reporting.payload import data_block, maps_block
+from headscope.reporting.provenance import counts, definitions, paper_section, signature
+from headscope.reporting.sections import linked, plans, roles_section, section
+from headscope.reporting.sentences import HeadRef, Sentence
+from headscope.reporting.words import count, join, plain, words_for
+from headscope.views.markup import Html, el
+from headscope.views.page import Page, assemble
+
+WIDE_HEADS = 20
+
+
+def write_report(inputs: ReportInputs, out_dir: Path) -> Path:
+    """Write `report.html` and the figures it links, each whole or not at all, and return the page's path.
+
+    Raises:
+        OSError: the folder cannot be written to; files that were there stay as they were.
+    """
+    out_dir = Path(out_dir)
+    write_figures(inputs, out_dir / "figures")
+    page = render_report(inputs, links=True)
+    return write_whole(out_dir / "report.html", page.encode("utf-8"))
+
+
+def write_figures(inputs: ReportInputs, folder: Path) -> list[Path]:
+    """Write figures 1, 2 and 4 of the paper as SVG and PNG, and return their paths; figure 1 needs an example."""
+    words = words_for(inputs.manifest)
+    paths = [*save(surface_points(inputs.surface, names=words.statistics), folder, "figure-2")]
+    paths += save(
+        entropy_by_layer(inputs.surface, roles=inputs.roles, names=words.statistics), folder, "figure-4"
+    )
+    examples = inputs.examples[inputs.examples["behaviour"] != "shared"]
+    if len(examples):
+        paths += save(line_diagram(examples, labels=words.roles), folder, "figure-1")
+    return sorted(paths)
+
+
+def render_report(inputs: ReportInputs, *, links: bool = False) -> str:
+    """Return the report as one self-contained HTML page.
+
+    Args:
+        inputs: the run.
+        links: whether the page links `figures/figure-N.svg` and `.png` beside it.
+    """
+    words, kinds = words_for(inputs.manifest), kinds_of(inputs)
+    found = findings(inputs)
+    name = plain(inputs.manifest["signature"]["model"]["name"])
+    title = f"What does {short_name(name)} look at?"
+    titled: list[tuple[str, str, Html]] = []
+    for plan in plans(words):
+        part = section(plan, inputs, kinds, words, found, explain=not titled, links=links)
+        titled += [(plan.name, plan.title, part)] if part is not None else []
+    titled.append(("roles", "Roles and examples", roles_section(inputs, kinds, words, found, links=links)))
+    contents = [(name, heading) for name, heading, _ in titled]
+    contents += [("heads", "All heads"), ("how", "How these numbers were made")]
+    parts = el(
+        "main",
+        _first_screen(inputs, kinds, title, headline(found)),
+        el(
+            "nav",
+            [el("a", heading, href=f"#section-{name}") for name, heading in contents],
+            aria_label="Sections",
+        ),
+        [part for _, _, part in titled],
+        _all_heads(),
+        _provenance(inputs, kinds),
+        el("footer", el("p", f"Made by headscope {plain(inputs.manifest.get('headscope', ''))}.")),
+    )
+    return assemble(
+        Page(
+            title=title,
+            body=[parts],
+            data={"data": data_block(kinds, words), "maps": maps_block(inputs, kinds)},
+            entry="report.js",
+            styles=("base.css", "grid.css", "sections.css", "print.css"),
+        )
+    )
+
+
+def short_name(name: str) -> str:
+    """Return a local folder's last part, and a hub name whole."""
+    looks_local = name.startswith(("/", ".", "~")) or "\\" in name
+    return name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] if looks_local else name
+
+
+def run_line(inputs: ReportInputs, kinds: Sequence[Kind]) -> str:
+    """Say in one line what was run: heads, layers, segments, documents, corpus, date."""
+    manifest = inputs.manifest
+    told, corpus = manifest["counts"], manifest["signature"]["corpus"]
+    several = len(kinds) > 1
+    size = join(
+        [
+            f"{count(kind.size, f'{kind.name} head' if several else 'head')} in {count(kind.layers, 'layer')}"
+            for kind in kinds
+        ]
+    )
+    named = corpus.get("name")
+    where = f" of {plain(named)}" if named else f" (corpus {plain(corpus['hash'])[:8]})"
+    parts = [
+        size,
+        f"{count(int(told['segments']), 'segment')} from {count(int(told['documents_used']), 'document')}{where}",
+        plain(manifest.get("created", ""))[:10],
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _first_screen(inputs: ReportInputs, kinds: Sequence[Kind], title: str, first: Sequence[Sentence]) -> Html:
+    shown = next((part.anchor for one in first for part in one.parts if isinstance(part, HeadRef)), None)
+    wide = max(kind.heads_per_layer for kind in kinds) > WIDE_HEADS
+    left = el(
+        "div",
+        el("header", el("h1", title), el("p", run_line(inputs, kinds), class_="run")),
+        el("ul", linked(first, tag="li", class_=None), class_="findings"),
+        el(
+            "section",
+            el("div", el("h2", "Every head"), el("div", class_="tabs", id="kinds"), el("div", id="colour-by"),
+               class_="bar"),
+            el("div", id="grid", class_="grid-box"),
+            el("p", id="readout", class_="readout", aria_live="polite"),
+            el("div", id="legend", class_="legend"),
+            aria_label="Head grid",
+        ),
+        class_="left",
+    )  # fmt: skip
+    card = el("aside", id="card", class_="card", aria_label="Head card", tabindex=-1, data_first=shown)
+    noscript = el(
+        "noscript", el("p", "The grid, the cards and the table of heads need JavaScript; the rest does not.")
+    )
+    return el("div", left, card, noscript, class_="first wide" if wide else "first")
+
+
+def _all_heads() -> Html:
+    return el(
+        "section",
+        el("h2", "All heads"),
+        el("p", "Every statistic of every head, its 95% interval below it. Click a column’s name to sort.",
+           class_="why"),
+        el("div", id="filters", class_="filters"),
+        el("div", id="heads", class_="scroll tall", tabindex=0, role="region", aria_label="Table of all heads"),
+        el("p", id="heads-status", class_="caption", role="status"),
+        id="section-heads",
+    )  # fmt: skip
+
+
+def _provenance(inputs: ReportInputs, kinds: Sequence[Kind]) -> list[Html | None]:
+    words = words_for(inputs.manifest)
+    return [
+        paper_section(inputs, kinds, words),
+        el(
+            "section",
+            el("h2", "How these numbers were made"),
+            counts(inputs.manifest),
+            el("details", el("summary", "What each number is"), definitions(words)),
+            signature(inputs.manifest),
+            id="section-how",
+        ),
+    ]

@@ -1,0 +1,88 @@
+"""The whole of a report: measure, write the run directory, draw, and write the page."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from headscope.study.files import write_arrays, write_json, write_parquet
+from headscope.study.options import RunOptions, Watcher, as_paths
+from headscope.study.paper import is_bert_base, paper_numbers
+from headscope.study.stages import Measured, measure, prepare
+from headscope.study.study import MANIFEST, Study, check_out, open_study
+
+
+def report(
+    model: str | Path | None = None,
+    *,
+    text: "str | Path | list[str | Path] | None" = None,
+    out: str | Path | None = None,
+    maps: str | Path | None = None,
+    watch: Watcher | None = None,
+    **options: Any,
+) -> Study:
+    """Run a model over text and write a report on what each attention head looks at.
+
+    Args:
+        model: hub name or folder; None for the embedded model.
+        text: file, folder or several; None for the demonstration text.
+        out: folder of the run; None makes a temporary one (`study.path`).
+        maps: folder of saved maps, in place of model and text.
+        watch: told of progress.
+        **options: `packing`, `max_length`, `too_long`, `token_types`, `limit`, `batch_size`, `device`,
+            `dtype`, `seed`, `revision`; see `RunOptions`.
+
+    Returns:
+        The study: labelled arrays, tables, and `report_path`.
+
+    Raises:
+        HeadscopeError: something in the way that the user can mend; its text says how.
+    """
+    asked = RunOptions(
+        model=None if model is None else str(model),
+        text=as_paths(text),
+        maps=None if maps is None else Path(maps),
+        **options,
+    )
+    folder = Path(tempfile.mkdtemp(prefix="headscope-")) if out is None else Path(out)
+    return run_report(asked, out=folder, watch=watch)
+
+
+def run_report(options: RunOptions, *, out: Path, watch: Watcher | None = None) -> Study:
+    """Do what `report` does, from options that were put together before.
+
+    The folder is looked at before the scan, so that no work is lost to a wrong `--out`; a finished run of
+    the same signature is not computed again, only its figures and page are.
+    """
+    prepared = prepare(options)
+    if not check_out(out, prepared.signature):
+        write_run(measure(prepared, watch=watch), out)
+    study = open_study(out)
+    draw(study)
+    return study
+
+
+def write_run(measured: Measured, out: Path) -> None:
+    """Write tables, sums and manifest; the manifest comes last and says that the run is whole."""
+    write_parquet(out / "tables" / "surface.parquet", measured.surface)
+    write_parquet(out / "tables" / "examples.parquet", measured.examples)
+    about = {"signature": measured.manifest["signature"]["id"]}
+    write_arrays(out / "state" / "surface.safetensors", measured.state, about=about)
+    write_json(out / MANIFEST, measured.manifest)
+
+
+def draw(study: Study) -> None:
+    """Write the figures and the page of a run."""
+    from headscope.reporting.inputs import ReportInputs
+    from headscope.reporting.page import write_report
+
+    write_report(
+        ReportInputs(
+            manifest=study.manifest,
+            surface=study.surface,
+            roles=study.roles,
+            examples=study.examples,
+            paper=paper_numbers(),
+            is_bert_base=is_bert_base(study.manifest),
+        ),
+        study.path,
+    )

@@ -1,0 +1,129 @@
+"""Sentences on whether the separator is a place to rest, and on how focused or broad heads are."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from headscope.reporting.arrays import Cell, Kind
+from headscope.reporting.rules import BROAD_RATIO, WHERE
+from headscope.reporting.sentences import Sentence, measured, named, sentence
+from headscope.reporting.words import Words, amount, count, interval, layer_list, percent
+
+
+def noop(kind: Kind, words: Words, several: bool) -> list[Sentence]:
+    """Say in which layers the separator attends to itself more than other tokens attend to it."""
+    more, less, same = [], [], []
+    gaps: list[tuple[float, int, Cell, Cell]] = []
+    for layer, own in kind.each_layer("sep_to_sep"):
+        other = kind.cell("other_to_sep", layer)
+        if not (own.has_interval and other.has_interval):
+            continue
+        if own.low > other.high:
+            more.append(layer)
+            gaps.append((own.value - other.value, layer, own, other))
+        elif other.low > own.high:
+            less.append(layer)
+        else:
+            same.append(layer)
+    if not (more or less or same):
+        return []
+    of = f" of {WHERE[kind.name]}" if several else ""
+    out = []
+    if gaps:
+        _, layer, own, other = max(gaps, key=lambda item: item[0])
+        first, ends = measured(own, "sep_to_sep")
+        second, other_ends = measured(other, "other_to_sep", long=False)
+        out.append(
+            sentence(
+                "noop",
+                f"in layer {layer}{of}, {words.sep} tokens put {first}{ends} of their attention on {words.sep}, other "
+                f"tokens {second}{other_ends}.",
+            )
+        )
+    seps = f"{words.sep} tokens"
+    parts = []
+    if more:
+        parts.append(f"{seps} give {words.sep} more than other tokens do in {layer_list(more)}{of}")
+    if less:
+        start, end = ("", "") if more else (f"{seps} give {words.sep} ", of)
+        parts.append(f"{start}less than other tokens do in {layer_list(less)}{end}")
+    if same and parts:
+        parts.append(f"in {layer_list(same)} the intervals overlap")
+    elif same:
+        where = f"in {layer_list(same)}{of}"
+        parts.append(f"what {seps} and what other tokens give {words.sep} cannot be told apart {where}")
+    out.append(sentence("noop", "; ".join(parts) + "."))
+    return out
+
+
+def focus(kind: Kind, words: Words, several: bool) -> list[Sentence]:
+    """Say which heads attend broadly, which is narrow, and how broad the first token's attention is."""
+    broad = [
+        (a, b, cell)
+        for a, b, cell in kind.each("entropy")
+        if cell.uniform > 0 and cell.low > BROAD_RATIO * cell.uniform
+    ]
+    out = []
+    if broad:
+        layers = Counter(layer for layer, _, _ in broad)
+        layer, most = layers.most_common(1)[0]
+        where = ""
+        if most > len(broad) / 2 and kind.layers > 1 and len(broad) > 1:
+            where = f", {'all' if most == len(broad) else f'{most:,} of them'} in layer {layer},"
+        known = all(cell.has_interval for _, _, cell in broad)
+        narrow = [kind.cell("max_weight", a, b) for a, b, _ in broad]
+        light = sum(cell.has_interval and cell.high < 0.1 for cell in narrow)
+        peak = ""
+        if light and len(broad) > 1:
+            these = (
+                "none of these puts 10% or more"
+                if light == len(broad)
+                else f"{light:,} of these put less than 10%"
+            )
+            peak = f"; {these} on any one token on average"
+        whole = f"{len(broad):,} of {count(kind.size, f'{kind.name} head' if several else 'head')}"
+        verb = "attends" if len(broad) == 1 else "attend"
+        out.append(
+            sentence(
+                "focus",
+                f"{whole}{where} {verb} broadly: entropy above {percent(BROAD_RATIO)} of that of uniform attention"
+                f"{', the whole interval' if known else ', as measured'}{peak}.",
+            )
+        )
+    least = min(kind.each("entropy"), key=lambda item: item[2].value, default=None)
+    if least is not None and least[2].uniform > 0 and least[2].high < 0.5 * least[2].uniform:
+        layer, head, cell = least
+        value, ends = measured(cell, "entropy")
+        out.append(
+            sentence(
+                "focus",
+                named(kind.name, layer, head, several=several),
+                f" is narrowly focused: its entropy is {value}{ends}, where uniform attention has "
+                f"{amount(cell.uniform, 'entropy')}.",
+            )
+        )
+    out += _from_first(kind, words, several)
+    return out
+
+
+def _from_first(kind: Kind, words: Words, several: bool) -> list[Sentence]:
+    """The paper's remark on the last layer: entropy from the first token against entropy from all."""
+    first, every = kind.cell("entropy_cls", kind.layers), kind.cell("entropy", kind.layers)
+    if not (first.exists and first.has_interval and every.has_interval):
+        return []
+    if first.low > every.high:
+        verdict = "which is less"
+    elif first.high < every.low:
+        verdict = "which is more"
+    else:
+        verdict = "and the intervals overlap"
+    of = f" of {WHERE[kind.name]}" if several else ""
+    ends = interval(every.ci_low, every.ci_high, "entropy")
+    value, own = measured(first, "entropy_cls")
+    return [
+        sentence(
+            "focus",
+            f"in the last layer{of} the average entropy from {words.cls} is {value}{own}; over all tokens it is "
+            f"{amount(every.value, 'entropy')} ({ends}), {verdict}.",
+        )
+    ]

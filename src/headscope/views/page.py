@@ -1,0 +1,74 @@
+"""One self-contained HTML file: styles, data and scripts inside, nothing from the network, a policy that says so."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headscope.palette import palette
+from headscope.views.bundle import script, style
+from headscope.views.markup import Html, el, raw, text
+from headscope.views.payload import json_script
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page is made of: its title, its body, its data blocks by id, its entry script and its style sheets."""
+
+    title: str
+    body: Sequence[Html]
+    data: Mapping[str, Any] = field(default_factory=dict)
+    entry: str | None = None
+    styles: Sequence[str] = ("base.css",)
+
+
+def assemble(page: Page) -> str:
+    """Return the page as one HTML file.
+
+    The content security policy lets it load nothing and run only its own script, by hash; data blocks are inert.
+    """
+    code = script(page.entry) if page.entry else ""
+    allowed = f"script-src '{_hash(code)}'" if code else "script-src 'none'"
+    nothing_else = "img-src data:; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; {allowed}; {nothing_else}"
+    head = [
+        raw('<meta charset="utf-8">'),
+        el("meta", http_equiv="Content-Security-Policy", content=policy),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="color-scheme", content="light dark"),
+        el("meta", name="referrer", content="no-referrer"),
+        raw(f"<title>{text(page.title)}</title>"),
+        raw(f"<style>\n{style(*page.styles)}\n</style>"),
+    ]
+    data = [json_script(name, value) for name, value in page.data.items()]
+    tail = [raw(f'<script type="module">{code}</script>')] if code else []
+    return "".join(
+        [
+            "<!doctype html>\n",
+            '<html lang="en">\n<head>\n',
+            "\n".join(head),
+            "\n</head>\n<body>\n",
+            shapes(),
+            *page.body,
+            "\n",
+            "\n".join([*data, *tail]),
+            "\n</body>\n</html>\n",
+        ]
+    )
+
+
+def shapes() -> Html:
+    """Return the role shapes as SVG symbols, hidden, for `<use href="#shape-previous">`."""
+    symbols = [
+        el("symbol", el("path", d=role.shape), id=f"shape-{name}", viewBox="0 0 10 10")
+        for name, role in palette().roles.items()
+    ]
+    return el("svg", symbols, class_="shapes", aria_hidden="true", width=0, height=0)
+
+
+def _hash(code: str) -> str:
+    digest = hashlib.sha256(code.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"

@@ -1,0 +1,19 @@
+// Numbers as text: percent with one decimal in tables, whole percent in sentences, nats with two decimals.
+export function tableNumber(value, share) {
+  if (value === null || value === undefined) return "–";
+  return share ? (100 * value).toFixed(1) : value.toFixed(2);
+}
+
+export function tableInterval(cell, share) {
+  if (!cell || cell.low === null || cell.low === undefined) return "";
+  return `${tableNumber(cell.low, share)}–${tableNumber(cell.high, share)}`;
+}
+
+export function percent(value) {
+  if (value > 0 && value < 0.0005) return "under 0.1%";
+  return `${(100 * value).toFixed(value >= 0.0995 || value === 0 ? 0 : 1)}%`;
+}
+
+export function amount(value, share) {
+  return share ? percent(value) : `${value.toFixed(2)} nats`;
+}

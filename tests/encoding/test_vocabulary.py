@@ -1,0 +1,94 @@
+"""Classes of tokens, for tokenisers of every sort, made here."""
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast
+
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing import Packer
+from headscope.encoding.vocabulary import KeyClass, read_vocabulary
+
+TEXTS = ["the cat, the dog. and the cow, too.", "it sat. it ran, it slept."] * 5
+
+
+def byte_level(*, template: bool = False) -> PreTrainedTokenizerFast:
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    special = ["<|end|>", "<s>", "</s>"]
+    trainer = trainers.BpeTrainer(
+        vocab_size=320, special_tokens=special, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
+    )
+    backend.train_from_iterator(TEXTS, trainer)
+    if template:
+        backend.post_processor = processors.TemplateProcessing(
+            single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
+        )
+        return PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="</s>")
+    return PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<|end|>", eos_token="<|end|>")
+
+
+def sentence_piece() -> PreTrainedTokenizerFast:
+    backend = Tokenizer(models.Unigram())
+    backend.pre_tokenizer = pre_tokenizers.Metaspace()
+    backend.train_from_iterator(
+        TEXTS,
+        trainers.UnigramTrainer(vocab_size=60, special_tokens=["<pad>", "</s>", "<unk>"], unk_token="<unk>"),
+    )
+    backend.post_processor = processors.TemplateProcessing(
+        single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend, eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
+    )
+
+
+def test_a_gpt2_type_tokeniser_has_neither_cls_nor_sep():
+    """It defines bos and eos, yet adds neither: a decoder's first position takes the part of [CLS]."""
+    vocabulary = read_vocabulary(byte_level())
+    assert not vocabulary.has_cls
+    assert vocabulary.cls_name == "first token"
+    assert vocabulary.sep_name is None
+    ids = np.array(byte_level()("the cat, it.")["input_ids"])
+    assert (vocabulary.of(ids) == KeyClass.CLS).sum() == 0
+    assert vocabulary.of(ids, decoder=True)[0] == KeyClass.CLS
+    assert (vocabulary.of(ids) == KeyClass.PUNCTUATION).sum() == 2
+
+
+def test_bos_and_eos_that_are_added_count():
+    vocabulary = read_vocabulary(byte_level(template=True))
+    assert (vocabulary.cls_name, vocabulary.sep_name) == ("<s>", "</s>")
+    ids = np.array(byte_level(template=True)("the cat", "it ran.")["input_ids"])
+    classes = vocabulary.of(ids)
+    assert classes[0] == KeyClass.CLS
+    assert (classes == KeyClass.SEP).sum() == 3
+
+
+def test_a_t5_type_tokeniser_has_a_separator_only():
+    tokeniser = sentence_piece()
+    vocabulary = read_vocabulary(tokeniser)
+    assert (vocabulary.has_cls, vocabulary.sep_name) == (False, "</s>")
+    ids = np.array(tokeniser("it sat.")["input_ids"])
+    assert vocabulary.of(ids)[-1] == KeyClass.SEP
+
+
+def test_punctuation_is_the_bare_piece_with_or_without_its_word_start_mark():
+    tokeniser = byte_level()
+    tokeniser.add_tokens(["\u0120.", "\u2581,", "...", "##.", ".,", "a."])
+    vocabulary = read_vocabulary(tokeniser)
+    named = {
+        str(token)
+        for token in tokeniser.get_vocab()
+        if vocabulary.classes[tokeniser.convert_tokens_to_ids(token)] == KeyClass.PUNCTUATION
+    }
+    assert named == {".", ",", "\u0120.", "\u2581,"}
+
+
+@pytest.mark.parametrize("make", [byte_level, sentence_piece])
+def test_a_users_tokeniser_stays_as_it_is(make):
+    tokeniser = make()
+    before = tokeniser.backend_tokenizer.to_str()
+    encoder = Encoder(tokeniser)
+    list(Packer(encoder, packing="single", max_length=6).pack([]))
+    assert tokeniser.backend_tokenizer.to_str() == before

@@ -1,0 +1,68 @@
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from headscope.figures import example_panel, save, statistic_panel
+from headscope.figures.saving import png_bytes, svg_text, write_whole
+from support import mock_inputs
+
+
+def panel():
+    return statistic_panel(mock_inputs.encoder(2, 3).surface, "cls", kind="encoder")
+
+
+def test_writes_svg_and_png_and_nothing_else(tmp_path):
+    svg, png = save(panel(), tmp_path / "figures", "figure-9")
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["figure-9.png", "figure-9.svg"]
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert ET.parse(svg).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_same_figure_gives_the_same_bytes():
+    assert svg_text(panel()) == svg_text(panel())
+    assert png_bytes(panel()) == png_bytes(panel())
+
+
+def test_text_stays_text_and_no_date_is_written():
+    svg = svg_text(panel())
+    words = [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+    assert "layer" in words
+    assert "[CLS]" in words
+    assert "date" not in svg
+
+
+def test_numbers_in_tokens_are_left_alone():
+    row = mock_inputs.encoder(1, 1).examples.iloc[0].copy()
+    row["tokens"] = ["3.14159265", *row["tokens"][1:]]
+    assert ">3.14159265<" in svg_text(example_panel(row))
+
+
+def test_hostile_tokens_give_a_well_formed_file():
+    for _, row in mock_inputs.hostile().examples.iterrows():
+        root = ET.fromstring(svg_text(example_panel(row)))
+        assert not list(root.iter("{http://www.w3.org/2000/svg}script"))
+        assert "</script><scrip…" in [
+            element.text for element in root.iter("{http://www.w3.org/2000/svg}text")
+        ]
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_temporary(tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    write_whole(path, b"old")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("headscope.figures.saving.os.replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_drawing_leaves_matplotlibs_settings_alone():
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    svg_text(panel())
+    assert dict(mpl.rcParams) == before

@@ -1,0 +1,206 @@
+"""Sentences: made where the intervals support them, and not where they do not."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from headscope.reporting.arrays import Cell, kinds_of
+from headscope.reporting.findings import findings, headline
+from headscope.reporting.rules import stands_out
+from support import mock_inputs
+
+
+def cell(value, low=None, high=None, uniform=0.01):
+    return Cell(value, np.nan if low is None else low, np.nan if high is None else high, uniform, 200)
+
+
+def texts(inputs, topic=None):
+    return [one.text for one in findings(inputs) if topic in (None, one.topic)]
+
+
+def put(inputs, statistic, head, *, kind="encoder", **values):
+    """Change one row of the surface table; `head` is (layer, head) or (layer, None)."""
+    surface = inputs.surface.copy()
+    layer, number = head
+    here = (surface["kind"] == kind) & (surface["layer"] == layer) & (surface["statistic"] == statistic)
+    here &= (
+        surface["head"].isna() if number is None else (surface["head"] == number).fillna(False).astype(bool)
+    )
+    assert here.sum() == 1
+    for name, value in values.items():
+        surface.loc[here, name] = value
+    return replace(inputs, surface=surface)
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (cell(0.98, 0.97, 0.99), True),
+        (cell(0.30, 0.24, 0.36), False),  # the interval reaches below a quarter
+        (cell(0.30, 0.27, 0.33, uniform=0.15), False),  # not twice uniform
+        (cell(0.30, 0.27, 0.33, uniform=0.13), True),
+        (cell(0.30), True),  # no interval: the value is held to the rule
+        (cell(0.20), False),
+        (cell(np.nan), False),
+    ],
+)
+def test_standing_out(one, expected):
+    assert stands_out(one) is expected
+
+
+def test_position_names_the_strongest_heads_with_their_interval():
+    inputs = mock_inputs.encoder()
+    inputs = put(inputs, "previous", (1, 2), value=0.978, ci_low=0.971, ci_high=0.983)
+    inputs = put(inputs, "next", (2, 4), value=0.612, ci_low=0.591, ci_high=0.629)
+    assert texts(inputs, "position")[0] == (
+        "Head 1-2 puts 98% (95% interval 97 to 98) of its attention on the previous token, more than any other head; "
+        "head 2-4 puts 61% (59 to 63) of its attention on the next token, more than any other head."
+    )
+
+
+def test_rank_is_claimed_only_beyond_the_runner_up():
+    inputs = mock_inputs.encoder()
+    inputs = put(inputs, "previous", (1, 2), value=0.70, ci_low=0.60, ci_high=0.80)
+    inputs = put(inputs, "previous", (2, 6), value=0.65, ci_low=0.55, ci_high=0.75)
+    first = texts(inputs, "position")[0]
+    assert first.startswith(
+        "Head 1-2 puts 70% (95% interval 60 to 80) of its attention on the previous token; "
+    )
+
+
+def test_more_than_half_needs_the_whole_interval():
+    inputs = mock_inputs.encoder()
+    claim = "2 of 72 heads put more than half of their attention on the previous token, the whole interval above 50%: "
+    assert f"{claim}1-2 and 2-6." in texts(inputs, "position")
+    inputs = put(inputs, "previous", (2, 6), ci_low=0.49)
+    assert not [text for text in texts(inputs, "position") if "more than half" in text and "previous" in text]
+
+
+def test_layers_that_rest_on_a_token_state_the_lowest_bound():
+    inputs = mock_inputs.encoder()
+    for layer in range(1, 7):
+        low = {2: 0.37, 3: 0.50}.get(layer, 0.05)
+        for statistic in ("sep", "punctuation"):
+            inputs = put(inputs, statistic, (layer, None), value=0.1, ci_low=0.09, ci_high=0.11)
+        inputs = put(
+            inputs, "cls", (layer, None), value=low + 0.01, ci_low=low, ci_high=low + 0.02, uniform=0.016
+        )
+    assert texts(inputs, "special")[0] == (
+        "In layers 2 and 3 the average head puts 38% to 51% of its attention on [CLS], where uniform attention would "
+        "put 1.6%; every layer’s 95% interval lies above 37%."
+    )
+
+
+def test_noop_is_told_only_where_intervals_do_not_overlap():
+    inputs = mock_inputs.encoder(2, 2)
+    inputs = put(inputs, "sep_to_sep", (1, None), value=0.9, ci_low=0.88, ci_high=0.92)
+    inputs = put(inputs, "other_to_sep", (1, None), value=0.5, ci_low=0.48, ci_high=0.52)
+    inputs = put(inputs, "sep_to_sep", (2, None), value=0.5, ci_low=0.45, ci_high=0.55)
+    inputs = put(inputs, "other_to_sep", (2, None), value=0.52, ci_low=0.49, ci_high=0.55)
+    assert texts(inputs, "noop") == [
+        "In layer 1, [SEP] tokens put 90% (95% interval 88 to 92) of their attention on [SEP], other tokens 50% "
+        "(48 to 52).",
+        "[SEP] tokens give [SEP] more than other tokens do in layer 1; in layer 2 the intervals overlap.",
+    ]
+    inputs = put(inputs, "sep_to_sep", (1, None), value=0.5, ci_low=0.45, ci_high=0.55)
+    assert texts(inputs, "noop") == [
+        "What [SEP] tokens and what other tokens give [SEP] cannot be told apart in layers 1 and 2."
+    ]
+
+
+def test_less_is_told_as_less():
+    inputs = mock_inputs.encoder(1, 2)
+    inputs = put(inputs, "sep_to_sep", (1, None), value=0.1, ci_low=0.09, ci_high=0.11)
+    inputs = put(inputs, "other_to_sep", (1, None), value=0.5, ci_low=0.48, ci_high=0.52)
+    assert texts(inputs, "noop") == ["[SEP] tokens give [SEP] less than other tokens do in layer 1."]
+
+
+def test_random_weights_no_head_stands_out():
+    found = findings(mock_inputs.random_weights())
+    first = headline(found)[0].text
+    assert first.startswith(
+        "No head stands out: for none does the share on the previous, next or current token"
+    )
+    assert re.search(
+        r"The largest share measured is \d+% \(95% interval \d+ to \d+\), of head \d-\d on", first
+    )
+    everything = " ".join(one.text for one in found)
+    for claim in ("more than half", "more than any other", "narrowly focused", "the average head puts"):
+        assert claim not in everything
+
+
+def test_a_trained_model_does_not_say_that_nothing_stands_out():
+    assert not texts(mock_inputs.encoder(), "none")
+
+
+def test_broad_heads_need_the_whole_interval():
+    inputs = mock_inputs.random_weights(1, 2)
+    inputs = put(inputs, "entropy", (1, 1), value=4.0, ci_low=3.9, ci_high=4.1, uniform=5.0)
+    inputs = put(inputs, "entropy", (1, 2), value=4.0, ci_low=3.92, ci_high=4.1, uniform=5.0)
+    assert texts(inputs, "focus")[0] == (
+        "1 of 2 heads attends broadly: entropy above 78% of that of uniform attention, the whole interval."
+    )
+
+
+def test_first_token_entropy_is_compared_by_intervals():
+    inputs = mock_inputs.encoder(1, 1)
+    inputs = put(inputs, "entropy", (1, None), value=3.0, ci_low=2.9, ci_high=3.1)
+    inputs = put(inputs, "entropy_cls", (1, None), value=3.89, ci_low=3.8, ci_high=3.95)
+    assert texts(inputs, "focus")[-1] == (
+        "In the last layer the average entropy from [CLS] is 3.89 nats (95% interval 3.80 to 3.95); over all tokens it "
+        "is 3.00 nats (2.90 to 3.10), which is less."
+    )
+    inputs = put(inputs, "entropy", (1, None), value=3.85, ci_low=3.75, ci_high=3.9)
+    assert texts(inputs, "focus")[-1].endswith("3.85 nats (3.75 to 3.90), and the intervals overlap.")
+
+
+def test_few_documents_state_values_as_measured():
+    found = findings(mock_inputs.encoder(documents=3))
+    told = [one.text for one in found]
+    assert told[-1] == (
+        "These values were measured on 3 documents and have no intervals: an interval needs at least 10 documents."
+    )
+    assert headline(found)[-1].text == told[-1]
+    assert told[0].startswith("Head 1-2 puts 96% of its attention on the previous token; head 2-4 puts ")
+    everything = " ".join(told[:-1])
+    for claim in ("interval", "more than any other", "more than half", "every layer"):
+        assert claim not in everything
+    assert "as measured" in everything
+
+
+def test_kinds_are_named_where_there_are_several():
+    found = findings(mock_inputs.t5())
+    assert any(one.text.startswith("Decoder head ") for one in found)
+    assert any("cross attention" in one.text for one in found)
+    assert {one.kind for one in found} == {"encoder", "decoder", "cross"}
+    assert not any("the cross " in one.text for one in found)
+
+
+def test_a_decoder_says_nothing_of_what_cannot_occur():
+    everything = " ".join(texts(mock_inputs.decoder()))
+    for absent in ("next token", "separator", "[SEP]", "[CLS]"):
+        assert absent not in everything
+
+
+def test_every_head_named_carries_its_number_and_place():
+    inputs = mock_inputs.t5()
+    for one in findings(inputs):
+        for part in one.parts:
+            if not isinstance(part, str):
+                assert part.text.endswith(f"{part.layer}-{part.head}")
+                assert part.anchor == f"{part.kind}-{part.layer}-{part.head}"
+
+
+def test_every_interval_told_is_the_tables():
+    inputs = mock_inputs.encoder()
+    (kind,) = kinds_of(inputs)
+    best = max(kind.each("previous"), key=lambda item: item[2].value)
+    assert f"(95% interval {100 * best[2].ci_low:.0f} to {100 * best[2].ci_high:.0f})" in texts(inputs)[0]
+
+
+def test_headline_has_one_sentence_a_topic():
+    first = headline(findings(mock_inputs.encoder()))
+    assert [one.topic for one in first] == ["position", "special", "focus"]
+    assert all(re.search(r"\d", one.text) for one in first)

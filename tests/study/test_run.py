@@ -1,0 +1,272 @@
+"""A whole run: what is on disk is read back and compared with a plain computation over transformers' own weights."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import headscope as hs
+from headscope.attention.models import load_model
+from headscope.corpora.demo import demo_text
+from headscope.corpora.reading import read_corpus
+from headscope.encoding import Encoder, Packer
+from headscope.errors import InputError
+from headscope.statistics.functional import SURFACE_STATISTICS
+from headscope.study.options import RunOptions
+from headscope.study.paper import is_bert_base, paper_numbers
+from headscope.study.stages import measure, prepare
+from support.shared_data import data
+
+
+def plain_loop(texts, *, layers=6):
+    """The definitions in numpy, one pair of texts at a time, over eager `output_attentions` in float64."""
+    loaded = load_model(dtype="float64")
+    model, tokeniser = loaded.model, loaded.tokeniser
+    model.set_attn_implementation("eager")
+    collected = {name: [] for name in SURFACE_STATISTICS}
+    for first, second in texts:
+        inputs = tokeniser(first, second, return_tensors="pt")
+        with torch.no_grad():
+            out = model(**inputs, output_attentions=True)
+        maps = np.stack([layer[0].numpy() for layer in out.attentions])
+        tokens = tokeniser.convert_ids_to_tokens(inputs["input_ids"][0])
+        n = len(tokens)
+        cls, sep = [t == "[CLS]" for t in tokens], np.array([t == "[SEP]" for t in tokens])
+        stops = [t in (".", ",") for t in tokens]
+        row = {
+            "previous": np.trace(maps, -1, 2, 3) / n,
+            "next": np.trace(maps, 1, 2, 3) / n,
+            "current": np.trace(maps, 0, 2, 3) / n,
+            "cls": maps[..., cls].sum(-1).mean(-1),
+            "sep": maps[..., sep].sum(-1).mean(-1),
+            "punctuation": maps[..., stops].sum(-1).mean(-1),
+            "sep_to_sep": maps[:, :, sep][..., sep].sum(-1).mean(-1),
+            "other_to_sep": maps[:, :, ~sep][..., sep].sum(-1).mean(-1),
+            "entropy": -(maps * np.log(maps)).sum(-1).mean(-1),
+            "entropy_cls": -(maps * np.log(maps)).sum(-1)[:, :, cls].mean(-1),
+            "max_weight": maps.max(-1).mean(-1),
+        }
+        for name, numbers in row.items():
+            collected[name].append(numbers)
+    return {name: np.mean(numbers, axis=0) for name, numbers in collected.items()}
+
+
+def pairs_of(path, number):
+    """Lines 1 and 2, 3 and 4 ... of each document, as far as they fit in 128 tokens."""
+    tokeniser = load_model().tokeniser
+    pairs = []
+    for block in path.read_text().split("\n\n"):
+        lines = [line for line in block.split("\n") if line.strip()]
+        for first, second in zip(lines[0::2], lines[1::2]):
+            if len(tokeniser(first, second)["input_ids"]) <= 128:
+                pairs.append((first, second))
+                if len(pairs) == number:
+                    return pairs
+    return pairs
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    out = tmp_path_factory.mktemp("run") / "out"
+    return hs.report(text=demo_text(), out=out, packing="paragraphs", too_long="skip", limit=40)
+
+
+def test_the_table_is_the_plain_loop_over_the_same_pairs(study):
+    expected = plain_loop(pairs_of(demo_text(), 40))
+    table = pd.read_parquet(study.path / "tables" / "surface.parquet")
+    assert list(table.columns) == [
+        "kind",
+        "layer",
+        "head",
+        "statistic",
+        "value",
+        "ci_low",
+        "ci_high",
+        "uniform",
+        "n",
+    ]
+    assert len(table) == 6 * 13 * len(SURFACE_STATISTICS)
+    for name, numbers in expected.items():
+        own = table[table.statistic == name]
+        heads = (
+            own[own["head"].notna()]
+            .pivot(index="layer", columns="head", values="value")
+            .to_numpy(dtype=float)
+        )
+        np.testing.assert_allclose(heads, numbers, atol=1e-5, rtol=0)
+        means = own[own["head"].isna()].sort_values("layer").value.to_numpy(dtype=float)
+        np.testing.assert_allclose(means, numbers.mean(1), atol=1e-5, rtol=0)
+        np.testing.assert_allclose(study[name].to_numpy(), numbers, atol=1e-5, rtol=0)
+        assert (own.n == 40).all()
+
+
+def test_uniform_is_what_uniform_attention_gives(study):
+    lengths = [len(load_model().tokeniser(a, b)["input_ids"]) for a, b in pairs_of(demo_text(), 40)]
+    expected = {
+        "entropy": np.mean([math.log(n) for n in lengths]),
+        "max_weight": np.mean([1 / n for n in lengths]),
+        "current": np.mean([1 / n for n in lengths]),
+        "previous": np.mean([(n - 1) / n / n for n in lengths]),
+        "cls": np.mean([1 / n for n in lengths]),
+        "sep": np.mean([2 / n for n in lengths]),
+    }
+    for name, value in expected.items():
+        found = study.surface[study.surface.statistic == name].uniform
+        assert found.to_numpy() == pytest.approx(value, abs=1e-12)
+
+
+def test_intervals_are_those_of_documents(study):
+    """Recomputed from scratch: 2,000 resamples of per-document sums of one head."""
+    from headscope.statistics.surface import SurfaceAccumulator
+    from headscope.study.files import read_arrays
+
+    arrays, about = read_arrays(study.path / "state" / "surface.safetensors")
+    assert about["signature"] == study.manifest["signature"]["id"]
+    sums = SurfaceAccumulator.from_state(arrays).sums.stacked()
+    column = SURFACE_STATISTICS.index("cls")
+    of_head, counts = sums["encoder"][:, 3, 6, column], sums["n_encoder"][:, column]
+    assert len(of_head) == study.manifest["counts"]["documents_used"]
+    draws = np.random.default_rng(0).multinomial(
+        len(counts), np.full(len(counts), 1 / len(counts)), size=2000
+    )
+    means = [(of_head * draw).sum() / (counts * draw).sum() for draw in draws]
+    low, high = np.percentile(means, [2.5, 97.5])
+    array = study["cls"].sel(layer=4, head=7)
+    assert float(array) == pytest.approx(of_head.sum() / counts.sum(), abs=1e-12)
+    assert float(array.coords["ci_low"]) == pytest.approx(low, abs=1e-12)
+    assert float(array.coords["ci_high"]) == pytest.approx(high, abs=1e-12)
+
+
+def test_examples_are_the_models_own_weights(study):
+    """Read back the drawn maps and run the model again on the same tokens."""
+    loaded = load_model()
+    loaded.model.set_attn_implementation("eager")
+    table = study.table("examples")
+    shared = table[table.behaviour == "shared"]
+    assert len(shared) == 72
+    assert set(table.behaviour) - {"shared"} <= {"previous", "next", "cls", "sep", "punctuation", "broad"}
+    for row in [*table[table.behaviour != "shared"].to_dict("records"), shared.iloc[30].to_dict()]:
+        n = len(row["tokens"])
+        ids = torch.tensor([loaded.tokeniser.convert_tokens_to_ids(list(row["tokens"]))])
+        with torch.no_grad():
+            out = loaded.model(input_ids=ids, output_attentions=True)
+        theirs = out.attentions[row["layer"] - 1][0, row["head"] - 1].numpy()
+        ours = np.array(row["weights"]).reshape(n, len(row["keys"]))
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_the_manifest_says_what_was_run(study):
+    manifest = json.loads((study.path / "manifest.json").read_text())
+    assert manifest["complete"] is True
+    assert manifest["kinds"] == [{"kind": "encoder", "layers": 6, "heads": 12}]
+    signature = manifest["signature"]
+    assert signature["model"]["name"] == "headscope-minilm"
+    assert signature["model"]["special"] == {"cls": "[CLS]", "sep": "[SEP]"}
+    assert signature["options"]["packing"] == "paragraphs"
+    assert set(signature["versions"]) >= {"headscope", "torch", "transformers", "python"}
+    counts = manifest["counts"]
+    assert counts["segments"] == 40
+    assert counts["skipped"] == sum(counts["skipped_why"].values())
+
+
+def test_the_same_run_is_not_computed_twice_and_another_signature_differs(study, monkeypatch):
+    from headscope.reporting import run
+
+    monkeypatch.setattr(run, "measure", lambda *_, **__: pytest.fail("scanned again"))
+    again = hs.report(text=demo_text(), out=study.path, packing="paragraphs", too_long="skip", limit=40)
+    assert again.manifest == study.manifest
+    other = prepare(RunOptions(text=(str(demo_text()),), packing="paragraphs", too_long="skip", limit=41))
+    assert other.signature["id"] != study.manifest["signature"]["id"]
+
+
+def test_a_study_shows_itself(study):
+    assert repr(study) == (
+        f"<Study of headscope-minilm: 6 x 12 encoder heads; 40 segments of "
+        f"{study.manifest['counts']['documents_used']} documents; {study.path}>"
+    )
+    html = study._repr_html_()
+    assert "Heads by role" in html
+    assert study.tables == ["examples", "surface"]
+    with pytest.raises(KeyError, match="no table 'probes'; this study has examples, surface"):
+        study.table("probes")
+    with pytest.raises(KeyError, match="no statistic 'colour'; this study has previous, next, current"):
+        study["colour"]
+    with pytest.raises(KeyError, match="no cross attention; this study has encoder"):
+        study.array("cls", kind="cross")
+
+
+def test_opening_what_is_no_study(tmp_path):
+    with pytest.raises(InputError) as refused:
+        hs.open_study(tmp_path)
+    assert str(refused.value) == (
+        f"{tmp_path} holds no headscope run: expected a manifest.json, as headscope report --out writes it"
+    )
+
+
+def test_batch_size_is_not_part_of_the_answer():
+    tables = [
+        measure(prepare(RunOptions(packing="single", limit=30, batch_size=size))).surface for size in (1, 7)
+    ]
+    for column in ("value", "ci_low", "ci_high", "uniform"):
+        np.testing.assert_allclose(tables[0][column], tables[1][column], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "expected"),
+    [
+        ("google-bert/bert-base-uncased", (12, 12), True),
+        ("bert-base-cased", (12, 12), True),
+        ("headscope-minilm", (6, 12), False),
+        ("bert-base-uncased", (6, 12), False),
+        ("someone/my-bert", (12, 12), False),
+    ],
+)
+def test_the_papers_column_is_for_the_papers_model(study, name, shape, expected):
+    """Name and shape must both say BERT-base; the signature is faked here."""
+    manifest = json.loads(json.dumps(study.manifest))
+    manifest["signature"]["model"]["name"] = name
+    manifest["kinds"] = [{"kind": "encoder", "layers": shape[0], "heads": shape[1]}]
+    assert is_bert_base(manifest) is expected
+    assert paper_numbers()["surface"]["entropy_cls_last_layer_nats"] == 3.89
+
+
+def test_the_reference_figures_on_wikipedia():
+    """The independent loop's figures: first 200 pairs of consecutive lines that fit in 128 tokens."""
+    path = data("wiki-sample/wiki_sample.txt")
+    run = measure(prepare(RunOptions(text=(str(path),), packing="paragraphs", too_long="skip", limit=200)))
+    table = run.surface.set_index(["statistic", "layer", "head"]).value
+    expected = {
+        ("previous", 1, 3): 0.973,
+        ("previous", 2, 10): 0.651,
+        ("next", 2, 9): 0.930,
+        ("next", 5, 10): 0.555,
+        ("cls", 4, 7): 0.844,
+        ("cls", 5, 12): 0.841,
+        ("entropy", 1, 8): 3.857,
+    }
+    for place, value in expected.items():
+        assert table[place] == pytest.approx(value, abs=0.005), place
+    means = (
+        run.surface[run.surface["head"].isna() & (run.surface.statistic == "cls")].sort_values("layer").value
+    )
+    assert means.tolist() == pytest.approx([0.09, 0.38, 0.51, 0.58, 0.64, 0.24], abs=0.0055)
+    # On the very same tokens a plain float64 loop agrees far more closely.
+    exact = plain_loop(pairs_of(path, 200))
+    for name, numbers in exact.items():
+        own = run.surface[(run.surface.statistic == name) & run.surface["head"].notna()]
+        found = own.pivot(index="layer", columns="head", values="value").to_numpy(dtype=float)
+        np.testing.assert_allclose(found, numbers, atol=1e-5, rtol=0)
+
+
+def test_packing_pairs_are_the_tokenisers_own():
+    """Ids and token types of a pair equal transformers' own call."""
+    loaded = load_model()
+    packer = Packer(Encoder(loaded.tokeniser), packing="paragraphs", too_long="skip")
+    segments = list(packer.pack(read_corpus([str(demo_text())]), limit=20))
+    for segment, (first, second) in zip(segments, pairs_of(demo_text(), 20)):
+        theirs = loaded.tokeniser(first, second)
+        assert segment.ids.tolist() == theirs["input_ids"]
+        assert segment.token_types.tolist() == theirs["token_type_ids"]

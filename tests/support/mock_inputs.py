@@ -1,0 +1,329 @@
+"""Made-up runs in the shape of real ones: attention maps are built from a recipe a head, and the tables follow."""
+
+import json
+from dataclasses import replace
+from importlib import resources
+
+import numpy as np
+import pandas as pd
+
+from headscope.reporting.inputs import ReportInputs
+
+SENTENCE = [
+    "[CLS]", "the", "old", "bridge", "was", "reopened", "on", "tuesday", ",", "and", "about", "three", "hundred",
+    "people", "walked", "across", "it", ".", "[SEP]",
+]  # fmt: skip
+TARGET = ["▁Die", "▁alte", "▁Brücke", "▁wurde", "▁am", "▁Dienstag", "▁wieder", "▁eröffnet", "▁.", "</s>"]
+POSITIONS = ("previous", "next", "current")
+CLASSES = ("cls", "sep", "punctuation")
+STATISTICS = (*POSITIONS, *CLASSES, "sep_to_sep", "other_to_sep", "entropy", "entropy_cls", "max_weight")
+SPECIAL = {"cls": ("[CLS]", "<s>"), "sep": ("[SEP]", "</s>")}
+
+
+def key_classes(keys):
+    """Masks over keys of cls, sep and punctuation."""
+    keys = np.array([key.strip("▁Ġ") for key in keys])
+    return {
+        "cls": np.isin(keys, SPECIAL["cls"]),
+        "sep": np.isin(keys, SPECIAL["sep"]),
+        "punctuation": np.isin(keys, [".", ","]),
+    }
+
+
+def head_map(recipe, queries, keys, *, causal, rng):
+    """Attention [query, key] from shares for positions and classes; what a share cannot reach goes to a soft noise."""
+    n, m = len(queries), len(keys)
+    visible = np.tril(np.ones((n, m))) if causal else np.ones((n, m))
+    noise = np.exp(recipe.get("noise", 1.0) * rng.standard_normal((n, m))) * visible
+    out = np.zeros((n, m))
+    classes = key_classes(keys)
+    for name, share in recipe.items():
+        if name in classes:
+            target = classes[name] * visible
+        elif name in POSITIONS:
+            target = np.eye(n, m, k={"previous": -1, "next": 1, "current": 0}[name]) * visible
+        else:
+            continue
+        total = target.sum(1, keepdims=True)
+        out += share * np.divide(target, total, out=np.zeros_like(target), where=total > 0)
+    return out + (1 - out.sum(1, keepdims=True)) * noise / noise.sum(1, keepdims=True)
+
+
+def measure(weights, queries, keys, *, causal, cross):
+    """The statistics of one map, the slow and plain way."""
+    n, m = weights.shape
+    classes = key_classes(keys)
+    from_sep = key_classes(queries)["sep"]
+    visible = np.tril(np.ones((n, m))) if causal else np.ones((n, m))
+    uniform = visible / visible.sum(1, keepdims=True)
+    entropy = -(weights * np.log(np.where(weights > 0, weights, 1))).sum(1)
+    out = {}
+    for name in POSITIONS:
+        k = {"previous": -1, "next": 1, "current": 0}[name]
+        if cross or (causal and name == "next"):
+            continue
+        out[name] = (np.trace(weights, k) / n, np.trace(uniform, k) / n)
+    for name in CLASSES:
+        if classes[name].any():
+            out[name] = (weights[:, classes[name]].sum(1).mean(), uniform[:, classes[name]].sum(1).mean())
+    if classes["sep"].any() and from_sep.any():
+        to_sep, even = weights[:, classes["sep"]].sum(1), uniform[:, classes["sep"]].sum(1)
+        out["sep_to_sep"] = (to_sep[from_sep].mean(), even[from_sep].mean())
+        out["other_to_sep"] = (to_sep[~from_sep].mean(), even[~from_sep].mean())
+    out["entropy"] = (entropy.mean(), np.log(visible.sum(1)).mean())
+    if not causal and not cross and classes["cls"].any():
+        first = np.flatnonzero(classes["cls"])[0]
+        out["entropy_cls"] = (entropy[first], np.log(visible.sum(1))[first])
+    out["max_weight"] = (weights.max(1).mean(), uniform.max(1).mean())
+    return out
+
+
+def long_text(sentence, times):
+    """A segment as long as real ones: the sentence's inside repeated between its ends."""
+    head, *inside, last = sentence
+    return [head, *(inside * times), last]
+
+
+def encoder_recipe(layer, head, layers, rng):
+    """BERT-like: positions and broad heads early, then rest on [CLS], then on the separator."""
+    depth = layer / max(layers - 1, 1)
+    if layer == 0 and head % 2 == 0:
+        return {"noise": 0.35}
+    special = {
+        (0, 1): {"previous": 0.97},
+        (1, 3): {"next": 0.9, "cls": 0.05},
+        (1, 5): {"previous": 0.62, "cls": 0.2},
+    }
+    if (layer, head) in special:
+        return special[layer, head] | {"noise": 0.8}
+    if layer == layers - 1 and head % 5 == 2:
+        return {"punctuation": 0.68, "noise": 1.0}
+    rest = 0.75 * np.sin(np.pi * depth) * rng.uniform(0.5, 1.15)
+    to_sep = 0.15 if depth < 0.5 else 0.75
+    return {
+        "cls": rest * (1 - to_sep) * 0.95,
+        "sep": rest * to_sep,
+        "previous": rng.uniform(0, 0.15),
+        "current": rng.uniform(0, 0.06),
+        "noise": 1.3,
+    }
+
+
+def causal_recipe(layer, head, layers, rng):
+    """A decoder: some look back, most rest on the first position or spread."""
+    if head % 4 == 1:
+        return {"previous": rng.uniform(0.55, 0.85), "noise": 1.0}
+    return {"current": rng.uniform(0.05, 0.3), "noise": rng.uniform(0.5, 1.6)}
+
+
+def random_recipe(layer, head, layers, rng):
+    """Random weights: next to uniform."""
+    return {"noise": 0.08}
+
+
+def cross_recipe(layer, head, layers, rng):
+    """Cross attention: the separator of the source, or spread."""
+    return {"sep": rng.uniform(0.1, 0.7), "noise": 1.2}
+
+
+def role_of(values):
+    """The definitions' thresholds, first that holds."""
+    value = {name: pair[0] for name, pair in values.items()}
+    for name in ("punctuation", "sep", "cls"):
+        if value.get(name, 0) > 0.6:
+            return name
+    if value["entropy"] / max(values["entropy"][1], 1e-9) > 0.783:
+        return "broad"
+    return next((name for name in ("previous", "next") if value.get(name, 0) > 0.5), "mixed")
+
+
+def tables(kinds, *, documents=40, segments=200, seed=0, queries=None, keys=None):
+    """Build surface, roles and examples for `kinds`: [(kind, layers, heads, recipe)]."""
+    rng = np.random.default_rng(seed)
+    surface, roles, examples = [], [], []
+    for kind, layers, heads, recipe in kinds:
+        tokens = list(queries or (SENTENCE if kind == "encoder" else TARGET))
+        sources = list(keys or SENTENCE) if kind == "cross" else tokens
+        long_q = long_text(tokens, 6)
+        long_k = long_text(sources, 6) if kind == "cross" else long_q
+        causal, cross = kind == "decoder", kind == "cross"
+        best = {}
+        for layer in range(layers):
+            per_layer = {}
+            for head in range(heads):
+                mix = recipe(layer, head, layers, rng)
+                values = measure(
+                    head_map(mix, long_q, long_k, causal=causal, rng=rng),
+                    long_q,
+                    long_k,
+                    causal=causal,
+                    cross=cross,
+                )
+                for name in STATISTICS:
+                    per_layer.setdefault(name, []).append(values.get(name))
+                    surface.append(row(kind, layer, head, name, values.get(name), documents, segments, rng))
+                role = role_of(values)
+                roles.append({"kind": kind, "layer": layer + 1, "head": head + 1, "role": role})
+                short = head_map(mix, tokens, sources, causal=causal, rng=rng)
+                examples.append(example(kind, layer, head, "shared", float("nan"), tokens, sources, short))
+                score = values.get(role, values["entropy"])[0]
+                if score > best.get(role, (-1,))[0]:
+                    best[role] = (score, layer, head, short)
+            for name, pairs in per_layer.items():
+                pair = None if pairs[0] is None else tuple(np.mean(pairs, axis=0))
+                surface.append(row(kind, layer, None, name, pair, documents, segments, rng))
+        examples += [
+            example(kind, a, b, role, score, tokens, sources, weights)
+            for role, (score, a, b, weights) in best.items()
+        ]
+    frame = pd.DataFrame(surface)
+    frame["head"] = frame["head"].astype("Int64")
+    return frame, pd.DataFrame(roles), pd.DataFrame(examples)
+
+
+def row(kind, layer, head, name, pair, documents, segments, rng):
+    """One row of the surface table."""
+    out = {"kind": kind, "layer": layer + 1, "head": None if head is None else head + 1, "statistic": name}
+    nothing = {"value": np.nan, "ci_low": np.nan, "ci_high": np.nan, "uniform": np.nan, "n": 0}
+    if pair is None:
+        return out | nothing
+    value, uniform = (float(x) for x in pair)
+    spread = 0.02 * (value if value > 1 else np.sqrt(value * (1 - value)) + 1e-4) * rng.uniform(0.7, 1.3)
+    low, high = value - 1.1 * spread, value + 0.9 * spread
+    if not name.startswith("entropy"):
+        low, high = max(low, 0.0), min(high, 1.0)
+    if documents < 10:
+        low = high = np.nan
+    return out | {"value": value, "ci_low": low, "ci_high": high, "uniform": uniform, "n": segments}
+
+
+def example(kind, layer, head, behaviour, value, tokens, keys, weights):
+    """One row of the examples table."""
+    return {
+        "kind": kind, "layer": layer + 1, "head": head + 1, "behaviour": behaviour, "value": value,
+        "document": "d41d8cd9", "segment": 7, "tokens": list(tokens), "keys": list(keys),
+        "weights": weights.astype(np.float32).ravel().tolist(),
+    }  # fmt: skip
+
+
+def manifest(kinds, *, name="minilm-mlm", documents=40, segments=200, special=None, truncated=3):
+    """A run's manifest."""
+    model = {
+        "name": name, "revision": None, "weights": "9f0c4f1e6f0a4b1f", "family": "bert",
+        "config": {"hidden_size": 384, "num_hidden_layers": 6},
+    }  # fmt: skip
+    if special is not None:
+        model["special"] = special
+    return {
+        "headscope": "0.1.0",
+        "created": "2026-11-21T08:00:00Z",
+        "command": "headscope report --text wiki.txt --out out",
+        "complete": True,
+        "signature": {
+            "id": "3fa2b6c1d09e",
+            "model": model,
+            "tokeniser": "5b1c22aa",
+            "corpus": {"hash": "77aa01", "documents": documents + 1, "segments": segments, "name": "wiki.txt"},
+            "options": {
+                "packing": "pretraining", "max_length": 128, "too_long": "truncate", "token_types": "own",
+                "dtype": "float32", "limit": None,
+            },
+            "seed": 0,
+            "versions": {"python": "3.11.7", "torch": "2.13.0", "transformers": "5.23.0", "headscope": "0.1.0"},
+        },
+        "kinds": [{"kind": kind, "layers": layers, "heads": heads} for kind, layers, heads, _ in kinds],
+        "counts": {
+            "documents": documents + 1, "documents_used": documents, "segments": segments, "tokens": 118 * segments,
+            "truncated": truncated, "skipped": 1, "skipped_why": {"too long": 1},
+        },
+        "timings": {"scan_s": 12.3, "total_s": 15.8},
+        "tap": "fused",
+        "notes": ["Punctuation is the pieces that are exactly . or , without their word-start mark."],
+    }  # fmt: skip
+
+
+def paper():
+    """The paper's numbers as the package ships them."""
+    return json.loads(
+        resources.files("headscope").joinpath("data/clark2019.json").read_text(encoding="utf-8")
+    )
+
+
+def build(
+    kinds, *, documents=40, segments=200, name="minilm-mlm", special=None, is_bert_base=False, **sentence
+):
+    """Inputs of a run with these kinds of attention."""
+    surface, roles, examples = tables(kinds, documents=documents, segments=segments, **sentence)
+    told = manifest(kinds, name=name, documents=documents, segments=segments, special=special)
+    return ReportInputs(
+        manifest=told,
+        surface=surface,
+        roles=roles,
+        examples=examples,
+        paper=paper(),
+        is_bert_base=is_bert_base,
+    )
+
+
+def encoder(layers=6, heads=12, **options):
+    """A BERT-like encoder."""
+    return build([("encoder", layers, heads, encoder_recipe)], **options)
+
+
+def decoder(layers=2, heads=2, **options):
+    """A decoder without a separator: several statistics are null."""
+    tokens = [
+        "Once",
+        "Ġupon",
+        "Ġa",
+        "Ġtime",
+        "Ġthere",
+        "Ġlived",
+        "Ġa",
+        "Ġking",
+        ",",
+        "Ġand",
+        "Ġhe",
+        "Ġslept",
+        "Ġ.",
+    ]
+    kinds = [("decoder", layers, heads, causal_recipe)]
+    return build(kinds, name="tiny-gpt2", special={"cls": None, "sep": None}, queries=tokens, **options)
+
+
+def t5():
+    """An encoder-decoder: three kinds."""
+    kinds = [
+        ("encoder", 3, 4, encoder_recipe),
+        ("decoder", 3, 4, causal_recipe),
+        ("cross", 3, 4, cross_recipe),
+    ]
+    return build(kinds, name="t5-tiny", special={"cls": None, "sep": "</s>"})
+
+
+def random_weights(layers=4, heads=8, **options):
+    """A model that was never trained."""
+    return build([("encoder", layers, heads, random_recipe)], name="random-bert", **options)
+
+
+HOSTILE = [
+    "[CLS]", "</script><script>alert(1)</script>", '"\'><img src=x onerror=alert(2)>', "&lt;b&gt;",
+    "שלום", "العربية",
+    "👩‍👩‍👧‍👦", "\u200b", "a\u202eb", "\u2028", "x" * 5000,
+    "e" + "\u0301" * 400, "$\\frac{1}{2}$", "日本語テキストです", "", "\x00\x07", "[SEP]",
+]  # fmt: skip
+
+
+def hostile():
+    """Tokens and names that try to break out of the page."""
+    name = "</title><script>alert(3)</script>"
+    inputs = build([("encoder", 2, 3, encoder_recipe)], name=name, queries=HOSTILE)
+    told = dict(inputs.manifest)
+    told["notes"] = ["<img src=x onerror=alert(4)>"]
+    told["command"] = "headscope report --text '</script><script>alert(5)</script>'"
+    return replace(inputs, manifest=told)
+
+
+def big(layers=48, heads=64):
+    """A large model."""
+    return encoder(layers, heads, name="large-model-48x64")

@@ -1,0 +1,92 @@
+"""The folders form a line: a module imports only from folders to its left."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import headscope
+
+ORDER = [
+    ("corpora",),
+    ("encoding",),
+    ("attention",),
+    ("statistics",),
+    ("heads",),
+    ("probes", "geometry"),
+    ("study",),
+    ("figures", "views"),
+    ("reporting",),
+    ("app",),
+]
+RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
+EVERYBODYS = {"errors", "palette", "__version__"}
+ROOT = Path(headscope.__file__).parent
+
+
+def imports_of(path: Path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module, [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level, []
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, []
+
+
+def test_imports_go_to_the_left():
+    wrong = []
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).parts
+        if len(parts) == 1:
+            continue  # the package's own lazy table, errors and palette
+        own = parts[0]
+        assert own in RANK, f"{own} is no folder of the design"
+        for module, names in imports_of(path):
+            assert not module.startswith("."), f"{path}: relative import"
+            if module.split(".")[0] != "headscope":
+                continue
+            targets = [module.split(".")[1]] if "." in module else names
+            for target in targets:
+                if target in EVERYBODYS or target == own:
+                    continue
+                if RANK[target] >= RANK[own]:
+                    wrong.append(f"{path.relative_to(ROOT)} imports {target}")
+    assert not wrong, wrong
+
+
+def test_importing_headscope_is_quick_and_silent():
+    """Nothing heavy comes with the import, and nothing is printed."""
+    code = (
+        "import sys; before = set(sys.modules); import headscope; dir(headscope); "
+        "heavy = {'torch', 'transformers', 'matplotlib', 'pandas', 'numpy', 'typer', 'rich'}; "
+        "print(sorted(heavy & (set(sys.modules) - before)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+    assert done.stderr == ""
+
+
+def test_help_of_the_command_line_loads_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from headscope.app.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'torch', 'transformers', 'matplotlib', 'pandas', 'numpy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    for command in ("report", "stats", "extract", "segments", "convert"):
+        assert f"  {command} " in done.stdout
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(AttributeError) as refused:
+        headscope.entropy  # noqa: B018
+    assert str(refused.value) == (
+        "module 'headscope' has no attribute 'entropy'; it has HeadId, HeadscopeError, Study, load_model, "
+        "open_study, read_corpus, report"
+    )

@@ -1,0 +1,84 @@
+import re
+from importlib import resources
+
+import pytest
+
+from headscope.views import bundle
+
+SCRIPTS = sorted(
+    path.name
+    for path in resources.files("headscope").joinpath("views/static").iterdir()
+    if path.name.endswith(".js")
+)
+
+
+def pretend(monkeypatch, **files):
+    monkeypatch.setattr(bundle, "source", lambda name: files[name.removesuffix(".js")])
+
+
+def test_a_module_comes_after_what_it_imports(monkeypatch):
+    pretend(
+        monkeypatch,
+        main='import { a } from "./a.js";\nimport { b } from "./b.js";\na(b);\n',
+        a='import { b } from "./b.js";\nexport function a() { b(); }\n',
+        b="export const b = 1;\n",
+    )
+    assert bundle.script("main.js") == (
+        "// b.js\nconst b = 1;\n\n// a.js\nfunction a() { b(); }\n\n// main.js\na(b);\n"
+    )
+
+
+def test_names_must_be_unique(monkeypatch):
+    pretend(
+        monkeypatch,
+        main='import { a } from "./a.js";\nconst low = 1;\n',
+        a="const low = 2;\nexport function a() {}\n",
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"^Expected names that are unique over the page's scripts, got 'low' in both a.js and main.js; rename",
+    ):
+        bundle.script("main.js")
+
+
+def test_other_forms_of_import_are_refused(monkeypatch):
+    pretend(monkeypatch, main='import a from "./a.js";\n')
+    with pytest.raises(ValueError, match=r'^Expected only `import \{a\} from "./b.js";` and .* in main.js'):
+        bundle.script("main.js")
+
+
+def test_circles_are_refused(monkeypatch):
+    pretend(monkeypatch, a='import { b } from "./b.js";\n', b='import { a } from "./a.js";\n')
+    with pytest.raises(ValueError, match=r"without circular imports, got a.js -> b.js -> a.js; break one\.$"):
+        bundle.script("a.js")
+
+
+def test_a_script_that_would_end_its_element_is_refused(monkeypatch):
+    pretend(monkeypatch, main='const a = "</script>";\n')
+    with pytest.raises(
+        ValueError, match=r"^Expected scripts without `</script` and `<!--`, got one in main.js"
+    ):
+        bundle.script("main.js")
+
+
+def test_the_reports_bundle_holds_every_script():
+    joined = bundle.script("report.js")
+    for name in SCRIPTS:
+        assert f"// {name}\n" in joined
+    assert not re.search(r"^(import|export)\b", joined, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_no_script_writes_markup_or_evaluates_text(name):
+    source = bundle.source(name)
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc|DOMParser|fetch\("
+    assert not re.search(forbidden, source)
+    assert "http" not in source.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_styles_have_both_schemes_and_load_nothing():
+    style = bundle.style("base.css", "grid.css", "sections.css", "print.css")
+    assert "prefers-color-scheme:dark" in style
+    assert "@media print" in style
+    assert "url(" not in style
+    assert "@import" not in style
