@@ -10,6 +10,7 @@ self-test compares it with the model's eager function before it is used.
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from headscope.attention.rows import CLASSES, ROW_STATISTICS, class_indicators, write_positions
@@ -36,11 +37,11 @@ class FusedResult:
 
 
 def fused_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
+    query: Float[Tensor, "batch head row width"],
+    key: Float[Tensor, "batch group key width"],
+    value: Float[Tensor, "batch group key value_width"],
     *,
-    mask: Tensor | None,
+    mask: Float[Tensor, "#batch 1 #row key"] | None,
     scaling: float,
     keys: SegmentInfo,
     start: int,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,7 @@ class MapsFolder:
         self._mask_numbers: dict[tuple[int, int, bytes], int] = {}
         self._entries: list[MapEntry] = []
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "MapsFolder":
         self._folder = self._place.__enter__()
         self._folder.mkdir()
         return self

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -62,7 +62,7 @@ class MapsWriter:
         self._seen: dict[int, tuple[object, NDArray[np.bool_]]] = {}
         self._decoder: SegmentInfo | None = None
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "MapsWriter":
         self.folder.__enter__()
         return self
 

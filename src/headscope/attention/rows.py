@@ -1,6 +1,7 @@
 """What is kept of a row of attention: eight numbers in place of a weight for every key (sections 3.1-3.3)."""
 
 import torch
+from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
 from headscope.encoding.vocabulary import KeyClass
@@ -10,12 +11,20 @@ POSITIONS = (-1, 0, 1)  # of the first three, from the query
 CLASSES = (KeyClass.CLS, KeyClass.SEP, KeyClass.PUNCTUATION)  # in the order of ROW_STATISTICS
 
 
-def class_indicators(key_classes: Tensor, *, dtype: torch.dtype) -> Tensor:
+def class_indicators(
+    key_classes: Int[Tensor, "batch key"], *, dtype: torch.dtype
+) -> Float[Tensor, "batch key 3"]:
     """Return 1 where a key is of a class, `[batch, key, CLASSES]`: weights times this are shares of attention."""
     return torch.stack([key_classes == c for c in CLASSES], dim=-1).to(dtype)
 
 
-def write_positions(out: Tensor, weights: Tensor, *, start: int, square: bool) -> None:
+def write_positions(
+    out: Float[Tensor, "batch head row 8"] | Float[Tensor, "head row 8"],
+    weights: Float[Tensor, "*batch head row key"],
+    *,
+    start: int,
+    square: bool,
+) -> None:
     """Write the weights on the previous, current and next token into the first three columns of `out`.
 
     Args:
@@ -41,7 +50,13 @@ def write_positions(out: Tensor, weights: Tensor, *, start: int, square: bool) -
             target[..., first_row:last_row] = weights.diagonal(diagonal, -2, -1)[..., : last_row - first_row]
 
 
-def row_statistics(weights: Tensor, *, key_classes: Tensor, start: int = 0, square: bool = True) -> Tensor:
+def row_statistics(
+    weights: Float[Tensor, "batch head row key"],
+    *,
+    key_classes: Int[Tensor, "batch key"],
+    start: int = 0,
+    square: bool = True,
+) -> Float64[Tensor, "batch head row 8"]:
     """Compute the statistics of every row from the weights, in float64.
 
     Args:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 
@@ -13,6 +13,7 @@ from headscope.encoding.batching import Batch
 from headscope.errors import AttentionError
 
 
+@runtime_checkable
 class TileAccumulator(Protocol):
     """What a scan needs to know of an accumulator (`statistics.accumulator.Accumulator` is the whole of it)."""
 

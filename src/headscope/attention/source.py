@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from headscope.errors import ModelError
 TILE_LIMIT = 1 << 26
 
 
+@runtime_checkable
 class TileConsumer(Protocol):
     """What a source feeds: `begin`, then the tiles of a batch, then `end`."""
 
@@ -35,6 +36,7 @@ class TileConsumer(Protocol):
         """Close the batch: all its tiles have come."""
 
 
+@runtime_checkable
 class TileSource(Protocol):
     """A stream of batches of tiles."""
 

@@ -53,7 +53,8 @@ def read_vocabulary(tokeniser: Any) -> Vocabulary:
     """Read the classes from a transformers tokeniser.
 
     `cls` is the tokeniser's cls token, else its bos; `sep` its sep, else its eos; bos and eos count only
-    if the tokeniser really adds them to a text. Punctuation is a piece that is exactly `.` or `,` without its word-start mark.
+    if the tokeniser really adds them to a text. Punctuation is a piece that is exactly `.` or `,` without its
+    word-start mark.
     """
     added = set(tokeniser("a")["input_ids"]) - set(tokeniser("a", add_special_tokens=False)["input_ids"])
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class Accumulator(ABC):
         """Close the batch: all its tiles have come."""
 
     @abstractmethod
-    def merge(self, other: Self) -> None:
+    def merge(self, other: Any) -> None:
         """Add what another accumulator of the same signature saw."""
 
     @abstractmethod
@@ -57,7 +57,7 @@ class Accumulator(ABC):
 
     @classmethod
     @abstractmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> Self:
+    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> "Accumulator":
         """Rebuild from `state()`.
 
         Raises:

@@ -1,6 +1,7 @@
 """The arithmetic of surface statistics, free of state (sections 3.1 to 3.3)."""
 
 import torch
+from jaxtyping import Bool, Float, Float64, Int
 from torch import Tensor
 
 from headscope.attention.rows import ROW_STATISTICS
@@ -27,7 +28,9 @@ _COLUMN = torch.tensor([ROW_STATISTICS.index(column) for column, _ in _DEFINITIO
 _ROWS = torch.tensor([rows for _, rows in _DEFINITIONS.values()])
 
 
-def row_selections(row_classes: Tensor, row_valid: Tensor) -> Tensor:
+def row_selections(
+    row_classes: Int[Tensor, "batch row"], row_valid: Bool[Tensor, "batch row"]
+) -> Float64[Tensor, "batch row 4"]:
     """Return which rows each kind of average runs over, `[batch, row, 4]` float64.
 
     The four: all rows, rows of `sep`, rows of `cls`, rows that are not `sep`. Padding is in none.
@@ -37,7 +40,9 @@ def row_selections(row_classes: Tensor, row_valid: Tensor) -> Tensor:
     return torch.stack([row_valid, sep, cls, row_valid & ~sep], dim=-1).double()
 
 
-def surface_sums(statistics: Tensor, selections: Tensor) -> Tensor:
+def surface_sums(
+    statistics: Float[Tensor, "batch head row 8"], selections: Float64[Tensor, "batch row 4"]
+) -> Float64[Tensor, "batch head 11"]:
     """Sum row statistics over rows, `[batch, head, SURFACE_STATISTICS]` float64.
 
     Args:
@@ -52,7 +57,9 @@ def surface_sums(statistics: Tensor, selections: Tensor) -> Tensor:
     return table[..., _COLUMN.to(device), _ROWS.to(device)]
 
 
-def surface_row_counts(lengths: Tensor, rows_per_class: Tensor) -> Tensor:
+def surface_row_counts(
+    lengths: Int[Tensor, " batch"], rows_per_class: Int[Tensor, "batch 4"]
+) -> Float64[Tensor, "batch 11"]:
     """How many rows of a segment each statistic averages over, `[batch, SURFACE_STATISTICS]` float64."""
     sep, cls = rows_per_class[:, KeyClass.SEP], rows_per_class[:, KeyClass.CLS]
     return torch.stack([lengths, sep, cls, lengths - sep], dim=-1).double()[:, _ROWS.to(lengths.device)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -90,7 +90,7 @@ class SurfaceAccumulator(Accumulator):
                 self.sums.add(document, **{kind: mean, f"n_{kind}": (number > 0).astype(np.float64)})
         self._open = {}
 
-    def merge(self, other: Self) -> None:
+    def merge(self, other: "SurfaceAccumulator") -> None:
         """Add another accumulator's sums.
 
         Raises:
@@ -142,7 +142,7 @@ class SurfaceAccumulator(Accumulator):
         }
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> Self:
+    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> "SurfaceAccumulator":
         """Rebuild from `state()`; see `Accumulator.from_state`."""
         cls.check_version(state)
         made = cls(

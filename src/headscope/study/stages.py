@@ -3,7 +3,7 @@
 import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
 
@@ -20,6 +20,7 @@ from headscope.study.options import Progress, RunOptions, Watcher
 from headscope.study.results import surface_table
 
 
+@runtime_checkable
 class Run(Protocol):
     """What can be measured: a model over text, or saved maps."""
 

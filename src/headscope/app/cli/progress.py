@@ -3,7 +3,7 @@
 import sys
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headscope.study.options import Progress
@@ -23,7 +23,7 @@ class ProgressPrinter:
         self._bar: Any = None
         self._said = 0.0
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "ProgressPrinter":
         return self
 
     def __exit__(
