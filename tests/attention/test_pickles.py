@@ -5,6 +5,7 @@ import os
 import pickle
 import pickletools
 import struct
+import tracemalloc
 from collections import OrderedDict
 
 import numpy as np
@@ -137,6 +138,14 @@ def array_state(*, dtype=b"cnumpy\ndtype\nU\x02f8K\x00K\x01\x87R", shape=b"(K\x0
     )
 
 
+LONG = struct.pack("<i", 20_000) + b"a" * 20_000
+
+
+def many(first, references, *, more=b""):
+    """A list of one thing, which is place 0 of the memo, and of what refers to it."""
+    return b"\x80\x02](" + first + b"q\x00" + more + references + b"e."
+
+
 SENTINEL = "was-here"
 HOSTILE = {
     "os.system": (lambda mark: pickle.dumps(Calls(os.system, f"touch {mark}")), "asks for posix.system"),
@@ -240,6 +249,25 @@ HOSTILE = {
         ),
         "unfolds to more values than it has bytes",
     ),
+    # One long string and many references to it: 200 MB in 40 kB.
+    "a byte string named many times": (
+        lambda mark: many(b"T" + LONG, b"h\x00" * 10_000),
+        "unfolds to more than 64 times as much text as it has bytes",
+    ),
+    "a string named many times": (
+        lambda mark: many(b"X" + LONG, b"h\x00" * 10_000),
+        "unfolds to more than 64 times as much text as it has bytes",
+    ),
+    "a byte string as the key of many dicts": (
+        lambda mark: many(b"T" + LONG, b"}h\x00Ns" * 8_000),
+        "unfolds to more than 64 times as much text as it has bytes",
+    ),
+    "a string encoded many times": (
+        lambda mark: many(
+            b"X" + LONG, b"h\x01h\x00h\x02\x86R" * 5_000, more=b"c_codecs\nencode\nq\x01X\x06\x00\x00\x00latin1q\x02"
+        ),
+        "makes more bytes than it has",
+    ),
 }
 
 
@@ -265,6 +293,19 @@ def test_the_hostile_pickles_would_have_worked(tmp_path):
     pickle.loads(HOSTILE["os.system"][0](mark))
     assert mark.exists()
     assert pickle.loads(HOSTILE["eval in python 2's words"][0](mark)) == 2
+
+
+def test_references_to_one_byte_string_share_its_memory(tmp_path):
+    path = tmp_path / "shared.pkl"
+    path.write_bytes(many(b"T" + struct.pack("<i", 200_000) + b"a" * 200_000, b"h\x00" * 60))
+    tracemalloc.start()
+    try:
+        found = read_plain_pickle(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == ["a" * 200_000] * 61
+    assert peak < 2_000_000  # decoded one by one they would take 12 MB
 
 
 def test_a_list_that_holds_itself(tmp_path):

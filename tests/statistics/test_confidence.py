@@ -52,10 +52,18 @@ def test_fewer_than_ten_documents_have_no_interval():
 
 
 def test_documents_without_such_rows_drop_out_of_resamples():
-    counts = np.zeros((12, 1))
-    counts[3] = 2
+    counts = np.zeros((40, 1))
+    counts[3:14] = 2
     interval = bootstrap_ratio(counts * 0.25, counts)
     assert interval.value[0] == interval.low[0] == interval.high[0] == 0.25
+
+
+def test_ten_documents_must_have_such_rows():
+    counts = np.zeros((40, 2))
+    counts[:9, 0] = counts[:10, 1] = 1
+    interval = bootstrap_ratio(counts * 0.25, counts)
+    assert interval.value.tolist() == [0.25, 0.25]
+    assert np.isnan(interval.low).tolist() == [True, False]
 
 
 def test_resamples_are_seeded_multinomials():

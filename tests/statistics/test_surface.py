@@ -185,6 +185,6 @@ def test_attention_that_is_not_a_number_stops_the_run(bad):
     with pytest.raises(AttentionError) as stopped:
         table_of(segments, weights)
     assert str(stopped.value) == (
-        "head 2-3 has attention that is NaN or infinite, at token 2 of segment 1 of document doc2; the weights or "
-        "the input overflow: try --dtype float32, and check the checkpoint"
+        "encoder head 2-3 has attention that is NaN or infinite, at token 2 of segment 1 of document doc2; the weights "
+        "or the input overflow: try --dtype float32, and check the checkpoint"
     )

@@ -13,7 +13,7 @@ from headscope.attention.models import load_model
 from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.encoding import Encoder, Packer
-from headscope.errors import InputError
+from headscope.errors import InputError, OptionError
 from headscope.statistics.functional import SURFACE_STATISTICS
 from headscope.study.options import RunOptions
 from headscope.study.paper import is_bert_base, paper_numbers
@@ -182,6 +182,52 @@ def test_the_same_run_is_not_computed_twice_and_another_signature_differs(study,
     assert other.signature["id"] != study.manifest["signature"]["id"]
 
 
+def test_other_versions_and_lost_tables_are_computed_again(tmp_path):
+    options = {"text": demo_text(), "out": tmp_path / "out", "packing": "single", "limit": 12}
+    first = hs.report(**options)
+    value = first.surface.value.to_numpy()
+    manifest = tmp_path / "out" / "manifest.json"
+    content = json.loads(manifest.read_text())
+    content["signature"]["versions"]["transformers"] = "4.0"
+    manifest.write_text(json.dumps(content))
+    (tmp_path / "out" / "tables" / "surface.parquet").unlink()
+    again = hs.report(**options)
+    np.testing.assert_array_equal(again.surface.value.to_numpy(), value)
+    assert again.manifest["signature"]["versions"]["transformers"] != "4.0"
+
+
+def test_manifests_of_others_are_not_opened(tmp_path):
+    for content in ("[]", '{"name": "my web app"}'):
+        (tmp_path / "manifest.json").write_text(content)
+        with pytest.raises(InputError) as refused:
+            hs.open_study(tmp_path)
+        assert str(refused.value) == (
+            f"{tmp_path / 'manifest.json'} is not the manifest of a headscope run; give a folder that headscope "
+            "report wrote"
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"limit": 0}, "limit is 0; expected a whole number from 1"),
+        ({"seed": -1}, "seed is -1; expected a number from 0"),
+        ({"packing": "pairs"}, "packing 'pairs' is not known; choose one of pretraining, paragraphs, single"),
+    ],
+)
+def test_wrong_options_from_python(options, sentence):
+    with pytest.raises(OptionError) as refused:
+        hs.report(**options)
+    assert str(refused.value) == sentence
+
+
+def test_an_unknown_option_from_python_names_the_nearest():
+    with pytest.raises(
+        OptionError, match=r"^report has no option 'batchsize'; it has model, .*; did you mean batch_size\?$"
+    ):
+        hs.report(batchsize=3)
+
+
 def test_a_study_shows_itself(study):
     assert repr(study) == (
         f"<Study of headscope-minilm: 6 x 12 encoder heads; 40 segments of "
@@ -215,21 +261,28 @@ def test_batch_size_is_not_part_of_the_answer():
 
 
 @pytest.mark.parametrize(
-    ("name", "shape", "expected"),
+    ("name", "origin", "kind", "expected"),
     [
-        ("google-bert/bert-base-uncased", (12, 12), True),
-        ("bert-base-cased", (12, 12), True),
-        ("headscope-minilm", (6, 12), False),
-        ("bert-base-uncased", (6, 12), False),
-        ("someone/my-bert", (12, 12), False),
+        ("google-bert/bert-base-uncased", "hub", ("encoder", 12, 12), True),
+        ("bert-base-cased", "hub", ("encoder", 12, 12), True),
+        ("bert-base-uncased", "folder", ("encoder", 12, 12), False),
+        ("someone/bert-base-uncased", "hub", ("encoder", 12, 12), False),
+        ("bert-base-uncased", "hub", ("encoder", 6, 12), False),
+        ("bert-base-uncased", "hub", ("decoder", 12, 12), False),
     ],
 )
-def test_the_papers_column_is_for_the_papers_model(study, name, shape, expected):
+def test_the_papers_column_is_for_the_papers_model(study, name, origin, kind, expected):
     """Name and shape must both say BERT-base; the signature is faked here."""
     manifest = json.loads(json.dumps(study.manifest))
-    manifest["signature"]["model"]["name"] = name
-    manifest["kinds"] = [{"kind": "encoder", "layers": shape[0], "heads": shape[1]}]
+    manifest["signature"]["model"].update(name=name, origin=origin)
+    manifest["kinds"] = [dict(zip(("kind", "layers", "heads"), kind))]
     assert is_bert_base(manifest) is expected
+    from headscope.reporting.page import render_report
+    from headscope.reporting.run import inputs_of
+
+    study = hs.Study(study.path, manifest)
+    page = render_report(inputs_of(study))
+    assert ("paper (BERT-base)" in page) is not expected
     assert paper_numbers()["surface"]["entropy_cls_last_layer_nats"] == 3.89
 
 

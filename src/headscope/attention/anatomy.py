@@ -47,6 +47,7 @@ WORKING_FAMILIES = (
     "Qwen3, Gemma 2 and 3, Phi-3, T5, BART, DeBERTa-v2, MPNet"
 )
 _TOLERANCE = 1e-6
+_ROW_TOLERANCE = 0.02  # of half precision
 _PROBE_LENGTHS = (11, 8)
 _DECODER_LENGTHS = (7, 5)
 
@@ -191,7 +192,7 @@ class _Probe:
         try:
             with eager_evaluation(self.model), torch.inference_mode():
                 out = self.model(**self.inputs, output_attentions=True, return_dict=True)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RuntimeError, IndexError) as error:
             raise ModelError(_NO_ATTENTION.format(name=type(self.model).__name__) + f" ({error})") from error
         if self.encoder_decoder:
             named = {
@@ -205,9 +206,31 @@ class _Probe:
         kinds = {k: v for k, v in kinds.items() if v and v[0].ndim == 4}
         if not kinds:
             raise ModelError(_NO_ATTENTION.format(name=type(self.model).__name__))
+        self._check(kinds)
         if not self.encoder_decoder and all(_is_causal(layer) for layer in kinds["encoder"]):
             kinds = {"decoder": kinds["encoder"]}
         return kinds
+
+    def _check(self, kinds: dict[str, list[Tensor]]) -> None:
+        """Make sure that these are rows of weights over all keys, which sum to 1.
+
+        Raises:
+            ModelError: a window's weights (Longformer), or rows that attention sinks take a share of (GPT-OSS).
+        """
+        name = type(self.model).__name__
+        sides = {"encoder": (self.encoder, self.encoder), "decoder": (self.decoder, self.decoder)}
+        sides["cross"] = (self.decoder, self.encoder)
+        for kind, layers in kinds.items():
+            queries, keys = sides[kind]
+            for weights in layers:
+                if weights.shape[-2:] != (queries.ids.shape[1], keys.ids.shape[1]):
+                    raise ModelError(_NO_ATTENTION.format(name=name) + " (its weights are not query by key)")
+                rows = weights.float().sum(-1)[queries.valid[:, None].expand(weights.shape[:3])]
+                if (rows - 1).abs().max() > _ROW_TOLERANCE:
+                    raise ModelError(
+                        f"{name}'s rows of attention do not sum to 1 (attention sinks?), so that shares and entropies "
+                        f"would mean something else; these families work: {WORKING_FAMILIES}"
+                    )
 
     def tapped(
         self, path: str, expected: dict[str, list[Tensor]]

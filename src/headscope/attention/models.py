@@ -36,6 +36,7 @@ class LoadedModel:
         model: a transformers model without task head, in eval mode.
         tokeniser: its tokeniser.
         name: how it was asked for; the folder's own name for a local folder.
+        origin: `hub`, `folder` or `embedded`.
         revision: the hub revision asked for.
         untrained: names of weights that the checkpoint lacks and that do not shape attention (a pooler).
     """
@@ -43,6 +44,7 @@ class LoadedModel:
     model: Any
     tokeniser: Any
     name: str
+    origin: str = "folder"
     revision: str | None = None
     untrained: frozenset[str] = frozenset()
 
@@ -112,10 +114,20 @@ def load_model(
             f"{label}: the checkpoint lacks {len(missing)} of the model's weights ({missing[0]}, ...), which would be "
             "random; expected a whole checkpoint of this architecture"
         )
+    rows, highest = (
+        model.get_input_embeddings().weight.shape[0],
+        max(tokeniser.get_vocab().values(), default=0),
+    )
+    if highest >= rows:
+        raise ModelError(
+            f"{label}: the tokeniser has token ids up to {highest}, and the model knows {rows}; expected the tokeniser "
+            "that the model was trained with"
+        )
     return LoadedModel(
         model=model.to(target).eval(),
         tokeniser=tokeniser,
         name=label,
+        origin="embedded" if name is None else "folder" if Path(name).is_dir() else "hub",
         revision=revision,
         untrained=frozenset(info["missing_keys"]),
     )

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import torch
 
 from headscope.attention.source import TileSource
-from headscope.attention.tile import AttentionTile, HeadId
+from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.errors import AttentionError
 
@@ -112,9 +112,8 @@ def check_finite(tile: AttentionTile) -> None:
     if not bad.any():
         return  # only padding rows, which count nowhere
     item, head, row = (int(i) for i in bad.nonzero()[0])
-    name = HeadId.at(tile.kind, tile.layer, head)
     raise AttentionError(
-        f"head {name} has attention that is NaN or infinite, at token {tile.start + row + 1} of segment "
-        f"{tile.queries.indices[item] + 1} of document {tile.queries.documents[item]}; the weights or the input "
-        "overflow: try --dtype float32, and check the checkpoint"
+        f"{tile.kind} head {tile.layer + 1}-{head + 1} has attention that is NaN or infinite, at token "
+        f"{tile.start + row + 1} of segment {tile.queries.indices[item] + 1} of document {tile.queries.documents[item]}; the weights "
+        "or the input overflow: try --dtype float32, and check the checkpoint"
     )

@@ -22,6 +22,7 @@ from headscope.errors import InputError
 _EXPECTED = (
     "expected only arrays of numbers, dicts, lists, strings and numbers, as the original code writes them"
 )
+_MOST_TEXT = 64
 _INSTRUCTIONS = frozenset(
     re.findall(
         r"\w+",
@@ -55,7 +56,7 @@ def read_plain_pickle(path: str | Path) -> Any:
         with path.open("rb") as file:
             _check_instructions(file, size)
             file.seek(0)
-            loaded = _PlainUnpickler(file, encoding="bytes").load()
+            loaded = _PlainUnpickler(file, size).load()
         return _Plain(size).value(loaded)
     except _Refused as error:
         raise InputError(f"{path} is refused: it {error}; {_EXPECTED}") from None
@@ -173,11 +174,23 @@ def _scalar(dtype: Any, raw: Any) -> Any:
     return _make_array(raw, dtype, (), "C").item()
 
 
-def _encode(text: Any, encoding: Any) -> bytes:
-    """Python 3 writes bytes so in protocol 2."""
-    if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
-        raise _Refused("calls _codecs.encode for something else than bytes")
-    return text.encode("latin1")
+class _Encode:
+    """_codecs.encode: Python 3 writes bytes so in protocol 2, each of them once.
+
+    One text encoded many times over can come to more than any memory has, so no more bytes are made than the
+    file has.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+
+    def __call__(self, text: Any, encoding: Any) -> bytes:
+        if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
+            raise _Refused("calls _codecs.encode for something else than bytes")
+        self.left -= len(text)
+        if self.left < 0:
+            raise _Refused("makes more bytes than it has")
+        return text.encode("latin1")
 
 
 def _no_bytes(*arguments: Any) -> bytes:
@@ -191,7 +204,6 @@ _NDARRAY = _StandIn("numpy.ndarray")
 _MAY_BE_NAMED = {
     ("numpy", "ndarray"): _NDARRAY,
     ("numpy", "dtype"): _StandIn("numpy.dtype", _DType),
-    ("_codecs", "encode"): _StandIn("_codecs.encode", _encode),
     ("builtins", "bytes"): _StandIn("bytes", _no_bytes),
     ("__builtin__", "bytes"): _StandIn("bytes", _no_bytes),
     **{
@@ -207,30 +219,38 @@ _MAY_BE_NAMED = {
 
 
 class _PlainUnpickler(pickle.Unpickler):
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        super().__init__(file, encoding="bytes")
+        encode = _StandIn("_codecs.encode", _Encode(size))
+        self._may_be_named = {**_MAY_BE_NAMED, ("_codecs", "encode"): encode}
+
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _MAY_BE_NAMED:
+        if (module, name) not in self._may_be_named:
             raise _Refused(f"asks for {module}.{name}"[:120])
-        return _MAY_BE_NAMED[module, name]
+        return self._may_be_named[module, name]
 
 
 class _Plain:
     """Turn what was loaded into plain data.
 
     Lists that hold one another many times over can unfold to more than any memory has, so no more values are
-    taken than the file has bytes.
+    taken than the file has bytes. So can one long string named many times: equal byte strings share one text,
+    and the text of all values and keys together has a limit, which tokens named again in two bytes stay below.
     """
 
-    def __init__(self, most: int) -> None:
-        self.left = most
+    def __init__(self, size: int) -> None:
+        self.left = size
+        self.text_left = _MOST_TEXT * size
+        self.texts: dict[bytes, str] = {}
 
     def value(self, loaded: Any) -> Any:
         self.left -= 1
         if self.left < 0:
             raise _Refused("unfolds to more values than it has bytes")
-        if loaded is None or isinstance(loaded, bool | int | float | str):
+        if loaded is None or isinstance(loaded, bool | int | float):
             return loaded
-        if isinstance(loaded, bytes):
-            return loaded.decode()
+        if isinstance(loaded, str | bytes):
+            return self._text(loaded)
         if isinstance(loaded, _Array) and loaded.value is not None:
             return loaded.value
         if isinstance(loaded, list | tuple):
@@ -240,7 +260,16 @@ class _Plain:
         raise _Refused("holds something that is not plain data")
 
     def _key(self, key: Any) -> str:
-        name = key.decode() if isinstance(key, bytes) else key
-        if not isinstance(name, str):
+        if not isinstance(key, str | bytes):
             raise _Refused("has a dict whose keys are not strings")
-        return name
+        return self._text(key)
+
+    def _text(self, loaded: str | bytes) -> str:
+        self.text_left -= len(loaded)
+        if self.text_left < 0:
+            raise _Refused(f"unfolds to more than {_MOST_TEXT} times as much text as it has bytes")
+        if isinstance(loaded, str):
+            return loaded
+        if loaded not in self.texts:
+            self.texts[loaded] = loaded.decode()
+        return self.texts[loaded]

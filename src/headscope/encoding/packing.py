@@ -54,8 +54,9 @@ class Packer:
             lines 1 and 2, 3 and 4 ... of each document as pairs, as the paper says; `single`, each line an
             input of its own.
         max_length: tokens in a segment at most, special tokens included.
-        too_long: what to do with an input over the limit: `truncate`, `skip` or `error`. (Pre-training
-            packing shortens by itself.)
+        too_long: what to do with an input over the limit: `truncate`, `skip` or `error`. Pre-training packing
+            fills inputs and cuts what is over, unless nothing may be cut: then it stops before the line that
+            would not fit.
         seed: of the random cuts; 0 gives the original's.
 
     Attributes:
@@ -137,6 +138,9 @@ class Packer:
             keep = self.max_length - self.encoder.special_tokens_single
             while keep > 0 and alignment.word_ids[keep] == alignment.word_ids[keep - 1]:
                 keep -= 1
+            if keep == 0:
+                self.counts.skipped["first word over the limit"] += 1
+                return
             pieces.truncate(keep)
             words = words[: int(alignment.word_ids[:keep].max(initial=-1)) + 1]
         self._count_words(alignment, words)
@@ -189,20 +193,35 @@ class Packer:
 
     def _pretraining_pairs(self, document: Document) -> Iterator[Segment]:
         room = self.max_length - self.encoder.special_tokens_pair
-        lines, chunk, index = self._tokenised(document), [], 0
-        for place, line in enumerate(lines):
-            chunk.append(line)
-            last = place == len(lines) - 1
-            # A chunk of one over-long line waits for a second: the original drops the rest of the document there.
-            if len(chunk) < 2 or not (last or sum(map(len, chunk)) >= room):
+        index = 0
+        for chunk in self._chunks(document, room):
+            if len(chunk) < 2:
+                self.counts.skipped["no second line to pair with"] += 1
                 continue
             cut = self.random.randint(1, len(chunk) - 1)
             first, second = self.encoder.join(chunk[:cut]), self.encoder.join(chunk[cut:])
             shortened = self._shorten(first, second, room)
             yield self.encoder.segment(first, second, document=document.id, index=index, shortened=shortened)
-            chunk, index = [], index + 1
+            index += 1
+
+    def _chunks(self, document: Document, room: int) -> Iterator[list[Encoding]]:
+        """Gather lines until they fill an input; where nothing may be cut off, until the next would not fit."""
+        chunk: list[Encoding] = []
+        cutting = self.too_long == "truncate"
+        for line in self._tokenised(document):
+            if not cutting:
+                if self._over(len(line) + self.encoder.special_tokens_pair, document) is None:
+                    continue
+                if sum(map(len, chunk)) + len(line) > room:
+                    yield chunk
+                    chunk = []
+            chunk.append(line)
+            # One over-long line waits for a second: the original drops the rest of the document there.
+            if cutting and len(chunk) > 1 and sum(map(len, chunk)) >= room:
+                yield chunk
+                chunk = []
         if chunk:
-            self.counts.skipped["no second line to pair with"] += 1
+            yield chunk
 
     def _shorten(self, first: Encoding, second: Encoding, room: int) -> bool:
         """Take tokens one by one off a random end of the longer text until both fit, as the original does."""

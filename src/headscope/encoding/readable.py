@@ -1,10 +1,12 @@
 """Tokens as a person reads them."""
 
-from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 
-def readable_tokens(tokeniser: Any, ids: Iterable[int]) -> list[str]:
+
+def readable_tokens(tokeniser: Any, ids: NDArray[np.int64]) -> list[str]:
     """Name tokens for display: without byte-level marks, with WordPiece's `##` kept.
 
     A piece of a character (byte-level tokenisers cut emoji) keeps its raw name.

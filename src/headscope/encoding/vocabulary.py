@@ -52,18 +52,16 @@ class Vocabulary:
 def read_vocabulary(tokeniser: Any) -> Vocabulary:
     """Read the classes from a transformers tokeniser.
 
-    `cls` is the tokeniser's cls token, else its bos; `sep` its sep, else its eos; bos and eos count only
-    if the tokeniser really adds them to a text. Punctuation is a piece that is exactly `.` or `,` without its
+    `cls` is the tokeniser's cls token, else its bos; `sep` its sep, else its eos; each counts only
+    if the tokeniser really adds it to a text. Punctuation is a piece that is exactly `.` or `,` without its
     word-start mark.
     """
     added = set(tokeniser("a")["input_ids"]) - set(tokeniser("a", add_special_tokens=False)["input_ids"])
 
-    def special(own: str, substitute: str) -> int | None:
-        token = getattr(tokeniser, own, None)
-        if token is not None:
-            return int(token)
-        token = getattr(tokeniser, substitute, None)
-        return int(token) if token is not None and token in added else None
+    def special(*names: str) -> int | None:
+        # One that is defined but never written, as borrowed vocabularies have it, stands for nothing.
+        given = (getattr(tokeniser, name, None) for name in names)
+        return next((int(token) for token in given if token is not None and token in added), None)
 
     tokens = tokeniser.get_vocab()
     classes = np.zeros(max(tokens.values(), default=0) + 1, dtype=np.uint8)
@@ -74,8 +72,6 @@ def read_vocabulary(tokeniser: Any) -> Vocabulary:
     if sep is not None:
         classes[sep] = KeyClass.SEP
     cls = special("cls_token_id", "bos_token_id")
-    if cls is not None and cls not in added:
-        cls = None  # defined but never written, as XLNet-like or borrowed vocabularies do
     if cls is not None:
         classes[cls] = KeyClass.CLS
     pad = tokeniser.pad_token_id

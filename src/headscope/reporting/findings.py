@@ -6,8 +6,10 @@ The rules, which the report prints:
   punctuation) when the lower end of its interval is above one quarter and above twice what uniform attention gives.
 - "more than half" needs the lower end above one half; "more than any other head" needs it above the upper end of every
   other head; two shares "cannot be told apart" when their intervals overlap.
+- "attend broadly" needs the whole interval of the entropy above the share of uniform that the role has, "narrowly
+  focused" below half of uniform.
 - With fewer than 10 documents there are no intervals: values are stated as measured, a sentence says so, and nothing
-  is claimed of ranks.
+  is claimed of ranks, nor of broad or narrow heads.
 """
 
 from __future__ import annotations
@@ -32,14 +34,17 @@ def findings(inputs: ReportInputs) -> list[Sentence]:
     words, kinds = words_for(inputs.manifest), kinds_of(inputs)
     several = len(kinds) > 1
     found: list[Sentence] = []
-    if not any(stands_out(cell) for kind in kinds for name in BEHAVIOURS for _, _, cell in kind.each(name)):
+    none_stands_out = not any(
+        stands_out(cell) for kind in kinds for name in BEHAVIOURS for _, _, cell in kind.each(name)
+    )
+    if none_stands_out:
         found.append(nothing(kinds, words, several))
     for kind in kinds:
         own = [
             *position(kind, words, several),
             *special(kind, words, several),
             *noop(kind, words, several),
-            *focus(kind, words, several),
+            *focus(kind, words, several, none_stands_out=none_stands_out),
             _roles(kind, words, several),
         ]
         found += [replace(one, kind=kind.name) for one in own]

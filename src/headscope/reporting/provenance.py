@@ -188,8 +188,7 @@ def _one(kind: Kind, statistic: str) -> str:
 
 
 def _with_interval(cell: Cell, statistic: str) -> str:
-    ends = interval(cell.ci_low, cell.ci_high, statistic)
-    return amount(cell.value, statistic) + (f" ({ends})" if ends else "")
+    return "".join(measured(cell, statistic, long=False))
 
 
 def _broad_peak(kind: Kind) -> str:

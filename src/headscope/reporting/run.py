@@ -1,9 +1,14 @@
 """The whole of a report: measure, write the run directory, draw, and write the page."""
 
 import tempfile
+from dataclasses import fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from headscope.errors import OptionError
+from headscope.reporting.findings import findings, headline
+from headscope.reporting.inputs import ReportInputs
 from headscope.study.files import write_arrays, write_json, write_parquet
 from headscope.study.options import RunOptions, Watcher, as_paths
 from headscope.study.paper import is_bert_base, paper_numbers
@@ -37,6 +42,14 @@ def report(
     Raises:
         HeadscopeError: something in the way that the user can mend; its text says how.
     """
+    if model is not None and not isinstance(model, str | Path):
+        raise OptionError(f"model is a {type(model).__name__}; expected a hub name or a folder")
+    known = [field.name for field in fields(RunOptions)]
+    for name in options:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise OptionError(f"report has no option {name!r}; it has {', '.join(known)}{hint}")
     asked = RunOptions(
         model=None if model is None else str(model),
         text=as_paths(text),
@@ -62,7 +75,8 @@ def run_report(options: RunOptions, *, out: Path, watch: Watcher | None = None) 
 
 
 def write_run(measured: Measured, out: Path) -> None:
-    """Write tables, sums and manifest; the manifest comes last and says that the run is whole."""
+    """Write tables, sums and manifest; only the last writing of the manifest says that the run is whole."""
+    write_json(out / MANIFEST, {**measured.manifest, "complete": False})
     write_parquet(out / "tables" / "surface.parquet", measured.surface)
     write_parquet(out / "tables" / "examples.parquet", measured.examples)
     about = {"signature": measured.manifest["signature"]["id"]}
@@ -72,17 +86,23 @@ def write_run(measured: Measured, out: Path) -> None:
 
 def draw(study: Study) -> None:
     """Write the figures and the page of a run."""
-    from headscope.reporting.inputs import ReportInputs
     from headscope.reporting.page import write_report
 
-    write_report(
-        ReportInputs(
-            manifest=study.manifest,
-            surface=study.surface,
-            roles=study.roles,
-            examples=study.examples,
-            paper=paper_numbers(),
-            is_bert_base=is_bert_base(study.manifest),
-        ),
-        study.path,
+    write_report(inputs_of(study), study.path)
+
+
+def inputs_of(study: Study) -> ReportInputs:
+    """Gather what the page is made of."""
+    return ReportInputs(
+        manifest=study.manifest,
+        surface=study.surface,
+        roles=study.roles,
+        examples=study.examples,
+        paper=paper_numbers(),
+        is_bert_base=is_bert_base(study.manifest),
     )
+
+
+def first_findings(study: Study) -> list[str]:
+    """Return the sentences of the page's first screen."""
+    return [sentence.text for sentence in headline(findings(inputs_of(study)))]

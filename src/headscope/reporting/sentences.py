@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headscope.reporting.arrays import Cell
-from headscope.reporting.words import amount, anchor, head_name, interval
+from headscope.reporting.words import amount, anchor, head_name, interval, interval_decimals
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,12 @@ def listed(refs: Iterable[HeadRef], *, most: int = 8) -> list[str | HeadRef]:
 
 
 def measured(cell: Cell, statistic: str, *, long: bool = True) -> tuple[str, str]:
-    """Return a value in words and its interval in brackets, `("98%", " (95% interval 97 to 98)")`."""
-    ends = interval(cell.ci_low, cell.ci_high, statistic)
-    if not ends:
+    """Return a value in words and its interval in brackets, `("98%", " (95% interval 97 to 98)")`.
+
+    Both have the same decimals, so that rounding never puts a value outside its interval.
+    """
+    if not cell.has_interval:
         return amount(cell.value, statistic), ""
-    return amount(cell.value, statistic), f" (95% interval {ends})" if long else f" ({ends})"
+    ends = interval(cell.ci_low, cell.ci_high, statistic)
+    value = amount(cell.value, statistic, interval_decimals(cell.ci_low, cell.ci_high))
+    return value, f" (95% interval {ends})" if long else f" ({ends})"

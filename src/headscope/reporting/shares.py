@@ -22,18 +22,23 @@ def nothing(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
         key=lambda item: item[0],
         default=None,
     )
+    known = {cell.has_interval for kind in kinds for name in BEHAVIOURS for _, _, cell in kind.each(name)}
+    if known == {True, False}:
+        held = "with its whole interval where it has one"
+    else:
+        held = "with its whole interval" if True in known else "as measured"
     start = (
         "No head stands out: for none does the share on the previous, next or current token, on special tokens or on "
-        "punctuation lie above a quarter, and above twice what uniform attention gives, with its whole interval"
+        f"punctuation lie above a quarter, and above twice what uniform attention gives, {held}"
     )
     if best is None:
         return sentence("none", start + ".")
-    value, kind, name, layer, head = best
+    _, kind, name, layer, head = best
     cell = kind.cell(name, layer, head)
-    _, ends = measured(cell, name)
+    value, ends = measured(cell, name)
     even = f", where uniform attention gives {percent(cell.uniform)}" if cell.uniform == cell.uniform else ""
     return sentence(
-        "none", start + f". The largest share measured is {percent(value)}{ends}, of ",
+        "none", start + f". The largest share measured is {value}{ends}, of ",
         named(kind.name, layer, head, several=several), f" on {target(name, words)}{even}.",
     )  # fmt: skip
 

@@ -56,12 +56,16 @@ def noop(kind: Kind, words: Words, several: bool) -> list[Sentence]:
     return out
 
 
-def focus(kind: Kind, words: Words, several: bool) -> list[Sentence]:
-    """Say which heads attend broadly, which is narrow, and how broad the first token's attention is."""
+def focus(kind: Kind, words: Words, several: bool, *, none_stands_out: bool) -> list[Sentence]:
+    """Say which heads attend broadly, which is narrow, and how broad the first token's attention is.
+
+    Broad and narrow are said of whole intervals only. A narrow head that `none_stands_out` has just passed over is
+    said to be narrow all the same.
+    """
     broad = [
         (a, b, cell)
         for a, b, cell in kind.each("entropy")
-        if cell.uniform > 0 and cell.low > BROAD_RATIO * cell.uniform
+        if cell.uniform > 0 and cell.has_interval and cell.low > BROAD_RATIO * cell.uniform
     ]
     out = []
     if broad:
@@ -70,7 +74,6 @@ def focus(kind: Kind, words: Words, several: bool) -> list[Sentence]:
         where = ""
         if most > len(broad) / 2 and kind.layers > 1 and len(broad) > 1:
             where = f", {'all' if most == len(broad) else f'{most:,} of them'} in layer {layer},"
-        known = all(cell.has_interval for _, _, cell in broad)
         narrow = [kind.cell("max_weight", a, b) for a, b, _ in broad]
         light = sum(cell.has_interval and cell.high < 0.1 for cell in narrow)
         peak = ""
@@ -86,19 +89,27 @@ def focus(kind: Kind, words: Words, several: bool) -> list[Sentence]:
         out.append(
             sentence(
                 "focus",
-                f"{whole}{where} {verb} broadly: entropy above {percent(BROAD_RATIO)} of that of uniform attention"
-                f"{', the whole interval' if known else ', as measured'}{peak}.",
+                f"{whole}{where} {verb} broadly: entropy above {percent(BROAD_RATIO)} of that of uniform attention, "
+                f"the whole interval{peak}.",
             )
         )
-    least = min(kind.each("entropy"), key=lambda item: item[2].value, default=None)
-    if least is not None and least[2].uniform > 0 and least[2].high < 0.5 * least[2].uniform:
+    narrow_heads = (
+        (a, b, cell)
+        for a, b, cell in kind.each("entropy")
+        if cell.uniform > 0 and cell.has_interval and cell.high < 0.5 * cell.uniform
+    )
+    least = min(narrow_heads, key=lambda item: item[2].value, default=None)
+    if least is not None:
         layer, head, cell = least
         value, ends = measured(cell, "entropy")
+        yet = (
+            ", though on no position, special token or punctuation that stands out" if none_stands_out else ""
+        )
         out.append(
             sentence(
                 "focus",
                 named(kind.name, layer, head, several=several),
-                f" is narrowly focused: its entropy is {value}{ends}, where uniform attention has "
+                f" is narrowly focused{yet}: its entropy is {value}{ends}, where uniform attention has "
                 f"{amount(cell.uniform, 'entropy')}.",
             )
         )

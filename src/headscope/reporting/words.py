@@ -83,9 +83,14 @@ def percent(share: float, decimals: int | None = None) -> str:
     return f"under {10.0**-decimals:.{decimals}f}%" if share > 0 and float(shown[:-1]) == 0 else shown
 
 
-def amount(value: float, statistic: str) -> str:
+def amount(value: float, statistic: str, decimals: int | None = None) -> str:
     """Return a value as the report's sentences write it: percent for shares, `3.86 nats` for entropies."""
-    return percent(value) if statistic in SHARES else f"{value:.2f} nats"
+    return percent(value, decimals) if statistic in SHARES else f"{value:.2f} nats"
+
+
+def interval_decimals(low: float, high: float) -> int:
+    """Return how many decimals the percents of an interval need: one below 10% or where none would show no width."""
+    return 1 if low < 0.0995 or f"{100 * low:.0f}" == f"{100 * high:.0f}" else 0
 
 
 def interval(low: float, high: float, statistic: str) -> str:
@@ -94,11 +99,8 @@ def interval(low: float, high: float, statistic: str) -> str:
         return ""
     if statistic not in SHARES:
         return f"{low:.2f} to {high:.2f}"
-    for decimals in (0, 1):
-        ends = f"{100 * low:.{decimals}f}", f"{100 * high:.{decimals}f}"
-        if ends[0] != ends[1] and not (decimals == 0 and low < 0.0995):
-            break
-    return f"{ends[0]} to {ends[1]}"
+    decimals = interval_decimals(low, high)
+    return f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}"
 
 
 def table_number(value: float, statistic: str) -> str:

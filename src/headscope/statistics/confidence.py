@@ -71,4 +71,6 @@ def bootstrap_ratio(
                 low[part][some], high[part][some] = np.nanpercentile(
                     means[:, some], [tail, 100 - tail], axis=0
                 )
+        few = ((number > 0).sum(0) < FEWEST_DOCUMENTS)[own]
+        low[few] = high[few] = np.nan
     return Interval(value.reshape(shape), low.reshape(shape), high.reshape(shape))

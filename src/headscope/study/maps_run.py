@@ -1,5 +1,6 @@
 """A run over saved attention maps: no model, no tokeniser, the same tables."""
 
+from hashlib import blake2b
 from typing import Any
 
 from headscope.attention.anatomy import KindLayout
@@ -41,7 +42,12 @@ class MapsRun:
         self.signature: dict[str, Any] = make_signature(
             model={**index.model, "special": dict(index.special)},
             tokeniser=str(saved.get("tokeniser")),
-            corpus={**saved.get("corpus", {}), "documents": len(self._documents)},
+            corpus={
+                "name": "saved maps",
+                "hash": blake2b("".join(s.hash for s in index.shards).encode(), digest_size=16).hexdigest(),
+                **saved.get("corpus", {}),
+                "documents": len(self._documents),
+            },
             options={
                 **saved.get("options", {}),
                 "maps": index.store,

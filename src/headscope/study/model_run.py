@@ -55,8 +55,8 @@ class ModelRun:
             options.model, revision=options.revision, dtype=options.dtype, device=options.device
         )
         self.encoder = Encoder(self.loaded.tokeniser, token_types=options.token_types)
-        check_length(options.max_length, self.loaded, self.encoder)
         self.anatomy: Anatomy = examine(self.loaded.model, self.encoder.vocabulary)
+        check_length(options.max_length, self.loaded, self.encoder, reserved=self.anatomy.first_position)
         self.packer = Packer(
             self.encoder,
             packing=options.packing,
@@ -77,10 +77,11 @@ class ModelRun:
                 "revision": options.revision,
                 "weights": weights_hash(self.loaded),
                 "family": self.loaded.family,
+                "origin": self.loaded.origin,
                 "special": {"cls": vocabulary.cls_name, "sep": vocabulary.sep_name},
             },
             tokeniser=tokeniser_hash(self.loaded.tokeniser),
-            corpus={"hash": corpus_hash, "documents": documents},
+            corpus={"name": self.corpus.name, "hash": corpus_hash, "documents": documents},
             options=options.shaping(),
             seed=options.seed,
         )
@@ -186,15 +187,21 @@ def auto_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> i
     return max(1, min(by_tokens, _WEIGHTS_AT_ONCE // (heads * max_length**2)))
 
 
-def check_length(max_length: int, loaded: LoadedModel, encoder: Encoder) -> None:
+def check_length(max_length: int, loaded: LoadedModel, encoder: Encoder, *, reserved: int = 0) -> None:
     """Refuse a length that the model or its special tokens do not allow.
+
+    Args:
+        max_length: tokens in an input at most.
+        loaded: the model.
+        encoder: its tokeniser's wrap.
+        reserved: positions that the model keeps to itself (RoBERTa's kin).
 
     Raises:
         OptionError: says which lengths work.
     """
     config = loaded.model.config
     most = min(
-        getattr(config, "max_position_embeddings", None) or 1 << 30,
+        (getattr(config, "max_position_embeddings", None) or 1 << 30) - reserved,
         getattr(loaded.tokeniser, "model_max_length", None) or 1 << 30,
     )
     if max_length > most:

@@ -47,8 +47,10 @@ class RunOptions:
                 )
         for name in ("max_length", "limit", "batch_size"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise OptionError(f"{name} is {value}; expected a number from 1")
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise OptionError(f"{name} is {value!r}; expected a whole number from 1")
+        if self.seed < 0:
+            raise OptionError(f"seed is {self.seed}; expected a number from 0")
         if self.maps is not None and self.text:
             raise OptionError("both text and saved maps were given; a run reads one of them")
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-_NAMES = ("bert-base-uncased", "bert-base-cased")
-_SHAPE = {"layers": 12, "heads": 12}
+_NAMES = tuple(f"{owner}bert-base-{case}" for owner in ("google-bert/", "") for case in ("uncased", "cased"))
+_SHAPE = {"kind": "encoder", "layers": 12, "heads": 12}
 
 
 def paper_numbers() -> dict[str, Any]:
@@ -18,11 +18,14 @@ def paper_numbers() -> dict[str, Any]:
 
 
 def is_bert_base(manifest: Mapping[str, Any]) -> bool:
-    """Whether a run's model is the paper's BERT-base, by its name and its shape.
+    """Whether a run's model is the paper's BERT-base: its name on the hub, and its shape.
 
-    The name alone could be a folder's; the shape alone fits many models.
+    A folder may bear any name, and the shape alone fits many models.
     """
     model = manifest["signature"]["model"]
-    name = str(model["name"]).rstrip("/").split("/")[-1].lower()
-    shape = [{"layers": kind["layers"], "heads": kind["heads"]} for kind in manifest["kinds"]]
-    return name in _NAMES and model["family"] == "bert" and shape == [_SHAPE]
+    return (
+        model.get("origin") == "hub"
+        and str(model["name"]).lower() in _NAMES
+        and model["family"] == "bert"
+        and list(manifest["kinds"]) == [_SHAPE]
+    )

@@ -42,10 +42,11 @@ def make_signature(
         "seed": seed,
     }
     versions = {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}}
-    # Names and paths are for people; the same weights under another name are the same run.
+    # Names are for people: the same weights or text under another name are the same run.
     essential = {
         **parts,
-        "model": {k: v for k, v in model.items() if k not in ("name", "revision", "special")},
+        "model": {k: v for k, v in model.items() if k not in ("name", "revision", "special", "origin")},
+        "corpus": {k: v for k, v in corpus.items() if k != "name"},
     }
     return {"id": signature_id(essential), **parts, "versions": versions}
 

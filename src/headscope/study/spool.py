@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO
 
 from headscope.corpora.digest import CorpusDigest
@@ -20,6 +21,12 @@ class Corpus:
     def __init__(self, paths: tuple[str, ...]) -> None:
         self.paths = paths
         self._spool: IO[str] | None = None
+
+    @property
+    def name(self) -> str:
+        """Names of the files, without their folders, for people."""
+        names = ["standard input" if path == "-" else Path(path).name for path in self.paths]
+        return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
     def digest(self) -> tuple[int, str]:
         """Read all of it once; return the number of documents and the corpus hash."""

@@ -15,7 +15,7 @@ from headscope.heads.behaviours import roles
 from headscope.study.results import surface_array
 
 MANIFEST = "manifest.json"
-_OWN = {"tables", "state", "figures", "report.html"}
+_TABLES = ("surface", "examples")
 
 
 class Study:
@@ -126,15 +126,23 @@ def open_study(path: str | Path) -> Study:
 
 
 def read_manifest(path: Path) -> dict[str, Any] | None:
-    """Read a run's manifest, or None where there is none."""
+    """Read a run's manifest, or None where there is none.
+
+    Raises:
+        InputError: the file is not the manifest of a run.
+    """
     try:
-        manifest: dict[str, Any] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except ValueError as error:
         raise InputError(
             f"{path / MANIFEST} is not JSON ({error}); delete the folder and run again"
         ) from error
+    if not isinstance(manifest, dict) or not {"signature", "kinds", "counts"} <= manifest.keys():
+        raise InputError(
+            f"{path / MANIFEST} is not the manifest of a headscope run; give a folder that headscope report wrote"
+        )
     return manifest
 
 
@@ -142,7 +150,7 @@ def check_out(path: Path, signature: Mapping[str, Any]) -> bool:
     """Look whether a directory is free for a run, or holds this very run already.
 
     Returns:
-        True if it holds this run, finished.
+        True if it holds this run, finished, with the same versions.
 
     Raises:
         OutputError: it holds another run, or something else.
@@ -151,15 +159,27 @@ def check_out(path: Path, signature: Mapping[str, Any]) -> bool:
         raise OutputError(f"{path} is a file; --out expects a folder, new or empty")
     manifest = read_manifest(path)
     if manifest is not None:
-        found = manifest.get("signature", {})
+        found = manifest["signature"]
         if found.get("id") == signature["id"]:
-            return bool(manifest.get("complete"))
+            whole = all((path / "tables" / f"{name}.parquet").is_file() for name in _TABLES)
+            # Numbers of other versions are computed anew; an interrupted run is taken up from the start.
+            return bool(manifest.get("complete")) and whole and found.get("versions") == signature["versions"]
         model, corpus = found.get("model", {}).get("name"), found.get("corpus", {}).get("documents")
         raise OutputError(
             f"{path} already holds a different run ({model}, {corpus} documents, signature {found.get('id')}); "
             "give another --out, or delete that folder"
         )
-    # What an interrupted run left is ours to overwrite.
-    if path.is_dir() and any(each.name not in _OWN for each in path.iterdir()):
+    if path.is_dir() and any(path.iterdir()):
         raise OutputError(f"{path} holds other files and no headscope run; give --out a new or empty folder")
+    _try_to_write(path)
     return False
+
+
+def _try_to_write(path: Path) -> None:
+    """Fail now rather than after a long scan, if the folder cannot be made or written to."""
+    path.mkdir(parents=True, exist_ok=True)
+    probe = path / ".headscope.tmp"
+    try:
+        probe.touch()
+    finally:
+        probe.unlink(missing_ok=True)

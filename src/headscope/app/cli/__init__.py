@@ -61,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 f"may not write or read {error.filename}; expected a place you have rights to, choose another",
                 code=2,
             )
+        if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG):
+            _stop(f"cannot write {error.filename}: {error.strerror}; give another place", code=2)
         raise
 
 

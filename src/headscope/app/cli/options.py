@@ -49,7 +49,7 @@ TokenTypes = Annotated[
 BatchSize = Annotated[str, typer.Option(help="Inputs computed together: a number, or auto.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:0 ... or mps.")]
 Dtype = Annotated[str, typer.Option(help="Precision: float32, float64, bfloat16 or float16.")]
-Seed = Annotated[int, typer.Option(help="Of every random choice.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of every random choice.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Stop after so many inputs.", show_default=False)]
 
 Maps = Annotated[

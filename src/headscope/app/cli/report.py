@@ -44,9 +44,13 @@ def command(
         seed=seed,
     )
     from headscope.app.cli.progress import ProgressPrinter
-    from headscope.reporting.run import run_report
+    from headscope.reporting.run import first_findings, run_report
 
     with ProgressPrinter(quiet=quiet) as watch:
         study = run_report(asked, out=out, watch=watch)
     typer.echo(study.summary())
+    for finding in first_findings(study):
+        typer.echo(f"- {finding}")
+    for note in study.manifest["notes"]:
+        typer.echo(f"note: {note}")
     typer.echo(f"report: {study.report_path}")

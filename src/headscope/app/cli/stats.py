@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headscope.app.cli import options as o
+from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +40,8 @@ def command(
     """Print what each head attends to: positions, special tokens, punctuation, entropy, and its role."""
     if out is not None:
         o.choose("--out with the ending", out.suffix, tuple(FORMATS))
+        if out.is_dir() or not out.resolve().parent.is_dir():
+            raise OptionError(f"--out {out} is no place for a file; give a file in a folder that exists")
     asked = o.run_options(
         text=text,
         model=model,

@@ -1,0 +1,58 @@
+"""`headscope stats`: the table on the terminal and in files is the study's own."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from headscope.study.options import RunOptions
+from headscope.study.stages import measure, prepare
+
+OPTIONS = ("--packing", "single", "--limit", 14, "-q")
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return measure(prepare(RunOptions(packing="single", limit=14))).surface
+
+
+def read(path):
+    if path.suffix == ".csv":
+        return pd.read_csv(path)
+    return pd.DataFrame(json.loads(path.read_text())) if path.suffix == ".json" else pd.read_parquet(path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_the_written_table_is_the_studys(cli, tmp_path, expected, ending):
+    path = tmp_path / f"heads.{ending}"
+    code, out, _ = cli("stats", *OPTIONS, "--out", path)
+    assert code == 0
+    assert out.splitlines()[-1] == f"table: {path} ({len(expected):,} rows)"
+    table = read(path)
+    assert list(table.columns) == list(expected.columns)
+    for column in ("value", "ci_low", "ci_high", "uniform"):
+        np.testing.assert_allclose(table[column].astype(float), expected[column], atol=1e-9)
+    assert table["statistic"].tolist() == expected["statistic"].tolist()
+    heads = pd.to_numeric(table["head"]).fillna(0).astype(int)
+    assert heads.tolist() == expected["head"].fillna(0).astype(int).tolist()
+
+
+def test_the_terminal_shows_every_head(cli, expected):
+    code, out, _ = cli("stats", *OPTIONS)
+    assert code == 0
+    rows = [line.split() for line in out.splitlines()]
+    heads = {row[0]: row for row in rows if row and row[0].count("-") == 1 and row[0][0].isdigit()}
+    assert len(heads) == 72
+    own = expected[(expected.layer == 1) & (expected["head"] == 3)].set_index("statistic").value
+    names = ("previous", "next", "current", "cls", "sep", "punctuation", "entropy", "max_weight")
+    shown = [f"{own[n]:.2f}" if n == "entropy" else f"{100 * own[n]:.1f}" for n in names]
+    assert heads["1-3"][1:] == [*shown, "previous"]
+
+
+def test_a_place_that_cannot_be_written_is_said_before_the_scan(cli, tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    for path in (tmp_path / "folder.csv", tmp_path / "nowhere" / "x.csv"):
+        code, out, err = cli("stats", *OPTIONS, "--out", path)
+        assert (code, out) == (2, "")
+        assert err == f"headscope: --out {path} is no place for a file; give a file in a folder that exists\n"

@@ -1,0 +1,110 @@
+"""Packing: what fits, what is cut, what is left out, and that it is counted."""
+
+import pytest
+from headscope_minilm import folder
+from transformers import AutoTokenizer
+
+from headscope.corpora.document import Document
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing import Packer
+from headscope.errors import InputError
+
+LINES = (
+    "one two three",
+    "four five",
+    "six seven eight nine ten eleven twelve",
+    "thirteen fourteen",
+    "fifteen",
+)
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return Encoder(AutoTokenizer.from_pretrained(folder()))
+
+
+def texts(encoder, segments):
+    return [" ".join(encoder.tokeniser.convert_ids_to_tokens(segment.ids)) for segment in segments]
+
+
+def pack(encoder, *documents, **options):
+    packer = Packer(encoder, **options)
+    made = packer.pack(
+        Document(id=str(i), lines=lines, origin=f"t.txt, line {i}") for i, lines in enumerate(documents)
+    )
+    return packer, list(made)
+
+
+def test_paragraph_pairs_are_lines_one_and_two_three_and_four(encoder):
+    packer, segments = pack(encoder, LINES, packing="paragraphs")
+    assert texts(encoder, segments) == [
+        "[CLS] one two three [SEP] four five [SEP]",
+        "[CLS] six seven eight nine ten eleven twelve [SEP] thirteen fourteen [SEP]",
+    ]
+    assert packer.counts.skipped == {"no second paragraph to pair with": 1}
+    assert segments[0].token_types.tolist() == [0, 0, 0, 0, 0, 1, 1, 1]
+
+
+def test_a_pair_over_the_limit_is_cut_from_the_longer_text(encoder):
+    packer, segments = pack(encoder, LINES, packing="paragraphs", max_length=9)
+    assert texts(encoder, segments)[1] == "[CLS] six seven eight nine [SEP] thirteen fourteen [SEP]"
+    assert [segment.shortened for segment in segments] == [False, True]
+    assert (packer.counts.truncated, packer.counts.segments) == (1, 2)
+    _, segments = pack(encoder, (LINES[2], LINES[2]), packing="paragraphs", max_length=9)
+    assert texts(encoder, segments) == ["[CLS] six seven eight [SEP] six seven eight [SEP]"]
+
+
+def test_a_pair_over_the_limit_is_skipped_or_an_error_on_option(encoder):
+    packer, segments = pack(encoder, LINES, packing="paragraphs", max_length=9, too_long="skip")
+    assert len(segments) == 1
+    assert packer.counts.skipped["over the limit"] == 1
+    with pytest.raises(
+        InputError, match=r"^t.txt, line 0: 12 tokens, expected at most 9; raise --max-length"
+    ):
+        pack(encoder, LINES, packing="paragraphs", max_length=9, too_long="error")
+
+
+def test_pretraining_pairs_cut_nothing_when_they_may_not(encoder):
+    """Lines are packed as long as the next fits; a line too long by itself is left out, or an error."""
+    packer, segments = pack(encoder, LINES, max_length=11, too_long="skip")
+    found = texts(encoder, segments)
+    assert found == [
+        "[CLS] one two three [SEP] four five [SEP]",
+        "[CLS] thirteen fourteen [SEP] fifteen [SEP]",
+    ]
+    assert not any(segment.shortened for segment in segments)
+    assert packer.counts.skipped == {"no second line to pair with": 1}
+    packer, segments = pack(encoder, LINES, max_length=8, too_long="skip")
+    assert packer.counts.skipped["over the limit"] == 1
+    with pytest.raises(InputError, match=r"^t.txt, line 0: 10 tokens, expected at most 8"):
+        pack(encoder, LINES, max_length=8, too_long="error")
+
+
+def test_pretraining_pairs_fill_the_limit_and_keep_every_line_in_order(encoder):
+    packer, segments = pack(encoder, LINES * 3, max_length=12)
+    assert all(len(segment) <= 12 for segment in segments)
+    assert packer.counts.truncated == sum(segment.shortened for segment in segments) > 0
+    assert [segment.index for segment in segments] == list(range(len(segments)))
+
+
+def test_a_first_word_over_the_limit_gives_no_empty_input(encoder):
+    packer = Packer(encoder, max_length=6)
+    document = Document(id="w", words=("pneumonoultramicroscopic", "fox"), origin="w.json, entry 1")
+    assert list(packer.pack([document])) == []
+    assert packer.counts.skipped == {"first word over the limit": 1}
+
+
+def test_words_are_cut_between_words_and_counted(encoder):
+    packer = Packer(encoder, max_length=7)
+    words = ("the", "cat", "unbelievably", "sat", "down")
+    (segment,) = packer.pack([Document(id="w", words=words, origin="w.json, entry 1")])
+    assert segment.words == words[: len(segment.words)]
+    assert segment.shortened
+    assert packer.counts.words_split <= packer.counts.words == len(segment.words)
+    assert segment.word_ids[1:-1].max() == len(segment.words) - 1
+
+
+def test_the_limit_counts_inputs(encoder):
+    _, segments = pack(encoder, LINES, LINES, packing="single")
+    assert len(segments) == 10
+    assert len(list(Packer(encoder, packing="single").pack([Document(id="a", lines=LINES)], limit=3))) == 3
