@@ -264,7 +264,9 @@ HOSTILE = {
     ),
     "a string encoded many times": (
         lambda mark: many(
-            b"X" + LONG, b"h\x01h\x00h\x02\x86R" * 5_000, more=b"c_codecs\nencode\nq\x01X\x06\x00\x00\x00latin1q\x02"
+            b"X" + LONG,
+            b"h\x01h\x00h\x02\x86R" * 5_000,
+            more=b"c_codecs\nencode\nq\x01X\x06\x00\x00\x00latin1q\x02",
         ),
         "makes more bytes than it has",
     ),

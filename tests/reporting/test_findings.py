@@ -9,6 +9,7 @@ import pytest
 from headscope.reporting.arrays import Cell, kinds_of
 from headscope.reporting.findings import findings, headline
 from headscope.reporting.rules import stands_out
+from headscope.reporting.sentences import measured
 from support import mock_inputs
 
 
@@ -58,6 +59,21 @@ def test_position_names_the_strongest_heads_with_their_interval():
         "Head 1-2 puts 98% (95% interval 97 to 98) of its attention on the previous token, more than any other head; "
         "head 2-4 puts 61% (59 to 63) of its attention on the next token, more than any other head."
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "told"),
+    [
+        (0.9772, 0.9771, 0.9774, "97.7% (95% interval 97.7 to 97.7)"),
+        (0.9776, 0.9772, 0.9779, "97.8% (95% interval 97.7 to 97.8)"),
+        (0.978, 0.971, 0.983, "98% (95% interval 97 to 98)"),
+        (0.12, 0.09, 0.15, "12.0% (95% interval 9.0 to 15.0)"),
+        (0.0171, 0.0101, 0.0248, "1.7% (95% interval 1.0 to 2.5)"),
+        (0.978, None, None, "98%"),
+    ],
+)
+def test_a_value_has_the_decimals_of_its_interval(value, low, high, told):
+    assert "".join(measured(cell(value, low, high), "previous")) == told
 
 
 def test_rank_is_claimed_only_beyond_the_runner_up():
@@ -144,6 +160,46 @@ def test_broad_heads_need_the_whole_interval():
     )
 
 
+def test_narrow_heads_need_the_whole_interval():
+    inputs = mock_inputs.encoder(1, 2, documents=3)
+    inputs = put(inputs, "entropy", (1, 1), value=1.0, uniform=5.0)
+    inputs = put(inputs, "entropy", (1, 2), value=2.0, uniform=5.0)
+    assert texts(inputs, "focus") == []
+    inputs = put(inputs, "entropy", (1, 2), ci_low=1.9, ci_high=2.51)
+    assert texts(inputs, "focus") == []
+    inputs = put(inputs, "entropy", (1, 2), ci_high=2.49)
+    assert texts(inputs, "focus") == [
+        "Head 1-2 is narrowly focused: its entropy is 2.00 nats (95% interval 1.90 to 2.49), where uniform attention "
+        "has 5.00 nats."
+    ]
+
+
+def test_a_narrow_head_where_none_stands_out():
+    inputs = mock_inputs.random_weights(1, 2)
+    inputs = put(inputs, "entropy", (1, 2), value=2.0, ci_low=1.9, ci_high=2.1, uniform=5.0)
+    assert texts(inputs, "none")
+    assert (
+        "Head 1-2 is narrowly focused, though it stands out at no position, special token or punctuation: its entropy "
+        "is 2.00 nats (95% interval 1.90 to 2.10), where uniform attention has 5.00 nats."
+    ) in texts(inputs, "focus")
+
+
+def test_no_head_stands_out_says_what_the_rule_was_held_to():
+    whole = (
+        "No head stands out: for none does the share on the previous, next or current token, on special tokens or on "
+        "punctuation lie above a quarter, and above twice what uniform attention gives, "
+    )
+    rest = " The largest share measured is 12%, of head 1-2 on periods and commas, where uniform attention gives 10%."
+    inputs = mock_inputs.random_weights(1, 2, documents=3)
+    inputs = put(inputs, "punctuation", (1, 2), value=0.12, uniform=0.1)
+    found = [one.text for one in findings(inputs)]
+    assert found[0] == f"{whole}as measured.{rest}"
+    assert "whole interval" not in " ".join(found)
+    assert not texts(inputs, "focus")
+    inputs = put(inputs, "previous", (1, 1), ci_low=0.0, ci_high=0.01)
+    assert texts(inputs)[0] == f"{whole}with its whole interval where it has one.{rest}"
+
+
 def test_first_token_entropy_is_compared_by_intervals():
     inputs = mock_inputs.encoder(1, 1)
     inputs = put(inputs, "entropy", (1, None), value=3.0, ci_low=2.9, ci_high=3.1)
@@ -165,9 +221,8 @@ def test_few_documents_state_values_as_measured():
     assert headline(found)[-1].text == told[-1]
     assert told[0].startswith("Head 1-2 puts 96% of its attention on the previous token; head 2-4 puts ")
     everything = " ".join(told[:-1])
-    for claim in ("interval", "more than any other", "more than half", "every layer"):
+    for claim in ("interval", "more than any other", "more than half", "every layer", "broadly", "narrowly"):
         assert claim not in everything
-    assert "as measured" in everything
 
 
 def test_kinds_are_named_where_there_are_several():

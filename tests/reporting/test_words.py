@@ -7,6 +7,7 @@ from headscope.reporting.words import (
     capital,
     count,
     interval,
+    interval_decimals,
     join,
     layer_list,
     percent,
@@ -33,8 +34,18 @@ def test_interval(low, high, statistic, words):
     assert interval(low, high, statistic) == words
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "decimals"),
+    [(0.971, 0.982, 0), (0.9771, 0.9774, 1), (0.09, 0.15, 1), (0.0995, 0.15, 0), (0.5, 0.5, 1)],
+)
+def test_decimals_of_an_interval(low, high, decimals):
+    assert interval_decimals(low, high) == decimals
+
+
 def test_amounts_and_table_numbers():
     assert amount(0.5, "cls") == "50%"
+    assert amount(0.5, "cls", 1) == "50.0%"
+    assert amount(3.857, "entropy", 1) == "3.86 nats"
     assert amount(3.857, "entropy") == "3.86 nats"
     assert table_number(0.9734, "previous") == "97.3"
     assert table_number(3.857, "entropy") == "3.86"

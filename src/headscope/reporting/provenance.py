@@ -11,14 +11,13 @@ from headscope.heads.behaviours import BROAD_RATIO
 from headscope.reporting.arrays import Cell, Kind
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.rules import LEAST_SHARE
+from headscope.reporting.sentences import measured
 from headscope.reporting.tables import Table
 from headscope.reporting.words import (
     FEWEST_DOCUMENTS,
     Words,
-    amount,
     capital,
     count,
-    interval,
     join,
     percent,
     plain,

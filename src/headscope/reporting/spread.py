@@ -102,9 +102,7 @@ def focus(kind: Kind, words: Words, several: bool, *, none_stands_out: bool) -> 
     if least is not None:
         layer, head, cell = least
         value, ends = measured(cell, "entropy")
-        yet = (
-            ", though on no position, special token or punctuation that stands out" if none_stands_out else ""
-        )
+        yet = ", though it stands out at no position, special token or punctuation" if none_stands_out else ""
         out.append(
             sentence(
                 "focus",

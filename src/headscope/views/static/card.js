@@ -1,7 +1,7 @@
 // A head's card: its role in words, what it does on one sentence, and where it stands among all heads.
 import { el, shape } from "./dom.js";
 import { cellOf, headTitle, mapOf, roleOf, statisticNamed } from "./data.js";
-import { amount, tableInterval } from "./format.js";
+import { amount, tableInterval, tableNumber } from "./format.js";
 import { lineDiagram } from "./lines.js";
 import { strips } from "./strips.js";
 
@@ -11,8 +11,11 @@ function roleLine(kind, index) {
   if (!cell) return [`${role.says}.`];
   const { share } = statisticNamed(role.statistic);
   const ends = tableInterval(cell, share);
-  const interval = ends ? ` (95% interval ${ends.replace("–", " to ")}${share ? "%" : ""})` : "";
-  return [el("strong", {}, amount(cell.value, share)), ` ${role.says}${interval}.`];
+  if (!ends) return [el("strong", {}, amount(cell.value, share)), ` ${role.says}.`];
+  // The value with the interval's decimals, so that rounding never puts it outside.
+  const value = `${tableNumber(cell.value, share)}${share ? "%" : " nats"}`;
+  const interval = `${ends.replace("–", " to ")}${share ? "%" : ""}`;
+  return [el("strong", {}, value), ` ${role.says} (95% interval ${interval}).`];
 }
 
 export function showCard(box, kind, index) {
