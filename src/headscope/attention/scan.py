@@ -114,6 +114,7 @@ def check_finite(tile: AttentionTile) -> None:
     item, head, row = (int(i) for i in bad.nonzero()[0])
     raise AttentionError(
         f"{tile.kind} head {tile.layer + 1}-{head + 1} has attention that is NaN or infinite, at token "
-        f"{tile.start + row + 1} of segment {tile.queries.indices[item] + 1} of document {tile.queries.documents[item]}; the weights "
-        "or the input overflow: try --dtype float32, and check the checkpoint"
+        f"{tile.start + row + 1} of segment {tile.queries.indices[item] + 1} of document "
+        f"{tile.queries.documents[item]}; the weights or the input overflow: try --dtype float32, and check "
+        "the checkpoint"
     )
