@@ -16,7 +16,7 @@ CONTENT = ("text", "words", "tokens")
 EXPECTED_FEATURES = "JSON objects, each with one of text, words and tokens"
 
 
-def read_features(paths: Sequence[str | Path], *, start: int = 0) -> Iterator[Document]:
+def read_features(paths: str | Path | Sequence[str | Path], *, start: int = 0) -> Iterator[Document]:
     """Yield one document for each entry of features files, in memory that does not grow with the file.
 
     An entry has exactly one of `text` (a string: the document's only line, kept as it came and `whole`),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 from headscope.corpora.gunzip import CHUNK, GZIP_MAGIC, gunzip
 from headscope.errors import InputError
@@ -21,7 +21,7 @@ EXPECTED_TEXT = "text, one sentence or one paragraph a line, with a blank line b
 GIVE = "give a text file, a .json features file, a directory of them, or - for standard input"
 
 
-def expand(paths: Sequence[str | Path]) -> Iterator[Path | Literal["-"]]:
+def expand(paths: str | Path | Sequence[str | Path]) -> Iterator[Path | Literal["-"]]:
     """Yield the files that `paths` mean, in order.
 
     A directory means its `*.txt`, `*.json`, `*.jsonl` and `*.gz` files, sub-directories included, sorted by
@@ -168,7 +168,7 @@ def _open_bytes(path: str | Path, name: str) -> Iterator[bytes]:
         raise _unreadable(name, error) from None
 
 
-def _standard_input() -> BinaryIO:
+def _standard_input() -> Any:
     stream: BinaryIO | None = getattr(sys.stdin, "buffer", None)
     if stream is None:  # as in a notebook
         raise InputError("there is no standard input to read here; give a file")

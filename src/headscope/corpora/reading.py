@@ -12,7 +12,9 @@ from headscope.corpora.text import text_documents
 from headscope.errors import InputError, OptionError
 
 
-def read_corpus(paths: Sequence[str | Path], *, limit_documents: int | None = None) -> Iterator[Document]:
+def read_corpus(
+    paths: str | Path | Sequence[str | Path], *, limit_documents: int | None = None
+) -> Iterator[Document]:
     """Return the documents of files, directories and `-`, in order, with ids that are unique over them all.
 
     `.json` and `.jsonl` files (gzipped or not) are read as features (`read_features`), others as text

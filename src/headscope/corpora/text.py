@@ -10,7 +10,7 @@ from headscope.errors import InputError
 MAX_DOCUMENT = 64_000_000  # characters: a document is held whole, and is the unit of every interval
 
 
-def read_text(paths: Sequence[str | Path], *, start: int = 0) -> Iterator[Document]:
+def read_text(paths: str | Path | Sequence[str | Path], *, start: int = 0) -> Iterator[Document]:
     """Yield the documents of plain text files.
 
     A document is a run of lines that are not blank; each is stripped, and white space inside it becomes one
