@@ -19,7 +19,7 @@ def write_corpus(path: Path, documents: int) -> None:
 def measure(path: Path) -> None:
     """Scan a corpus with a tiny random model, and print the peak memory in MiB."""
     import torch
-    from transformers import BertConfig, BertModel
+    from transformers import AutoTokenizer, BertConfig, BertModel
 
     from headscope.attention.anatomy import examine
     from headscope.attention.models import embedded_folder
@@ -31,11 +31,10 @@ def measure(path: Path) -> None:
     from headscope.heads.candidates import SentenceKeeper
     from headscope.statistics.surface import SurfaceAccumulator
 
-    transformers_tokeniser = __import__("transformers").AutoTokenizer.from_pretrained(embedded_folder())
     config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
     model = BertModel(config).eval()
     torch.set_num_threads(2)
-    encoder = Encoder(transformers_tokeniser)
+    encoder = Encoder(AutoTokenizer.from_pretrained(embedded_folder()))
     anatomy = examine(model, encoder.vocabulary)
     sums = SurfaceAccumulator(anatomy.layout)
     documents = SentenceKeeper().watch(CorpusDigest(read_corpus([path])))

@@ -7,19 +7,7 @@ import numpy as np
 import pytest
 from headscope_minilm import folder as embedded
 
-from headscope.app.cli import main
 from headscope.attention.maps import MapsSource
-
-
-@pytest.fixture
-def cli(capsys):
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stopped:
-            main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return stopped.value.code, said.out, said.err
-
-    return run
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import torch
 from headscope_minilm import folder as embedded
 from transformers import AutoModel, AutoTokenizer
 
-from headscope.app.cli import main
 from headscope.attention import maps_writer
 from headscope.attention.maps import MapsSource
 from headscope.attention.words import word_level
@@ -22,17 +21,6 @@ ENTRIES = [
         "text": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
     },
 ]
-
-
-@pytest.fixture
-def cli(capsys):
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stopped:
-            main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return stopped.value.code, said.out, said.err
-
-    return run
 
 
 @pytest.fixture

@@ -8,23 +8,10 @@ import pytest
 from headscope_minilm import folder as embedded
 from transformers import AutoTokenizer
 
-from headscope.app.cli import main
-
 WORDS = (
     *("the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "while", "unbelievably"),
     *("naïve", "zebras,", "playing", "chess;", "won't", "stop."),
 )
-
-
-@pytest.fixture
-def cli(capsys):
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stopped:
-            main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return stopped.value.code, said.out, said.err
-
-    return run
 
 
 def sentences(seed=1, documents=25, end=""):

@@ -95,11 +95,6 @@ class Anatomy:
     has_token_types: bool
     first_position: int = 0
 
-    @property
-    def total_heads(self) -> int:
-        """Number of heads of all kinds."""
-        return sum(part.layers * part.heads for part in self.layout)
-
 
 def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = None) -> Anatomy:
     """Run the probe and choose the path.

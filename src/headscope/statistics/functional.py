@@ -23,7 +23,6 @@ _DEFINITIONS = {
     "max_weight": ("max_weight", _ALL),
 }
 SURFACE_STATISTICS = tuple(_DEFINITIONS)
-POSITIONAL = tuple(name for name in SURFACE_STATISTICS if name in ("previous", "next", "current"))
 _COLUMN = torch.tensor([ROW_STATISTICS.index(column) for column, _ in _DEFINITIONS.values()])
 _ROWS = torch.tensor([rows for _, rows in _DEFINITIONS.values()])
 

@@ -9,7 +9,7 @@ from headscope.attention.anatomy import Anatomy, examine
 from headscope.attention.debug import load_debug_model
 from headscope.attention.maps import MapsWriter
 from headscope.attention.maps_index import MapsIndex, read_index
-from headscope.attention.models import LoadedModel, load_model, weights_hash
+from headscope.attention.models import LoadedModel, load_model
 from headscope.attention.partial import already_there, is_free
 from headscope.attention.pickle_maps import maps_to_pickle
 from headscope.attention.scan import scan
@@ -22,7 +22,7 @@ from headscope.encoding.packing import Packer, PackingCounts
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.study.model_run import auto_batch_size, check_length
 from headscope.study.options import RunOptions
-from headscope.study.signature import make_signature, tokeniser_hash
+from headscope.study.signature import make_signature, model_facts, tokeniser_hash
 from headscope.study.spool import Corpus
 
 
@@ -94,8 +94,8 @@ def extract(options: RunOptions, out: str | Path, how: MapOptions) -> Extraction
         )
     tokeniser = keep_case(loaded.tokeniser) if how.cased else loaded.tokeniser
     encoder = Encoder(tokeniser, token_types=options.token_types)
-    check_length(options.max_length, loaded, encoder)
     anatomy = examine(loaded.model, encoder.vocabulary)
+    check_length(options.max_length, loaded, encoder, anatomy)
     if how.pickle and len(anatomy.layout) != 1:
         kinds = ", ".join(part.kind for part in anatomy.layout)
         raise OptionError(
@@ -147,15 +147,8 @@ def _index(
     anatomy: Anatomy,
     corpus: dict[str, object],
 ) -> MapsIndex:
-    special = {"cls": encoder.vocabulary.cls_name, "sep": encoder.vocabulary.sep_name}
     signature = make_signature(
-        model={
-            "name": loaded.name,
-            "revision": loaded.revision,
-            "weights": weights_hash(loaded),
-            "family": loaded.family,
-            "special": special,
-        },
+        model=model_facts(loaded, encoder.vocabulary),
         tokeniser=tokeniser_hash(encoder.tokeniser),
         corpus=corpus,
         options={**options.shaping(), "store": how.store, "word_level": how.word_level},
@@ -163,7 +156,7 @@ def _index(
     )
     return MapsIndex(
         model=signature["model"],
-        special=special,
+        special=signature["model"]["special"],
         layout=anatomy.layout,
         store=how.store,
         word_level=how.word_level,

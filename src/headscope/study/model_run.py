@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Any
 
 from headscope.attention.anatomy import Anatomy, KindLayout, examine
-from headscope.attention.models import LoadedModel, load_model, weights_hash
+from headscope.attention.models import LoadedModel, load_model
 from headscope.attention.source import ModelSource
 from headscope.corpora.demo import demo_text
 from headscope.corpora.digest import CorpusDigest
@@ -20,7 +20,7 @@ from headscope.heads.candidates import SentenceKeeper
 from headscope.heads.examples import MOST_TOKENS, ExampleMaps
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 from headscope.study.options import RunOptions
-from headscope.study.signature import make_signature, tokeniser_hash
+from headscope.study.signature import make_signature, model_facts, tokeniser_hash
 from headscope.study.spool import Corpus
 
 _TOKENS_AT_ONCE = {"cpu": 2048, "cuda": 32768, "mps": 8192}
@@ -56,7 +56,7 @@ class ModelRun:
         )
         self.encoder = Encoder(self.loaded.tokeniser, token_types=options.token_types)
         self.anatomy: Anatomy = examine(self.loaded.model, self.encoder.vocabulary)
-        check_length(options.max_length, self.loaded, self.encoder, reserved=self.anatomy.first_position)
+        check_length(options.max_length, self.loaded, self.encoder, self.anatomy)
         self.packer = Packer(
             self.encoder,
             packing=options.packing,
@@ -70,16 +70,8 @@ class ModelRun:
             self.first = list(self.packer.pack(self.keeper.watch(digest), limit=options.limit))
             documents, corpus_hash = digest.documents, digest.hexdigest
         self.documents = documents
-        vocabulary = self.encoder.vocabulary
         self.signature = make_signature(
-            model={
-                "name": self.loaded.name,
-                "revision": options.revision,
-                "weights": weights_hash(self.loaded),
-                "family": self.loaded.family,
-                "origin": self.loaded.origin,
-                "special": {"cls": vocabulary.cls_name, "sep": vocabulary.sep_name},
-            },
+            model=model_facts(self.loaded, self.encoder.vocabulary),
             tokeniser=tokeniser_hash(self.loaded.tokeniser),
             corpus={"name": self.corpus.name, "hash": corpus_hash, "documents": documents},
             options=options.shaping(),
@@ -187,21 +179,21 @@ def auto_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> i
     return max(1, min(by_tokens, _WEIGHTS_AT_ONCE // (heads * max_length**2)))
 
 
-def check_length(max_length: int, loaded: LoadedModel, encoder: Encoder, *, reserved: int = 0) -> None:
+def check_length(max_length: int, loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy) -> None:
     """Refuse a length that the model or its special tokens do not allow.
 
     Args:
         max_length: tokens in an input at most.
         loaded: the model.
         encoder: its tokeniser's wrap.
-        reserved: positions that the model keeps to itself (RoBERTa's kin).
+        anatomy: says which positions the model keeps to itself (RoBERTa's kin).
 
     Raises:
         OptionError: says which lengths work.
     """
     config = loaded.model.config
     most = min(
-        (getattr(config, "max_position_embeddings", None) or 1 << 30) - reserved,
+        (getattr(config, "max_position_embeddings", None) or 1 << 30) - anatomy.first_position,
         getattr(loaded.tokeniser, "model_max_length", None) or 1 << 30,
     )
     if max_length > most:

@@ -7,6 +7,9 @@ from hashlib import blake2b
 from importlib.metadata import version
 from typing import Any
 
+from headscope.attention.models import LoadedModel, weights_hash
+from headscope.encoding.vocabulary import Vocabulary
+
 # The commit, the machine and the batch size do not change a number beyond rounding and are not part of it.
 _VERSIONS = ("headscope", "torch", "transformers", "tokenizers", "numpy")
 
@@ -15,6 +18,18 @@ def signature_id(parts: Mapping[str, Any]) -> str:
     """Hash a signature: 16 hex digits of BLAKE2b over its JSON with sorted keys."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def model_facts(loaded: LoadedModel, vocabulary: Vocabulary) -> dict[str, Any]:
+    """Return what a signature says of a model: its names, where it came from, and the hash of its weights."""
+    return {
+        "name": loaded.name,
+        "revision": loaded.revision,
+        "weights": weights_hash(loaded),
+        "family": loaded.family,
+        "origin": loaded.origin,
+        "special": {"cls": vocabulary.cls_name, "sep": vocabulary.sep_name},
+    }
 
 
 def make_signature(
