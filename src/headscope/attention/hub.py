@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from headscope.corpora.hub import Trouble, trouble_of
 from headscope.errors import ModelError
 
 _TOKENISER_FILES = ["*.json", "*.txt", "*.model"]
@@ -26,14 +27,6 @@ def fetch(name: str, *, revision: str | None = None, weights: bool = True) -> Pa
             fetched before.
     """
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        HfHubHTTPError,
-        HFValidationError,
-        LocalEntryNotFoundError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
 
     try:
         folder = snapshot_download(
@@ -42,36 +35,24 @@ def fetch(name: str, *, revision: str | None = None, weights: bool = True) -> Pa
             allow_patterns=_TOKENISER_FILES + (_WEIGHTS if weights else []),
             ignore_patterns=_LEFT_OUT,
         )
-    except RevisionNotFoundError as error:
-        raise ModelError(
-            f"the hub has {name} but no revision {revision}; look up its branches, tags and commits"
-        ) from error
-    except GatedRepoError as error:
-        raise ModelError(
-            f"{name} asks for permission: accept its terms on its hub page and run `hf auth login`"
-        ) from error
-    except HFValidationError as error:
-        raise ModelError(
-            f"{name!r} is neither a folder nor a hub name; give a folder with config.json, or a hub name as org/name"
-        ) from error
-    except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
-        if _caused_by(error, RepositoryNotFoundError):
-            raise ModelError(
-                f"the hub has no model {name}; give its full name, as google-bert/bert-base-uncased"
-            ) from error
-        raise ModelError(
-            f"the hub cannot be reached, and {name} is not in its cache; what works offline: no --model (the "
-            "embedded headscope-minilm), a local folder, or a model fetched before"
-        ) from error
+    except Exception as error:
+        trouble = trouble_of(error)
+        if trouble is None:  # a full disk, a cache without rights
+            raise
+        raise ModelError(_sentence(trouble, name, revision)) from error
     return Path(folder)
 
 
-def _caused_by(error: BaseException, kind: type[BaseException]) -> bool:
-    seen: list[BaseException] = []
-    link: BaseException | None = error
-    while link is not None and link not in seen:
-        if isinstance(link, kind):
-            return True
-        seen.append(link)
-        link = link.__cause__ or link.__context__
-    return False
+def _sentence(trouble: Trouble, name: str, revision: str | None) -> str:
+    if trouble == "revision":
+        return f"the hub has {name} but no revision {revision}; look up its branches, tags and commits"
+    if trouble == "permission":
+        return f"{name} asks for permission: accept its terms on its hub page and run `hf auth login`"
+    if trouble == "name":
+        return f"{name!r} is neither a folder nor a hub name; give a folder with config.json, or a hub name as org/name"
+    if trouble == "repository":
+        return f"the hub has no model {name}; give its full name, as google-bert/bert-base-uncased"
+    return (
+        f"the hub cannot be reached, and {name} is not in its cache; what works offline: no --model (the embedded "
+        "headscope-minilm), a local folder, or a model fetched before"
+    )

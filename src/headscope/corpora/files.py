@@ -21,12 +21,25 @@ EXPECTED_TEXT = "text, one sentence or one paragraph a line, with a blank line b
 GIVE = "give a text file, a .json features file, a directory of them, or - for standard input"
 
 
-def expand(paths: str | Path | Sequence[str | Path]) -> Iterator[Path | Literal["-"]]:
+def expand(
+    paths: str | Path | Sequence[str | Path],
+    *,
+    suffixes: tuple[str, ...] = SUFFIXES,
+    what: str = "text file",
+    give: str = GIVE,
+) -> Iterator[Path | Literal["-"]]:
     """Yield the files that `paths` mean, in order.
 
-    A directory means its `*.txt`, `*.json`, `*.jsonl` and `*.gz` files, sub-directories included, sorted by
-    name; what is hidden (a leading dot) is skipped. `-` means standard input. A single path will do. Every
-    path is looked up before the first is yielded, so that a slip in the last does not come out hours later.
+    A directory means its files whose names end in one of `suffixes`, with or without `.gz` after it,
+    sub-directories included, sorted by name; what is hidden (a leading dot) is skipped. `-` means standard
+    input. A single path will do. Every path is looked up before the first is yielded, so that a slip in the
+    last does not come out hours later.
+
+    Args:
+        paths: files, directories, or `-`.
+        suffixes: endings, in lower case, of the files that a directory means; letter case does not count.
+        what: what errors call such a file.
+        give: what errors tell the user to give.
 
     Raises:
         InputError: a path that does not exist or may not be read, a directory without such a file, or `-`
@@ -41,36 +54,38 @@ def expand(paths: str | Path | Sequence[str | Path]) -> Iterator[Path | Literal[
                 raise InputError("- is given twice, but standard input can be read only once; give it once")
             found.append("-")
         elif path == "":  # Path("") would be the current directory
-            raise _missing("''")
-        elif _is_directory(Path(path)):
-            found.extend(_files_under(Path(path)))
+            raise _missing("''", give)
+        elif _is_directory(Path(path), give):
+            found.extend(_files_under(Path(path), suffixes, what, give))
         else:
             found.append(Path(path))
     yield from found
 
 
-def _is_directory(path: Path) -> bool:
+def _is_directory(path: Path, give: str) -> bool:
     try:
         return stat.S_ISDIR(path.stat().st_mode)
     except ValueError:  # a NUL in the name
-        raise _missing(source_name(path)) from None
+        raise _missing(source_name(path), give) from None
     except OSError as error:
-        raise _unreadable(source_name(path), error) from None
+        raise _unreadable(source_name(path), error, give) from None
 
 
-def _files_under(directory: Path) -> list[Path]:
+def _files_under(directory: Path, suffixes: tuple[str, ...], what: str, give: str) -> list[Path]:
     def refuse(error: OSError) -> None:  # os.walk would leave out what it cannot list without a word
-        raise _unreadable(source_name(error.filename or directory), error) from None
+        raise _unreadable(source_name(error.filename or directory), error, give) from None
 
+    endings = (*suffixes, *(f"{suffix}.gz" for suffix in suffixes))
     files = []
     for folder, folders, names in os.walk(directory, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        wanted = [name for name in names if name.lower().endswith(SUFFIXES) and not name.startswith(".")]
-        files += [path for name in wanted if not _is_directory(path := Path(folder, name))]
+        wanted = [name for name in names if name.lower().endswith(endings) and not name.startswith(".")]
+        files += [path for name in wanted if not _is_directory(path := Path(folder, name), give)]
     if not files:
+        *most, last = (f"*{suffix}" for suffix in suffixes)
         raise InputError(
-            f"no text file in {source_name(directory)}: expected *.txt, *.json, *.jsonl or *.gz, found none; "
-            "put them there or give the files by name"
+            f"no {what} in {source_name(directory)}: expected {', '.join(most)}{' or ' if most else ''}{last}, "
+            "found none; put them there or give the files by name"
         )
     return sorted(files)
 
@@ -175,13 +190,13 @@ def _standard_input() -> Any:
     return stream
 
 
-def _missing(name: str) -> InputError:
-    return InputError(f"no such file: {name}; {GIVE}")
+def _missing(name: str, give: str = GIVE) -> InputError:
+    return InputError(f"no such file: {name}; {give}")
 
 
-def _unreadable(name: str, error: OSError) -> InputError:
+def _unreadable(name: str, error: OSError, give: str = GIVE) -> InputError:
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
-        return _missing(name)
+        return _missing(name, give)
     if error.errno in (errno.EACCES, errno.EPERM):
         return InputError(f"cannot read {name}: permission denied; make it readable or give a readable copy")
-    return InputError(f"cannot read {name}: {(error.strerror or str(error)).lower()}; {GIVE}")
+    return InputError(f"cannot read {name}: {(error.strerror or str(error)).lower()}; {give}")

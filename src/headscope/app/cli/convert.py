@@ -1,28 +1,54 @@
-"""`headscope convert`: saved attention maps from one form to another."""
+"""`headscope convert`: saved attention maps, and treebanks, from one form to another."""
 
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headscope.app.cli import options as o
-from headscope.errors import InputError
+from headscope.errors import InputError, OptionError, OutputError
+
+if TYPE_CHECKING:
+    from headscope.corpora.annotation import AnnotatedDocument
+
+TREEBANKS_IN = (".conllu", ".txt", ".json", ".jsonl")
+TREEBANKS_OUT = (".conllu", ".txt", ".json")
 
 
 def command(
     source: Annotated[
-        Path, typer.Argument(metavar="IN", help="A pickle of the original code, or a folder of maps.")
+        Path,
+        typer.Argument(
+            metavar="IN",
+            help="A treebank (.conllu, .txt or .json), a pickle of the original code, or a folder of maps.",
+        ),
     ],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of maps, or the pickle, to write.")],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The treebank, the folder of maps, or the pickle, to write.")
+    ],
     model: o.Model = None,
     revision: o.Revision = None,
     force: o.Force = False,
 ) -> None:
-    """Turn a pickle of the original code into a folder of maps, or a folder of maps into such a pickle.
+    """Turn a treebank, or saved attention maps, from one form into another.
+
+    Treebanks are told by their endings: .conllu, .txt (a word and its head-label a line, as the original code reads
+    them) and .json (the original's features with words, heads and relns). Any other file is a pickle of the original
+    code, which becomes a folder of maps; a folder of maps becomes such a pickle.
 
     Special tokens of a pickle are those of --model's tokeniser; BERT's [CLS] and [SEP] when it is not given.
     """
-    if source.is_dir():
+    ending = _ending(source)
+    if ending in TREEBANKS_IN and not source.is_dir():
+        _to_treebank(source, out, replace=force)
+    elif out.suffix.lower() in TREEBANKS_OUT:
+        raise OptionError(
+            f"{out} would be a treebank, but {source} is none by its ending; expected IN to be a file that ends in "
+            f"{', '.join(TREEBANKS_IN)}, or in one of these and .gz"
+        )
+    elif source.is_dir():
         _to_pickle(source, out, replace=force)
     elif source.is_file():
         _to_maps(source, out, model=model, revision=revision, replace=force)
@@ -52,3 +78,47 @@ def _to_maps(file: Path, out: Path, *, model: str | None, revision: str | None, 
         encoder = Encoder(tokeniser)
     number = pickle_to_maps(file, out, encoder=encoder, name=name, replace=replace)
     typer.echo(f"wrote {out}: the maps of {number:,} entries, float16")
+
+
+def _ending(path: Path) -> str:
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def _to_treebank(source: Path, out: Path, *, replace: bool) -> None:
+    form = out.suffix.lower()
+    if form not in TREEBANKS_OUT:
+        raise OptionError(
+            f"{source} is a treebank by its ending, but {out} is none; expected OUT to end in "
+            f"{', '.join(TREEBANKS_OUT)}"
+        )
+    if form == _ending(source):
+        others = " or ".join(other for other in TREEBANKS_OUT if other != form)
+        raise OptionError(f"{source} and {out} both end in {form}; expected OUT to end in {others}")
+    if out.is_dir():
+        raise OutputError(f"{out} is a folder; expected a place for a file")
+
+    from headscope.attention.partial import whole_or_absent
+    from headscope.corpora.treebank import read_treebank
+    from headscope.corpora.treebank_writer import fit_word, lost_in, treebank_text
+
+    lost: Counter[str] = Counter()
+    sentences = words = changed = 0
+
+    def counted() -> Iterator["AnnotatedDocument"]:
+        nonlocal sentences, words, changed
+        for document in read_treebank(source, left_out=lost):
+            sentences += len(document.sentences)
+            words += len(document.words)
+            changed += sum(fit_word(word, form=form) != word for word in document.words)
+            lost.update(lost_in(document, form=form))
+            yield document
+
+    with whole_or_absent(out, replace=replace) as partial, partial.open("w", encoding="utf-8") as file:
+        file.writelines(treebank_text(counted(), form=form))
+    typer.echo(f"wrote {out}: {sentences:,} sentences, {words:,} words")
+    for what, number in sorted((+lost).items()):
+        typer.echo(f"left out {number:,} {what}")
+    if _ending(source) == ".conllu":
+        typer.echo("left out any lemmas, features, enhanced dependencies, comments and last column")
+    if changed:
+        typer.echo(f"changed {changed:,} words: white space within a word became _")

@@ -1,0 +1,72 @@
+"""Documents with gold structure: dependency trees, mentions of entities, or both."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sentence:
+    """A sentence as words, with its tree and its tags where the corpus has them.
+
+    Attributes:
+        words: the syntactic words (`au` is `à` `le`), as the model reads them.
+        heads: position of each word's head, from 1; 0 for the root. Empty where there is no tree.
+        relations: each word's relation to its head, as it stands (`nsubj:pass`). Empty where there is no tree.
+        tags: each word's part of speech, universal (`NOUN`) or Penn (`NN`). Empty where there are none.
+        text: the sentence as it was written; empty where the corpus does not say.
+        origin: where it stands, for messages: `dev.conllu, line 12`.
+    """
+
+    words: tuple[str, ...]
+    heads: tuple[int, ...] = ()
+    relations: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    text: str = ""
+    origin: str = ""
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+@dataclass(frozen=True, order=True)
+class Mention:
+    """A stretch of words that names an entity.
+
+    Attributes:
+        start: its first word, counted from 0 through the whole document.
+        end: the word after its last.
+        entity: whose mention it is; equal for all mentions of one entity of a document.
+    """
+
+    start: int
+    end: int
+    entity: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotatedDocument:
+    """A document of sentences; the unit of resampling.
+
+    Attributes:
+        id: hash of its words with its ordinal (`document.document_id`); never a file's name alone.
+        sentences: in order.
+        mentions: sorted by start, longer first; empty where the corpus has no coreference.
+        origin: where it begins, for messages.
+    """
+
+    id: str
+    sentences: tuple[Sentence, ...]
+    mentions: tuple[Mention, ...] = ()
+    origin: str = ""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All its words."""
+        return tuple(word for sentence in self.sentences for word in sentence.words)
+
+    def starts(self) -> Iterator[int]:
+        """Yield the position of each sentence's first word in the document, from 0."""
+        at = 0
+        for sentence in self.sentences:
+            yield at
+            at += len(sentence)

@@ -1,0 +1,194 @@
+"""The bracket notation of mentions: `(e1-person`, `e1)`, `(0|(12)|3)`."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from headscope.corpora.annotation import Mention
+from headscope.errors import InputError
+
+_BRACKET = re.compile(r"(\()?([^()|]*)(\))?\|?")
+_PART = re.compile(r"(.+)\[([0-9]{1,4})/([0-9]{1,4})\]")
+_ID_FIELDS = ("eid", "GRP")  # what CorefUD and GUM call the entity's id in `# global.Entity`
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brackets:
+    """The brackets that stand at one place of a document.
+
+    Attributes:
+        start: the word at which a mention begins that opens here.
+        end: the word after the last of a mention that closes here: `start + 1` at a word, `start` at an
+            empty node, which is no word.
+        value: the brackets as they are written.
+        origin: `file, line N`, for messages.
+    """
+
+    start: int
+    end: int
+    value: str
+    origin: str
+
+
+def mentions_of(
+    values: Sequence[str],
+    *,
+    origins: Sequence[str],
+    empty: Sequence[bool] = (),
+    declared: str = "",
+) -> tuple[Mention, ...]:
+    """Return the mentions that a document's `Entity=` values of CoNLL-U write down.
+
+    The notation is that of CorefUD and GUM: `(e1-person-1-coref` opens a mention, `e1)` closes the one of
+    its entity that opened last, `(e1-person)` does both, several follow one another without a separator.
+    Mentions nest and cross. A mention in parts (`(e5[1/2]-place`, `e5[1/2])`, ...) is taken whole, from its
+    first part to its last with what lies between: it stays one mention.
+
+    Args:
+        values: one for each syntactic word of the document, "" where there is none; also one for each empty
+            node (`8.1`) where `empty` says which they are.
+        origins: `file, line N` of each value.
+        empty: whether each value belongs to an empty node, which takes no position: a mention that opens
+            there begins at the next word, one that closes there ends at the last, and one that has no other
+            node is left out. Without it, all are words.
+        declared: the `# global.Entity` line's value (`eid-etype-head-other`), which says where in a bracket
+            the entity's id stands. Without it the id comes first.
+
+    Returns:
+        The mentions, sorted by start, longer first.
+
+    Raises:
+        InputError: a closing bracket of an entity that is not open, a mention that is never closed or whose
+            parts do not add up, a value that is no such brackets, a bracket without an id.
+    """
+    flags = empty or [False] * len(values)
+    places, at = [], 0
+    for value, origin, is_empty in zip(values, origins, flags, strict=True):
+        after = at if is_empty else at + 1
+        if value:
+            places.append(Brackets(start=at, end=after, value=value, origin=origin))
+        at = after
+    if not places:
+        return ()
+    return match_brackets(places, id_field=_id_field(declared, places[0].origin))
+
+
+def match_brackets(
+    places: Iterable[Brackets], *, id_field: int = 0, offset: int = 0, prefix: str = ""
+) -> tuple[Mention, ...]:
+    """Return the mentions of one document, or of a part of it, from its brackets.
+
+    Args:
+        places: in order. Their brackets may be separated by `|` (CoNLL-2012) or by nothing (CoNLL-U).
+        id_field: which of the fields of an opening bracket, between `-`, is the entity's id, from 0.
+        offset: what is added to the positions: those of a part are counted from its own first word.
+        prefix: what is put before the entities' ids: those of another part are others.
+
+    Returns:
+        The mentions, sorted by start, longer first. Errors as `mentions_of`.
+    """
+    open_: dict[str, list[Brackets]] = {}
+    parts: dict[str, _Parts] = {}
+    found = []
+    for place in places:
+        for opens, closes, label in _split(place, id_field):
+            if opens:
+                open_.setdefault(label, []).append(place)
+            if not closes:
+                continue
+            if not open_.get(label):
+                raise InputError(
+                    f"{place.origin}: {printable(label)}) closes a mention that is not open; "
+                    f"open it before with ({printable(label)} or remove the bracket"
+                )
+            start = open_[label].pop().start
+            if part := _PART.fullmatch(label):
+                entity, number, total = part[1], int(part[2]), int(part[3])
+                whole = parts.setdefault(entity, _Parts()).add(start, number, total, place.origin, entity)
+                if whole is None:
+                    continue
+                start = whole
+            else:
+                entity = label
+            if place.end > start:
+                found.append(Mention(offset + start, offset + place.end, prefix + entity))
+    if unclosed := [(place.start, place.origin, label) for label in open_ for place in open_[label]]:
+        _, origin, label = min(unclosed, key=lambda left: left[0])
+        raise InputError(
+            f"{origin}: the mention ({printable(label)} is never closed; "
+            f"close it with {printable(label)}) at its last word"
+        )
+    for entity, unfinished in parts.items():
+        unfinished.check(entity)
+    return tuple(sorted(found, key=lambda mention: (mention.start, -mention.end, mention.entity)))
+
+
+@dataclass
+class _Parts:
+    """The mentions of one entity of which some parts have been seen: (start, parts seen, total, origin)."""
+
+    begun: list[tuple[int, int, int, str]] = field(default_factory=list)
+
+    def add(self, start: int, number: int, total: int, origin: str, entity: str) -> int | None:
+        """Take the next part; return where its mention starts when that was its last part."""
+        if number == 1:
+            seen = (start, 1, total, origin)
+        else:
+            at = next((i for i, kept in enumerate(self.begun) if kept[1:3] == (number - 1, total)), None)
+            if at is None:
+                raise InputError(
+                    f"{origin}: part {number} of {total} of a mention of {printable(entity)} is out of order; "
+                    f"number the parts of a mention in order, from [1/{total}] to [{total}/{total}]"
+                )
+            first, _, _, where = self.begun.pop(at)
+            seen = (first, number, total, where)
+        if number >= total:
+            return seen[0]
+        self.begun.append(seen)
+        return None
+
+    def check(self, entity: str) -> None:
+        for _, seen, total, origin in self.begun:
+            raise InputError(
+                f"{origin}: the mention of {printable(entity)} with a part {seen} of {total} has no part "
+                f"{seen + 1}; add it, or take the numbers in square brackets away"
+            )
+
+
+def _split(place: Brackets, id_field: int) -> Iterator[tuple[bool, bool, str]]:
+    """Yield (opens, closes, label) of every bracket of a value; the label keeps the part: `e5[1/2]`."""
+    at = 0
+    while at < len(place.value):
+        bracket = _BRACKET.match(place.value, at)
+        if bracket is None or not (bracket[1] or bracket[3]):
+            raise InputError(
+                f"{place.origin}: expected brackets of mentions such as (1, 1) or (1), "
+                f"found {printable(place.value)}; mend or remove them"
+            )
+        fields = bracket[2].split("-")
+        # a closing bracket has the id only, or (in old files) all fields of the opening one
+        label = fields[min(id_field, len(fields) - 1)] if not bracket[1] else "".join(fields[id_field:][:1])
+        if not label.strip():
+            raise InputError(
+                f"{place.origin}: a bracket without an entity's id in {printable(place.value)}; "
+                "write the id after the opening bracket, as in (1)"
+            )
+        yield bool(bracket[1]), bool(bracket[3]), label
+        at = bracket.end()
+
+
+def _id_field(declared: str, origin: str) -> int:
+    fields = declared.split("-") if declared else ["eid"]
+    places = [place for place, name in enumerate(fields) if name in _ID_FIELDS]
+    if not places:
+        raise InputError(
+            f"{origin}: the brackets have no entity ids: # global.Entity = {printable(declared)} names neither "
+            "eid nor GRP; give a corpus with coreference"
+        )
+    return places[0]
+
+
+def printable(text: str) -> str:
+    """Return how errors write a piece of a file: without control characters, cut when it is long."""
+    text = text if text.isprintable() else repr(text)[1:-1]
+    return text if len(text) <= 80 else text[:80] + "..."

@@ -1,0 +1,93 @@
+"""Trees as text: CoNLL-U, the original's `word head-label` lines, and its features JSON."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from headscope.corpora.annotation import AnnotatedDocument, Sentence
+from headscope.errors import OptionError
+
+FORMS = (".conllu", ".txt", ".json")
+# What would end a column, a line, or the reading of a file.
+_UNFIT_FOR_COLUMN = re.compile(r"[\t\n\r\0]+")
+# The same for lines: what str.split takes for white space, and a mark that readers drop at the beginning.
+_UNFIT_FOR_LINE = re.compile(r"[\s\0\ufeff]+")
+
+
+def treebank_text(documents: Iterable[AnnotatedDocument], *, form: str) -> Iterator[str]:
+    """Yield a treebank's text, in pieces.
+
+    Args:
+        documents: whose sentences all have trees.
+        form: `.conllu`, `.txt` (`word head-label` lines) or `.json` (objects with `words`, `heads` and `relns`).
+
+    Raises:
+        OptionError: another form.
+    """
+    if form not in FORMS:
+        raise OptionError(f"expected one of {', '.join(FORMS)} as the form of a treebank, found {form!r}")
+    marks, before = False, "[\n"
+    for document in documents:
+        if form == ".conllu":
+            # Before the first mark a sentence is a document of its own: no marks until one has several.
+            marks = marks or len(document.sentences) > 1
+            yield to_conllu(document, newdoc=marks)
+            continue
+        for sentence in document.sentences:
+            yield to_relation_lines(sentence) if form == ".txt" else before + to_entry(sentence)
+            before = ",\n"
+    if form == ".json":
+        yield "[]\n" if before == "[\n" else "\n]\n"
+
+
+def to_conllu(document: AnnotatedDocument, *, newdoc: bool = True) -> str:
+    """Return a document as CoNLL-U: words, tags (as universal ones), heads, relations and the written text.
+
+    `newdoc` says whether its beginning is marked. Tabs and line ends within a word become `_`. Mentions are not
+    written.
+    """
+    out = ["# newdoc\n"] if newdoc else []
+    for sentence in document.sentences:
+        if sentence.text:
+            out.append(f"# text = {_UNFIT_FOR_COLUMN.sub(' ', sentence.text)}\n")
+        tags = sentence.tags or ("_",) * len(sentence)
+        rows = zip(sentence.words, tags, sentence.heads, sentence.relations, strict=True)
+        for number, (word, tag, head, relation) in enumerate(rows, 1):
+            form = fit_word(word, form=".conllu")
+            out.append(f"{number}\t{form}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t_\n")
+        out.append("\n")
+    return "".join(out)
+
+
+def to_relation_lines(sentence: Sentence) -> str:
+    """Return a sentence as `word head-label` lines with a blank line after them.
+
+    White space within a word becomes `_`: the format has no place for it.
+    """
+    rows = zip(sentence.words, sentence.heads, sentence.relations, strict=True)
+    lines = (f"{fit_word(word, form='.txt')} {head}-{relation}\n" for word, head, relation in rows)
+    return "".join(lines) + "\n"
+
+
+def to_entry(sentence: Sentence) -> str:
+    """Return a sentence as the JSON of an entry of the original's features."""
+    return json.dumps({"words": sentence.words, "heads": sentence.heads, "relns": sentence.relations})
+
+
+def fit_word(word: str, *, form: str) -> str:
+    """Return a word as a form can hold it, with `_` in place of the white space (and NUL) that it cannot."""
+    if form == ".json":
+        return word
+    return (_UNFIT_FOR_COLUMN if form == ".conllu" else _UNFIT_FOR_LINE).sub("_", word)
+
+
+def lost_in(document: AnnotatedDocument, *, form: str) -> Counter[str]:
+    """Count what of a document a form has no place for, by name."""
+    lost: Counter[str] = Counter()
+    if form != ".conllu":
+        lost["tags"] = sum(len(sentence.tags) for sentence in document.sentences)
+        lost["sentences as they were written"] = sum(bool(sentence.text) for sentence in document.sentences)
+        lost["bounds of documents (each sentence is one of its own)"] = int(len(document.sentences) > 1)
+    lost["mentions"] = len(document.mentions)
+    return +lost

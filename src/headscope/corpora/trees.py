@@ -1,0 +1,127 @@
+"""What every dependency tree must obey, whatever format it came in."""
+
+from collections.abc import Sequence
+
+from headscope.errors import InputError
+
+MAX_ROWS = 100_000  # lines of a sentence: a file without blank lines would be held whole
+_SHOWN = 8  # words of a circle that an error names
+
+
+def check_tree(words: Sequence[str], heads: Sequence[int], *, origins: Sequence[str]) -> None:
+    """Refuse heads that are not one tree over the words.
+
+    Args:
+        words: the sentence's words, at least one.
+        heads: position of each word's head, from 1; 0 for the root.
+        origins: where each word stands, for messages: `dev.conllu, line 12`.
+
+    Raises:
+        InputError: a head that is no word of the sentence, or the word itself; no root or two; a circle.
+    """
+    size, roots = len(words), []
+    for place, head in enumerate(heads):
+        if not 0 <= head <= size:
+            raise InputError(
+                f"{origins[place]}: the head of {_named(words, place)} is {head}; expected 0 for the root, or a "
+                f"number up to {size}, the sentence's words"
+            )
+        if head == place + 1:
+            raise InputError(
+                f"{origins[place]}: {_named(words, place)} is its own head; expected another word, or 0 for the root"
+            )
+        if not head:
+            roots.append(place)
+    if not roots:
+        raise InputError(
+            f"{origins[0]}: no word of the sentence that begins here has head 0; expected exactly one root"
+        )
+    if len(roots) > 1:
+        first, second = (_named(words, place) for place in roots[:2])
+        raise InputError(
+            f"{origins[roots[1]]}: {second} has head 0, and so has {first}; expected exactly one root in a sentence, "
+            "and a blank line between sentences"
+        )
+    if circle := find_circle(heads):
+        steps = [_named(words, place) for place in circle]
+        named = steps if len(steps) <= _SHOWN else [*steps[:_SHOWN], "..."]
+        raise InputError(
+            f"{origins[circle[0]]}: heads run in a circle: {' -> '.join([*named, f'word {circle[0] + 1}'])}; expected "
+            "every word to lead to the root"
+        )
+
+
+def find_circle(heads: Sequence[int]) -> list[int]:
+    """Return the positions (from 0) of words whose heads run in a circle, each followed by its head.
+
+    The circle that the leftmost word leads into, from its leftmost member; empty where every word leads to a
+    root. Heads are from 1, 0 for a root, and all within the sentence.
+    """
+    visit = [0] * len(heads)  # the walk that came by first, from 1
+    for start in range(len(heads)):
+        place = start
+        while place >= 0 and not visit[place]:
+            visit[place] = start + 1
+            place = heads[place] - 1
+        if place >= 0 and visit[place] == start + 1:  # this walk has come back to itself
+            circle = [place]
+            while (place := heads[place] - 1) != circle[0]:
+                circle.append(place)
+            first = circle.index(min(circle))
+            return circle[first:] + circle[:first]
+    return []
+
+
+def read_heads(written: Sequence[str], *, words: Sequence[str], origins: Sequence[str]) -> tuple[int, ...]:
+    """Return heads that were written as text; `origins` as in `check_tree`.
+
+    Raises:
+        InputError: one of them is not a number from 0.
+    """
+    for place, text in enumerate(written):
+        if text.isascii() and text.isdecimal() and len(text) < 10:  # int() refuses thousands of digits
+            continue
+        if text in ("", "_"):
+            raise InputError(
+                f"{origins[place]}: {shown(words[place])} has no head; expected a treebank in which every word has one "
+                "(0 for the root)"
+            )
+        raise InputError(
+            f"{origins[place]}: the head of {shown(words[place])} is {shown(text)}; expected a number: that of a "
+            "word of the sentence, from 1, or 0 for the root"
+        )
+    return tuple(map(int, written))
+
+
+def check_relations(relations: Sequence[str], *, words: Sequence[str], origins: Sequence[str]) -> None:
+    """Refuse a relation that is missing or could not be told from what stands beside it in a line.
+
+    Raises:
+        InputError: one is empty or `_`, or has white space or control characters in it; `origins` as in `check_tree`.
+    """
+    for place, relation in enumerate(relations):
+        if relation in ("", "_"):
+            raise InputError(
+                f"{origins[place]}: {shown(words[place])} has no relation to its head; expected one, such as nsubj"
+            )
+        if " " in relation or not relation.isprintable():
+            raise InputError(
+                f"{origins[place]}: the relation of {shown(words[place])} is {shown(relation)}; expected one without "
+                "white space, such as nsubj"
+            )
+
+
+def too_long(origin: str) -> InputError:
+    """Return the error for a sentence of more than `MAX_ROWS` lines; `origin` is where it begins."""
+    return InputError(
+        f"{origin}: a sentence of more than 100,000 lines begins here; put a blank line between sentences"
+    )
+
+
+def shown(text: str) -> str:
+    """Return how errors quote a text: as Python would, cut when it is long."""
+    return repr(text) if len(text) <= 40 else repr(text[:40]) + "..."
+
+
+def _named(words: Sequence[str], place: int) -> str:
+    return f"word {place + 1} ({shown(words[place])})"
