@@ -38,7 +38,7 @@ class HandMadeSource:
         self.layout = (KindLayout(kind, layers, heads),)
         self.fed: list[torch.Tensor] = []
 
-    def run(self, consumer, *, need_weights):
+    def run(self, consumer, *, need_weights, need_statistics=True):
         for start in range(0, len(self.segments), self.batch_size):
             group = self.segments[start : start + self.batch_size]
             causal = self.kind == "decoder"

@@ -7,6 +7,7 @@ weight from the softmax's own parts. The families it serves are listed in `anato
 self-test compares it with the model's eager function before it is used.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -27,12 +28,12 @@ class FusedResult:
 
     Attributes:
         output: `[batch, row, head, width]`, as attention functions return it.
-        statistics: row statistics, `[batch, head, row, ROW_STATISTICS]`.
+        statistics: row statistics, `[batch, head, row, ROW_STATISTICS]`, or None where they were not asked for.
         weights: `[batch, head, row, key]`, or None where they were not asked for.
     """
 
     output: Tensor
-    statistics: Tensor
+    statistics: Tensor | None
     weights: Tensor | None
 
 
@@ -47,6 +48,7 @@ def fused_attention(
     start: int,
     square: bool,
     need_weights: bool,
+    need_statistics: bool = True,
 ) -> FusedResult:
     """Compute softmax(scaling q k' + mask) v, and the statistics of every row, in blocks of segments.
 
@@ -63,9 +65,12 @@ def fused_attention(
         start: position of the first row on the query axis.
         square: whether queries and keys are the same tokens.
         need_weights: whether to return the weights too.
+        need_statistics: whether to return the row statistics; without them a plain softmax does.
     """
     batch, heads, rows, _ = query.shape
     groups, n_keys, width = key.shape[1], key.shape[2], value.shape[3]
+    if need_weights and not need_statistics:
+        return _plain(query, key, value, mask=mask, scaling=scaling)
     # Columns for the classes and for the normaliser ride along with the values.
     carrier = value.new_empty((batch, groups, n_keys, width + len(CLASSES) + 1))
     carrier[..., :width] = value
@@ -84,6 +89,7 @@ def fused_attention(
     band = spare.as_strided(
         (scores.shape[0], heads, rows, 3), (heads * rows * n_keys, rows * n_keys, n_keys + 1, 1)
     )
+    lowest, smallest = _underflow(query.dtype)
     for first in range(0, batch, step):
         block = slice(first, min(first + step, batch))
         s, e = scores[: block.stop - first], exponentials[: block.stop - first]
@@ -92,9 +98,11 @@ def fused_attention(
             s += mask if mask.shape[0] == 1 else mask[block]
         s -= s.amax(-1, keepdim=True)
         if mask is not None:
-            # exp is 0 there anyway, and 0 times the mask's huge number must stay 0.
-            s.clamp_(min=-800.0)
+            # 0 times the mask's huge number must stay 0; and an exp that underflows takes 60 times as long.
+            s.clamp_(min=lowest)
         torch.exp(s, out=e)
+        if mask is not None:
+            torch.threshold_(e, smallest, 0.0)
         _multiply(e, carrier[block], out=product[block])
         if whole:
             statistics[block][..., :3] = band[: len(e)]
@@ -116,6 +124,25 @@ def fused_attention(
     output = query.new_empty((batch, rows, heads, width))
     torch.mul(product[..., :width], inverse[..., None], out=output.transpose(1, 2))
     return FusedResult(output=output, statistics=statistics, weights=weights)
+
+
+def _plain(query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, scaling: float) -> FusedResult:
+    """Attention and its weights, without statistics."""
+    batch, heads, rows, _ = query.shape
+    scores = query.new_empty((batch, heads, rows, key.shape[2]))
+    _multiply(query, key.transpose(2, 3), out=scores, factor=scaling)
+    if mask is not None:
+        scores += mask
+    weights = torch.softmax(scores, dim=-1)
+    output = query.new_empty((batch, heads, rows, value.shape[3]))
+    _multiply(weights, value, out=output)
+    return FusedResult(output=output.transpose(1, 2).contiguous(), statistics=None, weights=weights)
+
+
+def _underflow(dtype: torch.dtype) -> tuple[float, float]:
+    """Return a score whose exp is the least that is not denormal, and a weight just above that: it counts as 0."""
+    lowest = float(math.ceil(math.log(torch.finfo(dtype).tiny)))
+    return lowest, 1.01 * math.exp(lowest)
 
 
 def _multiply(left: Tensor, right: Tensor, *, out: Tensor, factor: float = 1.0) -> None:

@@ -72,7 +72,7 @@ class MapsSource:
             file = self._open(entry.shard, stack)
             return {part.kind: self._tensor(file, entry, part)[:] for part in self.layout}
 
-    def run(self, consumer: TileConsumer, *, need_weights: bool) -> None:
+    def run(self, consumer: TileConsumer, *, need_weights: bool, need_statistics: bool = True) -> None:
         """Feed every batch to the consumer; see `TileSource`. Tiles always have weights.
 
         Raises:

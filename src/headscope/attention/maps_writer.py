@@ -37,6 +37,7 @@ class MapsWriter:
     """
 
     needs: frozenset[str] = frozenset({"weights"})
+    span: str = "rows"
 
     def __init__(
         self,

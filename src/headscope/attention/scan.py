@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import torch
 
 from headscope.attention.source import TileSource
-from headscope.attention.tile import AttentionTile
+from headscope.attention.tile import AttentionTile, join_rows
 from headscope.encoding.batching import Batch
 from headscope.errors import AttentionError
 
@@ -19,7 +19,11 @@ class TileAccumulator(Protocol):
 
     @property
     def needs(self) -> frozenset[str]:
-        """What it reads of a tile beyond its row statistics."""
+        """What it reads of a tile: `weights`, row `statistics`."""
+
+    @property
+    def span(self) -> str:
+        """What a tile must hold at least: some `rows`, or the whole `layer` of its segments."""
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
@@ -63,7 +67,8 @@ def scan(
         AttentionError: a weight is NaN or infinite; names layer, head and document.
     """
     consumer = _Feed(accumulators, progress)
-    source.run(consumer, need_weights=any("weights" in each.needs for each in accumulators))
+    needs = frozenset().union(*(each.needs for each in accumulators))
+    source.run(consumer, need_weights="weights" in needs, need_statistics="statistics" in needs)
     return consumer.counts
 
 
@@ -73,8 +78,11 @@ class _Feed:
     def __init__(
         self, accumulators: Sequence[TileAccumulator], progress: Callable[[ScanCounts], None] | None
     ) -> None:
+        self.by_rows = [each for each in accumulators if each.span == "rows"]
+        self.by_layer = [each for each in accumulators if each.span == "layer"]
         self.accumulators = accumulators
         self.progress = progress
+        self.waiting: list[AttentionTile] = []
         self.began = time.perf_counter()
         self.counts = ScanCounts(0, 0, 0.0)
 
@@ -84,8 +92,20 @@ class _Feed:
 
     def update(self, tile: AttentionTile) -> None:
         check_finite(tile)
-        for accumulator in self.accumulators:
+        for accumulator in self.by_rows:
             accumulator.update(tile)
+        if self.by_layer and (layer := self._whole(tile)) is not None:
+            for accumulator in self.by_layer:
+                accumulator.update(layer)
+
+    def _whole(self, tile: AttentionTile) -> AttentionTile | None:
+        """Hold the tiles of a layer until all its rows are there; one layer at most is held."""
+        self.waiting.append(tile)
+        if tile.rows.stop < tile.queries.valid.shape[1]:
+            return None
+        layer = join_rows(self.waiting)
+        self.waiting = []
+        return layer
 
     def end(self, batch: Batch) -> None:
         for accumulator in self.accumulators:
@@ -105,10 +125,11 @@ def check_finite(tile: AttentionTile) -> None:
     Raises:
         AttentionError: names layer, head and document.
     """
-    entropy = tile.statistics[..., 6:].sum(-1)
-    if torch.isfinite(entropy.sum()):
+    given = tile.given_statistics
+    rows = tile.weights.sum(-1) if given is None else given[..., 6:].sum(-1)
+    if torch.isfinite(rows.sum()):
         return
-    bad = ~torch.isfinite(entropy) & tile.row_valid[:, None]
+    bad = ~torch.isfinite(rows) & tile.row_valid[:, None]
     if not bad.any():
         return  # only padding rows, which count nowhere
     item, head, row = (int(i) for i in bad.nonzero()[0])

@@ -42,8 +42,8 @@ class TileSource(Protocol):
 
     layout: tuple[KindLayout, ...]
 
-    def run(self, consumer: TileConsumer, *, need_weights: bool) -> None:
-        """Feed every batch to the consumer."""
+    def run(self, consumer: TileConsumer, *, need_weights: bool, need_statistics: bool = True) -> None:
+        """Feed every batch to the consumer; what is not needed may be left out of the tiles."""
 
 
 class ModelSource:
@@ -84,9 +84,9 @@ class ModelSource:
                 "pad on the right"
             )
 
-    def run(self, consumer: TileConsumer, *, need_weights: bool) -> None:
+    def run(self, consumer: TileConsumer, *, need_weights: bool, need_statistics: bool = True) -> None:
         """Compute the batches one by one; see `TileSource`."""
-        run = _Run(self, consumer, need_weights=need_weights)
+        run = _Run(self, consumer, need_weights=need_weights, need_statistics=need_statistics)
         if self.anatomy.path == "fallback":
             with eager_evaluation(self.model), torch.inference_mode():
                 for segments in self.batches:
@@ -100,10 +100,13 @@ class ModelSource:
 class _Run:
     """One pass of a `ModelSource`: the state of the batch under way."""
 
-    def __init__(self, source: ModelSource, consumer: TileConsumer, *, need_weights: bool) -> None:
+    def __init__(
+        self, source: ModelSource, consumer: TileConsumer, *, need_weights: bool, need_statistics: bool
+    ) -> None:
         self.source = source
         self.consumer = consumer
         self.need_weights = need_weights
+        self.need_statistics = need_statistics
         self.device = next(source.model.parameters()).device
         self.sides: dict[str, SegmentInfo] = {}
         self.seen: dict[tuple[Any, ...], tuple[Tensor | None, Visibility]] = {}
@@ -172,6 +175,7 @@ class _Run:
                     start=rows.start,
                     square=site.kind != "cross",
                     need_weights=self.need_weights,
+                    need_statistics=self.need_statistics,
                 )
                 output = result.output
                 self._emit(site, rows, call.mask, weights=result.weights, statistics=result.statistics)

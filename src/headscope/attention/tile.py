@@ -1,9 +1,11 @@
 """Some rows of one layer's attention, and the names of heads."""
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import torch
 from torch import Tensor
 
 from headscope.attention.rows import row_statistics
@@ -118,3 +120,20 @@ class AttentionTile:
     def row_classes(self) -> Tensor:
         """`KeyClass` of each row's token, `[batch, row]`."""
         return self.queries.classes[:, self.rows]
+
+
+def join_rows(tiles: Sequence[AttentionTile]) -> AttentionTile:
+    """Join the tiles of one layer, in the order of their rows, into one tile."""
+    first = tiles[0]
+    if len(tiles) == 1:
+        return first
+    weights = [tile.given_weights for tile in tiles if tile.given_weights is not None]
+    statistics = [tile.given_statistics for tile in tiles if tile.given_statistics is not None]
+    return replace(
+        first,
+        visibility=replace(
+            first.visibility, visible=torch.cat([tile.visibility.visible for tile in tiles], dim=1)
+        ),
+        given_weights=torch.cat(weights, dim=2) if len(weights) == len(tiles) else None,
+        given_statistics=torch.cat(statistics, dim=2) if len(statistics) == len(tiles) else None,
+    )

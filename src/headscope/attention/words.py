@@ -5,6 +5,7 @@ row still sums to 1.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -31,6 +32,25 @@ class WordAxis:
     valid: Tensor
     places: Tensor
     leaders: Tensor
+
+    @cached_property
+    def members(self) -> Tensor:
+        """1 where a token belongs to a place, `[batch, position, place]` float32."""
+        places = torch.arange(self.words.shape[1], device=self.places.device)
+        return (self.places[:, :, None] == places).float()
+
+    @cached_property
+    def sizes(self) -> Tensor:
+        """Number of tokens at each place, at least 1, `[batch, place]`."""
+        return self.members.sum(1).clamp(min=1)
+
+    @cached_property
+    def followers(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The tokens that follow the first of their word: their segment, position and place, `[token]` each."""
+        at = torch.arange(self.places.shape[1], device=self.places.device)
+        first = self.leaders.gather(1, self.places.clamp(min=0))
+        item, position = ((self.places >= 0) & (first != at)).nonzero(as_tuple=True)
+        return item, position, self.places[item, position]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,29 +134,43 @@ def word_level(
     else:
         whole = torch.ones_like(key_word_ids, dtype=torch.bool) if key_valid is None else key_valid
         keys = word_axis(key_word_ids, whole)
+    return WordAttention(
+        weights=between_words(weights, queries, keys, pieces=pieces), queries=queries, keys=keys
+    )
+
+
+def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pieces: str = "mean") -> Tensor:
+    """Turn attention between pieces into attention between the words of two axes; see `word_level`.
+
+    Args:
+        weights: `[batch, head, query, key]`.
+        queries: the words that attend; `word_axis` once a batch, for all its layers.
+        keys: the words attended to.
+        pieces: how rows of a cut word are joined.
+
+    Returns:
+        `[batch, head, query place, key place]`; its rows lie apart in memory, head by head.
+    """
     exact = weights.to(torch.promote_types(weights.dtype, torch.float32))
-    # Rows of padding may hold anything, NaN too.
-    exact = exact.masked_fill((queries.places < 0)[:, None, :, None], 0)
-    to_words = exact @ _membership(keys, exact.dtype)[:, None]
-    rows = queries.valid[:, None, :, None]
-    if pieces == "mean":
-        members = _membership(queries, exact.dtype)
-        shares = members / members.sum(1, keepdim=True).clamp(min=1)
-        from_words = shares.transpose(1, 2)[:, None] @ to_words
-    elif pieces == "first":
-        index = queries.leaders[:, None, :, None].expand(-1, exact.shape[1], -1, to_words.shape[3])
-        from_words = to_words.gather(2, index) * rows
-    else:
-        # Weights are never negative, so zeros to begin with change no maximum, and padding adds zeros only.
-        index = queries.places.clamp(min=0)[:, None, :, None].expand_as(to_words)
-        start = to_words.new_zeros((*to_words.shape[:2], queries.words.shape[1], to_words.shape[3]))
-        from_words = start.scatter_reduce(2, index, to_words, "amax")
-        total = from_words.sum(-1, keepdim=True)
-        from_words = from_words / torch.where(total > 0, total, 1)
-    return WordAttention(weights=from_words, queries=queries, keys=keys)
-
-
-def _membership(axis: WordAxis, dtype: torch.dtype) -> Tensor:
-    """Return 1 where a token belongs to a place, `[batch, position, place]`."""
-    places = torch.arange(axis.words.shape[1], device=axis.places.device)
-    return (axis.places[:, :, None] == places).to(dtype)
+    batch, heads, _, width = exact.shape
+    items = torch.arange(batch, device=exact.device)[:, None]
+    # Row by row, so that those of padding, which may hold anything, NaN too, are never touched.
+    rows = exact[items, :, queries.leaders]
+    if pieces != "first":
+        item, position, place = queries.followers
+        more = exact[item, :, position]
+        if pieces == "mean":
+            rows.index_put_((item, place), more, accumulate=True)
+            rows /= queries.sizes.to(exact.dtype)[:, :, None, None]
+    rows = rows.masked_fill_(~queries.valid[:, :, None, None], 0)
+    members = keys.members.to(exact.dtype)
+    words = queries.words.shape[1]
+    out = (rows.view(batch, words * heads, width) @ members).view(batch, words, heads, -1)
+    if pieces == "max":
+        # The largest of a word's pieces, word by word; each row then divided by its sum.
+        more = (more[:, :, None] @ members[item][:, None])[:, :, 0]
+        flat = out.view(batch * words, -1)
+        flat.index_reduce_(0, item * words + place, more.reshape(len(item), -1), "amax")
+        total = out.sum(-1, keepdim=True)
+        out = out / torch.where(total > 0, total, 1)
+    return out.transpose(1, 2)

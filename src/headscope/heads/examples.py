@@ -51,7 +51,8 @@ class ExampleCollector:
         most_tokens: longer segments are cut to so many rows and columns.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"weights"})
+    needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics"})
+    span: ClassVar[str] = "rows"
 
     def __init__(self, *, most_tokens: int = MOST_TOKENS) -> None:
         self.most_tokens = most_tokens

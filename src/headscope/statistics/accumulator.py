@@ -21,13 +21,13 @@ class Accumulator(ABC):
     give the same answer, and inputs are not changed.
 
     Attributes:
-        needs: what it reads of a tile beyond its row statistics: `weights`.
+        needs: what it reads of a tile: its `weights`, its row `statistics`.
         span: how much must have come before it can count: single `rows`, a whole `layer` of a segment, or
             the same rows of the whole `stack` of layers.
         version: of its state; another version is refused.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
+    needs: ClassVar[frozenset[str]] = frozenset({"statistics"})
     span: ClassVar[Span] = "rows"
     version: ClassVar[int] = 1
 

@@ -1,6 +1,7 @@
 """Error bars: the percentile bootstrap over documents."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,8 @@ def resampling_weights(groups: int, *, resamples: int = RESAMPLES, seed: int = 0
 
 
 def bootstrap_ratio(
-    sums: NDArray[np.float64],
-    counts: NDArray[np.float64],
+    sums: NDArray[Any],
+    counts: NDArray[Any],
     *,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -48,8 +49,8 @@ def bootstrap_ratio(
         where there are fewer than 10 groups.
     """
     shape = sums.shape[1:]
-    flat = sums.reshape(len(sums), -1)
-    number = counts.reshape(len(counts), -1)
+    flat = sums.reshape(len(sums), -1).astype(np.float64, copy=False)
+    number = counts.reshape(len(counts), -1).astype(np.float64, copy=False)
     # Counts are few: each column of the sums says which of them is its own.
     own = np.broadcast_to(np.arange(number.shape[1]).reshape(counts.shape[1:]), shape).reshape(-1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -74,3 +75,37 @@ def bootstrap_ratio(
         few = ((number > 0).sum(0) < FEWEST_DOCUMENTS)[own]
         low[few] = high[few] = np.nan
     return Interval(value.reshape(shape), low.reshape(shape), high.reshape(shape))
+
+
+def bootstrap_difference(
+    left: NDArray[Any],
+    left_counts: NDArray[Any],
+    right: NDArray[Any],
+    right_counts: NDArray[Any],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Interval:
+    """Difference of two means over the same documents, with a percentile interval; arrays are `[group]`.
+
+    Args:
+        left: sum over each group of the first kind.
+        left_counts: how many that was.
+        right: the same of the second kind.
+        right_counts: how many.
+        resamples: how many.
+        seed: of the resamples.
+
+    Returns:
+        Numbers as arrays of no dimension; NaN where a kind has none, the bounds also where fewer than 10
+        groups have both.
+    """
+    sides = [np.asarray(side, dtype=np.float64) for side in (left, left_counts, right, right_counts)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = sides[0].sum() / sides[1].sum() - sides[2].sum() / sides[3].sum()
+        low = high = np.nan
+        if ((sides[1] > 0) & (sides[3] > 0)).sum() >= FEWEST_DOCUMENTS:
+            weights = resampling_weights(len(sides[0]), resamples=resamples, seed=seed)
+            drawn = [weights @ side for side in sides]
+            low, high = np.nanpercentile(drawn[0] / drawn[1] - drawn[2] / drawn[3], [2.5, 97.5])
+    return Interval(np.array(value), np.array(low), np.array(high))

@@ -87,7 +87,7 @@ class SurfaceAccumulator(Accumulator):
             table = torch.stack([layer for layer in layers if layer is not None], dim=1).cpu().numpy()
             means = table / np.maximum(rows, 1)[:, None, None, :]
             for document, mean, number in zip(batch.info.documents, means, rows):
-                self.sums.add(document, **{kind: mean, f"n_{kind}": (number > 0).astype(np.float64)})
+                self.sums.add(document, **{kind: mean, f"n_{kind}": (number > 0).astype(np.int32)})
         self._open = {}
 
     def merge(self, other: "SurfaceAccumulator") -> None:

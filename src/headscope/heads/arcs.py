@@ -1,0 +1,146 @@
+"""Gold dependency arcs as arrays: which words are asked about, what is right, and where each is counted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.errors import InputError
+
+OFFSETS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
+DISTANCES = ("1", "2", "3", "4", "5", "6-10", "over 10")
+FEWEST_ARCS = 100
+# Of relations counted by themselves whatever their number: `all_but_punct_root` leaves them out.
+_ALWAYS = ("root", "punct")
+_REST = "other"
+_BIN = np.array([0, 0, 1, 2, 3, 4, *[5] * 5, 6])  # of a distance, those over 11 taken as 11
+_CLITICS = ("'s", "'", "’s", "’")
+_CLITICS_ORIGINAL = ("'s", "s'")
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """The arcs of one sentence, one a word.
+
+    Attributes:
+        heads: index of each word's head, -1 for the root, `[word]`.
+        cells: where each arc is counted: relation x `DISTANCES`, `[word]`.
+        asked: the word whose prediction answers for each word: itself, but for the `poss` rule, `[word]`.
+        offsets: whether the word at each of `OFFSETS` from the asked word is the head, `[word, OFFSETS]`.
+    """
+
+    heads: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    asked: NDArray[np.int64]
+    offsets: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ArcTable:
+    """The relations that are counted apart, and how a sentence's arcs are counted.
+
+    Attributes:
+        relations: those counted apart, most frequent first, then `root`, `punct` and `other` (all rarer ones).
+        folded: whether `nsubj:pass` is counted as `nsubj`.
+        compat: whether to count as the original notebook does: offsets are clamped to the sentence, where the
+            word before the first stands for the root, and the `poss` rule is its own.
+    """
+
+    relations: tuple[str, ...]
+    folded: bool = False
+    compat: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        counts: Mapping[str, int],
+        *,
+        folded: bool = False,
+        compat: bool = False,
+        fewest: int = FEWEST_ARCS,
+    ) -> "ArcTable":
+        """Choose the relations that occur at least `fewest` times; labels as the corpus has them."""
+        total: dict[str, int] = {}
+        for relation, number in counts.items():
+            name = relation.partition(":")[0] if folded else relation
+            total[name] = total.get(name, 0) + number
+        frequent = sorted(
+            (name for name, number in total.items() if number >= fewest and name not in (*_ALWAYS, _REST)),
+            key=lambda name: (-total[name], name),
+        )
+        return cls((*frequent, *_ALWAYS, _REST), folded=folded, compat=compat)
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are: relations x distances."""
+        return len(self.relations) * len(DISTANCES)
+
+    @property
+    def aggregates(self) -> dict[str, NDArray[np.int64]]:
+        """Which relations make up each row of a table, by index: `all`, `all_but_punct_root`, each relation."""
+        every = np.arange(len(self.relations))
+        kept = [i for i, name in enumerate(self.relations) if name.partition(":")[0] not in _ALWAYS]
+        rows = {"all": every, "all_but_punct_root": np.array(kept)}
+        return rows | {name: every[i : i + 1] for i, name in enumerate(self.relations[:-1])}
+
+    def arcs(self, words: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> Arcs:
+        """Lay out a sentence's arcs; heads count from 1, 0 is the root."""
+        number = len(heads)
+        places = {name: i for i, name in enumerate(self.relations)}
+        names = [name.partition(":")[0] if self.folded else name for name in relations]
+        at = np.arange(number)
+        gold = np.array(heads, dtype=np.int64) - 1
+        distance = np.where(gold < 0, 0, np.abs(gold - at))
+        row = np.array([self._row(name, places) for name in names], dtype=np.int64)
+        asked = at.copy()
+        clitics = _CLITICS_ORIGINAL if self.compat else _CLITICS
+        for i, name in enumerate(names[:-1]):
+            if name == "poss" and words[i + 1] in clitics:
+                asked[i] = i + 1
+        return Arcs(
+            heads=gold,
+            cells=row * len(DISTANCES) + _BIN[np.minimum(distance, 11)],
+            asked=asked,
+            offsets=self._offset_hits(at, asked, gold),
+        )
+
+    def _row(self, name: str, places: Mapping[str, int]) -> int:
+        """Index of the relation that a label is counted under; a rare `punct:x` is still punctuation."""
+        base = name.partition(":")[0]
+        return places.get(name, places[base if base in _ALWAYS else _REST])
+
+    def _offset_hits(
+        self, at: NDArray[np.int64], asked: NDArray[np.int64], gold: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        steps = np.array(OFFSETS)
+        if not self.compat:
+            right: NDArray[np.bool_] = (asked[:, None] + steps == gold[:, None]) & (gold >= 0)[:, None]
+            return right
+        last = len(at) - 1
+        own = np.clip(at[:, None] + steps, -1, last)
+        clitic = np.clip(asked[:, None] + steps, -1, last)
+        # The clitic answers unless the word's own answer is the last word.
+        answers: NDArray[np.bool_] = np.where(own < last, clitic, own) == gold[:, None]
+        return answers
+
+
+def arcs_of_fields(fields: Mapping[str, Any], words: int, origin: str) -> tuple[list[int], list[str]]:
+    """Take heads and relations out of a segment's fields, as treebanks and the original's JSON give them.
+
+    Raises:
+        InputError: there are none, or not one a word.
+    """
+    heads, relations = fields.get("heads"), fields.get("relns")
+    if heads is None or relations is None:
+        raise InputError(
+            f"{origin} has no tree: expected the fields heads and relns beside its words; give a treebank, or maps "
+            "that were extracted from one"
+        )
+    if not len(heads) == len(relations) >= words:
+        raise InputError(
+            f"{origin}: expected a head and a relation for each of its {words} words, found {len(heads)} heads and "
+            f"{len(relations)} relations"
+        )
+    return list(heads[:words]), list(relations[:words])

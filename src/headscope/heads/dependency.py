@@ -1,0 +1,278 @@
+"""Which word each head points every word at, against the gold trees (section 4.2)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.attention.anatomy import KindLayout
+from headscope.attention.tile import AttentionTile
+from headscope.attention.words import between_words, word_axis
+from headscope.encoding.batching import Batch
+from headscope.heads.arcs import DISTANCES, OFFSETS, Arcs, ArcTable, arcs_of_fields
+from headscope.heads.pointing import Pointer, point
+from headscope.statistics.accumulator import Accumulator, Span, State
+from headscope.statistics.groups import GroupedSums
+
+DIRECTIONS = ("dependent->head", "head->dependent")
+NOOP_CLASSES = ("sep", "cls")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DependencyOptions:
+    """How predictions are read off attention.
+
+    Attributes:
+        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.words`).
+        special: whether special tokens are candidates too.
+        both: whether the sum of the two directions is scored as well.
+        compat: the original notebook's choices (see `heads.arcs` and `heads.pointing`).
+    """
+
+    pieces: str = "mean"
+    special: bool = False
+    both: bool = False
+    compat: bool = False
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """Names of the directions that are scored."""
+        return (*DIRECTIONS, "both") if self.both else DIRECTIONS
+
+
+@dataclass(frozen=True)
+class DependencySums:
+    """What was counted of one kind of attention; `cell` is relation x distance.
+
+    Attributes:
+        kind: `encoder` or `decoder`.
+        hits: right answers, `[group, cell, layer, head, direction]`.
+        noop: attention from dependents to sep and cls, `[group, relation, layer, head, NOOP_CLASSES]`.
+        counts: arcs, `[group, cell]`.
+        offsets: right answers of each fixed offset, `[group, cell, OFFSETS]`.
+        reachable: arcs that the mask allows, `[relation, layer, direction]`.
+        other: right answers with special tokens treated the other way, `[relation, layer, head, direction]`.
+    """
+
+    kind: str
+    hits: NDArray[np.int32]
+    noop: NDArray[np.float64]
+    counts: NDArray[np.int32]
+    offsets: NDArray[np.int32]
+    reachable: NDArray[np.int64]
+    other: NDArray[np.int64]
+
+
+class DependencyAccumulator(Accumulator):
+    """Count, for every head and direction, the arcs of each relation and distance that it finds.
+
+    `dependent->head` is right when the gold head is the other word that the dependent attends to most;
+    `head->dependent` when it is the other word that attends most to the dependent. A word without pieces is
+    never right and counts. Segments carry `heads` and `relns` in their fields.
+
+    Args:
+        layout: the kinds of attention; cross attention is left out.
+        table: the relations that are counted apart.
+        options: how predictions are read off.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"weights"})
+    span: ClassVar[Span] = "layer"
+
+    def __init__(
+        self, layout: Sequence[KindLayout], table: ArcTable, options: DependencyOptions | None = None
+    ) -> None:
+        self.layout = tuple(part for part in layout if part.kind != "cross")
+        self.table = table
+        self.options = options or DependencyOptions()
+        self.words = self.unplaced = 0
+        width, relations = len(self.options.directions), len(table.relations)
+        shapes: dict[str, tuple[int, ...]] = {
+            "n_arcs": (table.cells,),
+            "n_offsets": (table.cells, len(OFFSETS)),
+        }
+        self._totals: dict[str, NDArray[np.int64]] = {}
+        for part in self.layout:
+            shapes[f"n_hits.{part.kind}"] = (table.cells, part.layers, part.heads, width)
+            shapes[f"noop.{part.kind}"] = (relations, part.layers, part.heads, len(NOOP_CLASSES))
+            self._totals[f"reachable.{part.kind}"] = np.zeros((relations, part.layers, width), np.int64)
+            self._totals[f"other.{part.kind}"] = np.zeros(
+                (relations, part.layers, part.heads, width), np.int64
+            )
+        self.sums = GroupedSums(shapes)
+        self._arcs: list[Arcs] = []
+        self._pointers: dict[str, Pointer] = {}
+        self._found: dict[str, list[tuple[Tensor, ...]]] = {}
+
+    def begin(self, batch: Batch) -> None:
+        """Lay out the batch's arcs."""
+        self._arcs = []
+        for segment in batch.segments:
+            number = len(segment.words) or int(segment.word_ids.max(initial=-1)) + 1
+            origin = f"segment {segment.index + 1} of document {segment.document}"
+            heads, relations = arcs_of_fields(segment.fields, number, origin)
+            words = segment.words or ("",) * number
+            self._arcs.append(self.table.arcs(words, heads, relations))
+        self._pointers = {}
+        self._found = {part.kind: [] for part in self.layout}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Read every arc's answer off one layer."""
+        if tile.kind == "cross":
+            return
+        if tile.kind not in self._pointers:
+            axis = word_axis(tile.queries.word_ids, tile.queries.valid)
+            self._pointers[tile.kind] = Pointer.of(axis, tile.queries.classes, self._arcs)
+        pointer = self._pointers[tile.kind]
+        attention = between_words(tile.weights, pointer.axis, pointer.axis, pieces=self.options.pieces)
+        causal = tile.kind == "decoder"
+        self._found[tile.kind].append(
+            point(
+                attention,
+                pointer,
+                visible=tile.visibility.visible if causal else None,
+                special=self.options.special,
+                both=self.options.both,
+                compat=self.options.compat,
+            )
+        )
+
+    def end(self, batch: Batch) -> None:
+        """Add the batch's answers to its documents."""
+        order, starts, documents, places = _runs(batch.info.documents, self._arcs)
+        relation_of = places // len(DISTANCES)
+        offsets = np.concatenate([arcs.offsets for arcs in self._arcs])[order]
+        ends = np.append(starts[1:], len(order))
+        sums: dict[str, NDArray[Any]] = {
+            "n_arcs": ends - starts,
+            "n_offsets": np.add.reduceat(offsets, starts, axis=0, dtype=np.int32),
+        }
+        shares: dict[str, NDArray[np.float64]] = {}
+        for kind, layers in self._found.items():
+            if not layers:
+                continue
+            hits, other, reachable, noop = (
+                torch.stack(parts, dim=1).cpu().numpy() for parts in zip(*layers, strict=True)
+            )
+            sums[f"n_hits.{kind}"] = np.add.reduceat(hits[order], starts, axis=0, dtype=np.int32)
+            shares[f"noop.{kind}"] = np.add.reduceat(noop[order], starts, axis=0, dtype=np.float64)
+            for name, found in (("other", other), ("reachable", reachable)):
+                runs = np.add.reduceat(found[order], starts, axis=0, dtype=np.int64)
+                np.add.at(self._totals[f"{name}.{kind}"], relation_of, runs)
+        for document in dict.fromkeys(documents):
+            own = np.flatnonzero(documents == document)
+            self.sums.add_at(document, places[own], **{name: value[own] for name, value in sums.items()})
+            # Attention to special tokens is summed over distances: a relation comes once, for its cells together.
+            rows = relation_of[own]
+            heads_of = np.flatnonzero(np.diff(rows, prepend=-1))
+            self.sums.add_at(
+                document,
+                rows[heads_of],
+                **{name: np.add.reduceat(value[own], heads_of, axis=0) for name, value in shares.items()},
+            )
+        self.words += len(order)
+        self.unplaced += sum(
+            len(arcs.cells) - len(np.unique(segment.word_ids[segment.word_ids >= 0]))
+            for arcs, segment in zip(self._arcs, batch.segments)
+        )
+        self._found = {}
+
+    def merge(self, other: "DependencyAccumulator") -> None:
+        """Add another accumulator's sums.
+
+        Raises:
+            ValueError: it watched a model of another shape, or counts other relations or in another way.
+        """
+        if (other.layout, other.table, other.options) != (self.layout, self.table, self.options):
+            raise ValueError(
+                f"expected sums over {self.layout} with {self.options}, came {other.layout} with {other.options}, or "
+                "other relations; merge scans of one model only, over one treebank"
+            )
+        self.sums.merge(other.sums)
+        for name, value in other._totals.items():
+            self._totals[name] += value
+        self.words += other.words
+        self.unplaced += other.unplaced
+
+    def compute(self) -> tuple[DependencySums, ...]:
+        """Return what was counted, by group of documents; tables are made of it in `dependency_tables`."""
+        stacked = self.sums.stacked()
+        return tuple(
+            DependencySums(
+                kind=part.kind,
+                hits=stacked[f"n_hits.{part.kind}"],
+                noop=stacked[f"noop.{part.kind}"],
+                counts=stacked["n_arcs"],
+                offsets=stacked["n_offsets"],
+                reachable=self._totals[f"reachable.{part.kind}"].copy(),
+                other=self._totals[f"other.{part.kind}"].copy(),
+            )
+            for part in self.layout
+        )
+
+    def state(self) -> State:
+        """Return the sums with what they are of."""
+        options = (self.options.special, self.options.both, self.options.compat, self.table.folded)
+        return {
+            "DependencyAccumulator.version": np.array(self.version),
+            "relations": _bytes("\n".join(self.table.relations)),
+            "pieces": _bytes(self.options.pieces),
+            "options": np.array(options, dtype=np.int64),
+            "words": np.array([self.words, self.unplaced]),
+            **{f"layout.{part.kind}": np.array([part.layers, part.heads]) for part in self.layout},
+            **{f"totals.{name}": array for name, array in self._totals.items()},
+            **{f"sums.{name}": array for name, array in self.sums.state().items()},
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> "DependencyAccumulator":
+        """Rebuild from `state()`; see `Accumulator.from_state`."""
+        cls.check_version(state)
+        special, both, compat, folded = (bool(flag) for flag in state["options"])
+        made = cls(
+            [
+                KindLayout(kind, *(int(number) for number in state[f"layout.{kind}"]))
+                for kind in ("encoder", "decoder")
+                if f"layout.{kind}" in state
+            ],
+            ArcTable(tuple(_text(state["relations"]).split("\n")), folded=folded, compat=compat),
+            DependencyOptions(pieces=_text(state["pieces"]), special=special, both=both, compat=compat),
+        )
+        made.words, made.unplaced = (int(number) for number in state["words"])
+        for name in made._totals:
+            made._totals[name] = np.array(state[f"totals.{name}"], dtype=np.int64)
+        made.sums = GroupedSums.from_state(
+            {name.removeprefix("sums."): array for name, array in state.items() if name.startswith("sums.")}
+        )
+        return made
+
+
+def _runs(
+    documents: Sequence[str], arcs: Sequence[Arcs]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.str_], NDArray[np.int64]]:
+    """Sort a batch's arcs by document and cell.
+
+    Returns:
+        The order; where each run of one document and cell begins in it; the run's document; its cell.
+    """
+    names, codes = np.unique(np.array(documents), return_inverse=True)
+    of_arc = np.repeat(codes, [len(each.cells) for each in arcs])
+    cells = np.concatenate([each.cells for each in arcs])
+    order = np.lexsort((cells, of_arc))
+    sorted_documents, sorted_cells = of_arc[order], cells[order]
+    fresh = np.diff(sorted_documents, prepend=-1) != 0
+    fresh |= np.diff(sorted_cells, prepend=-1) != 0
+    starts = np.flatnonzero(fresh)
+    return order, starts, names[sorted_documents[starts]], sorted_cells[starts]
+
+
+def _bytes(text: str) -> NDArray[np.uint8]:
+    return np.frombuffer(text.encode(), dtype=np.uint8).copy()
+
+
+def _text(array: NDArray[Any]) -> str:
+    return array.tobytes().decode()

@@ -1,0 +1,104 @@
+"""What the best head of each relation does: accuracy by distance, and attention to special tokens (3.2)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from headscope.heads.arcs import DISTANCES, OFFSETS
+from headscope.heads.dependency import NOOP_CLASSES
+from headscope.heads.dependency_tables import TOTALS, DependencyResult
+from headscope.statistics.confidence import bootstrap_difference, bootstrap_ratio
+
+_HEAD = ["kind", "layer", "head", "direction", "relation"]
+DISTANCE_COLUMNS = [
+    *("model", *_HEAD, "distance", "n", "accuracy", "ci_low", "ci_high"),
+    *("baseline_offset", "baseline_accuracy"),
+]
+NOOP_COLUMNS = [
+    *(*_HEAD, "key_class", "n", "n_other", "dependents", "others", "difference", "ci_low", "ci_high"),
+]
+
+
+def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
+    """Return `dependency_by_distance.parquet`: how often each best head is right, by distance to the head.
+
+    Args:
+        result: the counts.
+        best: `DependencyResult.best`; its first selection is taken, held-out where there is one.
+    """
+    rows = []
+    for row in _chosen(best):
+        part, place = _own(result, row)
+        for number, distance in enumerate(DISTANCES):
+            cells = result.rows[row["relation"]] * len(DISTANCES) + number
+            counts = part.counts[:, cells].sum(1)
+            if not counts.sum():
+                continue
+            hits = part.hits[(slice(None), cells, *place)].sum(1)
+            offset = int(row["baseline_offset"])
+            fixed = part.offsets[:, cells, OFFSETS.index(offset)].sum()
+            interval = bootstrap_ratio(hits[:, None], counts[:, None], seed=result.seed)
+            rows.append(
+                {
+                    "model": result.model,
+                    **{name: row[name] for name in _HEAD},
+                    "distance": distance,
+                    "n": int(counts.sum()),
+                    "accuracy": interval.value[0],
+                    "ci_low": interval.low[0],
+                    "ci_high": interval.high[0],
+                    "baseline_offset": offset,
+                    "baseline_accuracy": fixed / counts.sum(),
+                }
+            )
+    return pd.DataFrame(rows, columns=DISTANCE_COLUMNS)
+
+
+def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
+    """Return `dependency_noop.parquet`: attention to sep and cls from a relation's dependents and from others.
+
+    Where a head has found what it looks for it needs no rest: its attention to sep should be lower from the
+    dependents of its relation than from all other words (section 3.2).
+    """
+    rows = []
+    for row in _chosen(best):
+        if row["relation"] in TOTALS:
+            continue
+        part, place = _own(result, row)
+        counts = part.counts.reshape(len(part.counts), -1, len(DISTANCES)).sum(2)
+        inside = result.rows[row["relation"]]
+        n, n_all = counts[:, inside].sum(1), counts.sum(1)
+        for which, key_class in enumerate(NOOP_CLASSES):
+            attention = part.noop[(slice(None), slice(None), place[0], place[1], which)]
+            if not attention.sum():
+                continue  # the tokeniser has no such token
+            own, everything = attention[:, inside].sum(1), attention.sum(1)
+            difference = bootstrap_difference(own, n, everything - own, n_all - n, seed=result.seed)
+            rows.append(
+                {
+                    **{name: row[name] for name in _HEAD},
+                    "key_class": key_class,
+                    "n": int(n.sum()),
+                    "n_other": int((n_all - n).sum()),
+                    "dependents": own.sum() / n.sum(),
+                    "others": (everything - own).sum() / max(1, (n_all - n).sum()),
+                    "difference": float(difference.value),
+                    "ci_low": float(difference.low),
+                    "ci_high": float(difference.high),
+                }
+            )
+    return pd.DataFrame(rows, columns=NOOP_COLUMNS)
+
+
+def _chosen(best: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    first = best[best["selection"] == best["selection"].iloc[0]] if len(best) else best
+    for row in first.to_dict("records"):
+        yield {str(name): value for name, value in row.items()}
+
+
+def _own(result: DependencyResult, row: dict[str, Any]) -> tuple[Any, tuple[int, int, int]]:
+    """Return the counts of a row's kind of attention, and the head's place `[layer, head, direction]` in them."""
+    part = next(sums for sums in result.sums if sums.kind == row["kind"])
+    direction = result.options.directions.index(row["direction"])
+    return part, (int(row["layer"]) - 1, int(row["head"]) - 1, direction)
