@@ -10,9 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from headscope.encoding.segment import NO_WORD
-
-PIECES = ("mean", "first", "max")
+from headscope.encoding.segment import NO_WORD, PIECES
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+FALSE_DISCOVERY = 0.05
 ROLES = ("punctuation", "sep", "cls", "broad", "previous", "next", "mixed")
 
 # In order: statistic that must exceed the threshold. The thresholds are those of the paper's figure 6:
@@ -54,6 +55,36 @@ def roles(surface: pd.DataFrame) -> pd.DataFrame:
     ]
     table = values.index[values.index.isin(list(uniform))].to_frame(index=False)
     return table.assign(role=named).astype({"layer": "int64", "head": "int64"})
+
+
+def finds(
+    dependency_best: pd.DataFrame | None, coreference: pd.DataFrame | None
+) -> dict[tuple[str, int, int], list[str]]:
+    """List what each head finds: relations, and coreference, at which it is held-out best and beats its baseline.
+
+    To beat means q < 0.05 and, held out, an accuracy above the baseline's.
+
+    Args:
+        dependency_best: the table `dependency_best.parquet`, or None.
+        coreference: the table `coreference.parquet`, or None.
+
+    Returns:
+        By (kind, layer, head), 1-based; heads that find nothing are left out.
+    """
+    found: dict[tuple[str, int, int], list[str]] = {}
+    for table in (dependency_best, coreference):
+        if table is None or table.empty:
+            continue
+        own = table[
+            (table["model"] == "trained")
+            & (table["selection"] == "held-out")
+            & (table["q_value"] < FALSE_DISCOVERY)
+        ]
+        for row in own.to_dict("records"):
+            if row["accuracy"] > row.get("baseline_accuracy", 0.0):
+                head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
+                found.setdefault(head, []).append(str(row.get("relation", "coreference")))
+    return found
 
 
 def strongest(surface: pd.DataFrame, named: pd.DataFrame) -> pd.DataFrame:

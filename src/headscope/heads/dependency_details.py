@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from headscope.heads.arcs import DISTANCES, OFFSETS
@@ -10,6 +11,7 @@ from headscope.heads.dependency import NOOP_CLASSES
 from headscope.heads.dependency_tables import TOTALS, DependencyResult
 from headscope.statistics.confidence import bootstrap_difference, bootstrap_ratio
 
+_MEASURED = ("accuracy", "ci_low", "ci_high")
 _HEAD = ["kind", "layer", "head", "direction", "relation"]
 DISTANCE_COLUMNS = [
     *("model", *_HEAD, "distance", "n", "accuracy", "ci_low", "ci_high"),
@@ -27,32 +29,34 @@ def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame
         result: the counts.
         best: `DependencyResult.best`; its first selection is taken, held-out where there is one.
     """
-    rows = []
+    rows, hits, counts = [], [], []
     for row in _chosen(best):
         part, place = _own(result, row)
         for number, distance in enumerate(DISTANCES):
             cells = result.rows[row["relation"]] * len(DISTANCES) + number
-            counts = part.counts[:, cells].sum(1)
-            if not counts.sum():
+            own = part.counts[:, cells].sum(1)
+            if not own.sum():
                 continue
-            hits = part.hits[(slice(None), cells, *place)].sum(1)
             offset = int(row["baseline_offset"])
             fixed = part.offsets[:, cells, OFFSETS.index(offset)].sum()
-            interval = bootstrap_ratio(hits[:, None], counts[:, None], seed=result.seed)
+            counts.append(own)
+            hits.append(part.hits[(slice(None), cells, *place)].sum(1))
             rows.append(
                 {
                     "model": result.model,
                     **{name: row[name] for name in _HEAD},
                     "distance": distance,
-                    "n": int(counts.sum()),
-                    "accuracy": interval.value[0],
-                    "ci_low": interval.low[0],
-                    "ci_high": interval.high[0],
+                    "n": int(own.sum()),
                     "baseline_offset": offset,
-                    "baseline_accuracy": fixed / counts.sum(),
+                    "baseline_accuracy": fixed / own.sum(),
                 }
             )
-    return pd.DataFrame(rows, columns=DISTANCE_COLUMNS)
+    table = pd.DataFrame(rows, columns=[c for c in DISTANCE_COLUMNS if c not in _MEASURED])
+    if rows:
+        interval = bootstrap_ratio(np.stack(hits, axis=1), np.stack(counts, axis=1), seed=result.seed)
+        ends = (interval.value, interval.low, interval.high)
+        table = table.assign(**dict(zip(_MEASURED, ends, strict=True)))
+    return table.reindex(columns=DISTANCE_COLUMNS)
 
 
 def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
@@ -61,7 +65,7 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
     Where a head has found what it looks for it needs no rest: its attention to sep should be lower from the
     dependents of its relation than from all other words (section 3.2).
     """
-    rows = []
+    rows, sides = [], []
     for row in _chosen(best):
         if row["relation"] in TOTALS:
             continue
@@ -74,7 +78,7 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
             if not attention.sum():
                 continue  # the tokeniser has no such token
             own, everything = attention[:, inside].sum(1), attention.sum(1)
-            difference = bootstrap_difference(own, n, everything - own, n_all - n, seed=result.seed)
+            sides.append((own, n, everything - own, n_all - n))
             rows.append(
                 {
                     **{name: row[name] for name in _HEAD},
@@ -83,12 +87,14 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
                     "n_other": int((n_all - n).sum()),
                     "dependents": own.sum() / n.sum(),
                     "others": (everything - own).sum() / max(1, (n_all - n).sum()),
-                    "difference": float(difference.value),
-                    "ci_low": float(difference.low),
-                    "ci_high": float(difference.high),
                 }
             )
-    return pd.DataFrame(rows, columns=NOOP_COLUMNS)
+    table = pd.DataFrame(rows, columns=NOOP_COLUMNS[:-3])
+    if rows:
+        stacked = [np.stack(side, axis=1) for side in zip(*sides, strict=True)]
+        difference = bootstrap_difference(*stacked, seed=result.seed)
+        table = table.assign(difference=difference.value, ci_low=difference.low, ci_high=difference.high)
+    return table.reindex(columns=NOOP_COLUMNS)
 
 
 def _chosen(best: pd.DataFrame) -> Iterator[dict[str, Any]]:

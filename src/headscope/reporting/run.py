@@ -6,20 +6,29 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from headscope.errors import OptionError
 from headscope.reporting.findings import findings, headline
 from headscope.reporting.inputs import ReportInputs
-from headscope.study.files import write_arrays, write_json, write_parquet
 from headscope.study.options import RunOptions, Watcher, as_paths
 from headscope.study.paper import is_bert_base, paper_numbers
-from headscope.study.stages import Measured, measure, prepare
-from headscope.study.study import MANIFEST, Study, check_out, open_study
+from headscope.study.stages import prepare
+from headscope.study.study import Study, open_study
+from headscope.study.writing import write_run
+
+_OPTIONAL = (
+    *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
+    *("coreference", "coreference_heads", "gap"),
+)
 
 
 def report(
     model: str | Path | None = None,
     *,
     text: "str | Path | list[str | Path] | None" = None,
+    treebank: "str | Path | list[str | Path] | None" = None,
+    coref: "str | Path | list[str | Path] | None" = None,
     out: str | Path | None = None,
     maps: str | Path | None = None,
     watch: Watcher | None = None,
@@ -29,12 +38,15 @@ def report(
 
     Args:
         model: hub name or folder; None for the embedded model.
-        text: file, folder or several; None for the demonstration text.
+        text: file, folder or several; None for the sentences of the treebank and the coreference corpus, and for the
+            demonstration text where there are none.
+        treebank: file, folder, name such as `ud:en_ewt`, or several: adds dependency heads (section 4.2).
+        coref: file, folder or several: adds coreference heads (section 4.3).
         out: folder of the run; None makes a temporary one (`study.path`).
         maps: folder of saved maps, in place of model and text.
         watch: told of progress.
-        **options: `packing`, `max_length`, `too_long`, `token_types`, `limit`, `batch_size`, `device`,
-            `dtype`, `seed`, `revision`; see `RunOptions`.
+        **options: `packing`, `max_length`, `limit`, `fold_labels`, `controls`, `device`, `seed` and more; see
+            `RunOptions`. Without any corpus the demonstration ones are read.
 
     Returns:
         The study: labelled arrays, tables, and `report_path`.
@@ -53,6 +65,8 @@ def report(
     asked = RunOptions(
         model=None if model is None else str(model),
         text=as_paths(text),
+        treebank=as_paths(treebank),
+        coref=as_paths(coref),
         maps=None if maps is None else Path(maps),
         **options,
     )
@@ -66,22 +80,10 @@ def run_report(options: RunOptions, *, out: Path, watch: Watcher | None = None) 
     The folder is looked at before the scan, so that no work is lost to a wrong `--out`; a finished run of
     the same signature is not computed again, only its figures and page are.
     """
-    prepared = prepare(options)
-    if not check_out(out, prepared.signature):
-        write_run(measure(prepared, watch=watch), out)
+    write_run(prepare(options), out, watch=watch)
     study = open_study(out)
     draw(study)
     return study
-
-
-def write_run(measured: Measured, out: Path) -> None:
-    """Write tables, sums and manifest; only the last writing of the manifest says that the run is whole."""
-    write_json(out / MANIFEST, {**measured.manifest, "complete": False})
-    write_parquet(out / "tables" / "surface.parquet", measured.surface)
-    write_parquet(out / "tables" / "examples.parquet", measured.examples)
-    about = {"signature": measured.manifest["signature"]["id"]}
-    write_arrays(out / "state" / "surface.safetensors", measured.state, about=about)
-    write_json(out / MANIFEST, measured.manifest)
 
 
 def draw(study: Study) -> None:
@@ -100,7 +102,16 @@ def inputs_of(study: Study) -> ReportInputs:
         examples=study.examples,
         paper=paper_numbers(),
         is_bert_base=is_bert_base(study.manifest),
+        **{name: study.optional_table(name) for name in _OPTIONAL},
+        arc_examples=arc_examples(study),
     )
+
+
+def arc_examples(study: Study) -> pd.DataFrame | None:
+    """Return the examples of figure 5, of dependency and of coreference heads."""
+    found = [study.optional_table(name) for name in ("dependency_examples", "coreference_examples")]
+    there = [table for table in found if table is not None]
+    return pd.concat(there, ignore_index=True) if there else None
 
 
 def first_findings(study: Study) -> list[str]:

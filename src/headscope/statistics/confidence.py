@@ -86,26 +86,32 @@ def bootstrap_difference(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Interval:
-    """Difference of two means over the same documents, with a percentile interval; arrays are `[group]`.
+    """Differences of two means over the same documents, with percentile intervals; arrays are `[group, ...]`.
 
     Args:
         left: sum over each group of the first kind.
         left_counts: how many that was.
         right: the same of the second kind.
         right_counts: how many.
-        resamples: how many.
+        resamples: how many, the same for all columns.
         seed: of the resamples.
 
     Returns:
-        Numbers as arrays of no dimension; NaN where a kind has none, the bounds also where fewer than 10
-        groups have both.
+        Arrays of the shape of one group; NaN where a kind has none, the bounds also where fewer than 10 groups
+        have both.
     """
-    sides = [np.asarray(side, dtype=np.float64) for side in (left, left_counts, right, right_counts)]
+    shape = left.shape[1:]
+    sides = [
+        np.asarray(side, dtype=np.float64).reshape(len(side), -1)
+        for side in (left, left_counts, right, right_counts)
+    ]
+    low, high = np.full(sides[0].shape[1], np.nan), np.full(sides[0].shape[1], np.nan)
+    enough = ((sides[1] > 0) & (sides[3] > 0)).sum(0) >= FEWEST_DOCUMENTS
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = sides[0].sum() / sides[1].sum() - sides[2].sum() / sides[3].sum()
-        low = high = np.nan
-        if ((sides[1] > 0) & (sides[3] > 0)).sum() >= FEWEST_DOCUMENTS:
+        value = sides[0].sum(0) / sides[1].sum(0) - sides[2].sum(0) / sides[3].sum(0)
+        if enough.any():
             weights = resampling_weights(len(sides[0]), resamples=resamples, seed=seed)
-            drawn = [weights @ side for side in sides]
-            low, high = np.nanpercentile(drawn[0] / drawn[1] - drawn[2] / drawn[3], [2.5, 97.5])
-    return Interval(np.array(value), np.array(low), np.array(high))
+            drawn = [weights @ side[:, enough] for side in sides]
+            differences = drawn[0] / drawn[1] - drawn[2] / drawn[3]
+            low[enough], high[enough] = np.nanpercentile(differences, [2.5, 97.5], axis=0)
+    return Interval(value.reshape(shape), low.reshape(shape), high.reshape(shape))

@@ -42,15 +42,16 @@ def halves(groups: int, *, splits: int = SPLITS, seed: int = 0) -> NDArray[np.bo
     return first
 
 
-def same_data(hits: NDArray[Any], counts: NDArray[Any], *, seed: int = 0) -> Chosen:
+def same_data(hits: NDArray[Any], counts: NDArray[Any], *, by: int | None = None, seed: int = 0) -> Chosen:
     """Choose the candidate with most hits and score it on the same documents (the paper's way).
 
     Args:
         hits: right answers, `[group, candidate, item]`; the first candidate wins a tie.
         counts: questions, `[group, item]`.
+        by: choose one candidate for all items, the best for this one; each item's own best when None.
         seed: of the bootstrap of the chosen candidate's accuracy, in which the choice is fixed.
     """
-    chosen = hits.sum(0).argmax(0)
+    chosen = _best(hits.sum(0)[None], by)[0]
     own = np.take_along_axis(hits, chosen[None, None, :], axis=1)[:, 0]
     interval = bootstrap_ratio(own, counts, seed=seed)
     nothing = counts.sum(0) == 0
@@ -61,6 +62,7 @@ def held_out(
     hits: NDArray[Any],
     counts: NDArray[Any],
     *,
+    by: int | None = None,
     splits: int = SPLITS,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -73,6 +75,7 @@ def held_out(
     Args:
         hits: right answers, `[group, candidate, item]`; the first candidate wins a tie.
         counts: questions, `[group, item]`.
+        by: choose one candidate for all items, the best for this one; each item's own best when None.
         splits: how many.
         resamples: in all.
         seed: of splits and resamples; equal seeds draw equal documents, so that results can be compared.
@@ -82,24 +85,26 @@ def held_out(
     value, low, high = (np.full(items, np.nan) for _ in range(3))
     named, share = np.full(items, -1), np.full(items, np.nan)
     weights, of_split = _resamples(first, resamples=resamples, seed=seed)
-    step = max(1, _NUMBERS_AT_ONCE // (2 * max(resamples, splits) * candidates))
+    step = items if by is not None else _NUMBERS_AT_ONCE // (2 * max(resamples, splits) * candidates)
+    step = max(1, step)
     for start in range(0, items, step):
         part = slice(start, start + step)
         own, number = hits[:, :, part].astype(np.float64), counts[:, part].astype(np.float64)
-        scores, picks = _cross_scores(first.astype(np.float64), first, own, number)
+        scores, picks = _cross_scores(first.astype(np.float64), first, own, number, by=by)
         with np.errstate(invalid="ignore"):
             value[part] = _mean(scores)
         for item in range(own.shape[2]):
             often = np.bincount(picks[picks[:, item] >= 0, item], minlength=candidates)
             if often.sum():
                 # The one with more hits of all stands first among those chosen as often.
-                best = np.lexsort((own[:, :, item].sum(0), often))[-1]
-                ties = (often == often[best]) & (own[:, :, item].sum(0) == own[:, best, item].sum())
+                total = own[:, :, item if by is None else by].sum(0)
+                best = np.lexsort((total, often))[-1]
+                ties = (often == often[best]) & (total == total[best])
                 named[start + item] = int(np.flatnonzero(ties)[0])
                 share[start + item] = often[named[start + item]] / often.sum()
         enough = (number > 0).sum(0) >= FEWEST_DOCUMENTS
         if enough.any():
-            drawn, _ = _cross_scores(weights * first[of_split], first[of_split], own, number, weights)
+            drawn, _ = _cross_scores(weights * first[of_split], first[of_split], own, number, weights, by=by)
             drawn = drawn[:, enough]
             bounds = np.nanpercentile(drawn, [2.5, 97.5], axis=0)
             low[part][enough], high[part][enough] = bounds
@@ -143,6 +148,8 @@ def _cross_scores(
     hits: NDArray[np.float64],
     counts: NDArray[np.float64],
     weights: NDArray[np.float64] | None = None,
+    *,
+    by: int | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Choose on each half, score on the other, pool both ways.
 
@@ -160,7 +167,7 @@ def _cross_scores(
     right = (1.0 - first) if weights is None else weights * ~first
     sums = [np.tensordot(side, hits, axes=1) for side in (left, right)]
     numbers = [side @ counts for side in (left, right)]
-    picks = [table.argmax(1) for table in sums]
+    picks = [_best(table, by) for table in sums]
     scored = [
         np.take_along_axis(table, pick[:, None], axis=1)[:, 0] for table, pick in zip(sums, picks[::-1])
     ]
@@ -168,6 +175,14 @@ def _cross_scores(
     with np.errstate(invalid="ignore", divide="ignore"):
         scores = np.where(whole, (scored[0] + scored[1]) / (numbers[0] + numbers[1]), np.nan)
     return scores, np.where(np.concatenate([whole, whole]), np.concatenate(picks), -1)
+
+
+def _best(sums: NDArray[Any], by: int | None) -> NDArray[np.int64]:
+    """The candidate with most hits, `[draw, candidate, item]` to `[draw, item]`; by one item for all if told."""
+    if by is None:
+        own: NDArray[np.int64] = sums.argmax(1)
+        return own
+    return np.broadcast_to(sums[:, :, by].argmax(1)[:, None], (len(sums), sums.shape[2]))
 
 
 def _mean(scores: NDArray[np.float64]) -> NDArray[np.float64]:

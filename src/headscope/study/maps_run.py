@@ -1,5 +1,6 @@
 """A run over saved attention maps: no model, no tokeniser, the same tables."""
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -76,6 +77,10 @@ class MapsRun:
     def source(self) -> MapsSource:
         """Return the stream of tiles."""
         return self._source
+
+    def only(self, places: Sequence[int]) -> MapsSource:
+        """Return the stream of tiles over some of the entries."""
+        return self._source.only(places)
 
     def example_source(self) -> MapsSource:
         """Return the stream of tiles over the shortest segments."""

@@ -1,8 +1,10 @@
-"""A run of a model over text: loaded, its corpus hashed, its signature known before the scan begins."""
+"""A run of a model over corpora: loaded, the corpora hashed, its signature known before a scan begins."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
+
+from torch import nn
 
 from headscope.attention.anatomy import Anatomy, KindLayout, examine
 from headscope.attention.models import LoadedModel, load_model
@@ -19,6 +21,7 @@ from headscope.errors import InputError, OptionError
 from headscope.heads.candidates import SentenceKeeper
 from headscope.heads.examples import MOST_TOKENS, ExampleMaps
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.study.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, has_mentions
 from headscope.study.options import RunOptions
 from headscope.study.signature import make_signature, model_facts, tokeniser_hash
 from headscope.study.spool import Corpus
@@ -35,6 +38,7 @@ class ModelRun:
 
     Attributes:
         signature: what the numbers depend on.
+        treebank, coreference, gap: the annotated corpora, where they are asked for.
         layout: the model's kinds of attention.
         total: documents in the corpus; None where a limit makes the number meaningless.
 
@@ -44,12 +48,13 @@ class ModelRun:
 
     def __init__(self, options: RunOptions) -> None:
         self.options = options
-        paths = options.text or (str(demo_text()),)
-        self.corpus = Corpus(paths)
         self.keeper = SentenceKeeper()
         self.first: list[Segment] | None = None
-        if options.limit is None:
-            # The corpus first: a broken file is found before a large model is loaded.
+        # The corpora first: a broken file is found before a large model is loaded.
+        hashes = self._open_annotated(options)
+        self.corpus = self._text(options)
+        documents, corpus_hash = 0, ""
+        if "surface" in options.wanted and options.limit is None:
             documents, corpus_hash = self.corpus.digest()
         self.loaded: LoadedModel = load_model(
             options.model, revision=options.revision, dtype=options.dtype, device=options.device
@@ -64,19 +69,44 @@ class ModelRun:
             too_long=options.too_long,
             seed=options.seed,
         )
-        if options.limit is not None:
+        if "surface" in options.wanted and options.limit is not None:
             # Only what the limit lets in is read, so that a small run on a huge corpus stays small.
             digest = CorpusDigest(self.corpus.read())
             self.first = list(self.packer.pack(self.keeper.watch(digest), limit=options.limit))
             documents, corpus_hash = digest.documents, digest.hexdigest
         self.documents = documents
+        text = {"name": self.corpus.name, "hash": corpus_hash, "documents": documents}
         self.signature = make_signature(
             model=model_facts(self.loaded, self.encoder.vocabulary),
             tokeniser=tokeniser_hash(self.loaded.tokeniser),
-            corpus={"name": self.corpus.name, "hash": corpus_hash, "documents": documents},
+            corpus={**(text if "surface" in options.wanted else {}), **hashes},
             options=options.shaping(),
             seed=options.seed,
         )
+
+    def _open_annotated(self, options: RunOptions) -> dict[str, Any]:
+        """Open the annotated corpora that are asked for; return their part of the signature."""
+        self.treebank: AnnotatedCorpus | None = None
+        self.coreference: AnnotatedCorpus | None = None
+        self.gap: GapCorpus | None = None
+        if "syntax" in options.wanted:
+            self.treebank = AnnotatedCorpus.treebank(options.treebank)
+        if "coreference" in options.wanted:
+            if has_mentions(options.coref):
+                self.coreference = AnnotatedCorpus.coreference(options.coref)
+            self.gap = GapCorpus.of(options.coref)
+        named = {"treebank": self.treebank, "coreference": self.coreference, "gap": self.gap}
+        return {name: corpus.digest() for name, corpus in named.items() if corpus is not None}
+
+    def _text(self, options: RunOptions) -> "Corpus | AnnotatedText":
+        """Open the text: what was given, else the sentences of the annotated corpora, else the demonstration."""
+        if options.text or not (options.treebank or options.coref):
+            return Corpus(options.text or (str(demo_text()),))
+        given = [self.treebank, None if options.coref == options.treebank else self.coreference]
+        corpora = [corpus for corpus in given if corpus is not None]
+        if not corpora and "surface" in options.wanted:
+            raise OptionError("GAP has no text to read heads on; give --text too, or use headscope coref")
+        return AnnotatedText(corpora)
 
     def segments(self) -> Iterator[Segment]:
         """Yield the run's inputs.
@@ -110,8 +140,8 @@ class ModelRun:
         return counts.documents * segments // max(1, counts.segments)
 
     def source(self) -> ModelSource:
-        """Return the stream of tiles over the corpus."""
-        return self._over(self.segments())
+        """Return the stream of tiles over the text."""
+        return self.over(self.segments())
 
     def example_source(self) -> ModelSource:
         """Return the stream of tiles over a few short sentences of the corpus, to draw heads on.
@@ -126,7 +156,7 @@ class ModelRun:
         segments = list(packer.pack(sentences))
         if not segments:
             segments = sorted(self.first or self._some(), key=len)[:8]
-        return self._over(segments)
+        return self.over(segments)
 
     def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
         """Return readable tokens of a map's rows and columns."""
@@ -149,18 +179,26 @@ class ModelRun:
         )
         return list(packer.pack(self.corpus.read(), limit=32))
 
-    def _over(self, segments: Iterable[Segment]) -> ModelSource:
-        size = self.options.batch_size or auto_batch_size(self.options.max_length, self.anatomy, self.loaded)
-        return ModelSource(
-            self.loaded.model,
-            self.anatomy,
-            self.encoder.vocabulary,
-            length_buckets(segments, batch_size=size),
+    def over(
+        self, segments: Iterable[Segment], *, length: int | None = None, model: nn.Module | None = None
+    ) -> ModelSource:
+        """Return the stream of tiles over segments.
+
+        Args:
+            segments: the inputs.
+            length: about how long they are, for the size of batches; the longest allowed when None.
+            model: another of the same shape (a control) in place of the run's.
+        """
+        own = self.loaded.model if model is None else model
+        anatomy = self.anatomy if model is None else examine(model, self.encoder.vocabulary)
+        size = self.options.batch_size or auto_batch_size(
+            length or self.options.max_length, self.anatomy, self.loaded
         )
+        return ModelSource(own, anatomy, self.encoder.vocabulary, length_buckets(segments, batch_size=size))
 
     def _notes(self) -> list[str]:
         notes = []
-        if self.packer.counts.documents_used < FEWEST_DOCUMENTS:
+        if "surface" in self.options.wanted and self.packer.counts.documents_used < FEWEST_DOCUMENTS:
             notes.append(f"{TOO_FEW}; this run has {self.packer.counts.documents_used}")
         if self.anatomy.encoder_decoder:
             notes.append("the decoder reads the encoder's text again, shifted right by its start token")

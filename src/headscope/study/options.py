@@ -6,7 +6,26 @@ from pathlib import Path
 
 from headscope.encoding.encoder import TOKEN_TYPES
 from headscope.encoding.packing import PACKINGS, TOO_LONG
+from headscope.encoding.segment import PIECES
 from headscope.errors import OptionError
+
+STAGES = ("surface", "syntax", "coreference")
+_KNOWN = {
+    "packing": PACKINGS,
+    "too_long": TOO_LONG,
+    "token_types": TOKEN_TYPES,
+    "pieces": PIECES,
+    "compat": ("original",),
+    "windows": ("all", "first"),
+}
+# The options that change a stage's numbers.
+_SHAPING = {
+    "surface": ("packing", "too_long"),
+    "syntax": (
+        *("fold_labels", "pieces", "special_tokens", "both_directions", "compat", "controls", "shuffled"),
+    ),
+    "coreference": ("pieces", "controls", "windows", "singletons", "strict"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +42,20 @@ class RunOptions:
         batch_size: inputs computed together; None chooses by length and device.
         device, dtype: where and in what precision.
         seed: of every random choice.
+        stages: what to measure (`STAGES`); empty: what the given corpora are for, or all of it on the demonstration
+            corpora where none is given.
+        treebank: files with trees (`corpora.treebank`), or names such as `ud:en_ewt`.
+        coref: files with coreference or GAP (`corpora.coreference`).
+        fold_labels: whether `nsubj:pass` is counted as `nsubj`.
+        pieces: attention from a cut word: `mean`, `first` or `max`.
+        special_tokens: whether special tokens are candidates for a word's head too.
+        both_directions: whether the sum of the two directions is scored as well.
+        compat: `original` for the choices of the original's notebook.
+        controls: how many models with random weights are measured beside the trained one.
+        shuffled: whether the trained model is measured on shuffled words too.
+        windows: `all` of a document's windows, or its `first`, as the paper takes.
+        singletons: whether mentions of entities with one mention are candidates.
+        strict: whether a head must look at an antecedent more than at any other word.
     """
 
     model: str | None = None
@@ -38,32 +71,58 @@ class RunOptions:
     device: str = "auto"
     dtype: str = "float32"
     seed: int = 0
+    stages: tuple[str, ...] = ()
+    treebank: tuple[str, ...] = ()
+    coref: tuple[str, ...] = ()
+    fold_labels: bool = False
+    pieces: str = "mean"
+    special_tokens: bool = False
+    both_directions: bool = False
+    compat: str | None = None
+    controls: int = 3
+    shuffled: bool = False
+    windows: str = "all"
+    singletons: bool = True
+    strict: bool = False
 
     def __post_init__(self) -> None:
-        for name, known in (("packing", PACKINGS), ("too_long", TOO_LONG), ("token_types", TOKEN_TYPES)):
-            if getattr(self, name) not in known:
+        for name, known in _KNOWN.items():
+            if getattr(self, name) not in known and (name, getattr(self, name)) != ("compat", None):
                 raise OptionError(
                     f"{name} {getattr(self, name)!r} is not known; choose one of {', '.join(known)}"
                 )
+        for stage in self.stages:
+            if stage not in STAGES:
+                raise OptionError(f"stage {stage!r} is not known; choose from {', '.join(STAGES)}")
+        if not isinstance(self.controls, int) or self.controls < 0:
+            raise OptionError(f"controls is {self.controls!r}; expected a number from 0")
         for name in ("max_length", "limit", "batch_size"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise OptionError(f"{name} is {value!r}; expected a whole number from 1")
         if self.seed < 0:
             raise OptionError(f"seed is {self.seed}; expected a number from 0")
-        if self.maps is not None and self.text:
-            raise OptionError("both text and saved maps were given; a run reads one of them")
+        if self.maps is not None and (self.text or self.treebank or self.coref):
+            raise OptionError("both a corpus and saved maps were given; a run reads one of them")
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The stages to measure."""
+        if self.stages:
+            return self.stages
+        if self.maps is not None:
+            return ("surface",)
+        if not (self.text or self.treebank or self.coref):
+            return STAGES
+        given = {"surface": True, "syntax": bool(self.treebank), "coreference": bool(self.coref)}
+        return tuple(stage for stage in STAGES if given[stage])
 
     def shaping(self) -> dict[str, object]:
         """Return the options that change numbers, for the signature."""
-        return {
-            "packing": self.packing,
-            "max_length": self.max_length,
-            "too_long": self.too_long,
-            "token_types": self.token_types,
-            "limit": self.limit,
-            "dtype": self.dtype,
-        }
+        names = ["max_length", "token_types", "limit", "dtype"]
+        for stage in self.wanted:
+            names += [name for name in _SHAPING[stage] if name not in names]
+        return {"stages": list(self.wanted), **{name: getattr(self, name) for name in names}}
 
 
 def as_paths(text: str | Path | Sequence[str | Path] | None) -> tuple[str, ...]:

@@ -1,13 +1,38 @@
 """Results as tidy tables, and as labelled arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from headscope.statistics.accumulator import State
 from headscope.statistics.functional import SURFACE_STATISTICS
 from headscope.statistics.surface import SurfaceResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageResult:
+    """What one stage of a run found.
+
+    Attributes:
+        name: of the stage.
+        tables: by name, as they are written to `tables/NAME.parquet`.
+        facts: what it adds to the manifest.
+        notes: sentences that the user should see.
+        state: an accumulator's sums, for later merging.
+        seconds: how long it took.
+    """
+
+    name: str
+    tables: Mapping[str, pd.DataFrame]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    state: State = field(default_factory=dict)
+    seconds: float = 0.0
+
 
 SURFACE_COLUMNS = ["kind", "layer", "head", "statistic", "value", "ci_low", "ci_high", "uniform", "n"]
 UNITS = {"entropy": "nats", "entropy_cls": "nats"}

@@ -9,6 +9,7 @@ from typing import IO
 from headscope.corpora.digest import CorpusDigest
 from headscope.corpora.document import Document
 from headscope.corpora.reading import read_corpus
+from headscope.corpora.remote import resolve
 
 
 class Corpus:
@@ -19,13 +20,14 @@ class Corpus:
     """
 
     def __init__(self, paths: tuple[str, ...]) -> None:
-        self.paths = paths
+        self.paths = resolve(paths)
+        self._given = paths
         self._spool: IO[str] | None = None
 
     @property
     def name(self) -> str:
         """Names of the files, without their folders, for people."""
-        names = ["standard input" if path == "-" else Path(path).name for path in self.paths]
+        names = ["standard input" if path == "-" else Path(path).name for path in self._given]
         return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
     def digest(self) -> tuple[int, str]:

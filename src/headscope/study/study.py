@@ -11,11 +11,10 @@ import pandas as pd
 import xarray as xr
 
 from headscope.errors import InputError, OutputError
-from headscope.heads.behaviours import roles
+from headscope.heads.behaviours import finds, roles
 from headscope.study.results import surface_array
 
 MANIFEST = "manifest.json"
-_TABLES = ("surface", "examples")
 
 
 class Study:
@@ -61,13 +60,20 @@ class Study:
 
     @cached_property
     def roles(self) -> pd.DataFrame:
-        """The role of each head: columns `kind layer head role`."""
-        return roles(self.surface)
+        """The role of each head, and what it finds: columns `kind layer head role finds`; see `behaviours`."""
+        found = finds(self.optional_table("dependency_best"), self.optional_table("coreference"))
+        named = roles(self.surface)
+        keys = zip(named["kind"], named["layer"], named["head"], strict=True)
+        return named.assign(finds=pd.Series([found.get(key, []) for key in keys], dtype=object))
 
     @cached_property
     def examples(self) -> pd.DataFrame:
         """The table `examples.parquet`: sentences on which heads are drawn."""
         return self.table("examples")
+
+    def optional_table(self, name: str) -> pd.DataFrame | None:
+        """Read a table, or return None where the run did not make it."""
+        return self.table(name) if name in self.tables else None
 
     @property
     def tables(self) -> list[str]:
@@ -95,7 +101,16 @@ class Study:
         model = self.manifest["signature"]["model"]["name"]
         counts = self.manifest["counts"]
         kinds = ", ".join(f"{k['layers']} x {k['heads']} {k['kind']} heads" for k in self.manifest["kinds"])
-        return f"{model}: {kinds}; {counts['segments']:,} segments of {counts['documents_used']:,} documents"
+        read = []
+        if counts["segments"]:
+            read.append(f"{counts['segments']:,} segments of {counts['documents_used']:,} documents")
+        if treebank := self.manifest.get("treebank"):
+            read.append(f"trees of {treebank['sentences']:,} sentences")
+        if coreference := self.manifest.get("coreference"):
+            read.append(f"{coreference['counted']:,} mentions with an antecedent")
+        if gap := self.manifest.get("gap"):
+            read.append(f"{gap['used']:,} rows of GAP")
+        return f"{model}: {kinds}; {'; '.join(read)}"
 
     def __repr__(self) -> str:
         return f"<Study of {self.summary()}; {self.path}>"
@@ -146,11 +161,11 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
     return manifest
 
 
-def check_out(path: Path, signature: Mapping[str, Any]) -> bool:
+def check_out(path: Path, signature: Mapping[str, Any]) -> dict[str, Any] | None:
     """Look whether a directory is free for a run, or holds this very run already.
 
     Returns:
-        True if it holds this run, finished, with the same versions.
+        The manifest if it holds this run, finished or not, made with the same versions; else None.
 
     Raises:
         OutputError: it holds another run, or something else.
@@ -161,9 +176,8 @@ def check_out(path: Path, signature: Mapping[str, Any]) -> bool:
     if manifest is not None:
         found = manifest["signature"]
         if found.get("id") == signature["id"]:
-            whole = all((path / "tables" / f"{name}.parquet").is_file() for name in _TABLES)
-            # Numbers of other versions are computed anew; an interrupted run is taken up from the start.
-            return bool(manifest.get("complete")) and whole and found.get("versions") == signature["versions"]
+            # Numbers of other versions are computed anew.
+            return manifest if found.get("versions") == signature["versions"] else None
         model, corpus = found.get("model", {}).get("name"), found.get("corpus", {}).get("documents")
         raise OutputError(
             f"{path} already holds a different run ({model}, {corpus} documents, signature {found.get('id')}); "
@@ -172,7 +186,14 @@ def check_out(path: Path, signature: Mapping[str, Any]) -> bool:
     if path.is_dir() and any(path.iterdir()):
         raise OutputError(f"{path} holds other files and no headscope run; give --out a new or empty folder")
     _try_to_write(path)
-    return False
+    return None
+
+
+def has_stage(path: Path, manifest: Mapping[str, Any], name: str) -> bool:
+    """Whether a stage of a run is finished: the manifest says so, and its tables are there."""
+    stage = manifest.get("stages", {}).get(name)
+    tables = stage.get("tables", []) if isinstance(stage, dict) else []
+    return bool(tables) and all((path / "tables" / f"{table}.parquet").is_file() for table in tables)
 
 
 def _try_to_write(path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import typer
 
-from headscope.app.cli import convert, extract, report, segments, stats
+from headscope.app.cli import convert, coref, extract, report, segments, stats, syntax
 from headscope.errors import HeadscopeError
 
 app = typer.Typer(
@@ -22,6 +22,8 @@ app.command("stats")(stats.command)
 app.command("segments")(segments.command)
 app.command("extract")(extract.command)
 app.command("convert")(convert.command)
+app.command("syntax")(syntax.command)
+app.command("coref")(coref.command)
 
 
 @app.callback(invoke_without_command=True)

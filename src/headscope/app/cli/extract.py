@@ -1,7 +1,7 @@
 """`headscope extract`: attention maps on disk, as the original's `extract_attention.py` makes them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from headscope.study.extraction import Extraction
 
 
+@o.takes(
+    *("model", "revision", "pieces", "packing", "max_length", "token_types"),
+    *("limit", "device", "dtype", "seed"),
+)
 def command(
     text: Annotated[
         list[str] | None,
@@ -23,8 +27,6 @@ def command(
             show_default=False,
         ),
     ] = None,
-    model: o.Model = None,
-    revision: o.Revision = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -42,9 +44,6 @@ def command(
     word_level: Annotated[
         bool, typer.Option("--word-level", help="Attention between words in place of tokens.")
     ] = False,
-    pieces: Annotated[
-        str, typer.Option(help="Attention from a word that was cut: mean of its pieces, first or max.")
-    ] = "mean",
     cased: Annotated[
         bool,
         typer.Option("--cased", help="Do not lower-case; without it the tokeniser does as it is set to."),
@@ -52,51 +51,31 @@ def command(
     debug: Annotated[
         bool, typer.Option("--debug", help="A tiny random model with the same tokeniser, to try things out.")
     ] = False,
-    packing: o.Packing = "pretraining",
-    max_length: o.MaxLength = 128,
     too_long: o.TooLong = "skip",
-    token_types: o.TokenTypes = "own",
-    limit: o.Limit = None,
     batch_size: o.BatchSize = "16",
-    device: o.Device = "auto",
-    dtype: o.Dtype = "float32",
-    seed: o.Seed = 0,
     force: o.Force = False,
+    **given: Any,
 ) -> None:
     """Run a model over text and write its attention maps to disk."""
     o.choose("--format", form, ("safetensors", "pickle"))
     o.choose("--store", store, ("float16", "float32"))
-    o.choose("--pieces", pieces, ("mean", "first", "max"))
     if form == "pickle" and store != "float16":
         raise OptionError(
             "--format pickle holds float16, as the original's; use --format safetensors for float32"
         )
     place = out or default_out(text or [], pickle=form == "pickle")
-    options = o.run_options(
-        text=text,
-        model=model,
-        revision=revision,
-        packing=packing,
-        max_length=max_length,
-        too_long=too_long,
-        token_types=token_types,
-        limit=limit,
-        batch_size=batch_size,
-        device=device,
-        dtype=dtype,
-        seed=seed,
-    )
+    options = o.run_options(**given, text=text, too_long=too_long, batch_size=batch_size, stages=("surface",))
     from headscope.study.extraction import MapOptions, extract
 
     how = MapOptions(
         pickle=form == "pickle",
         store=store,
-        word_level=pieces if word_level else None,
+        word_level=options.pieces if word_level else None,
         cased=cased,
         debug=debug,
         replace=force,
     )
-    for line in said(extract(options, place, how), max_length=max_length):
+    for line in said(extract(options, place, how), max_length=options.max_length):
         typer.echo(line)
 
 

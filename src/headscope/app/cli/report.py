@@ -1,48 +1,29 @@
-"""`headscope report`: text in, a run directory with a page on every head out."""
+"""`headscope report`: corpora in, a run directory with a page on every head out."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from headscope.app.cli import options as o
 
 
+@o.takes(
+    *("text", "model", "revision", "treebank", "coref", "maps"),
+    *(*o.SURFACE, *o.SYNTAX, *o.COREFERENCE, *o.MACHINE),
+)
 def command(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Folder of the run: new, empty, or of the same run.")
     ],
-    text: o.Text = None,
-    model: o.Model = None,
-    revision: o.Revision = None,
-    maps: o.Maps = None,
-    packing: o.Packing = "pretraining",
-    max_length: o.MaxLength = 128,
-    too_long: o.TooLong = "truncate",
-    token_types: o.TokenTypes = "own",
-    limit: o.Limit = None,
-    batch_size: o.BatchSize = "auto",
-    device: o.Device = "auto",
-    dtype: o.Dtype = "float32",
-    seed: o.Seed = 0,
-    quiet: o.Quiet = False,
+    **given: Any,
 ) -> None:
-    """Run a model over text and write a report on what each attention head looks at."""
-    asked = o.run_options(
-        text=text,
-        model=model,
-        revision=revision,
-        maps=maps,
-        packing=packing,
-        max_length=max_length,
-        too_long=too_long,
-        token_types=token_types,
-        limit=limit,
-        batch_size=batch_size,
-        device=device,
-        dtype=dtype,
-        seed=seed,
-    )
+    """Run a model over text, and a treebank and coreference where given, and write a report on every head.
+
+    Without any corpus the demonstration ones are read.
+    """
+    quiet = given.pop("quiet")
+    asked = o.run_options(**given)
     from headscope.app.cli.progress import ProgressPrinter
     from headscope.reporting.run import first_findings, run_report
 

@@ -1,7 +1,7 @@
 """`headscope stats`: the surface statistics as a table for a terminal, or as CSV, JSON or Parquet."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,59 +15,35 @@ FORMATS = {".csv": "CSV", ".json": "JSON", ".parquet": "Parquet"}
 _SHOWN = ("previous", "next", "current", "cls", "sep", "punctuation", "entropy", "max_weight")
 
 
+@o.takes("text", "model", "revision", "maps", *o.SURFACE, *o.MACHINE)
 def command(
-    text: o.Text = None,
-    model: o.Model = None,
-    revision: o.Revision = None,
-    maps: o.Maps = None,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out", "-o", help="Write the whole table to a .csv, .json or .parquet file.", show_default=False
         ),
     ] = None,
-    packing: o.Packing = "pretraining",
-    max_length: o.MaxLength = 128,
-    too_long: o.TooLong = "truncate",
-    token_types: o.TokenTypes = "own",
-    limit: o.Limit = None,
-    batch_size: o.BatchSize = "auto",
-    device: o.Device = "auto",
-    dtype: o.Dtype = "float32",
-    seed: o.Seed = 0,
-    quiet: o.Quiet = False,
+    **given: Any,
 ) -> None:
     """Print what each head attends to: positions, special tokens, punctuation, entropy, and its role."""
     if out is not None:
         o.choose("--out with the ending", out.suffix, tuple(FORMATS))
         if out.is_dir() or not out.resolve().parent.is_dir():
             raise OptionError(f"--out {out} is no place for a file; give a file in a folder that exists")
-    asked = o.run_options(
-        text=text,
-        model=model,
-        revision=revision,
-        maps=maps,
-        packing=packing,
-        max_length=max_length,
-        too_long=too_long,
-        token_types=token_types,
-        limit=limit,
-        batch_size=batch_size,
-        device=device,
-        dtype=dtype,
-        seed=seed,
-    )
+    quiet = given.pop("quiet")
+    asked = o.run_options(**given, stages=("surface",))
     from headscope.app.cli.progress import ProgressPrinter
-    from headscope.study.stages import measure, prepare
+    from headscope.study.stages import measure_surface, prepare
 
     with ProgressPrinter(quiet=quiet) as watch:
-        measured = measure(prepare(asked), watch=watch)
-    _print(measured.surface)
-    for note in measured.manifest["notes"]:
+        run = prepare(asked)
+        surface = measure_surface(run, watch).tables["surface"]
+    _print(surface)
+    for note in run.facts()["notes"]:
         typer.echo(f"note: {note}")
     if out is not None:
-        _write(measured.surface, out)
-        typer.echo(f"table: {out} ({len(measured.surface):,} rows)")
+        _write(surface, out)
+        typer.echo(f"table: {out} ({len(surface):,} rows)")
 
 
 def _print(surface: "pd.DataFrame") -> None:

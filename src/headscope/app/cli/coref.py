@@ -1,0 +1,94 @@
+"""`headscope coref`: which head finds antecedents, beside baselines; and GAP by gender."""
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from headscope.app.cli import options as o
+from headscope.app.cli.syntax import Out, interval, percent, print_table, q_value, run_tables
+
+if TYPE_CHECKING:
+    from headscope.study.results import StageResult
+
+
+@o.takes("coref", "model", "revision", "pieces", "controls", *o.COREFERENCE, *o.MACHINE)
+def command(out: Out = None, **given: Any) -> None:
+    """Score every head on antecedents of mentions, beside baselines; GAP's files by gender.
+
+    Without --coref the synthetic documents are read.
+    """
+    for line in run_tables("coreference", out=out, given=given, show=show):
+        typer.echo(line)
+
+
+def show(result: "StageResult") -> None:
+    """Print table 2, or GAP's."""
+    if result.name == "gap":
+        _show_gap(result)
+    else:
+        _show_systems(result)
+
+
+def _show_systems(result: "StageResult") -> None:
+    from rich.table import Table
+
+    systems = result.tables["coreference"]
+    types = list(dict.fromkeys(systems["mention_type"]))
+    n = systems.drop_duplicates("mention_type").set_index("mention_type")["n"]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("system")
+    for name in types:
+        table.add_column(f"{name} ({n[name]:,})", justify="right")
+    table.add_column("q", justify="right")
+    rows = systems.assign(name=[_name(row) for row in systems.to_dict("records")])
+    for name, own in rows.groupby("name", sort=False):
+        cells = {
+            kind: f"{percent(part['accuracy'].mean())} ({interval(part.iloc[0])})"
+            if len(part) == 1
+            else percent(part["accuracy"].mean())
+            for kind, part in own.groupby("mention_type")
+        }
+        q = own["q_value"].dropna()
+        table.add_row(
+            str(name), *(cells.get(kind, "-") for kind in types), q_value(q.iloc[0]) if len(q) else ""
+        )
+    print_table(table)
+    facts = result.facts["coreference"]
+    typer.echo(
+        f"{facts['name']}: {facts['counted']:,} of {facts['mentions']:,} mentions have an antecedent in their window "
+        f"of at most {facts['max_length']} tokens ({facts['windows']:,} windows, {facts['documents']:,} documents); "
+        "percent, 95% interval"
+    )
+    for why, number in facts["lost_why"].items():
+        typer.echo(f"left out {number:,}: {why}")
+
+
+def _name(row: dict[Any, Any]) -> str:
+    if row["model"] == "baseline":
+        return str(row["system"])
+    if row["model"] == "control":
+        return f"random weights, {row['selection']} (mean of controls)"
+    return f"head {row['layer']}-{row['head']}, {row['selection']}"
+
+
+def _show_gap(result: "StageResult") -> None:
+    from rich.table import Table
+
+    gap = result.tables["gap"]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("system")
+    measures = [(m, g) for m in dict.fromkeys(gap["measure"]) for g in dict.fromkeys(gap["gender"])]
+    for measure, gender in measures:
+        table.add_column(f"{measure}, {gender}", justify="right")
+    named = gap.assign(
+        name=[
+            f"head {r['layer']}-{r['head']}, {r['selection']}" if r["system"] == "head" else r["system"]
+            for r in gap.to_dict("records")
+        ]
+    )
+    for name, own in named.groupby("name", sort=False):
+        values = own.set_index(["measure", "gender"])["value"]
+        table.add_row(str(name), *(percent(values.get(key, float("nan"))) for key in measures))
+    print_table(table)
+    facts = result.facts["gap"]
+    typer.echo(f"{facts['name']}: {facts['used']:,} of {facts['rows']:,} rows of GAP; percent")

@@ -1,0 +1,117 @@
+"""`headscope syntax`: which head finds which dependency relation, as a table for a terminal, and all tables on disk."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headscope.app.cli import options as o
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from headscope.study.results import StageResult
+
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="Folder for all tables (tables/*.parquet) and the manifest: new, empty, or of the same run.",
+        show_default=False,
+    ),
+]
+
+
+@o.takes("treebank", "model", "revision", "maps", *o.SYNTAX, *o.MACHINE)
+def command(out: Out = None, **given: Any) -> None:
+    """Score every head on dependency relations: the best head of each beside the best fixed offset.
+
+    Without --treebank or --maps the synthetic treebank is read.
+    """
+    for line in run_tables("syntax", out=out, given=given, show=show):
+        typer.echo(line)
+
+
+def run_tables(stage: str, *, out: Path | None, given: dict[str, Any], show: Any) -> list[str]:
+    """Run one stage, show its tables, write them where asked to; return what is left to say."""
+    quiet = given.pop("quiet")
+    asked = o.run_options(**given, stages=(stage,))
+    from headscope.app.cli.progress import ProgressPrinter
+    from headscope.study.stages import measure, prepare
+    from headscope.study.writing import read_stages, write_run
+
+    with ProgressPrinter(quiet=quiet) as watch:
+        run = prepare(asked)
+        if out is None:
+            results = list(measure(run, watch=watch))
+        else:
+            write_run(run, out, watch=watch)
+            results = read_stages(out)
+    for result in results:
+        show(result)
+    notes = [f"note: {note}" for result in results for note in result.notes]
+    where = [] if out is None else [f"tables: {out / 'tables'}"]
+    return [*dict.fromkeys(notes), *where]
+
+
+def show(result: "StageResult") -> None:
+    """Print table 1: for each relation the held-out best head, its accuracy, and the best offset's."""
+    from rich.table import Table
+
+    best = result.tables["dependency_best"]
+    trained = best[best["model"] == "trained"]
+    selection = "held-out" if (trained["selection"] == "held-out").any() else "same-data"
+    control = best[(best["model"] == "control") & (best["selection"] == selection)]
+    chance = control.groupby("relation")["accuracy"].mean()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, side in (
+        *(("relation", "left"), ("n", "right"), ("head", "left"), ("direction", "left")),
+        *(("accuracy", "right"), ("95% interval", "right"), ("offset", "right"), ("accuracy", "right")),
+        *(("control", "right"), ("q", "right")),
+    ):
+        table.add_column(name, justify=side)  # type: ignore[arg-type]
+    several = trained["kind"].nunique() > 1
+    for row in trained[trained["selection"] == selection].to_dict("records"):
+        head = f"{row['layer']}-{row['head']}"
+        table.add_row(
+            *(row["relation"], f"{row['n']:,}", f"{row['kind']} {head}" if several else head),
+            *(row["direction"], percent(row["accuracy"]), interval(row)),
+            *(f"{row['baseline_offset']:+d}", percent(row["baseline_accuracy"])),
+            *(percent(chance.get(row["relation"], float("nan"))), q_value(row["q_value"])),
+        )
+    print_table(table)
+    facts = result.facts["treebank"]
+    how = (
+        "head, direction and offset chosen on one half of the documents and scored on the other"
+        if selection == "held-out"
+        else "head, direction and offset chosen and scored on the same data, as the original's notebook does"
+    )
+    typer.echo(
+        f"{facts['name']}: {facts['sentences']:,} sentences of {facts['documents']:,} documents; percent; {how}; "
+        "control: random weights; q: one-sided test against the offset, false discovery rate"
+    )
+
+
+def print_table(table: Any) -> None:
+    """Print a table; a pipe gets whole lines, whatever width a console thinks it has."""
+    from rich.console import Console
+
+    console = Console(width=None if Console().is_terminal else 140)
+    console.print(table)
+
+
+def percent(value: float) -> str:
+    """Write a share as percent, and what is not known as a dash."""
+    return "-" if value != value else f"{100 * value:.1f}"
+
+
+def interval(row: "pd.Series[Any] | dict[Any, Any]") -> str:
+    """Write a row's interval in percent."""
+    low, high = row["ci_low"], row["ci_high"]
+    return "-" if low != low else f"{100 * low:.1f} to {100 * high:.1f}"
+
+
+def q_value(value: float) -> str:
+    """Write a q with three digits, and what is not known as a dash."""
+    return "-" if value != value else "<0.001" if value < 0.001 else f"{value:.3f}"

@@ -1,0 +1,43 @@
+"""The control of a trained model: the same architecture with random weights, its embeddings kept."""
+
+import copy
+import re
+from typing import Any
+
+import torch
+from torch import nn
+
+_EMBEDDING = re.compile(r"embed|^wte$|^wpe$|^shared$")
+
+
+def with_random_weights(model: nn.Module, *, seed: int = 0) -> nn.Module:
+    """Return a model of the same configuration from its own initialiser; embeddings and their norm are copied.
+
+    What the heads of such a model seem to find comes from positions, token identities and chance alone.
+
+    Args:
+        model: a transformers model; it is not changed, and shares nothing with the new one.
+        seed: of the initialiser; torch's own state of randomness is left as it was.
+    """
+    cls: Any = type(model)
+    config: Any = model.config
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        twin: nn.Module = cls(copy.deepcopy(config))
+    first = next(model.parameters())
+    twin.to(device=first.device, dtype=first.dtype)
+    theirs = dict(twin.named_modules())
+    with torch.no_grad():
+        for name, module in model.named_modules():
+            if is_embedding(name, module):
+                theirs[name].load_state_dict(module.state_dict())
+    return twin.eval()
+
+
+def is_embedding(name: str, module: nn.Module) -> bool:
+    """Whether a module is part of the embeddings: a table of them, or the norm beside it; never within a layer."""
+    path = name.split(".")
+    if any(part.isdigit() for part in path) or not any(_EMBEDDING.search(part) for part in path):
+        return False
+    kind = type(module).__name__
+    return isinstance(module, nn.Embedding) or "Norm" in kind or kind.endswith("Embedding")

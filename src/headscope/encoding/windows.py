@@ -1,0 +1,158 @@
+"""Cut documents of sentences into model inputs: whole sentences where they fit."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from headscope.corpora.annotation import AnnotatedDocument
+from headscope.encoding.alignment import Alignment
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.segment import NO_WORD, Segment
+from headscope.errors import OptionError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """A stretch of a document that the model reads at once.
+
+    Attributes:
+        segment: the model input; its word ids count from 0 within the window.
+        start: position of its first word in the document.
+        words: how many words it has.
+    """
+
+    segment: Segment
+    start: int
+    words: int
+
+    @property
+    def end(self) -> int:
+        """Position in the document of the word after its last."""
+        return self.start + self.words
+
+
+@dataclass
+class WindowCounts:
+    """What became of the documents; filled while `cut_windows` runs.
+
+    Attributes:
+        documents: documents read.
+        windows: windows made.
+        tokens: tokens in them, special tokens included.
+        sentences: sentences read.
+        sentences_cut: sentences longer than a window.
+        words, words_split: words in windows, and those of them cut into several pieces.
+        words_dropped, words_merged: words without a piece of their own.
+        words_too_long: words left out, for one alone is longer than a window.
+        words_after_first: words left out, for they follow a document's first window and only that is asked for.
+    """
+
+    documents: int = 0
+    windows: int = 0
+    tokens: int = 0
+    sentences: int = 0
+    sentences_cut: int = 0
+    words: int = 0
+    words_split: int = 0
+    words_dropped: int = 0
+    words_merged: int = 0
+    words_too_long: int = 0
+    words_after_first: int = 0
+
+
+def cut_windows(
+    document: AnnotatedDocument,
+    encoder: Encoder,
+    *,
+    max_length: int,
+    first_only: bool = False,
+    counts: WindowCounts | None = None,
+) -> Iterator[Window]:
+    """Yield a document's windows: as many whole sentences as fit; a longer sentence is cut between words.
+
+    What is left of a cut sentence opens the next window. Words are joined by spaces, and every window is
+    tokenised by itself, so that it reads as a text that begins there.
+
+    Args:
+        document: sentences of words.
+        encoder: the tokeniser's wrap.
+        max_length: tokens in a window at most, special tokens included.
+        first_only: yield the first window only, as the paper takes.
+        counts: told what became of the document.
+
+    Raises:
+        OptionError: `max_length` leaves no room for a word.
+    """
+    counts = WindowCounts() if counts is None else counts
+    room = max_length - encoder.special_tokens_single
+    if room < 1:
+        raise OptionError(
+            f"--max-length {max_length} leaves no room beside {encoder.special_tokens_single} special tokens; "
+            f"expected at least {encoder.special_tokens_single + 1}"
+        )
+    words = document.words
+    ends = list(accumulate(len(sentence) for sentence in document.sentences))
+    counts.documents += 1
+    counts.sentences += len(ends)
+    start = index = 0
+    last_cut = -1
+    while start < len(words):
+        end = _whole_sentences(ends, start, start + fitting_words(words, start, encoder, room))
+        pieces, alignment = encoder.piece_words(words[start:end])
+        while len(pieces) > room:
+            # Alone, the words may have more pieces than they had with others behind them: take fewer.
+            end = _whole_sentences(ends, start, end - 1)
+            pieces, alignment = encoder.piece_words(words[start:end])
+        if end == start:
+            counts.words_too_long += 1
+            start += 1
+            continue
+        sentence = bisect_left(ends, end)
+        if ends[sentence] != end and sentence != last_cut:
+            counts.sentences_cut += 1
+            last_cut = sentence
+        if np.any(alignment.word_ids != NO_WORD):
+            own = words[start:end]
+            segment = encoder.segment(
+                pieces, document=document.id, index=index, alignment=alignment, words=own
+            )
+            _count(counts, segment, alignment)
+            yield Window(segment=segment, start=start, words=len(own))
+            index += 1
+            if first_only:
+                counts.words_after_first += len(words) - end
+                return
+        start = end
+
+
+def fitting_words(words: tuple[str, ...], start: int, encoder: Encoder, room: int) -> int:
+    """Return how many words from `start` on have at most `room` pieces together (with more words behind them)."""
+    taken = room
+    while True:
+        pieces, alignment = encoder.piece_words(words[start : start + taken])
+        if len(pieces) > room:
+            beyond = alignment.word_ids[room:]
+            beyond = beyond[beyond != NO_WORD]
+            return int(beyond[0]) if len(beyond) else min(taken, len(words) - start)
+        if start + taken >= len(words):
+            return len(words) - start
+        taken *= 2  # words without pieces, or many words to a piece: there is room for more
+
+
+def _whole_sentences(ends: list[int], start: int, reach: int) -> int:
+    """Return the last sentence's end within reach; `reach` itself where the first sentence goes beyond it."""
+    last = bisect_right(ends, reach) - 1
+    return ends[last] if last >= 0 and ends[last] > start else max(start, reach)
+
+
+def _count(counts: WindowCounts, segment: Segment, alignment: Alignment) -> None:
+    own = alignment.word_ids[alignment.word_ids != NO_WORD]
+    counts.windows += 1
+    counts.tokens += len(segment)
+    counts.words += len(segment.words)
+    counts.words_split += int((np.bincount(own) > 1).sum())
+    counts.words_dropped += len(alignment.dropped)
+    counts.words_merged += len(alignment.merged)

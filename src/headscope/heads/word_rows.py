@@ -1,0 +1,77 @@
+"""Attention from a few words of each segment: their rows alone are brought to word level."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from headscope.attention.tile import AttentionTile
+from headscope.attention.words import WordAttention, WordAxis, word_axis, word_level
+from headscope.encoding.segment import NO_WORD
+
+
+@dataclass(frozen=True, eq=False)
+class WordRows:
+    """The rows of a tile that belong to some words; made once a batch, used for every layer.
+
+    Attributes:
+        rows: which of the tile's rows, 0 for padding, `[batch, row]`.
+        valid: False for padding, `[batch, row]`.
+        word_ids: the word of each, `NO_WORD` for padding, `[batch, row]`.
+        queries: their words in the order of the text.
+        keys: the words attended to.
+    """
+
+    rows: Tensor
+    valid: Tensor
+    word_ids: Tensor
+    queries: WordAxis
+    keys: WordAxis
+
+    @classmethod
+    def of(cls, tile: AttentionTile, wanted: Tensor) -> "WordRows":
+        """Find the rows of the words that are `wanted`, `[batch, word]`."""
+        word_ids = tile.queries.word_ids[:, tile.rows]
+        known = tile.row_valid & (word_ids != NO_WORD) & (word_ids < wanted.shape[1])
+        chosen = known & wanted.gather(1, word_ids.clamp(0, wanted.shape[1] - 1))
+        counts = chosen.sum(1)
+        # Stable, so that the chosen rows come first and in order.
+        order = (~chosen).long().argsort(dim=1, stable=True)[:, : int(counts.max())]
+        valid = torch.arange(order.shape[1], device=order.device) < counts[:, None]
+        ids = word_ids.gather(1, order).masked_fill(~valid, NO_WORD)
+        return cls(
+            rows=order.masked_fill(~valid, 0),
+            valid=valid,
+            word_ids=ids,
+            queries=word_axis(ids, valid),
+            keys=word_axis(tile.keys.word_ids, tile.keys.valid),
+        )
+
+    def attention(self, tile: AttentionTile, *, pieces: str) -> WordAttention:
+        """Return attention from the words to all words, `[batch, head, query place, key place]`."""
+        items = torch.arange(len(self.rows), device=self.rows.device)[:, None]
+        taken = tile.weights[items, :, self.rows].permute(0, 2, 1, 3)
+        return word_level(
+            taken,
+            self.word_ids,
+            valid=self.valid,
+            key_word_ids=tile.keys.word_ids,
+            key_valid=tile.keys.valid,
+            pieces=pieces,
+        )
+
+
+def places_of_words(axis: WordAxis, words: int) -> Tensor:
+    """Return the place of each of the first `words` words on an axis, -1 where it has none, `[batch, word]`."""
+    known = axis.valid & (axis.words != NO_WORD) & (axis.words < words)
+    places = axis.words.new_full((len(axis.words), words + 1), -1)
+    at = torch.arange(axis.words.shape[1], device=axis.words.device).expand_as(axis.words)
+    return places.scatter(1, torch.where(known, axis.words, words), at)[:, :words]
+
+
+def on_places(marks: Tensor, axis: WordAxis) -> Tensor:
+    """Turn marks on words, `[batch, mark, word]`, into marks on an axis' places, `[batch, mark, place]`."""
+    number = marks.shape[2]
+    known = axis.valid & (axis.words != NO_WORD) & (axis.words < number)
+    index = axis.words.clamp(0, number - 1)[:, None].expand(-1, marks.shape[1], -1)
+    return marks.gather(2, index) & known[:, None]

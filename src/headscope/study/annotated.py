@@ -1,0 +1,173 @@
+"""A treebank or a coreference corpus that can be read twice: once to be hashed and counted, once for the model."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+
+from headscope.corpora.annotation import AnnotatedDocument
+from headscope.corpora.coreference import coreference_files, read_coreference
+from headscope.corpora.document import Document
+from headscope.corpora.gap import GapRow, read_gap
+from headscope.corpora.remote import resolve
+from headscope.corpora.synthetic import synthetic_documents
+from headscope.corpora.treebank import read_treebank
+from headscope.errors import InputError
+
+DEMO_DOCUMENTS = 250
+DEMO_NAME = f"synthetic English, {DEMO_DOCUMENTS} documents"
+
+
+class AnnotatedCorpus:
+    """Documents with trees or mentions, read anew each time they are asked for.
+
+    Args:
+        read: opens the corpus.
+        name: for people.
+
+    Attributes:
+        documents, sentences, words, mentions: how many there are; known after `digest`.
+        relations: how often each label occurs; known after `digest`.
+    """
+
+    def __init__(self, read: Callable[[], Iterator[AnnotatedDocument]], *, name: str) -> None:
+        self._read = read
+        self.name = name
+        self.documents = self.sentences = self.words = self.mentions = 0
+        self.relations: Counter[str] = Counter()
+
+    @classmethod
+    def treebank(cls, paths: tuple[str, ...]) -> "AnnotatedCorpus":
+        """Open a treebank; the synthetic one where no path is given."""
+        if not paths:
+            return cls(lambda: synthetic_documents(DEMO_DOCUMENTS), name=DEMO_NAME)
+        found = resolve(paths)
+        return cls(_once(lambda: read_treebank(found), paths), name=named(paths))
+
+    @classmethod
+    def coreference(cls, paths: tuple[str, ...]) -> "AnnotatedCorpus":
+        """Open files with mentions; the synthetic ones where no path is given."""
+        if not paths:
+            return cls(lambda: synthetic_documents(DEMO_DOCUMENTS), name=DEMO_NAME)
+        return cls(_once(lambda: read_coreference(paths), paths), name=named(paths))
+
+    def digest(self) -> str:
+        """Read all of it once, counting; return its hash, 32 hex digits of BLAKE2b."""
+        digest = blake2b(digest_size=16)
+        self.documents = self.sentences = self.words = self.mentions = 0
+        self.relations = Counter()
+        for document in self._read():
+            self.documents += 1
+            self.sentences += len(document.sentences)
+            self.mentions += len(document.mentions)
+            for sentence in document.sentences:
+                self.words += len(sentence)
+                self.relations.update(sentence.relations)
+                parts = [sentence.words, sentence.heads, sentence.relations, sentence.tags]
+                digest.update(json.dumps(parts, separators=(",", ":")).encode() + b"\n")
+            mentions = [astuple(mention) for mention in document.mentions]
+            digest.update(json.dumps(mentions).encode() + b"\n\n")
+        return digest.hexdigest()
+
+    def read(self, *, sentences: int | None = None) -> Iterator[AnnotatedDocument]:
+        """Yield the documents, as far as they hold the first so many sentences."""
+        left = sentences
+        for document in self._read():
+            if left is None:
+                yield document
+                continue
+            if left <= 0:
+                return
+            yield AnnotatedDocument(
+                id=document.id,
+                sentences=document.sentences[:left],
+                mentions=document.mentions,
+                origin=document.origin,
+            )
+            left -= len(document.sentences)
+
+
+class AnnotatedText:
+    """The sentences of annotated corpora as plain text, for a run that was given no other."""
+
+    def __init__(self, corpora: Iterable[AnnotatedCorpus]) -> None:
+        self._corpora = list(corpora)
+
+    @property
+    def name(self) -> str:
+        """Names of the files, for people."""
+        return ", ".join(dict.fromkeys(corpus.name for corpus in self._corpora))
+
+    def digest(self) -> tuple[int, str]:
+        """Return the number of documents and the hash of them all."""
+        hashes = [corpus.digest() for corpus in self._corpora]
+        number = sum(corpus.documents for corpus in self._corpora)
+        return number, blake2b("".join(hashes).encode(), digest_size=16).hexdigest()
+
+    def read(self) -> Iterator[Document]:
+        """Yield the documents, a sentence a line."""
+        for number, corpus in enumerate(self._corpora):
+            for document in corpus.read():
+                lines = tuple(s.text or " ".join(s.words) for s in document.sentences if s.words)
+                if lines:
+                    # The same document may be in the treebank and among the coreference files.
+                    identity = document.id if number == 0 else f"{number}-{document.id}"
+                    yield Document(id=identity, lines=lines, origin=document.origin)
+
+
+class GapCorpus:
+    """Rows of GAP, counted and hashed as `AnnotatedCorpus` is."""
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        self.paths = paths
+        self.name = named(paths)
+
+    @classmethod
+    def of(cls, paths: tuple[str, ...]) -> "GapCorpus | None":
+        """Return the GAP files among coreference files, or None where there are none."""
+        found = tuple(str(path) for path in coreference_files(paths).gap) if paths else ()
+        return cls(found) if found else None
+
+    def digest(self) -> str:
+        """Read all of it once; return its hash."""
+        digest = blake2b(digest_size=16)
+        for row in self.read():
+            parts = [row.words, row.pronoun, row.a, row.b, row.truth, row.gender]
+            digest.update(json.dumps(parts).encode() + b"\n")
+        return digest.hexdigest()
+
+    def read(self, *, limit: int | None = None) -> Iterator[GapRow]:
+        """Yield the rows, at most so many."""
+        return islice(read_gap(self.paths), limit)
+
+
+def has_mentions(paths: tuple[str, ...]) -> bool:
+    """Whether there are annotated files among coreference files, or none at all, which means the synthetic ones."""
+    return not paths or bool(coreference_files(paths).annotated)
+
+
+def named(paths: tuple[str, ...]) -> str:
+    """Names of files, without their folders, for people."""
+    names = ["standard input" if path == "-" else Path(path).name for path in paths]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _once(
+    read: Callable[[], Iterator[AnnotatedDocument]], paths: tuple[str, ...]
+) -> Callable[[], Iterator[AnnotatedDocument]]:
+    """Keep what comes from standard input, which can be read only once; an annotated corpus is small."""
+    if "-" not in paths:
+        return read
+    kept: list[AnnotatedDocument] = []
+
+    def again() -> Iterator[AnnotatedDocument]:
+        if not kept:
+            kept.extend(read())
+            if not kept:
+                raise InputError("standard input holds no document; give a treebank, or a file")
+        return iter(kept)
+
+    return again

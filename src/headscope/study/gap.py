@@ -1,0 +1,50 @@
+"""The stage on GAP: which head points a pronoun at the right one of two names."""
+
+import time
+from typing import Any
+
+from headscope.attention.scan import ScanCounts, scan
+from headscope.errors import InputError
+from headscope.heads.coreference_tables import gap_table
+from headscope.heads.gap import GapAccumulator
+from headscope.heads.gap_rows import GapCounts, gap_segments
+from headscope.study.options import Progress, Watcher
+from headscope.study.results import StageResult
+
+
+def measure_gap(run: Any, watch: Watcher | None = None) -> StageResult:
+    """Score every head on GAP's rows, by gender.
+
+    Args:
+        run: a `ModelRun` with GAP files.
+        watch: told of progress.
+
+    Raises:
+        InputError: no row fits into an input.
+    """
+    began = time.perf_counter()
+    counts = GapCounts()
+    sums = GapAccumulator(run.layout, pieces=run.options.pieces)
+
+    def tell(done: ScanCounts) -> None:
+        if watch is not None:
+            rows = done.segments
+            watch(Progress("GAP", rows, None, rows, run.options.limit, done.seconds))
+
+    segments = gap_segments(
+        run.gap.read(limit=run.options.limit), run.encoder, max_length=run.options.max_length, counts=counts
+    )
+    scan(run.over(segments), [sums], progress=tell)
+    if not counts.used:
+        raise InputError(
+            f"no row of {run.gap.name} fits into --max-length {run.options.max_length} tokens; raise it"
+        )
+    lost = dict(sorted(counts.lost.items()))
+    facts = {"name": run.gap.name, "rows": counts.rows, "used": counts.used, "shortened": counts.shortened}
+    return StageResult(
+        name="gap",
+        tables={"gap": gap_table(sums.compute(), seed=run.options.seed)},
+        facts={"gap": {**facts, "lost": lost}},
+        state=sums.state(),
+        seconds=time.perf_counter() - began,
+    )
