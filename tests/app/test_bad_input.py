@@ -218,7 +218,7 @@ def test_model_and_maps_together(cli, tmp_path):
     )
     refused(
         cli("stats", "--maps", tmp_path, "--text", "t.txt"),
-        "both text and saved maps were given; a run reads one of them",
+        "both a corpus and saved maps were given; a run reads one of them",
     )
 
 

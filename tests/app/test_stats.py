@@ -7,14 +7,15 @@ import pandas as pd
 import pytest
 
 from headscope.study.options import RunOptions
-from headscope.study.stages import measure, prepare
+from headscope.study.stages import measure_surface, prepare
 
 OPTIONS = ("--packing", "single", "--limit", 14, "-q")
 
 
 @pytest.fixture(scope="module")
 def expected():
-    return measure(prepare(RunOptions(packing="single", limit=14))).surface
+    options = RunOptions(packing="single", limit=14, stages=("surface",))
+    return measure_surface(prepare(options)).tables["surface"]
 
 
 def read(path):

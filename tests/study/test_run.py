@@ -17,7 +17,7 @@ from headscope.errors import InputError, OptionError
 from headscope.statistics.functional import SURFACE_STATISTICS
 from headscope.study.options import RunOptions
 from headscope.study.paper import is_bert_base, paper_numbers
-from headscope.study.stages import measure, prepare
+from headscope.study.stages import measure_surface, prepare
 from support.shared_data import data
 
 
@@ -173,9 +173,9 @@ def test_the_manifest_says_what_was_run(study):
 
 
 def test_the_same_run_is_not_computed_twice_and_another_signature_differs(study, monkeypatch):
-    from headscope.reporting import run
+    from headscope.study import stages
 
-    monkeypatch.setattr(run, "measure", lambda *_, **__: pytest.fail("scanned again"))
+    monkeypatch.setattr(stages, "scan", lambda *_, **__: pytest.fail("scanned again"))
     again = hs.report(text=demo_text(), out=study.path, packing="paragraphs", too_long="skip", limit=40)
     assert again.manifest == study.manifest
     other = prepare(RunOptions(text=(str(demo_text()),), packing="paragraphs", too_long="skip", limit=41))
@@ -254,7 +254,10 @@ def test_opening_what_is_no_study(tmp_path):
 
 def test_batch_size_is_not_part_of_the_answer():
     tables = [
-        measure(prepare(RunOptions(packing="single", limit=30, batch_size=size))).surface for size in (1, 7)
+        measure_surface(
+            prepare(RunOptions(packing="single", limit=30, batch_size=size, stages=("surface",)))
+        ).tables["surface"]
+        for size in (1, 7)
     ]
     for column in ("value", "ci_low", "ci_high", "uniform"):
         np.testing.assert_allclose(tables[0][column], tables[1][column], atol=1e-5)
@@ -289,8 +292,9 @@ def test_the_papers_column_is_for_the_papers_model(study, name, origin, kind, ex
 def test_the_reference_figures_on_wikipedia():
     """The independent loop's figures: first 200 pairs of consecutive lines that fit in 128 tokens."""
     path = data("wiki-sample/wiki_sample.txt")
-    run = measure(prepare(RunOptions(text=(str(path),), packing="paragraphs", too_long="skip", limit=200)))
-    table = run.surface.set_index(["statistic", "layer", "head"]).value
+    options = RunOptions(text=(str(path),), packing="paragraphs", too_long="skip", limit=200)
+    run = measure_surface(prepare(options))
+    table = run.tables["surface"].set_index(["statistic", "layer", "head"]).value
     expected = {
         ("previous", 1, 3): 0.973,
         ("previous", 2, 10): 0.651,
@@ -303,13 +307,19 @@ def test_the_reference_figures_on_wikipedia():
     for place, value in expected.items():
         assert table[place] == pytest.approx(value, abs=0.005), place
     means = (
-        run.surface[run.surface["head"].isna() & (run.surface.statistic == "cls")].sort_values("layer").value
+        run.tables["surface"][
+            run.tables["surface"]["head"].isna() & (run.tables["surface"].statistic == "cls")
+        ]
+        .sort_values("layer")
+        .value
     )
     assert means.tolist() == pytest.approx([0.09, 0.38, 0.51, 0.58, 0.64, 0.24], abs=0.0055)
     # On the very same tokens a plain float64 loop agrees far more closely.
     exact = plain_loop(pairs_of(path, 200))
     for name, numbers in exact.items():
-        own = run.surface[(run.surface.statistic == name) & run.surface["head"].notna()]
+        own = run.tables["surface"][
+            (run.tables["surface"].statistic == name) & run.tables["surface"]["head"].notna()
+        ]
         found = own.pivot(index="layer", columns="head", values="value").to_numpy(dtype=float)
         np.testing.assert_allclose(found, numbers, atol=1e-5, rtol=0)
 

@@ -168,7 +168,8 @@ def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pieces:
         # The largest of a word's pieces, word by word; each row then divided by its sum.
         more = (more[:, :, None] @ members[item][:, None])[:, :, 0]
         flat = out.view(batch * words, -1)
-        flat.index_reduce_(0, item * words + place, more.reshape(len(item), -1), "amax")
+        index = (item * words + place)[:, None].expand(-1, flat.shape[1])
+        flat.scatter_reduce_(0, index, more.reshape(len(item), -1), "amax")
         total = out.sum(-1, keepdim=True)
         out = out / torch.where(total > 0, total, 1)
     return out.transpose(1, 2)

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple
+from functools import cache
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -19,6 +20,12 @@ from headscope.errors import InputError
 
 DEMO_DOCUMENTS = 250
 DEMO_NAME = f"synthetic English, {DEMO_DOCUMENTS} documents"
+
+
+@cache
+def demo_documents() -> tuple[AnnotatedDocument, ...]:
+    """Make the synthetic documents of the demonstration; once, for they are read several times."""
+    return tuple(synthetic_documents(DEMO_DOCUMENTS))
 
 
 class AnnotatedCorpus:
@@ -43,7 +50,7 @@ class AnnotatedCorpus:
     def treebank(cls, paths: tuple[str, ...]) -> "AnnotatedCorpus":
         """Open a treebank; the synthetic one where no path is given."""
         if not paths:
-            return cls(lambda: synthetic_documents(DEMO_DOCUMENTS), name=DEMO_NAME)
+            return cls(lambda: iter(demo_documents()), name=DEMO_NAME)
         found = resolve(paths)
         return cls(_once(lambda: read_treebank(found), paths), name=named(paths))
 
@@ -51,7 +58,7 @@ class AnnotatedCorpus:
     def coreference(cls, paths: tuple[str, ...]) -> "AnnotatedCorpus":
         """Open files with mentions; the synthetic ones where no path is given."""
         if not paths:
-            return cls(lambda: synthetic_documents(DEMO_DOCUMENTS), name=DEMO_NAME)
+            return cls(lambda: iter(demo_documents()), name=DEMO_NAME)
         return cls(_once(lambda: read_coreference(paths), paths), name=named(paths))
 
     def digest(self) -> str:

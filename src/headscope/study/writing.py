@@ -22,8 +22,9 @@ def write_run(run: Run, out: Path, *, watch: Watcher | None = None) -> None:
     for name, stage in stages_of(run).items():
         if has_stage(out, manifest, name):
             continue
-        write_json(out / MANIFEST, {**manifest, "complete": False})
         result = stage(run, watch)
+        # The folder says whose it is before anything else lies in it.
+        write_json(out / MANIFEST, {**manifest, "complete": False})
         for table, frame in result.tables.items():
             write_parquet(out / "tables" / f"{table}.parquet", frame)
         about = {"signature": run.signature["id"]}

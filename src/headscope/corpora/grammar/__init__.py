@@ -1,0 +1,1 @@
+"""The grammar behind the synthetic treebank: trees, lexicon, reference, constructions, documents."""

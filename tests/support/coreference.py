@@ -1,0 +1,89 @@
+"""Made-up documents with mentions of entities, and a tokeniser of whole words."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
+
+from headscope.encoding.segment import Segment
+from headscope.heads.coreference import CoreferenceSums
+from headscope.heads.gap import GapSums
+from headscope.heads.mention_table import FIELD, mention_table
+from support.inputs import made_up_segments
+
+
+def word_tokeniser(words: Sequence[str], *, dropped: str = "") -> PreTrainedTokenizerFast:
+    """A piece a word, `[CLS]` and `[SEP]` around; the letters of `dropped` are deleted."""
+    names = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", *dict.fromkeys(words)]
+    backend = Tokenizer(models.WordLevel({name: i for i, name in enumerate(names)}, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    if dropped:
+        backend.normalizer = normalizers.Replace(dropped, "")
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+    )
+
+
+def with_mentions(segment: Segment, rng: np.random.Generator) -> Segment:
+    """Give a segment random mentions with heads among the words that have pieces."""
+    known = np.unique(segment.word_ids[segment.word_ids >= 0])
+    if not len(known):
+        return segment
+    number = int(rng.integers(0, 8))
+    heads = rng.choice(known, size=number)
+    starts = np.maximum(0, heads - rng.integers(0, 3, size=number))
+    words = int(known.max()) + 1
+    table = mention_table(
+        starts=starts,
+        ends=np.minimum(words, heads + 1 + rng.integers(0, 3, size=number)),
+        heads=heads,
+        entities=rng.integers(0, 3, size=number),
+        types=rng.integers(1, 4, size=number),
+        words=words,
+    )
+    names = np.array(["he", "she", "Ann", "the", "queen", "it"])
+    return replace(segment, words=tuple(rng.choice(names, size=words).tolist()), fields={FIELD: table})
+
+
+def segments_with_mentions(
+    number: int, *, seed: int = 0, longest: int = 20, documents: int | None = None
+) -> list[Segment]:
+    """Made-up segments of mixed length; some have mentions that count, some none."""
+    rng = np.random.default_rng(seed)
+    made = made_up_segments(number, seed=seed, longest=longest, documents=documents)
+    return [with_mentions(segment, rng) for segment in made]
+
+
+def hits_frame(results: Sequence[CoreferenceSums]) -> pd.DataFrame:
+    """Every head's and baseline's sums over all documents as one table, for the contract of accumulators."""
+    rows = []
+    for sums in results:
+        counts = sums.counts.sum(0)
+        for place, hits in np.ndenumerate(sums.hits.sum(0)):
+            rows.append((sums.kind, *place, float(hits), int(counts[place[-1]])))
+        for place, hits in np.ndenumerate(sums.baselines.sum(0)):
+            rows.append((sums.kind, -1, *place, float(hits), int(counts[place[-1]])))
+    return pd.DataFrame(rows, columns=["kind", "layer", "head", "type", "hits", "n"])
+
+
+def marks_frame(results: Sequence[GapSums]) -> pd.DataFrame:
+    """The same for GAP."""
+    rows = []
+    for sums in results:
+        counts = zip(sums.rows.sum(0), sums.true.sum(0))
+        n = [(int(whole), int(true)) for whole, true in counts]
+        for place, right in np.ndenumerate(sums.right.sum(0)):
+            rows.append((sums.kind, *place, float(right), *n[place[-1]]))
+        for place, right in np.ndenumerate(sums.baselines.sum(0)):
+            rows.append((sums.kind, -1, *place, float(right), *n[place[-1]]))
+    return pd.DataFrame(rows, columns=["kind", "layer", "head", "gender", "right", "rows", "true"])
