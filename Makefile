@@ -40,6 +40,7 @@ check: .venv/.dev
 bench: .venv/.dev
 	$(BIN)/python benchmarks/scan_overhead.py
 	$(BIN)/python benchmarks/against_output_attentions.py
+	$(BIN)/python benchmarks/dependency_heads.py $(if $(TREEBANK),--treebank $(TREEBANK))
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/start_up.py
 

@@ -1,7 +1,5 @@
 """The report in a real browser: no error, no request, every control by mouse and keyboard, both schemes, a phone."""
 
-import shutil
-
 import numpy as np
 import pytest
 
@@ -9,30 +7,7 @@ from headscope.reporting import render_report
 from headscope.reporting.words import words_for
 from support import mock_inputs
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--no-first-run",
-]
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(
-        CHROMIUM is None, reason="needs Chromium: no `chromium` on the path (apt install chromium)"
-    ),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
-    with sync_api.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield chromium
-        chromium.close()
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
@@ -55,27 +30,8 @@ def files(inputs, tmp_path_factory):
 
 
 @pytest.fixture
-def visit(browser, files):
-    """Open a page; afterwards it must have logged no error and asked for nothing but itself."""
-    opened = []
-
-    def go(name, *, width=1280, height=900, scheme="light", anchor=""):
-        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-        troubles, requests = [], []
-        page.on("console", lambda message: troubles.append(message.text))
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("dialog", lambda dialog: (troubles.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda request: requests.append(request.url))
-        address = (files / f"{name}.html").as_uri()
-        page.goto(address + anchor)
-        opened.append((page, troubles, requests, address))
-        return page
-
-    yield go
-    for page, troubles, requests, address in opened:
-        page.close()
-        assert troubles == []
-        assert {url.split("#")[0] for url in requests} == {address}
+def visit(visit_file, files):
+    return lambda name, **options: visit_file(files / f"{name}.html", **options)
 
 
 @pytest.mark.parametrize("name", ["encoder", "t5", "decoder", "hostile", "random"])

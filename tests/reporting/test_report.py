@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
@@ -17,38 +16,7 @@ from headscope.reporting.provenance import paper_section
 from headscope.reporting.words import SHARES, words_for
 from headscope.views.payload import unpack
 from support import mock_inputs
-
-
-class Tables(HTMLParser):
-    """Reads {table id: rows of cell texts} from a page, and the page's visible text."""
-
-    def __init__(self, markup):
-        super().__init__(convert_charrefs=True)
-        self.found, self.table, self.cell, self.text, self.hidden = {}, None, None, "", 0
-        self.feed(markup)
-
-    def handle_starttag(self, tag, attrs):
-        if tag == "table":
-            self.table = self.found[dict(attrs)["id"]] = []
-        elif tag == "tr":
-            self.table.append([])
-        elif tag in ("td", "th"):
-            self.cell = ""
-        elif tag in ("script", "style"):
-            self.hidden += 1
-
-    def handle_endtag(self, tag):
-        if tag in ("td", "th"):
-            self.table[-1].append(self.cell)
-            self.cell = None
-        elif tag in ("script", "style"):
-            self.hidden -= 1
-
-    def handle_data(self, data):
-        if self.cell is not None:
-            self.cell += data
-        if not self.hidden:
-            self.text += data
+from support.page_tables import Tables
 
 
 def block(markup, name):

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 from headscope.reporting.inputs import ReportInputs
+from support.mock_coreference import with_coreference
+from support.mock_syntax import with_treebank
 
 SENTENCE = [
     "[CLS]", "the", "old", "bridge", "was", "reopened", "on", "tuesday", ",", "and", "about", "three", "hundred",
@@ -327,3 +329,49 @@ def hostile():
 def big(layers=48, heads=64):
     """A large model."""
     return encoder(layers, heads, name="large-model-48x64")
+
+
+def section_4(layers=6, heads=12, *, documents=40, **options):
+    """A BERT-like encoder evaluated on a treebank and on coreference."""
+    inputs = encoder(layers, heads, documents=documents, **options)
+    return with_coreference(with_treebank(inputs, documents=documents), documents=documents)
+
+
+def two_kinds():
+    """An encoder and a decoder, both evaluated; the model has no first token of its own."""
+    kinds = [("encoder", 2, 3, encoder_recipe), ("decoder", 3, 4, causal_recipe)]
+    inputs = build(kinds, name="t5-tiny", special={"cls": None, "sep": "</s>"})
+    special = (None, "</s>")
+    return with_coreference(with_treebank(inputs, special=special), special=special)
+
+
+def hostile_section_4():
+    """Relations, words and names that try to break out of the page."""
+    attack = "</script><script>alert(6)</script>"
+    inputs = section_4(2, 3)
+    rename = {"obj": attack, "det": '"><img src=x onerror=alert(7)>', "case": "x" * 300}
+    names = (
+        "dependency",
+        "dependency_best",
+        "dependency_baselines",
+        "dependency_by_distance",
+        "dependency_noop",
+    )
+    tables = {name: getattr(inputs, name).replace({"relation": rename}) for name in names}
+    arcs = inputs.arc_examples.replace({"relation": rename})
+    arcs["tokens"] = [
+        [token if token.startswith("[") else f"<b>{attack}" for token in row] for row in arcs["tokens"]
+    ]
+    arcs["document"] = attack
+    roles = inputs.roles.assign(
+        finds=[[rename.get(one, one) for one in row] for row in inputs.roles["finds"]]
+    )
+    told = {
+        **inputs.manifest,
+        "treebank": {**inputs.manifest["treebank"], "name": attack, "skipped_why": {attack: 2}},
+        "coreference": {**inputs.manifest["coreference"], "name": attack, "lost_why": {attack: 3}},
+    }
+    coreference = inputs.coreference.replace(
+        {"system": {"rules": attack}, "mention_type": {"proper": attack}}
+    )
+    return replace(inputs, manifest=told, roles=roles, arc_examples=arcs, coreference=coreference, **tables)

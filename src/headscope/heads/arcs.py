@@ -116,7 +116,9 @@ class ArcTable:
     ) -> NDArray[np.bool_]:
         steps = np.array(OFFSETS)
         if not self.compat:
-            right: NDArray[np.bool_] = (asked[:, None] + steps == gold[:, None]) & (gold >= 0)[:, None]
+            # A head beyond the words that were kept is no word of the sentence either.
+            inside = (gold >= 0) & (gold < len(at))
+            right: NDArray[np.bool_] = (asked[:, None] + steps == gold[:, None]) & inside[:, None]
             return right
         last = len(at) - 1
         own = np.clip(at[:, None] + steps, -1, last)

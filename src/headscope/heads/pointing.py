@@ -106,65 +106,79 @@ def point(
         `reachable` bool `[arc, direction]`, whether the mask allows the answer; `noop`, attention of the
         dependent to sep and to cls, `[arc, head, 2]`. Directions: dependent->head, head->dependent, both.
     """
-    same = torch.eye(pointer.candidate.shape[1], dtype=torch.bool, device=weights.device)
-    allowed = weights.masked_fill(pointer.barred[:, None], -1.0)
-    if compat:
-        allowed = allowed.masked_fill(same & pointer.candidate[:, None, :, None], 0.0)
-    to_special, from_special = _special(weights, pointer)
-    tables = [(allowed, to_special), (allowed.transpose(2, 3), from_special)]
-    if both:
-        # Both halves of a barred pair are barred, so that their sum is below every candidate's.
-        tables.append((allowed + allowed.transpose(2, 3), to_special + from_special))
+    # Rows of one word lie together, [batch, place, head, other place], so that an arc's are one stretch of memory.
+    forward = weights.transpose(1, 2).contiguous()
+    backward = weights.permute(0, 3, 1, 2).contiguous()
+    tables = [forward, backward, *([forward + backward] if both else [])]
     hits, other = [], []
-    for table, apart in tables:
-        value, answer = table.max(dim=3)
-        right = _right(answer, value, pointer, compat=compat)
-        if pointer.special.shape[1]:
-            rival, which = apart.masked_fill(pointer.special[:, None, None] < 0, -1.0).max(dim=3)
-            first = (
-                pointer.special[:, None, None].expand(*rival.shape, -1).gather(3, which[..., None])[..., 0]
-            )
-            # Special tokens win a tie only where they stand further left.
-            beaten = (rival > value) | ((rival == value) & (first < answer))
-            value = value.masked_fill(beaten, -1.0)
-        among_all = _right(answer, value, pointer, compat=compat)
-        hits.append(among_all if special else right)
-        other.append(right if special else among_all)
-    noop = (to_special[:, :, :, None] @ pointer.classes[:, None, None].to(weights.dtype))[:, :, :, 0]
-    noop = noop[pointer.rows, :, pointer.own.clamp(min=0)] * (pointer.own >= 0)[:, None, None]
+    for table in tables:
+        right, beaten = _answered(table, pointer, pointer.asked, pointer.gold, self_counts=compat)
+        if compat:
+            own, own_beaten = _answered(table, pointer, pointer.own, pointer.gold, self_counts=True)
+            stays, _ = _answered(table, pointer, pointer.own, pointer.last, self_counts=True)
+            right, beaten = torch.where(stays, own, right), torch.where(stays, own_beaten, beaten)
+        hits.append(right & ~beaten if special else right)
+        other.append(right if special else right & ~beaten)
     return (
         torch.stack(hits, dim=2),
         torch.stack(other, dim=2),
         _reachable(pointer, visible, directions=len(tables)),
-        noop,
+        _to_special(forward, pointer),
     )
 
 
-def _special(weights: Tensor, pointer: Pointer) -> tuple[Tensor, Tensor]:
-    """Return attention from each place to special tokens and back, `[batch, head, place, special]` each."""
-    items = torch.arange(len(weights), device=weights.device)[:, None]
-    places = pointer.special.clamp(min=0)
-    to = weights[items, :, :, places].permute(0, 2, 3, 1)
-    back = weights[items, :, places].permute(0, 2, 3, 1)
-    there = (pointer.special >= 0)[:, None, None]
-    return to * there, back * there
+def _answered(
+    table: Tensor, pointer: Pointer, asked: Tensor, gold: Tensor, *, self_counts: bool
+) -> tuple[Tensor, Tensor]:
+    """Say where the asked word's answer, the leftmost of the words with most weight, is the gold one.
+
+    Args:
+        table: weight between each place and the others, `[batch, place, head, other place]`.
+        pointer: the batch's arcs.
+        asked: whose answer is looked at, `[arc]`.
+        gold: what is right, `[arc]`.
+        self_counts: whether the word itself is a candidate of weight 0, and weight 0 an answer.
+
+    Returns:
+        Whether the answer is right, `[arc, head]`, and whether a special token has more weight than it.
+    """
+    known = (asked >= 0) & (gold >= 0)
+    place = asked.clamp(min=0)
+    right_place = gold.clamp(min=0)[:, None, None].expand(-1, table.shape[2], 1)
+    picked = table[pointer.rows, place]
+    rival, first = _best_special(picked, pointer)
+    picked.masked_fill_(pointer.barred[pointer.rows, place][:, None], -1.0)
+    if self_counts:
+        picked.scatter_(2, place[:, None, None].expand(-1, table.shape[2], 1), 0.0)
+    best = picked.amax(2)
+    value = picked.gather(2, right_place)[..., 0]
+    right = (value == best) & known[:, None] & (value >= 0 if self_counts else value > 0)
+    # Equals further left win. They are rare, and are looked for only where the answer may be right.
+    arc, head = right.nonzero(as_tuple=True)
+    left = torch.arange(table.shape[3], device=table.device) < gold[arc, None]
+    earlier = ((picked[arc, head] == best[arc, head][:, None]) & left).any(1)
+    right[arc, head] = ~earlier
+    beaten = (rival > best) | ((rival == best) & (first < gold[:, None]))
+    return right, beaten
 
 
-def _right(answer: Tensor, value: Tensor, pointer: Pointer, *, compat: bool) -> Tensor:
-    """Say which arcs are answered rightly, `[arc, head]`, from each place's answer `[batch, head, place]`."""
+def _best_special(picked: Tensor, pointer: Pointer) -> tuple[Tensor, Tensor]:
+    """Return the most weight on a special token, `[arc, head]`, and where that is; -1 where there is none."""
+    places = pointer.special[pointer.rows]
+    if not places.shape[1]:
+        return picked.new_full(picked.shape[:2], -1.0), pointer.rows.new_zeros(picked.shape[:2])
+    index = places.clamp(min=0)[:, None].expand(-1, picked.shape[1], -1)
+    rival, which = picked.gather(2, index).masked_fill(places[:, None] < 0, -1.0).max(dim=2)
+    return rival, index.gather(2, which[..., None])[..., 0]
 
-    def of(place: Tensor) -> tuple[Tensor, Tensor]:
-        at = (pointer.rows, slice(None), place.clamp(min=0))
-        return answer[at], value[at]
 
-    said, weight = of(pointer.asked)
-    if compat:
-        own, own_weight = of(pointer.own)
-        stays = own == pointer.last[:, None]
-        said, weight = torch.where(stays, own, said), torch.where(stays, own_weight, weight)
-    known = (pointer.gold >= 0) & (pointer.asked >= 0)
-    # Weight 0 is no answer: nothing that it may look at was there.
-    return (said == pointer.gold[:, None]) & known[:, None] & (weight >= 0 if compat else weight > 0)
+def _to_special(table: Tensor, pointer: Pointer) -> Tensor:
+    """Return attention of each dependent to sep and to cls, `[arc, head, 2]`; 0 for a word without pieces."""
+    places = pointer.special[pointer.rows]
+    picked = table[pointer.rows, pointer.own.clamp(min=0)]
+    to = picked.gather(2, places.clamp(min=0)[:, None].expand(-1, picked.shape[1], -1))
+    there = (places >= 0) & (pointer.own >= 0)[:, None]
+    return (to * there[:, None]) @ pointer.classes[pointer.rows].to(to.dtype)
 
 
 def _reachable(pointer: Pointer, visible: Tensor | None, *, directions: int) -> Tensor:

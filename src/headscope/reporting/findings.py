@@ -8,6 +8,8 @@ The rules, which the report prints:
   other head; two shares "cannot be told apart" when their intervals overlap.
 - "attend broadly" needs the whole interval of the entropy above the share of uniform that the role has, "narrowly
   focused" below half of uniform.
+- A head "beats the best fixed offset" where the test of their difference by document says so with q < 0.05; two
+  accuracies are "more" or "worse" where their intervals do not overlap.
 - With fewer than 10 documents there are no intervals: values are stated as measured, a sentence says so, and nothing
   is claimed of ranks, nor of broad or narrow heads.
 """
@@ -19,14 +21,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headscope.reporting.arrays import Kind, kinds_of
+from headscope.reporting.coreference_findings import coreference_findings
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.rules import BEHAVIOURS, stands_out
 from headscope.reporting.sentences import Sentence, sentence
 from headscope.reporting.shares import nothing, position, special
 from headscope.reporting.spread import focus, noop
+from headscope.reporting.syntax_findings import syntax_findings
 from headscope.reporting.words import FEWEST_DOCUMENTS, ROLES, Words, count, words_for
 
-HEADLINE_ORDER = ("none", "position", "special", "focus", "noop", "roles")
+HEADLINE_ORDER = ("none", "position", "syntax", "coreference", "special", "focus", "noop", "roles")
 
 
 def findings(inputs: ReportInputs) -> list[Sentence]:
@@ -48,6 +52,8 @@ def findings(inputs: ReportInputs) -> list[Sentence]:
             _roles(kind, words, several),
         ]
         found += [replace(one, kind=kind.name) for one in own]
+    found += syntax_findings(inputs, words, several=several)
+    found += coreference_findings(inputs, several=several)
     if not any(
         cell.has_interval for kind in kinds for name in ("entropy",) for _, _, cell in kind.each(name)
     ):

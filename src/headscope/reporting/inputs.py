@@ -17,11 +17,21 @@ class ReportInputs:
         manifest: the run's `manifest.json`: signature, kinds, counts, timings, notes.
         surface: `tables/surface.parquet`: `kind layer head statistic value ci_low ci_high uniform n`; `layer` and
             `head` are 1-based, a missing head is the layer's mean, shares lie in [0, 1] and entropies are in nats.
-        roles: `kind layer head role`.
+        roles: `kind layer head role`, and `finds` where the run has a treebank or coreference: the relations (and
+            `coreference`) at which the head is held-out best and beats its baseline with q < 0.05.
         examples: `tables/examples.parquet`: `kind layer head behaviour value document segment tokens keys weights`;
             the behaviour is a role, or `shared` for the sentence that every head's card shows.
         paper: the paper's numbers (`headscope.data/clark2019.json`), or None to leave them out.
         is_bert_base: whether the model is the paper's; only then its numbers stand beside the measured ones.
+        dependency: `tables/dependency.parquet`, None when the run has no treebank; so are the five below.
+        dependency_best: the best head and the best offset of each relation, held-out and on the same data.
+        dependency_baselines: fixed offsets, left- and right-branching.
+        dependency_by_distance: the held-out best head of each relation by the distance of the dependency.
+        dependency_noop: attention to special tokens from dependents of a relation and from other words.
+        arc_examples: sentences with a head's weights and the gold arcs, right and wrong.
+        coreference: `tables/coreference.parquet`, None when the run has no coreference; so is the next.
+        coreference_heads: antecedents found by every head.
+        gap: names chosen for GAP's pronouns, by gender; None when the run has no GAP.
     """
 
     manifest: Mapping[str, Any]
@@ -30,3 +40,12 @@ class ReportInputs:
     examples: pd.DataFrame
     paper: Mapping[str, Any] | None
     is_bert_base: bool
+    dependency: pd.DataFrame | None = None
+    dependency_best: pd.DataFrame | None = None
+    dependency_baselines: pd.DataFrame | None = None
+    dependency_by_distance: pd.DataFrame | None = None
+    dependency_noop: pd.DataFrame | None = None
+    arc_examples: pd.DataFrame | None = None
+    coreference: pd.DataFrame | None = None
+    coreference_heads: pd.DataFrame | None = None
+    gap: pd.DataFrame | None = None

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from headscope.figures.arc_diagram import arc_diagram
+from headscope.figures.distance_curves import distance_curves
 from headscope.figures.entropy import entropy_by_layer
 from headscope.figures.line_diagram import line_diagram
+from headscope.figures.relation_layers import best_by_layer, relation_layers
 from headscope.figures.saving import save, write_whole
 from headscope.figures.surface_points import surface_points
+from headscope.reporting.arcs_section import arcs_section, figure_examples
 from headscope.reporting.arrays import Kind, kinds_of
+from headscope.reporting.coreference_section import coreference_section
 from headscope.reporting.findings import findings, headline
+from headscope.reporting.heat import best_offsets, heat_name, kept_relations
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.provenance import counts, definitions, paper_section, signature
+from headscope.reporting.relations import relations_of
 from headscope.reporting.sections import linked, plans, roles_section, section
 from headscope.reporting.sentences import HeadRef, Sentence
+from headscope.reporting.syntax_section import curve_relations, syntax_section
+from headscope.reporting.terms import more_terms
 from headscope.reporting.words import count, join, plain, words_for
 from headscope.views.markup import Html, el
 from headscope.views.page import Page, assemble
@@ -36,7 +46,11 @@ def write_report(inputs: ReportInputs, out_dir: Path) -> Path:
 
 
 def write_figures(inputs: ReportInputs, folder: Path) -> list[Path]:
-    """Write figures 1, 2 and 4 of the paper as SVG and PNG, and return their paths; figure 1 needs an example."""
+    """Write the figures as SVG and PNG, and return their paths.
+
+    Figures 1, 2 and 4 of the paper, figure 1 where there is an example; with a treebank or coreference figure 5,
+    relations by layer and accuracy by distance, each where there is something to draw.
+    """
     words = words_for(inputs.manifest)
     paths = [*save(surface_points(inputs.surface, names=words.statistics), folder, "figure-2")]
     paths += save(
@@ -45,7 +59,29 @@ def write_figures(inputs: ReportInputs, folder: Path) -> list[Path]:
     examples = inputs.examples[inputs.examples["behaviour"] != "shared"]
     if len(examples):
         paths += save(line_diagram(examples, labels=words.roles), folder, "figure-1")
+    paths += _section_4(inputs, folder)
     return sorted(paths)
+
+
+def _section_4(inputs: ReportInputs, folder: Path) -> list[Path]:
+    words, relations = words_for(inputs.manifest), relations_of(inputs)
+    paths: list[Path] = []
+    examples = figure_examples(inputs)
+    if examples is not None:
+        rows, titles = examples
+        paths += save(arc_diagram(rows, titles=titles, special=(words.cls, words.sep)), folder, "figure-5")
+    if inputs.dependency is not None:
+        offsets = best_offsets(inputs)
+        for place, kind in enumerate(kinds_of(inputs)):
+            names = kept_relations(relations, best_by_layer(inputs.dependency, offsets, kind=kind.name))
+            if names:
+                figure = relation_layers(inputs.dependency, offsets, kind=kind.name, relations=names)
+                paths += save(figure, folder, heat_name(kind.name, first=place == 0))
+    names = curve_relations(relations, inputs)
+    if inputs.dependency_by_distance is not None and names:
+        figure = distance_curves(inputs.dependency_by_distance, relations=names)
+        paths += save(figure, folder, "accuracy-by-distance")
+    return paths
 
 
 def render_report(inputs: ReportInputs, *, links: bool = False) -> str:
@@ -64,6 +100,13 @@ def render_report(inputs: ReportInputs, *, links: bool = False) -> str:
         part = section(plan, inputs, kinds, words, found, explain=not titled, links=links)
         titled += [(plan.name, plan.title, part)] if part is not None else []
     titled.append(("roles", "Roles and examples", roles_section(inputs, kinds, words, found, links=links)))
+    several = len(kinds) > 1
+    for name_, heading, part in (
+        ("syntax", "Dependency relations", syntax_section(inputs, kinds, words, found, links=links)),
+        ("coreference", "Coreference", coreference_section(inputs, found, several=several)),
+        ("arcs", "The best heads at work", arcs_section(inputs, words, several=several, links=links)),
+    ):
+        titled += [(name_, heading, part)] if part is not None else []
     contents = [(name, heading) for name, heading, _ in titled]
     contents += [("heads", "All heads"), ("how", "How these numbers were made")]
     parts = el(
@@ -83,9 +126,9 @@ def render_report(inputs: ReportInputs, *, links: bool = False) -> str:
         Page(
             title=title,
             body=[parts],
-            data={"data": data_block(kinds, words), "maps": maps_block(inputs, kinds)},
+            data={"data": data_block(inputs, kinds, words), "maps": maps_block(inputs, kinds)},
             entry="report.js",
-            styles=("base.css", "grid.css", "sections.css", "print.css"),
+            styles=("base.css", "grid.css", "sections.css", "relations.css", "heat.css", "print.css"),
         )
     )
 
@@ -109,12 +152,25 @@ def run_line(inputs: ReportInputs, kinds: Sequence[Kind]) -> str:
     )
     named = corpus.get("name")
     where = f" of {plain(named)}" if named else f" (corpus {plain(corpus['hash'])[:8]})"
+    evaluated = [
+        _evaluated(manifest, name, unit)
+        for name, unit in (("treebank", "sentence"), ("coreference", "window"))
+    ]
     parts = [
         size,
         f"{count(int(told['segments']), 'segment')} from {count(int(told['documents_used']), 'document')}{where}",
+        *evaluated,
         plain(manifest.get("created", ""))[:10],
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _evaluated(manifest: Mapping[str, Any], name: str, unit: str) -> str:
+    """Name a treebank or a coreference corpus with its size, nothing where the run has none."""
+    told = manifest.get(name) or {}
+    named = plain(told.get("name", ""))
+    size = count(int(told[f"{unit}s"]), unit) if f"{unit}s" in told else ""
+    return ", ".join(part for part in (named, size) if part)
 
 
 def _first_screen(inputs: ReportInputs, kinds: Sequence[Kind], title: str, first: Sequence[Sentence]) -> Html:
@@ -163,7 +219,7 @@ def _provenance(inputs: ReportInputs, kinds: Sequence[Kind]) -> list[Html | None
             "section",
             el("h2", "How these numbers were made"),
             counts(inputs.manifest),
-            el("details", el("summary", "What each number is"), definitions(words)),
+            el("details", el("summary", "What each number is"), definitions(words, more=more_terms(inputs))),
             signature(inputs.manifest),
             id="section-how",
         ),

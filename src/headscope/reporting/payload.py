@@ -10,16 +10,22 @@ import pandas as pd
 
 from headscope.figures.labels import LONGEST_TITLE, label, shorten, visible
 from headscope.figures.line_diagram import weights_of
-from headscope.reporting.arrays import Kind
+from headscope.reporting.antecedents import antecedents_of
+from headscope.reporting.arrays import Cell, Kind
+from headscope.reporting.glossary import COREFERENCE, gloss, short
 from headscope.reporting.inputs import ReportInputs
+from headscope.reporting.relations import relations_of
 from headscope.reporting.words import ROLES, SHARES, STATISTICS, Words, capital
 from headscope.views.payload import pack
 
 SCHEMA = 1
 
 
-def data_block(kinds: Sequence[Kind], words: Words) -> dict[str, Any]:
-    """Return the statistics for the script: per kind flat lists in head order (layer by layer), null where missing."""
+def data_block(inputs: ReportInputs, kinds: Sequence[Kind], words: Words) -> dict[str, Any]:
+    """Return the statistics for the script: per kind flat lists in head order (layer by layer), null where missing.
+
+    `finds` of a kind is {place of a head: what it is best at}, each with its label, what that means, and its accuracy.
+    """
     several = len(kinds) > 1
     occurring = [name for name in STATISTICS if any(kind.occurs(name) for kind in kinds)]
     return {
@@ -38,11 +44,47 @@ def data_block(kinds: Sequence[Kind], words: Words) -> dict[str, Any]:
                 "layers": kind.layers,
                 "heads": kind.heads_per_layer,
                 "roles": [ROLES.index(role) if role in ROLES else len(ROLES) - 1 for role in kind.roles],
+                "finds": finds_of(inputs, kind),
                 "values": {name: _columns(kind, name) for name in occurring if kind.occurs(name)},
             }
             for kind in kinds
         ],
     }
+
+
+def finds_of(inputs: ReportInputs, kind: Kind) -> dict[int, list[dict[str, Any]]]:
+    """Return what each head of a kind finds: relations at which it is held-out best and beats its baseline."""
+    if "finds" not in inputs.roles:
+        return {}
+    cells = _accuracies(inputs)
+    rows = inputs.roles[inputs.roles["kind"] == kind.name]
+    out: dict[int, list[dict[str, Any]]] = {}
+    for layer, head, finds in zip(rows["layer"], rows["head"], rows["finds"]):
+        names = [str(name) for name in finds] if isinstance(finds, list | tuple | np.ndarray) else []
+        if names:
+            place = (int(layer) - 1) * kind.heads_per_layer + int(head) - 1
+            out[place] = [_find(name, cells.get(name)) for name in names]
+    return out
+
+
+def _accuracies(inputs: ReportInputs) -> dict[str, Cell]:
+    cells = {one.name: one.held_out.accuracy for one in relations_of(inputs) if one.held_out is not None}
+    coreference = antecedents_of(inputs)
+    if coreference is not None and coreference.held_out is not None and "all" in coreference.held_out.cells:
+        cells[COREFERENCE] = coreference.held_out.cells["all"]
+    return cells
+
+
+def _find(name: str, cell: Cell | None) -> dict[str, Any]:
+    known = cell is not None and cell.exists
+    ends = [cell.ci_low, cell.ci_high] if cell is not None and cell.has_interval else [float("nan")] * 2
+    numbers = _numbers(np.array([cell.value if cell is not None and known else float("nan"), *ends]))
+    return {
+        "name": short(name),
+        "says": "an earlier mention of the same entity" if name == COREFERENCE else gloss(name),
+        "role": COREFERENCE if name == COREFERENCE else "syntax",
+        "value": numbers[0], "low": numbers[1], "high": numbers[2],
+    }  # fmt: skip
 
 
 def _role_words(name: str, words: Words) -> dict[str, str | None]:

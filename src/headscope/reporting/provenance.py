@@ -25,8 +25,8 @@ from headscope.reporting.words import (
 from headscope.views.markup import Html, el
 
 
-def definitions(words: Words) -> Html:
-    """Say in short what each number is."""
+def definitions(words: Words, *, more: Sequence[tuple[str, str]] = ()) -> Html:
+    """Say in short what each number is; `more` are the terms of sections that not every run has."""
     cls, sep = words.cls, words.sep
     entries = (
         ("Previous, next, current token", "weight on the position before, after, or of the token that attends; the "
@@ -43,7 +43,7 @@ def definitions(words: Words) -> Html:
          "sentences go by the intervals"),
         ("Stands out", f"the lower end of the interval lies above {percent(LEAST_SHARE)} and above twice uniform"),
     )  # fmt: skip
-    return el("dl", [[el("dt", term), el("dd", meaning, ".")] for term, meaning in entries])
+    return el("dl", [[el("dt", term), el("dd", meaning, ".")] for term, meaning in (*entries, *more)])
 
 
 def counts(manifest: Mapping[str, Any]) -> list[Html]:

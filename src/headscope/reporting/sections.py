@@ -192,9 +192,14 @@ def _number(value: object) -> float:
 def figure_links(name: str) -> Html:
     """Link the figure's files, which lie beside the page in a run's directory."""
     number = name.removeprefix("figure-")
+    return file_links(name, f"Figure {number} of the paper, drawn for this model")
+
+
+def file_links(name: str, what: str) -> Html:
+    """Link a figure's files under a few words on what they are."""
     return el(
         "p",
-        f"Figure {number} of the paper, drawn for this model: ",
+        f"{what}: ",
         el("a", "SVG", href=f"figures/{name}.svg"),
         ", ",
         el("a", "PNG", href=f"figures/{name}.png"),

@@ -49,8 +49,12 @@ class Table:
         ]
         head = el("thead", top if self.groups else None, bottom)
         table = el("table", head, el("tbody", body), id=self.name)
-        box = el("div", table, class_="scroll", tabindex=0, role="region", aria_label=self.summary)
-        return el("details", el("summary", self.summary), box)
+        return el("details", el("summary", self.summary), scrolled(table, self.summary))
+
+
+def scrolled(table: Html, label: str) -> Html:
+    """Return a table in a box that scrolls sideways by itself, also by keyboard."""
+    return el("div", table, class_="scroll", tabindex=0, role="region", aria_label=label)
 
 
 def unit(statistic: str) -> str:

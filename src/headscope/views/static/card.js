@@ -1,6 +1,6 @@
 // A head's card: its role in words, what it does on one sentence, and where it stands among all heads.
 import { el, shape } from "./dom.js";
-import { cellOf, headTitle, mapOf, roleOf, statisticNamed } from "./data.js";
+import { cellOf, findsOf, headTitle, mapOf, roleOf, statisticNamed } from "./data.js";
 import { amount, tableInterval, tableNumber } from "./format.js";
 import { lineDiagram } from "./lines.js";
 import { strips } from "./strips.js";
@@ -18,6 +18,26 @@ function roleLine(kind, index) {
   return [el("strong", {}, value), ` ${role.says} (95% interval ${interval}).`];
 }
 
+// "Finds obj 74.8% (71.9–77.7) direct object", a line a relation.
+function findLines(kind, index) {
+  const found = findsOf(kind, index);
+  if (!found.length) return null;
+  return el(
+    "ul",
+    { class: "finds", "aria-label": "What this head finds" },
+    found.map((one) => {
+      const ends = tableInterval(one, true);
+      return el(
+        "li",
+        {},
+        el("span", { class: `mark role-${one.role}` }, shape(one.role)),
+        el("span", {}, "finds ", el("strong", {}, one.name), one.says ? el("small", {}, ` ${one.says}`) : null),
+        el("span", { class: "value" }, one.value === null ? "–" : `${tableNumber(one.value, true)}%`, ends ? el("small", {}, ` ${ends}`) : null),
+      );
+    }),
+  );
+}
+
 export function showCard(box, kind, index) {
   const role = roleOf(kind, index);
   const title = headTitle(kind, index);
@@ -25,6 +45,7 @@ export function showCard(box, kind, index) {
   box.replaceChildren(
     el("h2", {}, title, el("span", { class: `badge role-${role.name}` }, shape(role.name), role.label)),
     el("p", { class: "role" }, roleLine(kind, index)),
+    findLines(kind, index) || "",
     map
       ? lineDiagram(map, role.name, `${title} on an example sentence: what each token attends to. Up and down arrows move.`)
       : el("p", { class: "caption" }, "This run kept no example sentence for this head."),

@@ -32,6 +32,15 @@ export function roleOf(kind, index) {
   return data.roles[kind.roles[index]];
 }
 
+// What a head finds: relations at which it is held-out best and beats its baseline, and coreference.
+export function findsOf(kind, index) {
+  return (kind.finds && kind.finds[index]) || [];
+}
+
+export function anythingFound() {
+  return data.kinds.some((kind) => Object.keys(kind.finds || {}).length > 0);
+}
+
 export function statisticNamed(name) {
   return data.statistics.find((statistic) => statistic.name === name);
 }

@@ -1,19 +1,21 @@
 // The head grid: a cell a head, layers as rows. Arrow keys move, Enter opens, hover and focus name the head.
 import { el, shape } from "./dom.js";
-import { anchorOf, cellOf, data, headTitle, roleOf, statisticNamed } from "./data.js";
+import { anchorOf, cellOf, data, findsOf, headTitle, roleOf, statisticNamed } from "./data.js";
 import { amount } from "./format.js";
 
 // What a head is, in a line: "Head 1-3 · previous token · 98%", or "Head 1-3 · entropy 0.30 nats · previous token".
 export function describe(kind, index, statistic) {
   const role = roleOf(kind, index);
+  const found = findsOf(kind, index).map((one) => one.name);
+  const finds = found.length ? ` · finds ${found.join(", ")}` : "";
   const parts = [headTitle(kind, index), lower(role.label)];
   const name = statistic || role.statistic;
   const cell = name && cellOf(kind, name, index);
-  if (!cell) return parts.join(" · ");
+  if (!cell) return parts.join(" · ") + finds;
   const { label, share } = statisticNamed(name);
   const value = amount(cell.value, share);
   if (statistic) return [parts[0], `${lower(label)} ${value}`, `role: ${parts[1]}`].join(" · ");
-  return [...parts, share ? value : `${lower(label)} ${value}`].join(" · ");
+  return [...parts, share ? value : `${lower(label)} ${value}`].join(" · ") + finds;
 }
 
 export function lower(text) {
@@ -81,11 +83,13 @@ export class HeadGrid {
     this.cells.forEach((button, index) => {
       const role = roleOf(kind, index);
       const cell = statistic && cellOf(kind, statistic, index);
-      const off = this.role !== null && this.role !== role.name;
+      const marks = [...new Set(findsOf(kind, index).map((one) => one.role))];
+      const off = this.role !== null && this.role !== role.name && !marks.includes(this.role);
       button.className = `${statistic ? "amount" : `role-${role.name}`}${off ? " off" : ""}`;
       button.style.setProperty("--amount", cell ? `${Math.round((100 * cell.value) / top)}%` : "0%");
       button.setAttribute("aria-label", describe(kind, index, statistic));
-      button.replaceChildren(...(statistic ? [] : [shape(role.name)]));
+      const found = marks.map((name) => el("span", { class: `found role-${name}` }, shape(name)));
+      button.replaceChildren(...(statistic ? [] : [shape(role.name), ...found]));
     });
     this.name(this.opened);
     return top;
@@ -137,6 +141,12 @@ export class HeadGrid {
   }
 }
 
+// Marks in a cell's corner, beside its role.
+const FINDS = [
+  { name: "syntax", label: "Finds a relation" },
+  { name: "coreference", label: "Finds antecedents" },
+];
+
 // The key of the roles, each a switch that dims all others; with a statistic, the scale of its shading.
 export function legend(box, grid) {
   const { kind, statistic } = grid;
@@ -149,10 +159,12 @@ export function legend(box, grid) {
     return;
   }
   const count = {};
-  kind.roles.forEach((role) => (count[role] = (count[role] || 0) + 1));
+  kind.roles.forEach((role) => (count[data.roles[role].name] = (count[data.roles[role].name] || 0) + 1));
+  const finding = Object.values(kind.finds || {}).map((finds) => new Set(finds.map((one) => one.role)));
+  for (const { name } of FINDS) count[name] = finding.filter((roles) => roles.has(name)).length;
   box.replaceChildren(
-    ...data.roles.map((role, place) =>
-      count[place]
+    ...[...data.roles, ...FINDS].map((role) =>
+      count[role.name]
         ? el(
             "button",
             {
@@ -168,7 +180,7 @@ export function legend(box, grid) {
             },
             el("i", {}, shape(role.name)),
             `${role.label} `,
-            el("b", {}, String(count[place])),
+            el("b", {}, String(count[role.name])),
           )
         : null,
     ).filter(Boolean),

@@ -1,6 +1,6 @@
 // The table of all heads: sorted and filtered as data, written to the page a hundred rows at a time.
 import { el, shape } from "./dom.js";
-import { anchorOf, cellOf, data, headNumber, roleOf } from "./data.js";
+import { anchorOf, anythingFound, cellOf, data, findsOf, headNumber, roleOf } from "./data.js";
 import { tableInterval, tableNumber } from "./format.js";
 
 const CHUNK = 100;
@@ -19,6 +19,7 @@ export class HeadTable {
     this.box = box;
     this.status = status;
     this.several = data.kinds.length > 1;
+    this.finding = anythingFound();
     this.sort = { column: "head", down: false };
     this.rows = data.kinds.flatMap((kind, place) =>
       kind.roles.map((_, index) => ({
@@ -26,6 +27,7 @@ export class HeadTable {
         index,
         order: place * 1e6 + index,
         role: roleOf(kind, index),
+        finds: findsOf(kind, index),
         cells: data.statistics.map((statistic) => cellOf(kind, statistic.name, index)),
       })),
     );
@@ -70,6 +72,7 @@ export class HeadTable {
       {},
       column("head", "Head", "", ""),
       column("role", "Role", "", ""),
+      this.finding ? column("finds", "Finds", "", "") : null,
       data.statistics.map((statistic, place) => column(String(place), statistic.label, statistic.share ? "%" : "nats", countOf(statistic))),
     );
     this.box.replaceChildren(el("table", { id: "table-heads" }, el("thead", {}, this.header), this.body));
@@ -88,10 +91,12 @@ export class HeadTable {
     const matches = (row) =>
       (!role || row.role.name === role) &&
       (!kind || row.kind.kind === kind) &&
-      (!wanted || headNumber(row.kind, row.index).startsWith(wanted) || row.role.label.toLowerCase().includes(wanted));
+      (!wanted || headNumber(row.kind, row.index).startsWith(wanted) || row.role.label.toLowerCase().includes(wanted) ||
+        row.finds.some((one) => one.name.toLowerCase().includes(wanted)));
     const key = {
       head: (row) => row.order,
       role: (row) => data.roles.indexOf(row.role),
+      finds: (row) => row.finds.length || null,
     }[column] || ((row) => (row.cells[column] ? row.cells[column].value : null));
     this.shown = this.rows.filter(matches).sort((a, b) => {
       const [x, y] = [key(a), key(b)];
@@ -116,13 +121,14 @@ export class HeadTable {
     this.status.textContent = this.shown.length === this.rows.length ? `${total} heads${rest}.` : `${matching} of ${total} heads${rest}.`;
   }
 
-  row({ kind, index, role, cells }) {
+  row({ kind, index, role, finds, cells }) {
     const name = this.several ? `${kind.kind} ${headNumber(kind, index)}` : headNumber(kind, index);
     return el(
       "tr",
       {},
       el("th", { scope: "row" }, el("a", { class: "head", href: `#${anchorOf(kind, index)}` }, name)),
       el("td", { class: "words" }, el("span", { class: `mark role-${role.name}` }, shape(role.name)), role.label),
+      this.finding ? el("td", { class: "words found-words" }, finds.map((one) => one.name).join(", ")) : null,
       cells.map((cell, place) => {
         const { share } = data.statistics[place];
         if (!cell) return el("td", {}, "–");

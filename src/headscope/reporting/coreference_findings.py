@@ -1,0 +1,158 @@
+"""What table 2 says, in words; two accuracies are told apart where their intervals do not overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headscope.reporting.antecedents import Antecedents, Chosen, antecedents_of
+from headscope.reporting.arrays import Cell
+from headscope.reporting.inputs import ReportInputs
+from headscope.reporting.relations import number
+from headscope.reporting.sentences import Sentence, named, sentence
+from headscope.reporting.syntax_findings import told
+from headscope.reporting.words import count, join, percent, plain
+
+TOPIC = "coreference"
+SYSTEMS = {
+    "nearest": "the nearest candidate",
+    "head match": "the nearest with the same head word",
+    "head match, else nearest": "the same head word or else the nearest",
+    "rules": "the four rules",
+}
+
+TYPES = {"all": "all mentions", "pronoun": "pronouns", "proper": "proper names", "nominal": "nominals"}
+
+
+def coreference_findings(inputs: ReportInputs, *, several: bool) -> list[Sentence]:
+    """Return the sentences on coreference; none where the run has none."""
+    table = antecedents_of(inputs)
+    if table is None:
+        return []
+    best = table.held_out
+    if best is None or not best.cells.get("all", _nothing()).exists:
+        return [
+            sentence(TOPIC, "no head could be chosen on one half of the documents and scored on the other.")
+        ]
+    out = [*_main(table, best, several), *_types(best), *_control(table, best)]
+    if not best.cells["all"].has_interval:
+        out.append(
+            sentence(TOPIC, "these accuracies have no intervals: an interval needs at least 10 documents.")
+        )
+    return out
+
+
+def _nothing() -> Cell:
+    return Cell(float("nan"), float("nan"), float("nan"), float("nan"), 0)
+
+
+def _main(table: Antecedents, best: Chosen, several: bool) -> list[Sentence]:
+    own = best.cells["all"]
+    against = {
+        name: cells["all"] for name, cells in table.systems.items() if "all" in cells and cells["all"].exists
+    }
+    sides: dict[str, list[str]] = {"more": [], "less": [], "same": [], "unknown": []}
+    for name, cell in against.items():
+        shown = f"{SYSTEMS.get(name, plain(name))} ({percent(cell.value, 1)})"
+        sides[compare(own, cell)].append(shown)
+    start = named(best.kind, best.layer, best.head, several=several)
+    out = [
+        sentence(
+            TOPIC,
+            start,
+            f", chosen on other documents, picks a right antecedent for {told(own, long=True)} of "
+            f"{count(own.n, 'coreferent mention')}"
+            + (f", more than {join(sides['more'])}" if sides["more"] else "")
+            + ".",
+        )
+    ]
+    rest = []
+    if sides["unknown"]:
+        rest.append(f"measured beside it: {join(sides['unknown'])}")
+    if sides["less"]:
+        rest.append(f"it does worse than {join(sides['less'])}")
+    if sides["same"]:
+        rest.append(f"it cannot be told apart from {join(sides['same'])}")
+    return [*out, *([sentence(TOPIC, "; ".join(rest) + ".")] if rest else [])]
+
+
+def compare(one: Cell, other: Cell) -> str:
+    """Return whether `one` is `more` or `less` than `other` by their intervals, or the `same`, not told apart.
+
+    Without intervals it is `unknown`.
+    """
+    if not (one.has_interval and other.has_interval):
+        return "unknown"
+    if one.ci_low > other.ci_high:
+        return "more"
+    return "less" if one.ci_high < other.ci_low else "same"
+
+
+def _types(best: Chosen) -> list[Sentence]:
+    cells = {name: cell for name, cell in best.cells.items() if name != "all" and cell.exists}
+    if len(cells) < 2:
+        return []
+    high = max(cells, key=lambda name: cells[name].value)
+    low = min(cells, key=lambda name: cells[name].value)
+    if compare(cells[high], cells[low]) != "more":
+        return []
+    return [
+        sentence(
+            TOPIC,
+            f"it does best on {TYPES.get(high, plain(high))}, {told(cells[high])}, and worst on "
+            f"{TYPES.get(low, plain(low))}, {told(cells[low])}.",
+        )
+    ]
+
+
+def _control(table: Antecedents, best: Chosen) -> list[Sentence]:
+    runs = table.control.get("all")
+    if runs is None:
+        return []
+    span = (
+        f" ({100 * runs.lowest:.1f} to {100 * runs.highest:.1f} over {runs.seeds} seeds)"
+        if runs.seeds > 1
+        else ""
+    )
+    return [
+        sentence(TOPIC, f"with random weights the best head, chosen in the same way, is right for "
+                        f"{percent(runs.mean, 1)}{span}.")
+    ]  # fmt: skip
+
+
+def lost(manifest: Mapping[str, Any]) -> list[str]:
+    """Say what was read, what was lost and why, and where head words come from; keys that are missing say nothing."""
+    said = manifest.get("coreference") or {}
+    out = []
+    parts = [
+        count(int(said[key]), key.removesuffix("s"))
+        for key in ("documents", "windows", "mentions")
+        if key in said
+    ]
+    if parts:
+        counted = (
+            f"; {int(said['counted']):,} mentions have an antecedent in their window and count"
+            if "counted" in said
+            else ""
+        )
+        out.append(f"Read {join(parts)}{_of(said)}{counted}.")
+    if said.get("lost"):
+        why = [f"{plain(reason)}: {int(n):,}" for reason, n in dict(said.get("lost_why") or {}).items()]
+        out.append(
+            f"Left out: {count(int(said['lost']), 'mention')}" + (f" ({'; '.join(why)})" if why else "") + "."
+        )
+    rule = said.get("head_rule") or {}
+    source = rule.get("from")
+    if source == "trees":
+        out.append("Head words of mentions come from the trees.")
+    elif source == "rule":
+        out.append("Head words of mentions come from a rule, as there are no trees.")
+    agreement = number(rule.get("agreement"))
+    if agreement == agreement:
+        on = f" of {int(rule['n']):,} mentions" if rule.get("n") else ""
+        out.append(f"On trees the rule agrees in {percent(agreement, 1)}{on}.")
+    return out
+
+
+def _of(said: Mapping[str, Any]) -> str:
+    return f" of {plain(said['name'])}" if said.get("name") else ""

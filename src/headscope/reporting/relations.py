@@ -1,0 +1,154 @@
+"""The best head of each relation, from `dependency_best`: held-out, on the same data, and the controls beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headscope.reporting.arrays import Cell
+from headscope.reporting.glossary import OVERALL
+from headscope.reporting.inputs import ReportInputs
+
+SIGNIFICANT = 0.05
+"""A head beats its offset where Benjamini-Hochberg's q lies below this."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """A head chosen for a relation, the fixed offset chosen in the same way, and the test between them.
+
+    `share` is how often the head was chosen (NaN on the same data), `offset` None where there is none, `q` NaN where
+    nothing was tested.
+    """
+
+    kind: str
+    layer: int
+    head: int
+    direction: str
+    accuracy: Cell
+    share: float
+    offset: int | None
+    baseline: Cell
+    q: float
+
+    @property
+    def margin(self) -> float:
+        """How far the accuracy lies above the offset's, as a fraction."""
+        return self.accuracy.value - self.baseline.value
+
+    @property
+    def beats(self) -> bool:
+        """Whether the head is shown to beat the best fixed offset."""
+        return self.q < SIGNIFICANT and self.margin > 0
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The same selection on another model, once a seed: mean, lowest and highest accuracy."""
+
+    mean: float
+    lowest: float
+    highest: float
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Relation:
+    """All that was measured of a relation's best heads; what a run does not have is None."""
+
+    name: str
+    n: int
+    held_out: Best | None
+    same_data: Best | None
+    control: Runs | None
+    shuffled: Runs | None
+
+    @property
+    def overall(self) -> bool:
+        """Whether this is a row over all relations, not one of them."""
+        return self.name in OVERALL
+
+
+def cell_of(row: dict[str, Any], value: str = "accuracy", prefix: str = "ci") -> Cell:
+    """Read a number with its interval from a row; what is missing or null is NaN."""
+    n = row.get("n")
+    return Cell(
+        number(row.get(value)), number(row.get(f"{prefix}_low")), number(row.get(f"{prefix}_high")), float("nan"),
+        0 if n is None or pd.isna(n) else int(n),
+    )  # fmt: skip
+
+
+def number(value: Any) -> float:
+    """Return a value of a table as float; null is NaN."""
+    return float("nan") if value is None or pd.isna(value) else float(value)
+
+
+def records(table: pd.DataFrame | None) -> list[dict[str, Any]]:
+    """Return a table's rows, none where there is no table."""
+    if table is None:
+        return []
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def relations_of(inputs: ReportInputs) -> tuple[Relation, ...]:
+    """Return every relation of the run, the widest margin above its offset first, what was not chosen held-out last."""
+    by_name: dict[str, list[dict[str, Any]]] = {}
+    for row in records(inputs.dependency_best):
+        by_name.setdefault(str(row["relation"]), []).append(row)
+    every = [_relation(name, rows) for name, rows in by_name.items()]
+    return tuple(sorted(every, key=_order))
+
+
+def single(relations: tuple[Relation, ...]) -> list[Relation]:
+    """Return the relations proper that have a head chosen held-out."""
+    return [one for one in relations if not one.overall and one.held_out is not None]
+
+
+def _order(relation: Relation) -> tuple[bool, bool, float, str]:
+    best = relation.held_out
+    if best is None:
+        return True, True, 0.0, relation.name
+    margin = best.margin if best.margin == best.margin else -1.0
+    return False, not best.beats, -margin, relation.name
+
+
+def _relation(name: str, rows: list[dict[str, Any]]) -> Relation:
+    trained = {str(row["selection"]): _best(row) for row in rows if row["model"] == "trained"}
+    return Relation(
+        name=name,
+        n=max((cell_of(row).n for row in rows), default=0),
+        held_out=trained.get("held-out"),
+        same_data=trained.get("same-data"),
+        control=runs(rows, "control"),
+        shuffled=runs(rows, "shuffled"),
+    )
+
+
+def runs(rows: list[dict[str, Any]], model: str) -> Runs | None:
+    """Summarise the held-out rows of one model over its seeds; None where there are none."""
+    values = [number(row["accuracy"]) for row in rows
+              if row["model"] == model and row.get("selection") == "held-out"]  # fmt: skip
+    known = np.array([value for value in values if value == value])
+    if not len(known):
+        return None
+    return Runs(float(known.mean()), float(known.min()), float(known.max()), len(known))
+
+
+def _best(row: dict[str, Any]) -> Best | None:
+    if number(row.get("layer")) != number(row.get("layer")):
+        return None
+    offset = number(row.get("baseline_offset"))
+    return Best(
+        kind=str(row["kind"]),
+        layer=int(row["layer"]),
+        head=int(row["head"]),
+        direction=str(row["direction"]),
+        accuracy=cell_of(row),
+        share=number(row.get("share")),
+        offset=None if offset != offset else int(offset),
+        baseline=cell_of(row, "baseline_accuracy", "baseline_ci"),
+        q=number(row.get("q_value")),
+    )

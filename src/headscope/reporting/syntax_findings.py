@@ -1,0 +1,242 @@
+"""What the dependency tables say, in words; each claim of better or worse is backed by its test or its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from headscope.reporting.arrays import Cell
+from headscope.reporting.glossary import OVERALL, dependents, found, short
+from headscope.reporting.inputs import ReportInputs
+from headscope.reporting.relations import Relation, cell_of, number, records, relations_of, single
+from headscope.reporting.sentences import HeadRef, Sentence, named, sentence
+from headscope.reporting.syntax_tables import key_words, offset_words
+from headscope.reporting.words import Words, count, join, percent
+
+TOPIC = "syntax"
+REST = "syntax_rest"
+DETAIL = "syntax_detail"
+"""Topics: for the first screen and the head of the section; on rest at special tokens; what belongs below table 1."""
+
+MOST_NAMED = 8
+LEAST_REST = 0.05
+"""A special token with less of the other words' attention on average is no place of rest to speak of."""
+
+
+def told(cell: Cell, *, long: bool = False) -> str:
+    """Return an accuracy with its interval, `75.2% (72.9 to 77.4)`; `long` says that it is the 95% interval."""
+    if not cell.has_interval:
+        return percent(cell.value, 1)
+    what = "95% interval " if long else ""
+    return f"{percent(cell.value, 1)} ({what}{100 * cell.ci_low:.1f} to {100 * cell.ci_high:.1f})"
+
+
+def names(relations: Sequence[Relation]) -> str:
+    """Return labels as a list, the first eight and how many more."""
+    shown = [short(one.name) for one in relations[:MOST_NAMED]]
+    more = len(relations) - len(shown)
+    return f"{', '.join(shown)} and {more:,} more" if more else join(shown)
+
+
+def share_of(part: int, relations: int) -> str:
+    """Return `15 of 23 relations`, `all 23 relations` or `the only relation`."""
+    if part == relations:
+        return "the only relation" if relations == 1 else f"all {relations:,} relations"
+    return f"{part:,} of {count(relations, 'relation')}"
+
+
+def syntax_findings(inputs: ReportInputs, words: Words, *, several: bool) -> list[Sentence]:
+    """Return the sentences on dependency relations; none where the run has no treebank."""
+    if inputs.dependency_best is None:
+        return []
+    relations = relations_of(inputs)
+    chosen = single(relations)
+    if not chosen:
+        return [sentence(TOPIC, "this treebank has no relation with 100 cases or more for which a head could be "
+                                "chosen on one half of its documents and scored on the other.")]  # fmt: skip
+    out = [*_clearest(chosen, several), _how_many(chosen), *_direction(chosen), *_control(chosen)]
+    out += _overall(relations, inputs, several)
+    out += noop_findings(inputs, words, several=several)
+    out += _special(inputs, words)
+    if not any(one.held_out and one.held_out.accuracy.has_interval for one in chosen):
+        out.append(sentence(TOPIC, "accuracies have no intervals: an interval needs at least 10 documents."))
+    return out
+
+
+def _clearest(chosen: Sequence[Relation], several: bool) -> list[Sentence]:
+    beating = [one for one in chosen if one.held_out and one.held_out.beats]
+    if not beating:
+        return []
+    one = max(beating, key=lambda relation: relation.held_out.margin if relation.held_out else 0.0)
+    best = one.held_out
+    assert best is not None
+    start = named(best.kind, best.layer, best.head, several=several)
+    against = f"{100 * best.margin:.0f} points above the best fixed offset ({offset_words(best.offset)})"
+    return [
+        sentence(
+            TOPIC,
+            start,
+            f" finds {found(one.name)} in {told(best.accuracy, long=True)} of {one.n:,} cases, {against}.",
+        )
+    ]
+
+
+def _how_many(chosen: Sequence[Relation]) -> Sentence:
+    beating = [one for one in chosen if one.held_out and one.held_out.beats]
+    rest = [one for one in chosen if one not in beating]
+    whole = count(len(chosen), "relation")
+    if not beating:
+        return sentence(
+            TOPIC,
+            f"for none of {whole} is a head, chosen on other documents, shown to beat the best fixed offset "
+            "(q < 0.05).",
+        )
+    start = (
+        f"for {share_of(len(beating), len(chosen))} a head, chosen on other documents, beats the best fixed offset "
+        "(q < 0.05)"
+    )
+    if not rest:
+        return sentence(TOPIC, start + ".")
+    below = [one for one in rest if one.held_out and one.held_out.margin < 0]
+    lower = f"; measured below it: {names(below)}" if below else ""
+    return sentence(TOPIC, f"{start}. Not so for {names(rest)}{lower}.")
+
+
+def _direction(chosen: Sequence[Relation]) -> list[Sentence]:
+    turned = [one for one in chosen if one.held_out and one.held_out.direction == "head->dependent"]
+    straight = [one for one in chosen if one.held_out and one.held_out.direction == "dependent->head"]
+    if not straight:
+        return []
+    ending = f"; for {names(turned)} the head word attends to the dependent" if turned else ""
+    return [
+        sentence(
+            DETAIL,
+            f"in the best heads of {share_of(len(straight), len(chosen))} the dependent attends to its head word"
+            f"{ending}.",
+        )
+    ]
+
+
+def _control(chosen: Sequence[Relation]) -> list[Sentence]:
+    held = [(one, one.held_out, one.control) for one in chosen if one.held_out and one.control]
+    if not held:
+        return []
+    above = [one for one, best, control in held if best.accuracy.low > control.highest]
+    mean = sum(control.mean for _, _, control in held) / len(held)
+    own = sum(best.accuracy.value for _, best, _ in held) / len(held)
+    seeds = max(control.seeds for _, _, control in held)
+    over = "that of the random weights" if seeds == 1 else f"all {seeds} of the random weights"
+    trials = (
+        f"; the trained head’s whole interval lies above {over} for {share_of(len(above), len(held))}"
+        if all(best.accuracy.has_interval for _, best, _ in held)
+        else ""
+    )
+    return [
+        sentence(
+            TOPIC,
+            f"with random weights the best heads, chosen in the same way, average {percent(mean, 1)} over these "
+            f"relations, against {percent(own, 1)} here{trials}.",
+        )
+    ]
+
+
+def _overall(relations: Sequence[Relation], inputs: ReportInputs, several: bool) -> list[Sentence]:
+    """The best head for every word, beside the branching baselines."""
+    by_name = {one.name: one for one in relations}
+    name = next((one for one in reversed(OVERALL) if one in by_name and by_name[one].held_out), None)
+    best = by_name[name].held_out if name else None
+    if best is None:
+        return []
+    branches = {str(row["baseline"]): cell_of(row) for row in records(inputs.dependency_baselines)
+                if row["relation"] == name and row["baseline"] != "offset"}  # fmt: skip
+    called = {
+        "right-branching": "always the next word (right-branching)",
+        "left-branching": "always the one before (left-branching)",
+    }
+    sides = [f"{side} {told(branches[name])}" for name, side in called.items() if name in branches]
+    which = "punctuation and the root left aside" if name == "all_but_punct_root" else "the root always wrong"
+    parts: list[str | HeadRef] = [
+        f"over all relations together ({which}) the best head is ",
+        named(best.kind, best.layer, best.head, several=several),
+        f" with {told(best.accuracy)}, where the best offset ({offset_words(best.offset)}) has "
+        f"{told(best.baseline)}",
+    ]
+    if sides:
+        parts.append(f"; {join(sides)}")
+    return [sentence(TOPIC, *parts, ".")]
+
+
+def difference(row: dict[str, object]) -> Cell:
+    """Return others minus dependents with its interval, whichever way round the table has it."""
+    gap = number(row["others"]) - number(row["dependents"])
+    low, high = number(row["ci_low"]), number(row["ci_high"])
+    if abs(number(row["difference"]) - gap) > abs(number(row["difference"]) + gap):
+        low, high = -high, -low
+    return Cell(gap, low, high, float("nan"), int(number(row["n"])))
+
+
+def noop_findings(inputs: ReportInputs, words: Words, *, several: bool) -> list[Sentence]:
+    """Say for how many relations the dependents rest less on a special token than other words do."""
+    out = []
+    every = records(inputs.dependency_noop)
+    means = {
+        name: float(np.nanmean([number(row["others"]) for row in every if row["key_class"] == name]))
+        for name in ("sep", "cls")
+        if any(row["key_class"] == name for row in every)
+    }
+    resting = [name for name in means if means[name] >= LEAST_REST]
+    # Where words rest most comes first.
+    for key_class in sorted(resting, key=lambda name: -means[name]):
+        rows = [(row, difference(row)) for row in every if row["key_class"] == key_class]
+        rows = [
+            (row, gap)
+            for row, gap in rows
+            if gap.exists and gap.has_interval and row["relation"] not in OVERALL
+        ]
+        less = [(row, gap) for row, gap in rows if gap.ci_low > 0]
+        more = [(row, gap) for row, gap in rows if gap.ci_high < 0]
+        if not rows:
+            continue
+        token = key_words(key_class, words)
+        if not less:
+            out.append(
+                sentence(
+                    REST,
+                    f"for none of {count(len(rows), 'relation')} do the dependents give {token} less of their "
+                    "attention than other words do in the relation’s best head, with the whole interval.",
+                )
+            )
+            continue
+        row, _ = max(less, key=lambda pair: pair[1].ci_low)
+        tail = f"; for {len(more):,} they give it more" if more else ""
+        out.append(
+            sentence(
+                REST,
+                f"for {share_of(len(less), len(rows))} the dependents give {token} less of their attention than other "
+                f"words do in the relation’s best head, with the whole interval{tail}. The clearest is ",
+                named(str(row["kind"]), int(row["layer"]), int(row["head"]), several=several),
+                f": {percent(number(row['dependents']), 1)} from {dependents(str(row['relation']))}, "
+                f"{percent(number(row['others']), 1)} from all other words.",
+            )
+        )
+    return out
+
+
+def _special(inputs: ReportInputs, words: Words) -> list[Sentence]:
+    told_of = inputs.manifest.get("treebank") or {}
+    changes = told_of.get("special_changes") or {}
+    if "accuracies" not in changes or "of" not in changes:
+        return []
+    kept = bool(told_of.get("special_kept", False))
+    what = "leaving special tokens out of the candidates" if kept else "letting special tokens be candidates"
+    largest = number(changes.get("largest"))
+    by = (
+        f", the largest by {100 * largest:.1f} points" if largest == largest and changes["accuracies"] else ""
+    )
+    return [
+        sentence(
+            DETAIL,
+            f"{what} would change {int(changes['accuracies']):,} of {int(changes['of']):,} accuracies{by}.",
+        )
+    ]

@@ -1,0 +1,240 @@
+"""Table 1 and the tables folded below it: the best head of each relation, and what it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headscope.reporting.arrays import Cell
+from headscope.reporting.glossary import DIRECTIONS, gloss, short
+from headscope.reporting.relations import Best, Relation, Runs, number
+from headscope.reporting.strip import scale, strip
+from headscope.reporting.tables import Table, scrolled
+from headscope.reporting.words import Words, anchor, percent
+from headscope.views.markup import Html, el
+
+DASH = "–"
+
+
+def share(value: float) -> str:
+    """Return a fraction as tables print it, `75.2`, or a dash where it is null."""
+    return DASH if value != value else f"{100 * value:.1f}"
+
+
+def ends(cell: Cell) -> str:
+    """Return an interval, `72.9–77.4`, or nothing without one."""
+    return f"{share(cell.ci_low)}–{share(cell.ci_high)}" if cell.has_interval else ""
+
+
+def q_words(q: float) -> str:
+    """Return a q-value: `<0.001`, `0.013`, or a dash where nothing was tested."""
+    if q != q:
+        return DASH
+    return "<0.001" if q < 0.001 else f"{q:.3f}"
+
+
+def offset_words(offset: int | None) -> str:
+    """Return an offset with its sign, `+1` or `−2`."""
+    return DASH if offset is None else f"{offset:+d}".replace("-", "−")
+
+
+def head_link(kind: str, layer: int, head: int, several: bool) -> Html:
+    """Return a head's number, linked to its card."""
+    name = f"{kind} {layer}-{head}" if several else f"{layer}-{head}"
+    return el("a", name, href=f"#{anchor(kind, layer, head)}", class_="head")
+
+
+def numbered(value: str, below: str = "") -> Html:
+    """Return a cell with a number and what belongs to it in small below."""
+    return el("td", value, el("small", below) if below else None)
+
+
+def main_table(relations: Sequence[Relation], *, several: bool) -> Html:
+    """Return table 1 with the heads chosen held-out: those that beat their offset, the others, then all words.
+
+    What does not beat its offset stands under a heading that says so, its dot hollow.
+    """
+    chosen = [one for one in relations if one.held_out is not None]
+    shuffled = any(one.shuffled is not None for one in chosen)
+    titles = ["relation", "head", "", "accuracy", "best offset", "above it", "random weights"]
+    titles += ["shuffled words"] if shuffled else []
+    titles += ["q", "who attends", "chosen", "n"]
+    header = [
+        el("th", title, scope="col", class_="words" if title in ("relation", "who attends") else None)
+        if title
+        else el("th", scale(), scope="col", class_="picture")
+        for title in titles
+    ]
+    groups = (
+        ("", [one for one in chosen if not one.overall and one.held_out and one.held_out.beats]),
+        ("Not shown to beat the best fixed offset", [one for one in chosen if not one.overall
+                                                     and one.held_out and not one.held_out.beats]),
+        ("All relations together", [one for one in chosen if one.overall]),
+    )  # fmt: skip
+    bodies = []
+    for title, members in groups:
+        if not members:
+            continue
+        rows = [_row(one, one.held_out, several, shuffled) for one in members if one.held_out]
+        heading = el("tr", el("th", title, colspan=len(titles), scope="rowgroup", class_="group"))
+        bodies.append(el("tbody", heading if title else None, rows))
+    return el("table", el("thead", el("tr", header)), bodies, id="table-1", class_="relations")
+
+
+def _row(relation: Relation, best: Best, several: bool, shuffled: bool) -> Html:
+    below = gloss(relation.name)
+    strong = best.beats
+    margin = DASH if best.margin != best.margin else f"{100 * best.margin:+.1f}".replace("-", "−")
+    often = "" if best.share != best.share else percent(best.share, 0)
+    return el(
+        "tr",
+        el("th", short(relation.name), el("small", below) if below else None, scope="row"),
+        el("td", head_link(best.kind, best.layer, best.head, several)),
+        el("td", strip(best.accuracy, baseline=best.baseline, control=relation.control, strong=strong),
+           class_="picture"),
+        el("td", el("b", share(best.accuracy.value)) if strong else share(best.accuracy.value),
+           el("small", ends(best.accuracy)) if best.accuracy.has_interval else None),
+        numbered(share(best.baseline.value), offset_words(best.offset)),
+        el("td", margin),
+        _runs(relation.control),
+        _runs(relation.shuffled) if shuffled else None,
+        el("td", q_words(best.q)),
+        el("td", DIRECTIONS.get(best.direction, best.direction), class_="words way"),
+        el("td", often or DASH),
+        el("td", f"{relation.n:,}"),
+        class_=None if strong or relation.overall else "weak",
+    )  # fmt: skip
+
+
+def _runs(runs: Runs | None) -> Html:
+    if runs is None:
+        return el("td", DASH)
+    span = f"{share(runs.lowest)}–{share(runs.highest)}" if runs.seeds > 1 else ""
+    return numbered(share(runs.mean), span)
+
+
+def same_data_table(relations: Sequence[Relation], *, several: bool) -> Html | None:
+    """Return the paper's way, folded: head and offset chosen on the sentences that they are scored on."""
+    rows = []
+    for one in relations:
+        best = one.same_data
+        if best is None:
+            continue
+        rows.append(
+            el(
+                "tr",
+                el("th", short(one.name), scope="row"),
+                el("td", f"{one.n:,}"),
+                el("td", head_link(best.kind, best.layer, best.head, several)),
+                el("td", DIRECTIONS.get(best.direction, best.direction), class_="words"),
+                numbered(share(best.accuracy.value)),
+                el("td", ends(best.accuracy) or DASH),
+                el("td", share(best.baseline.value)),
+                el("td", offset_words(best.offset)),
+                el("td", q_words(best.q)),
+            )
+        )
+    if not rows:
+        return None
+    titles = (
+        "relation",
+        "n",
+        "head",
+        "who attends",
+        "accuracy, %",
+        "95% interval",
+        "best offset, %",
+        "offset",
+        "q",
+    )
+    head = el(
+        "tr",
+        [
+            el("th", title, scope="col", class_="words" if title == "who attends" else None)
+            for title in titles
+        ],
+    )
+    summary = "Table: the paper’s way, chosen and scored on the same sentences"
+    table = el("table", el("thead", head), el("tbody", rows), id="table-1-same-data")
+    return el("details", el("summary", summary), scrolled(table, summary))
+
+
+def paper_table(relations: Sequence[Relation], printed: Sequence[Mapping[str, Any]]) -> Html | None:
+    """Return the paper's table 1 beside what was measured its way; None where no label is the same."""
+    own = {one.name: one for one in relations if one.same_data is not None}
+    rows = []
+    for line in printed:
+        best = own[str(line["relation"])].same_data if str(line["relation"]) in own else None
+        if best is None:
+            continue
+        rows.append(
+            (
+                short(str(line["relation"])),
+                f"{best.layer}-{best.head}", share(best.accuracy.value), ends(best.accuracy) or DASH,
+                f"{share(best.baseline.value)} ({offset_words(best.offset)})",
+                str(line["head"]), f"{line['accuracy']:.1f}",
+                f"{line['baseline_accuracy']:.1f} ({offset_words(int(line['baseline_offset']))})",
+            )
+        )  # fmt: skip
+    if not rows:
+        return None
+    table = Table(
+        summary="Table 1 of the paper beside this run, both chosen and scored on the same sentences",
+        groups=(("", 1), ("measured here", 4), ("paper, Wall Street Journal", 3)),
+        header=("relation", "head", "%", "95% interval", "offset", "head", "%", "offset"),
+        rows=tuple(rows),
+        name="table-1-paper",
+    )
+    return Html(table.html().replace("<details>", "<details open>", 1))
+
+
+def noop_table(rows: Sequence[Mapping[str, Any]], words: Words, *, several: bool) -> Html:
+    """Return what dependents of each relation and other words give the special tokens, in the relation's best head."""
+    body = []
+    for row in rows:
+        low, high = number(row["ci_low"]), number(row["ci_high"])
+        name = f"{row['kind']} {row['layer']}-{row['head']}" if several else f"{row['layer']}-{row['head']}"
+        body.append(
+            (
+                short(str(row["relation"])), name, key_words(str(row["key_class"]), words),
+                share(number(row["dependents"])), f"{int(row['n']):,}", share(number(row["others"])),
+                f"{int(row['n_other']):,}", share(number(row["difference"])),
+                DASH if low != low else f"{share(low)} to {share(high)}",
+            )
+        )  # fmt: skip
+    return Table(
+        summary="Table: attention to special tokens, from a relation’s dependents and from all other words",
+        groups=(),
+        header=("relation", "head", "to", "dependents, %", "n", "others, %", "n others", "difference",
+                "95% interval"),
+        rows=tuple(body),
+        name="table-syntax-noop",
+        words=(2,),
+    ).html()  # fmt: skip
+
+
+def key_words(key_class: str, words: Words) -> str:
+    """Return the name of a special token's class in this model."""
+    return {"cls": words.cls, "sep": words.sep}.get(key_class, key_class)
+
+
+def distance_table(rows: Sequence[Mapping[str, Any]], *, several: bool) -> Html:
+    """Return the accuracies by distance behind the curves."""
+    body = []
+    for row in rows:
+        low, high = number(row["ci_low"]), number(row["ci_high"])
+        name = f"{row['kind']} {row['layer']}-{row['head']}" if several else f"{row['layer']}-{row['head']}"
+        body.append(
+            (
+                short(str(row["relation"])), name, str(row["distance"]), f"{int(row['n']):,}",
+                share(number(row["accuracy"])), DASH if low != low else f"{share(low)}–{share(high)}",
+                share(number(row["baseline_accuracy"])),
+            )
+        )  # fmt: skip
+    return Table(
+        summary="Table: accuracy by distance",
+        groups=(),
+        header=("relation", "head", "words apart", "n", "accuracy, %", "95% interval", "best offset, %"),
+        rows=tuple(body),
+        name="table-syntax-distance",
+    ).html()

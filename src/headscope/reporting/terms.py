@@ -1,0 +1,34 @@
+"""The terms of the sections on dependency relations and coreference, for the list of definitions."""
+
+from __future__ import annotations
+
+from headscope.reporting.inputs import ReportInputs
+
+_CHOSEN = (
+    ("Held-out", "head, direction and offset are chosen on one half of the documents and scored on the other, both "
+     "ways, over 20 halvings; the head chosen most often is named. The paper’s way chooses and scores on all"),
+    ("Random weights", "the same model with weights that were never trained, through the same selection"),
+)  # fmt: skip
+_SYNTAX = (
+    ("Dependency relations", "a word’s attention is that of its pieces: the sum to them, the mean from them. Dependent "
+     "→ head word is right when the head word is the other word that the dependent attends to most; head word → "
+     "dependent when it is the other word that attends to the dependent most. Both count dependents; the leftmost wins "
+     "a tie. Relations with 100 cases or more are listed"),
+    ("Best offset", "always pointing the same number of words away, from −5 to +5; a place outside the sentence is "
+     "wrong"),
+    ("q", "one-sided test that the head is right more often than the best offset, document by document, with "
+     "Benjamini–Hochberg over all heads, directions and relations"),
+    ("Finds", "a head finds the relations at which it is best, held-out, and beats its baseline with q < 0.05"),
+)  # fmt: skip
+_COREFERENCE = (
+    ("Coreference", "a mention counts if an earlier one in its window is of its entity; it is right if the candidate’s "
+     "head word with most attention from its own head word is such a one. Nearest: the rightmost candidate; same head "
+     "word: the nearest with it; four rules: full string, head word, number, gender and person, any"),
+)  # fmt: skip
+
+
+def more_terms(inputs: ReportInputs) -> tuple[tuple[str, str], ...]:
+    """Return the terms that a run's further sections need."""
+    syntax = _SYNTAX if inputs.dependency_best is not None else ()
+    coreference = _COREFERENCE if inputs.coreference is not None else ()
+    return (*syntax, *coreference, *(_CHOSEN if syntax or coreference else ()))

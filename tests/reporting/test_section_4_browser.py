@@ -1,0 +1,149 @@
+"""Relations and coreference in a real browser: marks and cards, the switch, links, phones, paper, both schemes."""
+
+from dataclasses import replace
+
+import pytest
+
+from headscope.reporting import render_report
+from support import mock_inputs
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    pages = {
+        "run": mock_inputs.section_4(6, 12),
+        # Without curves, which take most of the time.
+        "kinds": replace(mock_inputs.two_kinds(), dependency_by_distance=None),
+        "hostile": replace(mock_inputs.hostile_section_4(), dependency_by_distance=None),
+    }
+    for name, inputs in pages.items():
+        (folder / f"{name}.html").write_text(render_report(inputs), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def visit(visit_file, files):
+    return lambda name, **options: visit_file(files / f"{name}.html", **options)
+
+
+def test_the_grid_marks_heads_that_find_something(visit):
+    page = visit("run")
+    roles = mock_inputs.section_4(6, 12).roles
+    finding = roles[roles["finds"].map(len) > 0]
+    assert page.locator("#grid .found").count() == len(finding)
+    for _, row in finding.iterrows():
+        cell = page.locator(f"#encoder-{row['layer']}-{row['head']}")
+        expected = "coreference" if row["finds"] == ["coreference"] else "syntax"
+        assert cell.locator(".found").get_attribute("class") == f"found role-{expected}"
+        assert cell.get_attribute("aria-label").endswith(f"finds {', '.join(row['finds'])}")
+
+
+def test_the_card_says_what_the_head_finds_and_how_well(visit):
+    page = visit("run", anchor="#encoder-3-2")
+    lines = page.locator("#card .finds li").all_inner_texts()
+    assert [" ".join(line.split()) for line in lines] == [
+        "finds nmod noun modifier 36.6% 33.6–39.6", "finds cop copula 55.9% 51.3–60.5",
+    ]  # fmt: skip
+    page.click("#encoder-1-1")
+    assert page.locator("#card .finds").count() == 0
+
+
+def test_the_key_dims_all_but_the_finders(visit):
+    page = visit("run")
+    page.click("#legend .role-syntax")
+    assert (
+        page.locator("#grid button:not(.off)").count()
+        == page.locator("#grid .found.role-syntax").count()
+        == 11
+    )
+    assert page.locator("#legend .role-syntax").inner_text().split() == ["Finds", "a", "relation", "11"]
+    page.keyboard.press("Enter")
+    assert page.locator("#grid button.off").count() == 0
+
+
+def test_the_table_of_heads_has_a_column_that_sorts_and_filters(visit):
+    page = visit("run")
+    header = page.locator("#table-heads th[data-column=finds]")
+    header.locator("button").click()
+    assert header.get_attribute("aria-sort") == "descending"
+    cells = page.locator("#table-heads td:nth-child(3)").all_inner_texts()
+    assert [len(text.split(", ")) if text else 0 for text in cells[:4]] == [2, 2, 2, 2]
+    assert cells[-1] == ""
+    page.fill("#find-head", "xcomp")
+    assert page.locator("#table-heads tbody th").all_inner_texts() == ["2-7"]
+
+
+@pytest.mark.parametrize(
+    ("link", "head"),
+    [("#table-1 a[href='#encoder-4-2'] >> nth=0", "Head 4-2"), ("#table-2 a >> nth=0", "Head 4-7"),
+     ("#table-heat-encoder a[href='#encoder-2-7']", "Head 2-7"), ("#section-arcs .which a >> nth=0", "Head 3-1")],
+)  # fmt: skip
+def test_heads_open_their_card(visit, link, head):
+    page = visit("run")
+    page.click(link)
+    assert page.locator("#card h2").inner_text().startswith(head)
+
+
+def test_the_switch_hides_special_tokens_by_keyboard(visit):
+    page = visit("run")
+    special = page.locator("#section-arcs .arcs").first.locator(".special")
+    assert special.count() > 4
+    assert special.last.is_visible()
+    page.focus("#hide-special")
+    page.keyboard.press("Space")
+    assert page.locator("#section-arcs .arcs .special:visible").count() == 0
+    assert page.locator("#section-arcs .arcs").first.locator("text:visible").count() > 10
+    page.keyboard.press("Space")
+    assert special.last.is_visible()
+
+
+def test_two_kinds_mark_each_its_own_heads(visit):
+    page = visit("kinds")
+    assert page.locator("#grid .found").count() > 0
+    page.click("#kinds button[data-kind=decoder]")
+    assert page.locator("#grid .found").count() == 0
+
+
+def test_hostile_words_are_text(visit):
+    page = visit("hostile", anchor="#encoder-1-1")
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 3
+    words = page.locator("#section-arcs .arcs text").all_text_contents()
+    assert any(word.startswith("<b></script><") for word in words)
+    assert "</script><script>aler…" in page.locator("#card .finds").inner_text()
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize("name", ["run", "kinds", "hostile"])
+def test_the_page_never_scrolls_sideways(visit, name, width):
+    page = visit(name, width=width, height=800)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(("scheme", "green"), [("light", "rgb(0, 127, 92)"), ("dark", "rgb(47, 191, 148)")])
+def test_drawings_follow_the_scheme(visit, scheme, green):
+    page = visit("run", scheme=scheme)
+    strong = page.locator("#section-arcs .arcs .strong").first
+    assert strong.evaluate("e => getComputedStyle(e).stroke") == green
+    dot = page.locator("#table-1 .dot").first
+    assert dot.evaluate("e => getComputedStyle(e).fill") == green
+    shades = [page.locator(f".heat-key .v{step}").first.evaluate("e => getComputedStyle(e).backgroundColor")
+              for step in (1, 9)]  # fmt: skip
+    violet, yellow = "rgb(72, 22, 104)", "rgb(218, 227, 25)"
+    assert shades == ([yellow, violet] if scheme == "light" else [violet, yellow])
+
+
+def test_paper_is_light_and_has_every_fold(visit):
+    page = visit("run", scheme="dark")
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#section-arcs details:not([open])").count() == 0
+    stroke = page.locator("#section-arcs .arcs .strong").first.evaluate("e => getComputedStyle(e).stroke")
+    assert stroke == "rgb(0, 127, 92)"
+    cell = page.locator(".heat-key .v9").first.evaluate("e => getComputedStyle(e).backgroundColor")
+    assert cell == "rgb(72, 22, 104)"
+    assert not page.locator("#hide-special").is_visible()

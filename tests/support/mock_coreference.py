@@ -1,0 +1,130 @@
+"""Made-up coreference tables in the shape of real ones."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from support.mock_syntax import arc_row, half_width
+
+TYPES = {"all": 2310, "pronoun": 1320, "proper": 380, "nominal": 610}
+# system, selection, (all, pronoun, proper, nominal)
+SYSTEMS = [
+    ("head", "held-out", (0.652, 0.688, 0.71, 0.538)), ("head", "same-data", (0.661, 0.694, 0.716, 0.551)),
+    ("nearest", None, (0.402, 0.471, 0.342, 0.29)), ("head match", None, (0.418, 0.352, 0.66, 0.41)),
+    ("head match, else nearest", None, (0.61, 0.601, 0.72, 0.561)), ("rules", None, (0.668, 0.671, 0.772, 0.597)),
+]  # fmt: skip
+WINDOWS = [
+    ("the mayor of the old town greeted the visitors , and she thanked them for coming", [(11, 1), (13, 8)]),
+    ("anna told her brother that he could borrow the bicycle until she returned", [(2, 0), (5, 3), (11, 0)]),
+    ("the lawyer said that the attorney general would not see him before june", [(10, 1)]),
+]
+COLUMNS = "model seed selection system kind layer head share mention_type n accuracy ci_low ci_high"
+
+
+def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]"), place=(4, 7)):
+    """Add coreference tables to a run; `place` is the best head."""
+    rng = np.random.default_rng(9)
+    entry = inputs.manifest["kinds"][0]
+    layer, head = (place[0] - 1) % entry["layers"] + 1, (place[1] - 1) % entry["heads"] + 1
+    kind = entry["kind"]
+    rows = []
+    for system, selection, values in SYSTEMS:
+        own = (kind, layer, head, 0.93 if selection == "held-out" else None)
+        named = own if system == "head" else (None, None, None, None)
+        for (mention, n), value in zip(TYPES.items(), values):
+            model = "trained" if system == "head" else "baseline"
+            rows.append(
+                (model, None, selection, system, *named, mention, n, value, *ends(value, n, documents))
+            )
+    for seed in range(3):
+        for mention, n in TYPES.items():
+            value = rng.uniform(0.2, 0.3)
+            rows.append(("control", seed, "held-out", "head", kind, 1, 2 + seed, 0.4, mention, n, value,
+                         *ends(value, n, documents)))  # fmt: skip
+    table = pd.DataFrame(rows, columns=COLUMNS.split())
+    for name in ("layer", "head"):
+        table[name] = table[name].astype("Int64")
+    arcs = [
+        arc_row(
+            kind, layer, head, "dependent->head", "coreference", text.split(), pairs, at < 2, special, rng, at
+        )
+        for at, (text, pairs) in enumerate(WINDOWS)
+    ]
+    known = [] if inputs.arc_examples is None else [inputs.arc_examples]
+    roles = inputs.roles.copy()
+    if "finds" not in roles:
+        roles["finds"] = [[] for _ in range(len(roles))]
+    roles["finds"] = [
+        [*found, "coreference"] if (k, a, b) == (kind, layer, head) else list(found)
+        for k, a, b, found in zip(roles["kind"], roles["layer"], roles["head"], roles["finds"])
+    ]
+    return replace(
+        inputs,
+        manifest={**inputs.manifest, "coreference": coreference_manifest(documents)},
+        roles=roles,
+        coreference=table,
+        coreference_heads=_heads(inputs.manifest["kinds"], (layer, head), rng, documents),
+        gap=_gap(kind, layer, head, documents) if gap else None,
+        arc_examples=pd.concat([*known, pd.DataFrame(arcs)], ignore_index=True),
+    )
+
+
+def ends(value, n, documents):
+    wide = np.nan if documents < 10 else half_width(value, n)
+    return value - wide, value + wide
+
+
+def coreference_manifest(documents):
+    return {
+        "name": "litbank", "documents": documents, "windows": 1630, "mentions": 5120, "counted": 2310, "lost": 1404,
+        "lost_why": {"antecedent outside its window": 1311, "cut by a window's end": 93},
+        "head_rule": {"from": "rule", "n": 4800, "agreement": 0.943},
+    }  # fmt: skip
+
+
+def _heads(kinds, best, rng, documents):
+    rows = []
+    for entry in kinds:
+        if entry["kind"] == "cross":
+            continue
+        for layer in range(1, entry["layers"] + 1):
+            for head in range(1, entry["heads"] + 1):
+                base = 0.655 if (layer, head) == best and entry is kinds[0] else rng.beta(4, 9)
+                for mention, n in TYPES.items():
+                    value = float(np.clip(base + rng.normal(0, 0.03), 0, 1))
+                    rows.append(
+                        (
+                            "trained",
+                            None,
+                            entry["kind"],
+                            layer,
+                            head,
+                            mention,
+                            n,
+                            value,
+                            *ends(value, n, documents),
+                        )
+                    )
+    columns = "model seed kind layer head mention_type n accuracy ci_low ci_high"
+    return pd.DataFrame(rows, columns=columns.split())
+
+
+def _gap(kind, layer, head, documents):
+    rows = []
+    for system, selection, base in (
+        ("head", "held-out", 0.66), ("head", "same-data", 0.67), ("random", None, 0.5), ("nearest", None, 0.55),
+        ("first", None, 0.58),
+    ):  # fmt: skip
+        named = (kind, layer, head) if system == "head" else (None, None, None)
+        for gender, n, change in (("all", 2000, 0.0), ("masculine", 1000, 0.02), ("feminine", 1000, -0.02)):
+            for measure, less in (("accuracy", 0.0), ("f1", -0.12)):
+                value = base + change + less
+                rows.append(
+                    (system, selection, *named, gender, measure, n, value, *ends(value, n, documents))
+                )
+    columns = "system selection kind layer head gender measure n value ci_low ci_high"
+    frame = pd.DataFrame(rows, columns=columns.split())
+    for name in ("layer", "head"):
+        frame[name] = frame[name].astype("Int64")
+    return frame
