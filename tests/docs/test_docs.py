@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from headscope.corpora.synthetic import synthetic_documents, write_conllu
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -23,6 +25,7 @@ def blocks(page, language):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     (tmp_path / "my.txt").write_text(STORY * 12)
+    write_conllu(synthetic_documents(30), tmp_path / "my.conllu")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
