@@ -1,12 +1,16 @@
 """Every family, against transformers' own eager weights: the same numbers through tap, tiles and fallback."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from headscope.attention.anatomy import examine
+from headscope.attention.fused import fused_attention
 from headscope.attention.rows import row_statistics
 from headscope.attention.source import ModelSource, left_padding_works, model_inputs
 from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import collate
 from support.inputs import eager_maps, made_up_segments, vocabulary
 from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
 
@@ -55,14 +59,24 @@ def maps_of(consumer, *, side="right"):
     return found
 
 
-def run(family, segments, *, path=None, size=16, side="right", tile_limit=1 << 26, need_weights=True):
+def run(
+    family,
+    segments,
+    *,
+    path=None,
+    size=16,
+    side="right",
+    tile_limit=1 << 26,
+    need_weights=True,
+    need_statistics=True,
+):
     model = shared_tiny_model(family)
     vocab = vocabulary(has_cls=family not in DECODERS)
     anatomy = examine(model, vocab, path=path)
     batches = [segments[i : i + size] for i in range(0, len(segments), size)]
     source = ModelSource(model, anatomy, vocab, batches, padding_side=side, tile_limit=tile_limit)
     keep = Keep()
-    source.run(keep, need_weights=need_weights)
+    source.run(keep, need_weights=need_weights, need_statistics=need_statistics)
     return anatomy, keep
 
 
@@ -175,3 +189,85 @@ def test_local_layers_see_fewer_keys(family):
         assert torch.equal(tile.visibility.counts, (tile.weights[:, 0] > 0).sum(-1))
     counts = {int(tile.visibility.counts.sum()) for tile in tiles}
     assert len(counts) == (1 if family == "mistral" else 2)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("size", "tile_limit"), [(16, 1 << 26), (3, 4 * 3 * 20 * 6)])
+def test_weights_alone_are_the_same_weights(family, size, tile_limit):
+    """Without row statistics a plain softmax does; padded batches, whole layers and short tiles."""
+    segments = made_up_segments(7, seed=6)
+    _, both = run(family, segments, size=size, tile_limit=tile_limit)
+    _, alone = run(family, segments, size=size, tile_limit=tile_limit, need_statistics=False)
+    for (_, tiles), (_, bare) in zip(both.batches, alone.batches):
+        assert len(tiles) == len(bare)
+        for tile, other in zip(tiles, bare):
+            assert (other.kind, other.layer, other.start) == (tile.kind, tile.layer, tile.start)
+            assert other.given_statistics is None
+            rows = tile.row_valid[:, None, :, None]
+            difference = (other.weights - tile.weights).masked_fill(~rows, 0)
+            assert float(difference.abs().max()) < 1e-6
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("need_statistics", [True, False])
+def test_masked_keys_have_a_weight_of_exactly_nothing(family, side, need_statistics):
+    """Padding, later tokens, tokens outside a window: 0, not a small number; so ties and maxima are safe."""
+    model = shared_tiny_model(family)
+    anatomy = examine(model, vocabulary(has_cls=family not in DECODERS))
+    if side == "left" and not left_padding_works(model, anatomy):
+        pytest.skip("this family cannot be padded on the left (refusal tested elsewhere)")
+    _, keep = run(family, made_up_segments(6, seed=7), side=side, need_statistics=need_statistics)
+    hidden = 0
+    for _, tiles in keep.batches:
+        for tile in tiles:
+            seen = tile.visibility.visible[:, None].expand_as(tile.weights)
+            rows = tile.row_valid[:, None, :, None].expand_as(tile.weights)
+            assert not (tile.weights[~seen & rows] != 0).any()
+            hidden += int((~seen & rows).sum())
+            sums = tile.weights.sum(-1)[tile.row_valid[:, None].expand(tile.weights.shape[:3])]
+            torch.testing.assert_close(sums, torch.ones_like(sums), atol=1e-5, rtol=0)
+    assert hidden > 100
+
+
+@pytest.mark.parametrize("masked", [None, "causal", "padding"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("groups", [4, 2])
+def test_both_ways_of_fusing_give_the_same_output(masked, dtype, groups):
+    generator = torch.Generator().manual_seed(0)
+    batch, heads, n, width = 3, 4, 9, 8
+    query = 4 * torch.randn(batch, heads, n, width, generator=generator, dtype=dtype)
+    key, value = (torch.randn(batch, groups, n, width, generator=generator, dtype=dtype) for _ in range(2))
+    allowed = torch.ones(batch, 1, n, n, dtype=torch.bool)
+    if masked == "causal":
+        allowed = allowed.tril()
+    if masked == "padding":
+        allowed[1, ..., 5:] = allowed[2, ..., 2:] = False
+    mask = (
+        None
+        if masked is None
+        else torch.zeros(allowed.shape, dtype=dtype).masked_fill(~allowed, torch.finfo(dtype).min)
+    )
+    keys = collate(made_up_segments(batch, seed=1, longest=n), vocabulary()).info
+    keys = replace(
+        keys,
+        classes=torch.zeros(batch, n, dtype=torch.long),
+        valid=torch.ones(batch, n, dtype=torch.bool),
+    )
+    both, alone = (
+        fused_attention(
+            query, key, value, mask=mask, scaling=0.3, keys=keys, start=0, square=True, need_weights=True,
+            need_statistics=need,
+        )
+        for need in (True, False)
+    )  # fmt: skip
+    wide = key.repeat_interleave(heads // groups, dim=1), value.repeat_interleave(heads // groups, dim=1)
+    scores = (0.3 * query @ wide[0].transpose(2, 3)).masked_fill(~allowed, -torch.inf)
+    weights = scores.softmax(-1)
+    atol = 1e-6 if dtype == torch.float32 else 1e-14
+    for result in (both, alone):
+        torch.testing.assert_close(result.weights, weights, atol=atol, rtol=0)
+        torch.testing.assert_close(result.output, (weights @ wide[1]).transpose(1, 2), atol=10 * atol, rtol=0)
+        assert not result.weights.masked_select(~allowed).any()
+    assert both.statistics is not None
+    assert alone.statistics is None

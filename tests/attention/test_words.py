@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from headscope.attention.words import PIECES, word_axis, word_level
+from headscope.attention.words import PIECES, between_words, word_axis, word_level
 from headscope.encoding.encoder import Encoder
 
 # [CLS] play ##ing chess [SEP]
@@ -137,6 +137,48 @@ def test_an_empty_axis_has_no_place():
     axis = word_axis(torch.full((2, 3), -1), torch.zeros(2, 3, dtype=torch.bool))
     assert axis.words.shape == (2, 0)
     assert axis.places.tolist() == [[-1] * 3] * 2
+
+
+@pytest.mark.parametrize("pieces", PIECES)
+@pytest.mark.parametrize("left", [False, True])
+def test_sentences_batched_are_the_sentences_alone(pieces, left):
+    """Exactly: the same sums in the same order, whatever stands beside a sentence, and no NaN of padding."""
+    rng = np.random.default_rng(3)
+    texts = [[-1, 0, 1, 1, 1, 3, -1], [-1, -1], [0], [-1, 0, 0, 2, -1, 3, 3, 5, -1, -1], [-1, 4, 4, -1]]
+    width = 12
+    word_ids = torch.full((len(texts), width), -1)
+    valid = torch.zeros(len(texts), width, dtype=torch.bool)
+    weights = torch.full((len(texts), 3, width, width), torch.nan)
+    alone = []
+    for item, ids in enumerate(texts):
+        own = torch.from_numpy(rng.dirichlet(np.full(len(ids), 0.4), size=(3, len(ids)))).float()
+        at = slice(width - len(ids), width) if left else slice(0, len(ids))
+        word_ids[item, at], valid[item, at] = torch.tensor(ids), True
+        weights[item, :, at], weights[item, :, at, at] = 0, own
+        alone.append(word_level(own[None], torch.tensor([ids]), pieces=pieces))
+    together = word_level(weights, word_ids, valid=valid, pieces=pieces)
+    assert torch.isfinite(together.weights).all()
+    for item, single in enumerate(alone):
+        n = single.queries.words.shape[1]
+        assert together.queries.words[item, :n].equal(single.queries.words[0])
+        assert together.queries.valid[item].sum() == n
+        torch.testing.assert_close(together.weights[item, :, :n, :n], single.weights[0], atol=1e-7, rtol=0)
+        assert not together.weights[item, :, n:].any()
+        assert not together.weights[item, :, :, n:].any()
+
+
+def test_one_axis_serves_all_layers_and_leaves_them_as_they_are():
+    axis = word_axis(WORD_IDS, torch.ones_like(WORD_IDS, dtype=torch.bool))
+    for layer in range(3):
+        weights = WEIGHTS.roll(layer, dims=3)
+        before = weights.clone()
+        for pieces in PIECES:
+            found = between_words(weights, axis, axis, pieces=pieces)
+            torch.testing.assert_close(found, word_level(weights, WORD_IDS, pieces=pieces).weights)
+        assert torch.equal(weights, before)
+    assert axis.sizes.tolist() == [[1, 2, 1, 1]]
+    assert [part.tolist() for part in axis.followers] == [[0], [2], [1]]
+    assert axis.members[0].T.tolist() == [[1, 0, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]]
 
 
 TEXT = ["the play was playing and players played chess in New York for 1 000 people , 2 000 more"] * 20

@@ -108,7 +108,9 @@ def plain_loop(
     distance), `offsets` (document, relation, distance, offset), `reachable` (relation, layer, direction), `noop`
     (document, relation, layer, head, class). The root has distance None.
     """
-    found: dict[str, Counter] = {name: Counter() for name in ("hits", "counts", "offsets", "reachable", "noop")}
+    found: dict[str, Counter] = {
+        name: Counter() for name in ("hits", "counts", "offsets", "reachable", "noop")
+    }
     for segment, weights in zip(segments, maps):
         heads, relations = segment.fields["heads"], segment.fields["relns"]
         word_ids = segment.word_ids.tolist()
@@ -118,7 +120,11 @@ def plain_loop(
             for head in range(weights.shape[1])
         }
         places = tables[0, 0][0]
-        at = {word_ids[tokens[0]]: place for place, tokens in enumerate(places) if word_ids[tokens[0]] != NO_WORD}
+        at = {
+            word_ids[tokens[0]]: place
+            for place, tokens in enumerate(places)
+            if word_ids[tokens[0]] != NO_WORD
+        }
         for word, (number, relation) in enumerate(zip(heads, relations)):
             gold = number - 1 if number else None
             distance = None if gold is None else distance_name(abs(gold - word))

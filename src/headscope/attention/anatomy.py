@@ -121,7 +121,8 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
         encoder_decoder=encoder_decoder,
         decoder_start=int(start if start is not None else vocabulary.pad_id) if encoder_decoder else None,
         # GPT-2 takes the argument too, and adds the embedding of token 0 to every token for a type of 0.
-        has_token_types="token_type_ids" in parameters and (getattr(config, "type_vocab_size", None) or 0) > 1,
+        has_token_types="token_type_ids" in parameters
+        and (getattr(config, "type_vocab_size", None) or 0) > 1,
         first_position=_first_position(model),
     )
     probe = _Probe(model, anatomy, vocabulary, vocabulary_size=text_config.vocab_size)

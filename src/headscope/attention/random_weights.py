@@ -22,7 +22,8 @@ def with_random_weights(model: nn.Module, *, seed: int = 0) -> nn.Module:
     cls: Any = type(model)
     config: Any = model.config
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        # Of the CPU alone, where the model is made: torch.manual_seed would seed accelerators too.
+        torch.default_generator.manual_seed(seed)
         twin: nn.Module = cls(copy.deepcopy(config))
     first = next(model.parameters())
     twin.to(device=first.device, dtype=first.dtype)

@@ -169,7 +169,7 @@ def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pieces:
         more = (more[:, :, None] @ members[item][:, None])[:, :, 0]
         flat = out.view(batch * words, -1)
         index = (item * words + place)[:, None].expand(-1, flat.shape[1])
-        flat.scatter_reduce_(0, index, more.reshape(len(item), -1), "amax")
+        flat.scatter_reduce_(0, index, more.reshape(len(item), flat.shape[1]), "amax")
         total = out.sum(-1, keepdim=True)
         out = out / torch.where(total > 0, total, 1)
     return out.transpose(1, 2)

@@ -55,6 +55,8 @@ class SentencePacker:
     def pack(self, documents: Iterable[AnnotatedDocument], *, limit: int | None = None) -> Iterator[Segment]:
         """Yield segments in the order of the corpus, at most `limit` of them."""
         for document in documents:
+            if limit is not None and self.counts.sentences >= limit:
+                return
             self.counts.documents += 1
             for index, sentence in enumerate(document.sentences):
                 if limit is not None and self.counts.sentences >= limit:

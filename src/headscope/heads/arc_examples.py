@@ -13,7 +13,7 @@ from headscope.attention.tile import AttentionTile
 from headscope.attention.words import WordAxis, between_words, word_axis
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD, Segment
-from headscope.heads.arcs import arcs_of_fields
+from headscope.heads.arcs import ArcTable, arcs_of_fields
 from headscope.heads.mention_table import FIELD, MentionTable
 
 COLUMNS = [
@@ -22,6 +22,7 @@ COLUMNS = [
 ]
 FEWEST_WORDS, MOST_WORDS = 6, 20
 RIGHT, WRONG = 2, 1
+_ANY = ArcTable(("root", "punct", "other"))  # for who answers: the clitic for a possessor
 _KEPT = 24  # candidates kept of each outcome: documents may repeat among the clearest
 
 
@@ -41,7 +42,7 @@ class Question:
     """One thing that a head is asked about a segment; words count from 0.
 
     Attributes:
-        word: the dependent, or the mention's head word.
+        word: the dependent (the clitic that answers for a possessor), or the mention's head word.
         gold: the words that are right.
         candidates: the words that may be answered; all others than `word` when None.
     """
@@ -194,10 +195,11 @@ def dependency_questions(*, folded: bool = False) -> Ask:
         where = f"segment {segment.index + 1} of document {segment.document}"
         heads, relations = arcs_of_fields(segment.fields, len(segment.words), where)
         named = [relation.partition(":")[0] if folded else relation for relation in relations]
+        arcs = _ANY.arcs(segment.words, heads, named)
         return [
-            Question(word, (head - 1,))
-            for word, (head, relation) in enumerate(zip(heads, named, strict=True))
-            if relation == wanted.relation and head
+            Question(int(asked), (int(head),))
+            for asked, head, relation in zip(arcs.asked, arcs.heads, named, strict=True)
+            if relation == wanted.relation and head >= 0
         ]
 
     return ask
@@ -217,7 +219,10 @@ def coreference_questions(wanted: Wanted, segment: Segment) -> list[Question]:
 def _answers(
     questions: Sequence[Question], words: NDArray[np.int64], table: NDArray[np.float32]
 ) -> list[tuple[int, int, int]]:
-    """Return the places of (the word asked about, the right word to show, the answer); words without place fall out."""
+    """Return the places of (the word asked about, the right word to show, the answer); words without place fall out.
+
+    Empty where a word has no answer: nothing that it may look at is to be seen, which makes no example.
+    """
     places = {int(word): place for place, word in enumerate(words) if word != NO_WORD}
     found = []
     for question in questions:
@@ -227,7 +232,9 @@ def _answers(
         asked = places[question.word]
         may = places if question.candidates is None else question.candidates
         candidates = [places[word] for word in may if word in places and places[word] != asked]
-        answer = max(candidates, key=lambda place: (table[asked, place], -place))
+        answer = max(candidates, key=lambda place: (table[asked, place], -place), default=asked)
+        if answer == asked or not table[asked, answer]:
+            return []
         shown = answer if answer in gold else max(gold, key=lambda place: table[asked, place])
         found.append((asked, shown, answer))
     return found

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,17 +89,16 @@ class ArcTable:
     def arcs(self, words: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> Arcs:
         """Lay out a sentence's arcs; heads count from 1, 0 is the root."""
         number = len(heads)
-        places = {name: i for i, name in enumerate(self.relations)}
-        names = [name.partition(":")[0] if self.folded else name for name in relations]
         at = np.arange(number)
         gold = np.array(heads, dtype=np.int64) - 1
         distance = np.where(gold < 0, 0, np.abs(gold - at))
-        row = np.array([self._row(name, places) for name in names], dtype=np.int64)
+        row = np.array([self._rows[name] for name in relations], dtype=np.int64)
         asked = at.copy()
-        clitics = _CLITICS_ORIGINAL if self.compat else _CLITICS
-        for i, name in enumerate(names[:-1]):
-            if name == "poss" and words[i + 1] in clitics:
-                asked[i] = i + 1
+        if "poss" in relations:
+            clitics = _CLITICS_ORIGINAL if self.compat else _CLITICS
+            for i, name in enumerate(relations[:-1]):
+                if name == "poss" and words[i + 1] in clitics:
+                    asked[i] = i + 1
         return Arcs(
             heads=gold,
             cells=row * len(DISTANCES) + _BIN[np.minimum(distance, 11)],
@@ -106,10 +106,9 @@ class ArcTable:
             offsets=self._offset_hits(at, asked, gold),
         )
 
-    def _row(self, name: str, places: Mapping[str, int]) -> int:
-        """Index of the relation that a label is counted under; a rare `punct:x` is still punctuation."""
-        base = name.partition(":")[0]
-        return places.get(name, places[base if base in _ALWAYS else _REST])
+    @cached_property
+    def _rows(self) -> "_Rows":
+        return _Rows(self.relations, folded=self.folded)
 
     def _offset_hits(
         self, at: NDArray[np.int64], asked: NDArray[np.int64], gold: NDArray[np.int64]
@@ -126,6 +125,21 @@ class ArcTable:
         # The clitic answers unless the word's own answer is the last word.
         answers: NDArray[np.bool_] = np.where(own < last, clitic, own) == gold[:, None]
         return answers
+
+
+class _Rows(dict[str, int]):
+    """Index of the relation that each label is counted under, worked out once a label."""
+
+    def __init__(self, relations: Sequence[str], *, folded: bool) -> None:
+        super().__init__({name: i for i, name in enumerate(relations)})
+        self._folded = folded
+
+    def __missing__(self, label: str) -> int:
+        base = label.partition(":")[0]
+        # A rare punct:x is still punctuation.
+        known = base in self and (self._folded or base in _ALWAYS)
+        self[label] = self[base] if known else self[_REST]
+        return self[label]
 
 
 def arcs_of_fields(fields: Mapping[str, Any], words: int, origin: str) -> tuple[list[int], list[str]]:

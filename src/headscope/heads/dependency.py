@@ -129,12 +129,14 @@ class DependencyAccumulator(Accumulator):
             self._pointers[tile.kind] = Pointer.of(axis, tile.queries.classes, self._arcs)
         pointer = self._pointers[tile.kind]
         attention = between_words(tile.weights, pointer.axis, pointer.axis, pieces=self.options.pieces)
-        causal = tile.kind == "decoder"
+        # Causal or local: some words cannot be seen. Layers that share a mask share the count.
+        fewer = tile.visibility.counts < tile.keys.lengths[:, None]
+        hidden = bool((fewer & tile.row_valid).any())
         self._found[tile.kind].append(
             point(
                 attention,
                 pointer,
-                visible=tile.visibility.visible if causal else None,
+                visible=tile.visibility.visible if hidden else None,
                 special=self.options.special,
                 both=self.options.both,
                 compat=self.options.compat,
@@ -143,26 +145,25 @@ class DependencyAccumulator(Accumulator):
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to its documents."""
-        order, starts, documents, places = _runs(batch.info.documents, self._arcs)
+        run_of, documents, places = _runs(batch.info.documents, self._arcs)
         relation_of = places // len(DISTANCES)
-        offsets = np.concatenate([arcs.offsets for arcs in self._arcs])[order]
-        ends = np.append(starts[1:], len(order))
+        offsets = np.concatenate([arcs.offsets for arcs in self._arcs])
+        runs = torch.from_numpy(run_of)
         sums: dict[str, NDArray[Any]] = {
-            "n_arcs": ends - starts,
-            "n_offsets": np.add.reduceat(offsets, starts, axis=0, dtype=np.int32),
+            "n_arcs": np.bincount(run_of, minlength=len(places)),
+            "n_offsets": _sum_runs(torch.from_numpy(offsets), runs, len(places)),
         }
-        shares: dict[str, NDArray[np.float64]] = {}
+        shares: dict[str, NDArray[Any]] = {}
         for kind, layers in self._found.items():
             if not layers:
                 continue
-            hits, other, reachable, noop = (
-                torch.stack(parts, dim=1).cpu().numpy() for parts in zip(*layers, strict=True)
-            )
-            sums[f"n_hits.{kind}"] = np.add.reduceat(hits[order], starts, axis=0, dtype=np.int32)
-            shares[f"noop.{kind}"] = np.add.reduceat(noop[order], starts, axis=0, dtype=np.float64)
+            hits, other, reachable, noop = (torch.stack(parts, dim=1) for parts in zip(*layers, strict=True))
+            sums[f"n_hits.{kind}"] = _sum_runs(hits, runs, len(places))
+            shares[f"noop.{kind}"] = _sum_runs(noop.double(), runs, len(places))
+            of_arc = torch.from_numpy(relation_of[run_of])
+            number = len(self.table.relations)
             for name, found in (("other", other), ("reachable", reachable)):
-                runs = np.add.reduceat(found[order], starts, axis=0, dtype=np.int64)
-                np.add.at(self._totals[f"{name}.{kind}"], relation_of, runs)
+                self._totals[f"{name}.{kind}"] += _sum_runs(found, of_arc, number).astype(np.int64)
         for document in dict.fromkeys(documents):
             own = np.flatnonzero(documents == document)
             self.sums.add_at(document, places[own], **{name: value[own] for name, value in sums.items()})
@@ -174,7 +175,7 @@ class DependencyAccumulator(Accumulator):
                 rows[heads_of],
                 **{name: np.add.reduceat(value[own], heads_of, axis=0) for name, value in shares.items()},
             )
-        self.words += len(order)
+        self.words += len(run_of)
         self.unplaced += sum(
             len(arcs.cells) - len(np.unique(segment.word_ids[segment.word_ids >= 0]))
             for arcs, segment in zip(self._arcs, batch.segments)
@@ -253,21 +254,27 @@ class DependencyAccumulator(Accumulator):
 
 def _runs(
     documents: Sequence[str], arcs: Sequence[Arcs]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.str_], NDArray[np.int64]]:
-    """Sort a batch's arcs by document and cell.
+) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.int64]]:
+    """Number the pairs of document and cell that a batch's arcs are counted under.
 
     Returns:
-        The order; where each run of one document and cell begins in it; the run's document; its cell.
+        The number of each arc's pair, `[arc]`; the document of each pair, and its cell; pairs are sorted.
     """
     names, codes = np.unique(np.array(documents), return_inverse=True)
     of_arc = np.repeat(codes, [len(each.cells) for each in arcs])
     cells = np.concatenate([each.cells for each in arcs])
-    order = np.lexsort((cells, of_arc))
-    sorted_documents, sorted_cells = of_arc[order], cells[order]
-    fresh = np.diff(sorted_documents, prepend=-1) != 0
-    fresh |= np.diff(sorted_cells, prepend=-1) != 0
-    starts = np.flatnonzero(fresh)
-    return order, starts, names[sorted_documents[starts]], sorted_cells[starts]
+    width = int(cells.max()) + 1
+    pairs, run_of = np.unique(of_arc * width + cells, return_inverse=True)
+    return run_of, names[pairs // width], pairs % width
+
+
+def _sum_runs(values: Tensor, run_of: Tensor, number: int) -> NDArray[Any]:
+    """Sum `[arc, ...]` to `[run, ...]`; what is true counts as 1, exact in float32 far beyond a batch."""
+    flat = values.flatten(1)
+    flat = flat.float() if flat.dtype == torch.bool else flat
+    total = torch.zeros((number, flat.shape[1]), dtype=flat.dtype, device=flat.device)
+    total.index_add_(0, run_of.to(flat.device), flat)
+    return total.reshape(number, *values.shape[1:]).cpu().numpy()
 
 
 def _bytes(text: str) -> NDArray[np.uint8]:

@@ -25,15 +25,19 @@ NOOP_COLUMNS = [
 def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
     """Return `dependency_by_distance.parquet`: how often each best head is right, by distance to the head.
 
+    A root has no distance: `all` leaves it out here.
+
     Args:
         result: the counts.
         best: `DependencyResult.best`; its first selection is taken, held-out where there is one.
     """
     rows, hits, counts = [], [], []
+    root = result.table.relations.index("root")
     for row in _chosen(best):
         part, place = _own(result, row)
         for number, distance in enumerate(DISTANCES):
-            cells = result.rows[row["relation"]] * len(DISTANCES) + number
+            relations = result.rows[row["relation"]]
+            cells = relations[relations != root] * len(DISTANCES) + number
             own = part.counts[:, cells].sum(1)
             if not own.sum():
                 continue

@@ -1,7 +1,7 @@
 """The tables of section 4.2, made of what `DependencyAccumulator` counted."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,13 +37,16 @@ class Candidate:
 
 
 class DependencyResult:
-    """The counts of one model laid out for tables: relations with at least 100 arcs, and the two totals.
+    """The counts of one model laid out for tables: relations with at least 100 arcs, and the two totals of any size.
 
     Args:
         accumulator: after the scan.
         model: `trained`, `control` (random weights) or `shuffled`.
         control_seed: which control it is; None for the trained model.
         seed: of intervals and splits.
+
+    Raises:
+        ValueError: no arc was counted.
 
     Attributes:
         relations: rows of the tables, the totals first.
@@ -71,8 +74,13 @@ class DependencyResult:
         self.rows = {
             name: own
             for name, own in rows.items()
-            if cells[:, own].sum() >= FEWEST_ARCS and name.partition(":")[0] != "root"
+            if cells[:, own].sum() >= (1 if name in TOTALS else FEWEST_ARCS)
+            and name.partition(":")[0] != "root"
         }
+        if not self.rows:
+            raise ValueError(
+                "expected counts of at least one arc, came none; scan sentences with trees first"
+            )
         self.relations = tuple(self.rows)
         self.candidates = [
             Candidate(part.kind, layer + 1, head + 1, direction)
@@ -101,8 +109,7 @@ class DependencyResult:
             frame["ci_low"], frame["ci_high"] = interval.low[:, column], interval.high[:, column]
             frame["q_value"] = q[:, column]
             frames.append(frame)
-        table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)
-        return self._named(table)[COLUMNS]
+        return self._named(pd.concat(frames, ignore_index=True))[COLUMNS]
 
     def q_values(self) -> NDArray[np.float64]:
         """Test every head against the cross-fitted best offset, `[candidate, relation]`; controls have none.
@@ -119,17 +126,25 @@ class DependencyResult:
         return q
 
     def best(self) -> pd.DataFrame:
-        """Return `dependency_best.parquet`: the best head of each relation, held-out and on the same data."""
+        """Return `dependency_best.parquet`: the best head of each relation, held-out and on the same data.
+
+        Nothing is held-out where all arcs of a relation are of one document: it has no such row.
+        """
         keep = [i for i, name in enumerate(self.relations) if name.partition(":")[0] != "punct"]
         q = self.q_values()
         rows = []
         for selection, choose in (("held-out", held_out), ("same-data", same_data)):
             if self.options.compat and selection == "held-out":
                 continue
-            heads = choose(self.hits[:, :, keep], self.counts[:, keep], seed=self.seed)
-            offsets = choose(self._allowed_offsets()[:, :, keep], self.counts[:, keep], seed=self.seed)
-            if self.options.compat:
-                heads, offsets = self._last_of_ties(heads, keep), offsets
+            counts = self.counts[:, keep]
+            order = self._order()
+            heads = choose(self.hits[:, order][:, :, keep], counts, seed=self.seed)
+            heads = replace(heads, candidate=np.where(heads.candidate < 0, -1, order[heads.candidate]))
+            order = np.arange(len(OFFSETS))[:: -1 if self.options.compat else 1]
+            offsets = choose(self._allowed_offsets()[:, order][:, :, keep], counts, seed=self.seed)
+            offsets = replace(
+                offsets, candidate=np.where(offsets.candidate < 0, -1, order[offsets.candidate])
+            )
             rows += list(self._best_rows(selection, heads, offsets, keep, q))
         table = pd.DataFrame(rows, columns=[name for name in BEST_COLUMNS if name not in ("model", "seed")])
         return self._named(table)[BEST_COLUMNS]
@@ -179,6 +194,8 @@ class DependencyResult:
         self, selection: str, heads: Chosen, offsets: Chosen, keep: Sequence[int], q: NDArray[np.float64]
     ) -> Iterator[dict[str, Any]]:
         for place, column in enumerate(keep):
+            if heads.candidate[place] < 0:
+                continue
             candidate = self.candidates[int(heads.candidate[place])]
             offset = int(offsets.candidate[place])
             yield {
@@ -200,19 +217,13 @@ class DependencyResult:
         outside = np.array([not -3 <= offset <= 2 for offset in OFFSETS])
         return np.where(outside[None, :, None], -1, self.offsets)
 
-    def _last_of_ties(self, chosen: Chosen, keep: Sequence[int]) -> Chosen:
-        """Let the last of several equal heads win, as the notebook's sorting does: layer, head, direction."""
-        total = self.hits.sum(0)[:, keep]
-        order = sorted(
-            range(len(self.candidates)),
-            key=lambda i: (
-                self.candidates[i].layer,
-                self.candidates[i].head,
-                self.candidates[i].direction == "head->dependent",
-            ),
-        )
-        last = np.array([max(order, key=lambda i: (total[i, c], order.index(i))) for c in range(len(keep))])
-        return Chosen(chosen.accuracy, last, chosen.share)
+    def _order(self) -> NDArray[np.int64]:
+        """Candidates in the order in which the first wins a tie; in the notebook the last layer and head do."""
+        every = np.arange(len(self.candidates))
+        if not self.options.compat:
+            return every
+        last = [(own.layer, own.head, own.direction == "head->dependent") for own in self.candidates]
+        return np.array(sorted(every.tolist(), key=last.__getitem__, reverse=True))
 
     def _flat(self, table: NDArray[Any]) -> NDArray[Any]:
         """`[group, cell or relation, layer, head, direction]` to `[group, relation, candidate]`."""

@@ -146,7 +146,7 @@ def _answered(
     place = asked.clamp(min=0)
     right_place = gold.clamp(min=0)[:, None, None].expand(-1, table.shape[2], 1)
     picked = table[pointer.rows, place]
-    rival, first = _best_special(picked, pointer)
+    special = _special(picked, pointer)
     picked.masked_fill_(pointer.barred[pointer.rows, place][:, None], -1.0)
     if self_counts:
         picked.scatter_(2, place[:, None, None].expand(-1, table.shape[2], 1), 0.0)
@@ -158,18 +158,20 @@ def _answered(
     left = torch.arange(table.shape[3], device=table.device) < gold[arc, None]
     earlier = ((picked[arc, head] == best[arc, head][:, None]) & left).any(1)
     right[arc, head] = ~earlier
-    beaten = (rival > best) | ((rival == best) & (first < gold[:, None]))
+    beaten = torch.zeros_like(right)
+    for weight, where in special:
+        beaten |= (weight > best) | ((weight == best) & (where < gold)[:, None])
     return right, beaten
 
 
-def _best_special(picked: Tensor, pointer: Pointer) -> tuple[Tensor, Tensor]:
-    """Return the most weight on a special token, `[arc, head]`, and where that is; -1 where there is none."""
-    places = pointer.special[pointer.rows]
-    if not places.shape[1]:
-        return picked.new_full(picked.shape[:2], -1.0), pointer.rows.new_zeros(picked.shape[:2])
-    index = places.clamp(min=0)[:, None].expand(-1, picked.shape[1], -1)
-    rival, which = picked.gather(2, index).masked_fill(places[:, None] < 0, -1.0).max(dim=2)
-    return rival, index.gather(2, which[..., None])[..., 0]
+def _special(picked: Tensor, pointer: Pointer) -> list[tuple[Tensor, Tensor]]:
+    """Return, for each special token of an input, the weight on it, `[arc, head]`, and its place, `[arc]`."""
+    found = []
+    for place in pointer.special[pointer.rows].T:
+        index = place.clamp(min=0)[:, None, None].expand(-1, picked.shape[1], 1)
+        weight = picked.gather(2, index)[..., 0]
+        found.append((weight.masked_fill((place < 0)[:, None], -1.0), place))
+    return found
 
 
 def _to_special(table: Tensor, pointer: Pointer) -> Tensor:

@@ -116,13 +116,15 @@ def crossed(hits: NDArray[Any], counts: NDArray[Any], *, seed: int = 0) -> NDArr
 
     Args:
         hits: right answers, `[group, candidate, item]`.
-        counts: questions, `[group, item]`; a half without any chooses nothing, and scores nothing.
+        counts: questions, `[group, item]`. Where one half has none the other half's own best is scored: a test
+            against it must not gain from that.
         seed: of the split, the first of those of `held_out`.
     """
     first = halves(len(hits), splits=1, seed=seed)[0]
     scored = np.zeros(counts.shape)
     for half in (first, ~first):
-        chosen = hits[~half].sum(0).argmax(0)
+        none = counts[~half].sum(0) == 0
+        chosen = np.where(none, hits[half].sum(0), hits[~half].sum(0)).argmax(0)
         scored[half] = np.take_along_axis(hits[half], chosen[None, None, :], axis=1)[:, 0]
     return scored
 

@@ -38,6 +38,7 @@ class AnnotatedCorpus:
     Attributes:
         documents, sentences, words, mentions: how many there are; known after `digest`.
         relations: how often each label occurs; known after `digest`.
+        trees: whether any sentence has one; known after `digest`.
     """
 
     def __init__(self, read: Callable[[], Iterator[AnnotatedDocument]], *, name: str) -> None:
@@ -45,6 +46,7 @@ class AnnotatedCorpus:
         self.name = name
         self.documents = self.sentences = self.words = self.mentions = 0
         self.relations: Counter[str] = Counter()
+        self.trees = False
 
     @classmethod
     def treebank(cls, paths: tuple[str, ...]) -> "AnnotatedCorpus":
@@ -65,13 +67,14 @@ class AnnotatedCorpus:
         """Read all of it once, counting; return its hash, 32 hex digits of BLAKE2b."""
         digest = blake2b(digest_size=16)
         self.documents = self.sentences = self.words = self.mentions = 0
-        self.relations = Counter()
+        self.relations, self.trees = Counter(), False
         for document in self._read():
             self.documents += 1
             self.sentences += len(document.sentences)
             self.mentions += len(document.mentions)
             for sentence in document.sentences:
                 self.words += len(sentence)
+                self.trees = self.trees or bool(sentence.heads)
                 self.relations.update(sentence.relations)
                 parts = [sentence.words, sentence.heads, sentence.relations, sentence.tags]
                 digest.update(json.dumps(parts, separators=(",", ":")).encode() + b"\n")

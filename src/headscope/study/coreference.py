@@ -31,6 +31,7 @@ from headscope.study.results import StageResult
 
 _EXAMPLE_TOKENS = 28
 _EXAMPLE_WINDOWS = 400
+_AFTER_LIMIT = "after the last input that --limit lets in"
 
 
 def measure_coreference(run: Any, watch: Watcher | None = None) -> StageResult:
@@ -130,7 +131,13 @@ class _Bench:
 
     def facts(self, counts: MentionCounts) -> dict[str, Any]:
         treebank = self.run.treebank
-        trees = any(sentence.heads for document in self.corpus.read() for sentence in document.sentences)
+        lost = counts.lost.copy()
+        # The limit stops within a document, whose other mentions were read and met no window.
+        lost[_AFTER_LIMIT] = (
+            counts.mentions - counts.without_antecedent - counts.counted.total() - lost.total()
+        )
+        lost = +lost
+        trees = self.corpus.trees
         rule: dict[str, Any] = {"from": "trees" if trees else "rule", "n": 0, "agreement": None}
         if not trees and treebank is not None:
             # The rule is measured on the trees at hand.
@@ -145,8 +152,8 @@ class _Bench:
             "without_antecedent": counts.without_antecedent,
             "counted": counts.counted.total(),
             "counted_by_type": dict(counts.counted),
-            "lost": counts.lost.total(),
-            "lost_why": dict(sorted(counts.lost.items())),
+            "lost": lost.total(),
+            "lost_why": dict(sorted(lost.items())),
             "sentences_cut": counts.windows.sentences_cut,
             "head_rule": rule,
             "strict": self.run.options.strict,

@@ -31,6 +31,8 @@ class MapsRun:
     def __init__(self, options: RunOptions) -> None:
         if options.model is not None or options.revision is not None:
             raise OptionError("--maps already holds a model's attention; leave --model and --revision out")
+        if options.shuffled:
+            raise OptionError("--maps holds what a model made of the words in order; leave --shuffled out")
         assert options.maps is not None
         self.options = options
         self._source = MapsSource(options.maps)
@@ -53,7 +55,7 @@ class MapsRun:
                 **saved.get("options", {}),
                 "maps": index.store,
                 "word_level": index.word_level,
-                "limit": options.limit,
+                **options.shaping(),
                 # The files' own hashes: what was read, whatever the index says of its origin.
                 "shards": [shard.hash for shard in index.shards],
             },

@@ -120,6 +120,12 @@ class RunOptions:
     def shaping(self) -> dict[str, object]:
         """Return the options that change numbers, for the signature."""
         names = ["max_length", "token_types", "limit", "dtype"]
+        if self.maps is not None:
+            # How the inputs were made is written in the maps, and no other model is measured beside them.
+            names = ["limit"]
+            shaping = [name for name in _SHAPING["syntax"] if name not in ("controls", "shuffled")]
+            names += shaping if "syntax" in self.wanted else []
+            return {name: getattr(self, name) for name in names}
         for stage in self.wanted:
             names += [name for name in _SHAPING[stage] if name not in names]
         return {"stages": list(self.wanted), **{name: getattr(self, name) for name in names}}

@@ -30,6 +30,8 @@ def write_run(run: Run, out: Path, *, watch: Watcher | None = None) -> None:
         about = {"signature": run.signature["id"]}
         write_arrays(out / "state" / f"{name}.safetensors", result.state, about=about)
         manifest = with_stage(manifest, run, result)
+        # Now, not with the next stage: that may be stopped long before it has anything to write.
+        write_json(out / MANIFEST, {**manifest, "complete": False})
     write_json(out / MANIFEST, {**manifest, "complete": True})
 
 

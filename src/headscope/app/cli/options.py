@@ -189,6 +189,8 @@ def choose(option: str, value: str, known: Sequence[str]) -> str:
     """
     if value in known:
         return value
+    if len(known) == 1:
+        raise OptionError(f"{option} {value!r} is not known; the only choice is {known[0]}")
     near = get_close_matches(value, known, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     raise OptionError(f"{option} {value!r} is not known; choose one of {', '.join(known)}{hint}")

@@ -59,17 +59,21 @@ def show(result: "StageResult") -> None:
     """Print table 1: for each relation the held-out best head, its accuracy, and the best offset's."""
     from rich.table import Table
 
+    from headscope.heads.arcs import FEWEST_ARCS
+
     best = result.tables["dependency_best"]
     trained = best[best["model"] == "trained"]
     selection = "held-out" if (trained["selection"] == "held-out").any() else "same-data"
     control = best[(best["model"] == "control") & (best["selection"] == selection)]
     chance = control.groupby("relation")["accuracy"].mean()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, side in (
+    columns = [
         *(("relation", "left"), ("n", "right"), ("head", "left"), ("direction", "left")),
         *(("accuracy", "right"), ("95% interval", "right"), ("offset", "right"), ("accuracy", "right")),
-        *(("control", "right"), ("q", "right")),
-    ):
+        *([("control", "right")] if len(chance) else []),
+        ("q", "right"),
+    ]
+    for name, side in columns:
         table.add_column(name, justify=side)  # type: ignore[arg-type]
     several = trained["kind"].nunique() > 1
     for row in trained[trained["selection"] == selection].to_dict("records"):
@@ -78,7 +82,8 @@ def show(result: "StageResult") -> None:
             *(row["relation"], f"{row['n']:,}", f"{row['kind']} {head}" if several else head),
             *(row["direction"], percent(row["accuracy"]), interval(row)),
             *(f"{row['baseline_offset']:+d}", percent(row["baseline_accuracy"])),
-            *(percent(chance.get(row["relation"], float("nan"))), q_value(row["q_value"])),
+            *([percent(chance.get(row["relation"], float("nan")))] if len(chance) else []),
+            q_value(row["q_value"]),
         )
     print_table(table)
     facts = result.facts["treebank"]
@@ -89,7 +94,8 @@ def show(result: "StageResult") -> None:
     )
     typer.echo(
         f"{facts['name']}: {facts['sentences']:,} sentences of {facts['documents']:,} documents; percent; {how}; "
-        "control: random weights; q: one-sided test against the offset, false discovery rate"
+        f"relations of at least {FEWEST_ARCS} arcs; {'control: random weights; ' if len(chance) else ''}"
+        "q: one-sided test against the offset, false discovery rate"
     )
 
 

@@ -1,0 +1,47 @@
+"""Made-up counts of section 4.2, as a scan would leave them."""
+
+import numpy as np
+
+from headscope.attention.anatomy import KindLayout
+from headscope.heads.arcs import DISTANCES, OFFSETS, ArcTable
+from headscope.heads.dependency import DependencyAccumulator, DependencyOptions
+
+LAYOUT = (KindLayout("encoder", 2, 3), KindLayout("decoder", 1, 2))
+TABLE = ArcTable(("obj", "nsubj", "acl", "case", "root", "punct", "other"))
+
+
+def filled(documents, *, seed=0, most=3, layout=LAYOUT, table=TABLE, options=None, rare=("acl",)):
+    """An accumulator with random counts: few arcs a document and cell, so that there are ties and gaps.
+
+    Returns it and the arrays that it holds, `{name: [document, ...]}`; relations named in `rare` have few arcs.
+    """
+    rng = np.random.default_rng(seed)
+    width = len((options or DependencyOptions()).directions)
+    counts = rng.integers(0, most, size=(documents, table.cells))
+    for relation in rare:
+        place = table.relations.index(relation) * len(DISTANCES)
+        counts[:, place + 1 : place + len(DISTANCES)] = 0
+    root = table.relations.index("root") * len(DISTANCES)
+    counts[:, root + 1 : root + len(DISTANCES)] = 0
+    arrays = {
+        "n_arcs": counts,
+        "n_offsets": rng.binomial(counts[..., None], 0.15, (*counts.shape, len(OFFSETS))),
+    }
+    for part in layout:
+        own = rng.uniform(0.05, 0.4, size=(1, len(table.relations), part.layers, part.heads, width))
+        level = np.repeat(own, len(DISTANCES), axis=1)
+        hits = rng.binomial(counts[..., None, None, None], level)
+        hits[:, root : root + len(DISTANCES)] = 0
+        arrays[f"n_hits.{part.kind}"] = hits
+        per_relation = counts.reshape(documents, -1, len(DISTANCES)).sum(2)[..., None, None, None]
+        shape = (documents, len(table.relations), part.layers, part.heads, 2)
+        arrays[f"noop.{part.kind}"] = per_relation * rng.uniform(0, 0.4, size=shape)
+    return holding(arrays, layout=layout, table=table, options=options), arrays
+
+
+def holding(arrays, *, layout=LAYOUT, table=TABLE, options=None):
+    """An accumulator with these counts."""
+    accumulator = DependencyAccumulator(layout, table, options)
+    for document in range(len(arrays["n_arcs"])):
+        accumulator.sums.add(f"d{document:03d}", **{name: array[document] for name, array in arrays.items()})
+    return accumulator
