@@ -72,7 +72,8 @@ def main(paths: list[str], *, batch: int, rounds: int, loop: int) -> None:
     times = alternate({"bare": bare, "scored": ours}, rounds=rounds)
     ratio = median_ratio(times, "scored", "bare")
     print(
-        f"{len(segments)} sentences, batches of {batch}, {torch.get_num_threads()} threads: bare {min(times['bare']):.1f} s, "
+        f"{len(segments)} sentences, batches of {batch}, {torch.get_num_threads()} threads: "
+        f"bare {min(times['bare']):.1f} s, "
         f"with all heads x {len(table.relations)} relations x 2 directions scored {min(times['scored']):.1f} s; "
         f"ratio {ratio:.3f} (target 1.25; rounds "
         f"{' '.join(f'{a / b:.3f}' for a, b in zip(times['scored'], times['bare']))})",
