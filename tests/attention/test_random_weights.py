@@ -141,3 +141,20 @@ def test_a_model_with_a_head_that_shares_its_embeddings():
         twin.bert.embeddings.word_embeddings.weight, model.bert.embeddings.word_embeddings.weight
     )
     assert twin.cls.predictions.decoder.weight is twin.bert.embeddings.word_embeddings.weight
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "expected"),
+    [
+        ("embeddings.word_embeddings", torch.nn.Embedding(3, 2), True),
+        ("decoder.layernorm_embedding", torch.nn.LayerNorm(2), True),
+        ("embeddings.norm", torch.nn.RMSNorm(2), True),
+        # Within a layer, or not of the embeddings, or a projection.
+        ("encoder.layers.0.embed_norm", torch.nn.LayerNorm(2), False),
+        ("encoder.relative_attention_bias", torch.nn.Embedding(3, 2), False),
+        ("final_layer_norm", torch.nn.LayerNorm(2), False),
+        ("embeddings_project", torch.nn.Linear(2, 2), False),
+    ],
+)
+def test_what_belongs_to_the_embeddings(name, module, expected):
+    assert is_embedding(name, module) is expected

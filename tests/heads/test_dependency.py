@@ -269,6 +269,24 @@ def test_segments_without_words_of_their_own_go_by_the_pieces_words():
     assert sums.counts.sum() == sum(len(segment) - 2 for segment in segments)
 
 
+def test_an_input_without_words_counts_nothing():
+    bare = replace(
+        SEGMENTS[0],
+        document="bare",
+        ids=np.array([0, 2]),
+        word_ids=np.array([-1, -1]),
+        token_types=np.zeros(2, dtype=np.int64),
+        words=(),
+        fields={"heads": [], "relns": []},
+    )
+    alone = counted([bare], tied_map, options=DependencyOptions(both=True))
+    assert (alone.words, alone.unplaced) == (0, 0)
+    assert alone.compute()[0].hits.sum() == 0
+    (with_it,) = counted([bare, *SEGMENTS], tied_map, batch_size=1).compute()
+    (without,) = counted(SEGMENTS, tied_map).compute()
+    np.testing.assert_array_equal(with_it.hits.sum(0), without.hits.sum(0))
+
+
 def test_other_counts_are_not_merged():
     layout = [KindLayout("encoder", 2, 3)]
     one = DependencyAccumulator(layout, TABLE)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from headscope.statistics.confidence import bootstrap_ratio, resampling_weights
+from headscope.statistics.confidence import bootstrap_difference, bootstrap_ratio, resampling_weights
 from headscope.statistics.groups import GroupedSums, group_of
 
 
@@ -72,6 +72,73 @@ def test_resamples_are_seeded_multinomials():
     assert (weights.sum(1) == 30).all()
     np.testing.assert_array_equal(weights, resampling_weights(30, resamples=50, seed=1))
     assert not np.array_equal(weights, resampling_weights(30, resamples=50, seed=2))
+
+
+def test_a_difference_against_scipy():
+    rng = np.random.default_rng(2)
+    counts = rng.integers(1, 6, size=(2, 40)).astype(float)
+    sums = counts * rng.gamma(2.0, size=(2, 40))
+    ours = bootstrap_difference(
+        sums[0][:, None], counts[0][:, None], sums[1][:, None], counts[1][:, None], resamples=20_000, seed=3
+    )
+    theirs = bootstrap(
+        (sums[0], counts[0], sums[1], counts[1]),
+        lambda a, m, b, n, axis=-1: a.sum(axis) / m.sum(axis) - b.sum(axis) / n.sum(axis),
+        paired=True,  # the same documents on both sides
+        n_resamples=20_000,
+        method="percentile",
+        rng=np.random.default_rng(5),
+    ).confidence_interval
+    assert ours.value[0] == pytest.approx(sums[0].sum() / counts[0].sum() - sums[1].sum() / counts[1].sum())
+    width = theirs.high - theirs.low
+    assert ours.low[0] == pytest.approx(theirs.low, abs=0.03 * width)
+    assert ours.high[0] == pytest.approx(theirs.high, abs=0.03 * width)
+
+
+def test_a_difference_within_documents_is_surer_than_two_intervals():
+    """Documents differ much, the two kinds in a document hardly: resampling both together sees it."""
+    rng = np.random.default_rng(4)
+    counts = np.full((60, 1), 5.0)
+    level = rng.uniform(0, 1, size=(60, 1))
+    left, right = counts * (level + 0.02), counts * level
+    both = bootstrap_difference(left, counts, right, counts)
+    assert both.value[0] == pytest.approx(0.02)
+    assert 0.019 < both.low[0] <= both.high[0] < 0.021
+    assert bootstrap_ratio(left, counts).low[0] < bootstrap_ratio(right, counts).high[0]
+
+
+def test_coverage_of_a_known_difference():
+    rng = np.random.default_rng(6)
+    covered = []
+    for run in range(20):
+        counts = rng.integers(1, 6, size=(2, 70, 1)).astype(float)
+        shared = 0.2 * rng.normal(size=(70, 30))
+        left, right = (
+            counts[side] * (truth + shared + 0.2 * rng.normal(size=(70, 30)))
+            for side, truth in enumerate((0.5, 0.4))
+        )
+        ends = bootstrap_difference(
+            left, np.broadcast_to(counts[0], left.shape), right, np.broadcast_to(counts[1], right.shape),
+            resamples=500, seed=run,
+        )  # fmt: skip
+        covered.append((ends.low < 0.1) & (ends.high > 0.1))
+    assert 0.92 <= np.mean(covered) <= 0.97
+
+
+def test_a_difference_needs_ten_documents_that_have_both_and_drops_resamples_without():
+    counts = np.ones((40, 4))
+    counts[:, 1] = 0
+    left, right = counts.copy(), counts.copy()
+    right[:31, 2] = 0  # nine documents have both
+    left[:25, 3] = right[15:, 3] = 0  # none has both
+    ends = bootstrap_difference(0.75 * left, left, 0.5 * right, right)
+    np.testing.assert_allclose(ends.value, [0.25, np.nan, 0.25, 0.25])
+    np.testing.assert_allclose(ends.low, [0.25, np.nan, np.nan, np.nan])
+    np.testing.assert_allclose(ends.high, [0.25, np.nan, np.nan, np.nan])
+    few = np.ones((60, 1))
+    few[11:] = 0
+    ends = bootstrap_difference(0.5 * few, few, few, few, resamples=4000)
+    assert (ends.value[0], ends.low[0], ends.high[0]) == (-0.5, -0.5, -0.5)
 
 
 def test_groups_are_exact_per_document_up_to_their_number():

@@ -1,5 +1,6 @@
-"""Model folders on disk: a tiny random BERT with the embedded model's tokeniser."""
+"""Model folders on disk: a tiny random BERT with the embedded model's tokeniser, GPT-2 and T5 with their own."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,4 +22,55 @@ def save_tiny_bert(folder: Path, *, heads: int = 2, layers: int = 2) -> Path:
     )
     BertModel(config, add_pooling_layer=False).save_pretrained(folder)
     AutoTokenizer.from_pretrained(minilm.folder()).save_pretrained(folder)
+    return folder
+
+
+def save_tiny_gpt2(folder: Path, sentences: Sequence[str]) -> Path:
+    """Write a tiny random GPT-2 with a byte-level BPE of its own: no token is put around a text."""
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import GPT2Config, GPT2Model, GPT2TokenizerFast
+
+    torch.manual_seed(0)
+    end = "<|endoftext|>"
+    trained = ByteLevelBPETokenizer()
+    trained.train_from_iterator(sentences, vocab_size=400, special_tokens=[end], show_progress=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    trained.save_model(str(folder))
+    GPT2TokenizerFast.from_pretrained(folder).save_pretrained(folder)
+    config = GPT2Config(n_embd=16, n_layer=2, n_head=2, vocab_size=trained.get_vocab_size(), n_positions=128)
+    GPT2Model(config).save_pretrained(folder)
+    return folder
+
+
+def save_tiny_t5(folder: Path, sentences: Sequence[str]) -> Path:
+    """Write a tiny random T5 with a unigram tokeniser of its own, which ends a text with `</s>`."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast, T5Config, T5Model
+
+    torch.manual_seed(0)
+    backend = Tokenizer(models.Unigram())
+    backend.pre_tokenizer = pre_tokenizers.Metaspace()
+    names = ["<pad>", "</s>", "<unk>"]
+    trainer = trainers.UnigramTrainer(
+        vocab_size=300, special_tokens=names, unk_token="<unk>", show_progress=False
+    )
+    backend.train_from_iterator(sentences, trainer)
+    backend.post_processor = processors.TemplateProcessing(
+        single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
+    )
+    PreTrainedTokenizerFast(
+        tokenizer_object=backend, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
+    ).save_pretrained(folder)
+    config = T5Config(
+        d_model=16,
+        d_kv=8,
+        d_ff=16,
+        num_layers=2,
+        num_heads=2,
+        vocab_size=backend.get_vocab_size(),
+        decoder_start_token_id=0,
+        pad_token_id=0,
+        eos_token_id=1,
+    )
+    T5Model(config).save_pretrained(folder)
     return folder

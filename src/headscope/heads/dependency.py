@@ -263,7 +263,7 @@ def _runs(
     names, codes = np.unique(np.array(documents), return_inverse=True)
     of_arc = np.repeat(codes, [len(each.cells) for each in arcs])
     cells = np.concatenate([each.cells for each in arcs])
-    width = int(cells.max()) + 1
+    width = int(cells.max(initial=0)) + 1
     pairs, run_of = np.unique(of_arc * width + cells, return_inverse=True)
     return run_of, names[pairs // width], pairs % width
 

@@ -40,7 +40,13 @@ def measure_gap(run: Any, watch: Watcher | None = None) -> StageResult:
             f"no row of {run.gap.name} fits into --max-length {run.options.max_length} tokens; raise it"
         )
     lost = dict(sorted(counts.lost.items()))
-    facts = {"name": run.gap.name, "rows": counts.rows, "used": counts.used, "shortened": counts.shortened}
+    facts = {
+        "name": run.gap.name,
+        "kinds": [part.kind for part in sums.layout],
+        "rows": counts.rows,
+        "used": counts.used,
+        "shortened": counts.shortened,
+    }
     return StageResult(
         name="gap",
         tables={"gap": gap_table(sums.compute(), seed=run.options.seed)},

@@ -198,7 +198,8 @@ class ModelRun:
 
     def _notes(self) -> list[str]:
         notes = []
-        if "surface" in self.options.wanted and self.packer.counts.documents_used < FEWEST_DOCUMENTS:
+        # Before the scan nothing has been used, and nothing is known to be too few.
+        if 0 < self.packer.counts.documents_used < FEWEST_DOCUMENTS:
             notes.append(f"{TOO_FEW}; this run has {self.packer.counts.documents_used}")
         if self.anatomy.encoder_decoder:
             notes.append("the decoder reads the encoder's text again, shifted right by its start token")

@@ -40,7 +40,8 @@ def _show_systems(result: "StageResult") -> None:
     for name in types:
         table.add_column(f"{name} ({n[name]:,})", justify="right")
     table.add_column("q", justify="right")
-    rows = systems.assign(name=[_name(row) for row in systems.to_dict("records")])
+    several = result.tables["coreference_heads"]["kind"].nunique() > 1
+    rows = systems.assign(name=[_name(row, several=several) for row in systems.to_dict("records")])
     for name, own in rows.groupby("name", sort=False):
         cells = {
             kind: f"{percent(part['accuracy'].mean())} ({interval(part.iloc[0])})"
@@ -63,12 +64,18 @@ def _show_systems(result: "StageResult") -> None:
         typer.echo(f"left out {number:,}: {why}")
 
 
-def _name(row: dict[Any, Any]) -> str:
+def _name(row: dict[Any, Any], *, several: bool) -> str:
     if row["model"] == "baseline":
         return str(row["system"])
     if row["model"] == "control":
         return f"random weights, {row['selection']} (mean of controls)"
-    return f"head {row['layer']}-{row['head']}, {row['selection']}"
+    return _head(row, several=several)
+
+
+def _head(row: dict[Any, Any], *, several: bool) -> str:
+    """Name a head and how it was chosen; its kind of attention too where the model has several."""
+    kind = f"{row['kind']} " if several else ""
+    return f"{kind}head {row['layer']}-{row['head']}, {row['selection']}"
 
 
 def _show_gap(result: "StageResult") -> None:
@@ -80,15 +87,16 @@ def _show_gap(result: "StageResult") -> None:
     measures = [(m, g) for m in dict.fromkeys(gap["measure"]) for g in dict.fromkeys(gap["gender"])]
     for measure, gender in measures:
         table.add_column(f"{measure}, {gender}", justify="right")
+    facts = result.facts["gap"]
+    several = len(facts["kinds"]) > 1
     named = gap.assign(
         name=[
-            f"head {r['layer']}-{r['head']}, {r['selection']}" if r["system"] == "head" else r["system"]
-            for r in gap.to_dict("records")
+            _head(row, several=several) if row["system"] == "head" else row["system"]
+            for row in gap.to_dict("records")
         ]
     )
     for name, own in named.groupby("name", sort=False):
         values = own.set_index(["measure", "gender"])["value"]
         table.add_row(str(name), *(percent(values.get(key, float("nan"))) for key in measures))
     print_table(table)
-    facts = result.facts["gap"]
     typer.echo(f"{facts['name']}: {facts['used']:,} of {facts['rows']:,} rows of GAP; percent")

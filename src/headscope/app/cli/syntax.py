@@ -75,7 +75,7 @@ def show(result: "StageResult") -> None:
     ]
     for name, side in columns:
         table.add_column(name, justify=side)  # type: ignore[arg-type]
-    several = trained["kind"].nunique() > 1
+    several = result.tables["dependency"]["kind"].nunique() > 1
     for row in trained[trained["selection"] == selection].to_dict("records"):
         head = f"{row['layer']}-{row['head']}"
         table.add_row(

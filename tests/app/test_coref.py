@@ -1,0 +1,312 @@
+"""`headscope coref`: table 2 for a terminal, its tables on disk, GAP, options, and what cannot be read."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+
+from headscope.corpora.synthetic import synthetic_documents, write_conllu
+from support.commands import run_command
+from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
+from support.shared_data import data
+
+SCHEMAS = {
+    "coreference": "model seed selection system kind layer head share mention_type n accuracy ci_low ci_high q_value",
+    "coreference_heads": "model seed kind layer head mention_type n accuracy ci_low ci_high",
+    "coreference_examples": "kind layer head direction relation outcome value document segment tokens weights queries "
+    "keys predicted",
+}
+TYPES = ["all", "pronoun", "proper", "nominal"]
+SYSTEMS = ["nearest", "head match", "head match, else nearest", "rules"]
+GAP_HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
+
+
+def gap_rows(number):
+    """Rows of our own: he or she, and the first name, the second or none."""
+    rows = []
+    for i in range(number):
+        first, second = ("Anna Bell", "Clara") if i % 2 else ("Mark Hill", "Peter")
+        pronoun = "she" if i % 2 else "he"
+        text = f"{first} wrote to {second} on day {i} before {pronoun} left."
+        truth = [i % 3 == 0, i % 3 == 1]
+        rows.append(
+            "\t".join(
+                [
+                    *(f"own-{i}", text, pronoun, str(text.index(f" {pronoun} ") + 1)),
+                    *(first, "0", str(truth[0]).upper()),
+                    *(second, str(text.index(second)), str(truth[1]).upper(), "http://example.org"),
+                ]
+            )
+        )
+    return GAP_HEADER + "\n".join(rows) + "\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("coref")
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return list(synthetic_documents(16))
+
+
+@pytest.fixture(scope="module")
+def corpus(folder, documents):
+    path = folder / "small.conllu"
+    write_conllu(documents, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def gap(folder):
+    path = folder / "own.tsv"
+    path.write_text(gap_rows(12))
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    return save_tiny_bert(folder / "tiny")
+
+
+@pytest.fixture(scope="module")
+def coref(model, corpus, folder):
+    """Run the command with some options into a folder of its own; return what it said, and the folder."""
+    made = {}
+
+    def run(*options, sources=(corpus,), which=model):
+        key = (*options, *sources, which)
+        if key not in made:
+            out = folder / f"out-{len(made)}"
+            of = [argument for source in sources for argument in ("--coref", source)]
+            code, said, err = run_command("coref", "--model", which, *of, "--out", out, "-q", *options)
+            assert (code, err) == (0, "")
+            made[key] = said, out
+        return made[key]
+
+    return run
+
+
+def table(out, name):
+    return pd.read_parquet(out / "tables" / f"{name}.parquet")
+
+
+def facts(out, name="coreference"):
+    return json.loads((out / "manifest.json").read_text())[name]
+
+
+def test_table_2_for_a_terminal(coref):
+    said, out = coref("--controls", 1)
+    lines = said.splitlines()
+    systems = table(out, "coreference")
+    n = systems.drop_duplicates("mention_type").set_index("mention_type")["n"]
+    assert re.split(r"\s{2,}", lines[0].strip()) == ["system", *(f"{t} ({n[t]})" for t in TYPES), "q"]
+    own = systems.query("model == 'trained' and selection == 'held-out'").set_index("mention_type")
+    best = own.loc["all"]
+    cells = re.split(r"\s{2,}", lines[1].strip())
+    assert cells[:2] == [
+        f"head {best['layer']}-{best['head']}, held-out",
+        f"{100 * best['accuracy']:.1f} ({100 * best['ci_low']:.1f} to {100 * best['ci_high']:.1f})",
+    ]
+    assert [re.split(r"\s{2,}", line)[0] for line in lines[2:9]] == [
+        re.sub("held-out", "same-data", re.sub(r"\d-\d", lines[2].split()[1].rstrip(","), cells[0])),
+        *SYSTEMS,
+        "random weights, held-out (mean of controls)",
+        "random weights, same-data (mean of controls)",
+    ]
+    counts = facts(out)
+    assert lines[9] == (
+        f"small.conllu: {counts['counted']} of {counts['mentions']} mentions have an antecedent in their window of at "
+        f"most 128 tokens ({counts['windows']} windows, 16 documents); percent, 95% interval"
+    )
+
+
+def test_the_tables_are_as_promised(coref):
+    _, out = coref("--controls", 1)
+    assert sorted(path.stem for path in (out / "tables").iterdir()) == sorted(SCHEMAS)
+    for name, columns in SCHEMAS.items():
+        own = table(out, name)
+        assert list(own.columns) == columns.split(), name
+        assert len(own), name
+    systems, heads = table(out, "coreference"), table(out, "coreference_heads")
+    for own in (systems, heads):
+        assert own[["accuracy", "ci_low", "ci_high"]].stack().dropna().between(0, 1).all()
+    assert set(zip(heads["layer"], heads["head"])) == {(1, 1), (1, 2), (2, 1), (2, 2)}
+    assert len(heads) == 2 * 4 * len(TYPES)
+    baselines = systems[systems["model"] == "baseline"]
+    assert list(dict.fromkeys(baselines["system"])) == SYSTEMS
+    assert baselines["selection"].isna().all()
+    # The same-data row is the best of the heads' own accuracies.
+    for model in ("trained", "control"):
+        own = systems[systems["model"] == model]
+        chosen = own.query("selection == 'same-data' and mention_type == 'all'")
+        most = heads[heads["model"] == model].query("mention_type == 'all'")["accuracy"].max()
+        assert chosen["accuracy"].tolist() == [pytest.approx(most)]
+    by_type = (
+        heads[heads["model"] == "trained"].drop_duplicates("mention_type").set_index("mention_type")["n"]
+    )
+    assert by_type["all"] == by_type.drop("all").sum() == facts(out)["counted"]
+
+
+def plain_counts(documents):
+    """Mentions, and those whose entity has a mention before them with a head word further left."""
+    mentions = singletons = 0
+    for document in documents:
+        names = [mention.entity for mention in document.mentions]
+        mentions += len(names)
+        singletons += sum(names.count(name) == 1 for name in set(names))
+    return mentions, singletons
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--max-length", 24),
+        ("--max-length", 24, "--windows", "first"),
+        ("--limit", 5, "--max-length", 24),
+    ],
+)
+def test_every_mention_is_accounted_for(coref, documents, options):
+    said, out = coref(*options)
+    counts = facts(out)
+    assert counts["mentions"] == counts["without_antecedent"] + counts["counted"] + counts["lost"]
+    assert counts["lost"] == sum(counts["lost_why"].values())
+    assert counts["counted"] == sum(counts["counted_by_type"].values())
+    read = documents[: counts["documents"]]
+    assert (counts["mentions"], counts["singletons"]) == plain_counts(read)
+    for why, number in counts["lost_why"].items():
+        assert f"left out {number:,}: {why}" in said.splitlines()
+    if "--limit" in options:
+        assert counts["lost_why"]["after the last input that --limit lets in"] > 0
+    else:
+        assert len(read) == len(documents)
+    assert ("after the first window" in counts["lost_why"]) == ("first" in options)
+
+
+def test_stricter_readings(coref):
+    _, plain = coref("--controls", 1)
+    _, strict = coref("--controls", 0, "--strict")
+    _, fewer = coref("--controls", 0, "--no-singletons")
+    keys = ["kind", "layer", "head", "mention_type"]
+    loose, tight, among = (
+        table(out, "coreference_heads").query("model == 'trained'").set_index(keys)["accuracy"]
+        for out in (plain, strict, fewer)
+    )
+    # Right among all other words is right among the candidates; fewer wrong candidates help only.
+    assert (tight <= loose + 1e-12).all()
+    assert tight["encoder", 1, 1, "all"] < loose["encoder", 1, 1, "all"]
+    assert (among >= loose - 1e-12).all()
+    assert among["encoder", 1, 1, "all"] > loose["encoder", 1, 1, "all"]
+    assert [facts(out)["strict"] for out in (plain, strict)] == [False, True]
+
+
+def test_gap_by_gender(coref, gap, corpus):
+    said, out = coref("--controls", 0, sources=(gap, corpus))
+    own = table(out, "gap")
+    assert list(own.columns) == [
+        "system",
+        "selection",
+        "kind",
+        "layer",
+        "head",
+        "gender",
+        "measure",
+        "n",
+        "value",
+        "ci_low",
+        "ci_high",
+    ]
+    assert own[["value", "ci_low", "ci_high"]].stack().dropna().between(0, 1).all()
+    value = own.set_index(["system", "measure", "gender"])["value"]
+    n = own.drop_duplicates(["measure", "gender"]).set_index(["measure", "gender"])["n"]
+    # Of 12 rows, a third name the first, a third the second, a third none; half of each is of a woman.
+    assert n["accuracy"].to_dict() == {"all": 8, "masculine": 4, "feminine": 4}
+    assert n["f1"].to_dict() == {"all": 12, "masculine": 6, "feminine": 6}
+    for system in ("random", "nearest", "first"):
+        assert value[system, "accuracy", "all"] == 0.5
+        # 4 right of 12 marked and 8 true.
+        assert value[system, "f1", "all"] == pytest.approx(2 * 4 / (12 + 8))
+    assert facts(out, "gap") == {
+        **{"name": "own.tsv", "kinds": ["encoder"], "rows": 12, "used": 12, "shortened": 0, "lost": {}},
+    }
+    assert said.splitlines()[-2] == "own.tsv: 12 of 12 rows of GAP; percent"
+    assert sorted(path.stem for path in (out / "tables").iterdir()) == sorted([*SCHEMAS, "gap"])
+
+
+def test_a_byte_level_decoder_and_gap(coref, gap, corpus, documents, folder):
+    sentences = [sentence.text for document in documents for sentence in document.sentences]
+    gpt2 = save_tiny_gpt2(folder / "gpt2", [*sentences, gap_rows(12)])
+    said, out = coref("--controls", 0, sources=(gap, corpus), which=gpt2)
+    assert set(table(out, "coreference_heads")["kind"]) == {"decoder"}
+    # The pronoun stands right of both names here, where a decoder sees them.
+    assert facts(out, "gap")["used"] == 12
+    counts = facts(out)
+    assert counts["mentions"] == counts["without_antecedent"] + counts["counted"] + counts["lost"]
+    assert said.startswith("system")
+
+
+def test_an_encoder_and_a_decoder_in_one_are_told_apart(coref, gap, corpus, documents, folder):
+    sentences = [sentence.text for document in documents for sentence in document.sentences]
+    t5 = save_tiny_t5(folder / "t5", [*sentences, gap_rows(12)])
+    said, out = coref("--controls", 0, sources=(gap, corpus), which=t5)
+    assert set(table(out, "coreference_heads")["kind"]) == {"encoder", "decoder"}
+    named = [line for line in said.splitlines() if "head " in line and "-data" in line]
+    assert len(named) == 2
+    assert all(re.match(r"(encoder|decoder) head \d-\d, same-data", line) for line in named)
+
+
+def test_real_novels(model, tmp_path):
+    source = sorted(data("litbank-coref/conll").glob("*.conll"))[:2]
+    for path in source:
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    out = tmp_path / "out"
+    arguments = ("--coref", tmp_path, "--limit", 20, "--controls", 0, "-q", "--out", out)
+    code, said, err = run_command("coref", "--model", model, *arguments)
+    assert (code, err) == (0, "")
+    counts = facts(out)
+    assert counts["head_rule"]["from"] == "rule"
+    assert counts["mentions"] == counts["without_antecedent"] + counts["counted"] + counts["lost"]
+    assert "note: coreference: intervals need at least 10 documents; it has 1" in said.splitlines()
+
+
+def test_what_cannot_be_read(cli, corpus, folder, tmp_path):
+    without = tmp_path / "without.conllu"
+    without.write_text(
+        re.sub(r"Entity=[^\s|]*\|?", "_", corpus.read_text()).replace("_SpaceAfter", "SpaceAfter")
+    )
+    missing, empty = tmp_path / "no.conll", tmp_path / "empty"
+    empty.mkdir()
+    alone = tmp_path / "alone.conllu"
+    alone.write_text(
+        "1\tAnn\t_\tPROPN\t_\t_\t2\tnsubj\t_\tEntity=(e1)\n2\tran\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+    )
+    cases = {
+        without: f"{without} has no Entity= in its last column: expected coreference as in GUM or CorefUD; give it as "
+        "a treebank, or give a file with Entity=",
+        missing: f"no such file: {missing}; give CoNLL-U with Entity= (.conllu), CoNLL-2012 (.conll, .gold_conll), GAP "
+        "(.tsv), or a directory of them",
+        empty: f"no coreference file in {empty}: expected *.conllu, *.conll, *.gold_conll, *.v4_gold_conll, "
+        "*.auto_conll, *.v4_auto_conll or *.tsv, found none; put them there or give the files by name",
+        "-": "coreference is read from files, whose endings say what they are; give CoNLL-U with Entity= (.conllu), "
+        "CoNLL-2012 (.conll, .gold_conll), GAP (.tsv), or a directory of them",
+    }
+    for path, sentence in cases.items():
+        assert cli("coref", "--coref", path) == (2, "", f"headscope: {sentence}\n")
+    model = folder / "tiny"
+    assert cli("coref", "--coref", alone, "--model", model, "-q") == (
+        2,
+        "",
+        "headscope: no mention of alone.conllu can be scored: 1 mentions in 1 documents, none with an antecedent in "
+        "its window (each entity is mentioned once); raise --max-length\n",
+    )
+
+
+def test_unknown_values_name_the_nearest(cli, corpus):
+    assert cli("coref", "--coref", corpus, "--windows", "frist") == (
+        2,
+        "",
+        "headscope: --windows 'frist' is not known; choose one of all, first; did you mean first?\n",
+    )

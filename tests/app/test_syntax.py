@@ -1,0 +1,396 @@
+"""`headscope syntax`: table 1 for a terminal, the tables on disk, saved maps, other kinds of model, wrong options."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from headscope.corpora.synthetic import synthetic_documents, write_conllu
+from headscope.corpora.treebank import read_treebank
+from support.commands import run_command
+from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
+from support.shared_data import data
+
+SCHEMAS = {
+    "dependency": "model seed kind layer head direction relation n reachable accuracy ci_low ci_high q_value",
+    "dependency_best": "model seed selection relation n kind layer head share direction accuracy ci_low ci_high "
+    "baseline_offset baseline_accuracy baseline_ci_low baseline_ci_high q_value",
+    "dependency_baselines": "baseline offset relation n accuracy ci_low ci_high",
+    "dependency_by_distance": "model kind layer head direction relation distance n accuracy ci_low ci_high "
+    "baseline_offset baseline_accuracy",
+    "dependency_noop": "kind layer head direction relation key_class n n_other dependents others difference ci_low "
+    "ci_high",
+    "dependency_examples": "kind layer head direction relation outcome value document segment tokens weights queries "
+    "keys predicted",
+}
+HEADS = ["kind", "layer", "head", "direction", "relation"]
+TOTALS = ("all", "all_but_punct_root")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("syntax")
+
+
+@pytest.fixture(scope="module")
+def treebank(folder):
+    path = folder / "small.conllu"
+    write_conllu(synthetic_documents(24), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def sentences(treebank):
+    return [s for document in read_treebank(treebank) for s in document.sentences]
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    return save_tiny_bert(folder / "tiny")
+
+
+@pytest.fixture(scope="module")
+def syntax(model, treebank, folder):
+    """Run the command with some options into a folder of its own; return what it said, and the folder."""
+    made = {}
+
+    def run(*options, source=("--treebank", treebank), which=model):
+        key = (*options, *source, which)
+        if key not in made:
+            out = folder / f"out-{len(made)}"
+            of = () if which is None else ("--model", which)
+            code, said, err = run_command("syntax", *of, *source, "--out", out, "--quiet", *options)
+            assert (code, err) == (0, "")
+            made[key] = said, out
+        return made[key]
+
+    return run
+
+
+def table(out, name):
+    return pd.read_parquet(out / "tables" / f"{name}.parquet")
+
+
+def manifest(out):
+    return json.loads((out / "manifest.json").read_text())
+
+
+def test_table_1_for_a_terminal(syntax):
+    said, out = syntax("--controls", 1)
+    lines = said.splitlines()
+    assert lines[0].split() == (
+        [
+            "relation",
+            "n",
+            "head",
+            "direction",
+            "accuracy",
+            "95%",
+            "interval",
+            "offset",
+            "accuracy",
+            "control",
+            "q",
+        ]
+    )
+    best = table(out, "dependency_best")
+    shown = best[(best["model"] == "trained") & (best["selection"] == "held-out")]
+    control = best[(best["model"] == "control") & (best["selection"] == "held-out")].set_index("relation")
+    assert len(shown) >= 5
+    for line, row in zip(lines[1:], shown.to_dict("records")):
+        words = line.split()
+        assert words[:5] == [
+            *(row["relation"], f"{row['n']:,}", f"{row['layer']}-{row['head']}", row["direction"]),
+            f"{100 * row['accuracy']:.1f}",
+        ]
+        assert words[5:8] == [f"{100 * row['ci_low']:.1f}", "to", f"{100 * row['ci_high']:.1f}"]
+        assert words[8:11] == [
+            f"{row['baseline_offset']:+d}",
+            f"{100 * row['baseline_accuracy']:.1f}",
+            f"{100 * control.loc[row['relation'], 'accuracy']:.1f}",
+        ]
+    assert lines[1 + len(shown)] == (
+        "small.conllu: 129 sentences of 24 documents; percent; head, direction and offset chosen on one half of the "
+        "documents and scored on the other; relations of at least 100 arcs; control: random weights; q: one-sided "
+        "test against the offset, false discovery rate"
+    )
+    assert lines[-1] == f"tables: {out / 'tables'}"
+
+
+def test_the_tables_are_as_promised(syntax, sentences):
+    _, out = syntax("--controls", 1)
+    assert sorted(path.stem for path in (out / "tables").iterdir()) == sorted(SCHEMAS)
+    for name, columns in SCHEMAS.items():
+        own = table(out, name)
+        assert list(own.columns) == columns.split(), name
+        assert len(own), name
+        for column in {"accuracy", "ci_low", "ci_high", "share", "reachable", "baseline_accuracy"} & {
+            *own.columns
+        }:
+            if (name, column[:3]) != ("dependency_noop", "ci_"):
+                assert own[column].dropna().between(0, 1).all(), (name, column)
+    counted = pd.Series([label for sentence in sentences for label in sentence.relations]).value_counts()
+    heads = table(out, "dependency")
+    assert set(zip(heads["layer"], heads["head"])) == {(1, 1), (1, 2), (2, 1), (2, 2)}
+    assert set(heads["kind"]) == {"encoder"}
+    assert set(heads["direction"]) == {"dependent->head", "head->dependent"}
+    seeds = heads.drop_duplicates("model").set_index("model")["seed"]
+    assert seeds["control"] == 0
+    assert pd.isna(seeds["trained"])
+    # Bidirectional attention reaches every head but that of the root.
+    assert (heads[~heads["relation"].isin(TOTALS)]["reachable"] == 1).all()
+    frequent = {name: n for name, n in counted.items() if n >= 100 and name != "root"}
+    relations = heads.drop_duplicates("relation").set_index("relation")["n"]
+    assert relations.drop(list(TOTALS)).to_dict() == frequent
+    assert relations["all"] == counted.sum()
+    assert relations["all_but_punct_root"] == counted.sum() - counted["punct"] - counted["root"]
+
+
+def test_baselines_and_a_head_agree_with_a_plain_loop(syntax, sentences, model):
+    """Word by word over transformers' own weights; near ties may fall either way in another batch."""
+    from transformers import AutoModel, AutoTokenizer
+
+    _, out = syntax("--controls", 1)
+    own = AutoModel.from_pretrained(model, attn_implementation="eager").eval()
+    tokeniser = AutoTokenizer.from_pretrained(model)
+    hits = {direction: [0, 0] for direction in ("dependent->head", "head->dependent")}
+    offset = n = 0
+    for sentence in sentences:
+        inputs = tokeniser(list(sentence.words), is_split_into_words=True, return_tensors="pt")
+        with torch.no_grad():
+            weights = own(**inputs, output_attentions=True).attentions[1][0].double().numpy()
+        places = inputs.word_ids(0)
+        number = len(sentence.words)
+        word = np.zeros((2, number, number))
+        for i in range(number):
+            rows = [at for at, place in enumerate(places) if place == i]
+            for j in range(number):
+                columns = [at for at, place in enumerate(places) if place == j]
+                word[:, i, j] = weights[:, rows][:, :, columns].sum(2).mean(1)
+        for i, (gold, label) in enumerate(zip(sentence.heads, sentence.relations)):
+            if label != "det":
+                continue
+            n += 1
+            offset += gold - 1 == i + 1
+            for head in range(2):
+                others = [j for j in range(number) if j != i]
+                hits["dependent->head"][head] += gold - 1 == max(others, key=lambda j: word[head, i, j])
+                hits["head->dependent"][head] += gold - 1 == max(others, key=lambda j: word[head, j, i])
+    heads = table(out, "dependency").query("model == 'trained' and relation == 'det' and layer == 2")
+    assert (heads["n"] == n).all()
+    for row in heads.to_dict("records"):
+        assert row["accuracy"] * n == pytest.approx(hits[row["direction"]][row["head"] - 1], abs=2)
+    fixed = table(out, "dependency_baselines").query("relation == 'det' and offset == 1")
+    assert set(fixed["baseline"]) == {"offset", "right-branching"}
+    np.testing.assert_allclose(fixed["accuracy"], offset / n)
+
+
+def test_a_finished_run_is_shown_again_without_a_scan(syntax, model, treebank, monkeypatch):
+    said, out = syntax("--controls", 1)
+    monkeypatch.setattr("headscope.study.syntax.scan", lambda *_, **__: pytest.fail("scanned again"))
+    again = run_command(
+        "syntax", "--model", model, "--treebank", treebank, "--controls", 1, "--out", out, "-q"
+    )
+    assert again == (0, said, "")
+
+
+def test_saved_maps_give_the_same_numbers(syntax, model, treebank, folder):
+    flat, maps = folder / "small.json", folder / "maps"
+    assert run_command("convert", treebank, flat)[0] == 0
+    extracted = run_command(
+        *("extract", "--model", model, "--text", flat, "--out", maps),
+        *("--store", "float32", "--packing", "single"),
+    )
+    assert extracted[0] == 0
+    _, by_model = syntax("--controls", 0, source=("--treebank", flat))
+    said, by_maps = syntax(source=("--maps", maps), which=None)
+    assert "control" not in said
+    assert "saved maps: 129 sentences of 129 documents; percent; " in said
+    first, second = (table(out, "dependency").set_index(HEADS) for out in (by_model, by_maps))
+    assert set(first.index) == set(second.index)
+    first = first.loc[second.index]
+    assert (first["n"] == second["n"]).all()
+    # float32 is kept whole: only a tie in another batch can make a difference.
+    assert ((first["accuracy"] - second["accuracy"]).abs() * first["n"]).max() < 2.5
+    fixed = [table(out, "dependency_baselines")["accuracy"] for out in (by_model, by_maps)]
+    np.testing.assert_array_equal(*fixed)
+    # Another way of reading the same maps is another run.
+    code, _, err = run_command("syntax", "--maps", maps, "--fold-labels", "--out", by_maps, "-q")
+    assert code == 2
+    assert f"{by_maps} already holds a different run" in err
+    assert run_command("syntax", "--maps", maps, "--treebank", flat) == (
+        2,
+        "",
+        "headscope: both a corpus and saved maps were given; a run reads one of them\n",
+    )
+    assert run_command("syntax", "--maps", maps, "--shuffled") == (
+        2,
+        "",
+        "headscope: --maps holds what a model made of the words in order; leave --shuffled out\n",
+    )
+
+
+def test_maps_without_trees_are_refused(model, folder):
+    text, maps = folder / "text.txt", folder / "text-maps"
+    text.write_text("The cat sat.\nA dog came.\n")
+    assert run_command("extract", "--model", model, "--text", text, "--out", maps)[0] == 0
+    code, said, err = run_command("syntax", "--maps", maps)
+    assert (code, said) == (2, "")
+    assert re.sub(r"document \w+", "document X", err) == (
+        "headscope: segment 1 of document X of these maps has no tree: expected the fields heads and relns; extract "
+        "the maps from a treebank's JSON (headscope convert makes it)\n"
+    )
+
+
+def test_folded_labels_are_counted_together(syntax, sentences):
+    _, out = syntax("--controls", 0, "--fold-labels")
+    labels = [label.partition(":")[0] for sentence in sentences for label in sentence.relations]
+    n = table(out, "dependency").drop_duplicates("relation").set_index("relation")["n"]
+    assert not any(":" in name for name in n.index)
+    assert n["nsubj"] == labels.count("nsubj")
+    _, plain = syntax("--controls", 1)
+    kept = table(plain, "dependency").drop_duplicates("relation").set_index("relation")["n"]
+    assert n["nsubj"] > kept["nsubj"]
+    assert (manifest(out)["treebank"]["folded"], manifest(plain)["treebank"]["folded"]) == (True, False)
+
+
+def test_special_tokens_as_candidates_change_as_many_accuracies_as_the_manifest_says(syntax):
+    _, plain = syntax("--controls", 1)
+    _, kept = syntax("--controls", 0, "--special-tokens")
+    first, second = (
+        table(out, "dependency").query("model == 'trained'").set_index(HEADS)["accuracy"]
+        for out in (plain, kept)
+    )
+    difference = (first - second[first.index]).abs()
+    for out, special in ((plain, False), (kept, True)):
+        facts = manifest(out)["treebank"]
+        assert facts["special_kept"] is special
+        assert facts["special_changes"]["of"] == len(first)
+        assert facts["special_changes"]["accuracies"] == pytest.approx((difference > 1e-12).sum(), abs=2)
+        assert facts["special_changes"]["largest"] == pytest.approx(difference.max(), abs=0.02)
+    assert difference.max() > 0
+
+
+def test_shuffled_words_both_directions_and_a_limit(syntax, sentences):
+    _, out = syntax("--controls", 0, "--shuffled", "--both-directions", "--limit", 70)
+    heads, best = table(out, "dependency"), table(out, "dependency_best")
+    assert set(heads["model"]) == set(best["model"]) == {"trained", "shuffled"}
+    assert set(heads["direction"]) == {"dependent->head", "head->dependent", "both"}
+    assert heads[heads["model"] == "shuffled"]["q_value"].isna().all()
+    n = heads.groupby(["model", "relation"])["n"].unique()
+    assert n["trained", "all"].tolist() == n["shuffled", "all"].tolist() == [sum(map(len, sentences[:70]))]
+    assert manifest(out)["treebank"]["sentences"] == 70
+    rates = heads[heads["relation"] == "all"].set_index(["model", "layer", "head", "direction"])["accuracy"]
+    assert not np.allclose(rates["trained"], rates["shuffled"])
+
+
+def test_the_originals_choices_have_no_held_out_row(syntax):
+    said, out = syntax("--controls", 0, "--compat", "original")
+    best = table(out, "dependency_best")
+    assert set(best["selection"]) == {"same-data"}
+    assert best["share"].isna().all()
+    assert best["baseline_offset"].between(-3, 2).all()
+    assert "chosen and scored on the same data, as the original's notebook does" in said
+    assert "control" not in said
+    facts = manifest(out)["treebank"]
+    assert (facts["compat"], facts["pieces"]) == ("original", "first")
+
+
+def test_a_byte_level_decoder(syntax, sentences, folder):
+    gpt2 = save_tiny_gpt2(folder / "gpt2", [sentence.text for sentence in sentences])
+    _, out = syntax("--controls", 0, which=gpt2)
+    heads = table(out, "dependency")
+    assert set(heads["kind"]) == {"decoder"}
+    assert manifest(out)["treebank"]["words_dropped"] == manifest(out)["treebank"]["words_merged"] == 0
+    # A word sees what stands left of it: a determiner not its noun, the noun its determiner.
+    arcs = [
+        head < number
+        for sentence in sentences
+        for number, (head, label) in enumerate(zip(sentence.heads, sentence.relations), 1)
+        if label == "det"
+    ]
+    left = sum(arcs) / len(arcs)
+    assert left < 0.5
+    det = heads[heads["relation"] == "det"].groupby("direction")["reachable"].unique()
+    assert det["dependent->head"].tolist() == [pytest.approx(left)]
+    assert det["head->dependent"].tolist() == [pytest.approx(1 - left)]
+    assert (heads["accuracy"] <= heads["reachable"] + 1e-12).all()
+    examples = table(out, "dependency_examples")
+    assert all(len(row.weights) == len(row.tokens) ** 2 for row in examples.itertuples())
+
+
+def test_an_encoder_and_a_decoder_in_one(syntax, sentences, folder):
+    t5 = save_tiny_t5(folder / "t5", [sentence.text for sentence in sentences])
+    said, out = syntax("--controls", 0, which=t5)
+    heads = table(out, "dependency")
+    assert set(heads["kind"]) == {"encoder", "decoder"}
+    assert heads.groupby("kind")["n"].nunique().nunique() == 1
+    relation, _, kind, _ = said.splitlines()[1].split()[:4]
+    assert relation == "all"
+    assert kind in ("encoder", "decoder")
+
+
+def test_a_real_treebank_without_documents(model):
+    path = data("ud-french-gsd/fr_gsd-ud-dev.conllu")
+    arguments = ("--treebank", path, "--limit", 60, "--controls", 0, "-q")
+    code, said, err = run_command("syntax", "--model", model, *arguments)
+    assert (code, err) == (0, "")
+    lines = said.splitlines()
+    assert lines[1].split()[:2] == ["all", "1,410"]
+    assert [line.split()[0] for line in lines[1:6]] == ["all", "all_but_punct_root", "det", "case", "nmod"]
+    assert lines[6].startswith("fr_gsd-ud-dev.conllu: 60 sentences of 60 documents; percent; head, direction")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--compat", "orginal"), "--compat 'orginal' is not known; the only choice is original"),
+        (("--pieces", "middle"), "--pieces 'middle' is not known; choose one of mean, first, max"),
+        (
+            ("--pieces", "frist"),
+            "--pieces 'frist' is not known; choose one of mean, first, max; did you mean first?",
+        ),
+        (("--max-length", 5), "no sentence of small.conllu fits into --max-length 5 tokens; raise it"),
+        (
+            ("--max-length", 3),
+            "--max-length 3 leaves no room beside the special tokens; expected at least 5 tokens",
+        ),
+    ],
+)
+def test_wrong_options_in_one_sentence(cli, model, treebank, options, sentence):
+    arguments = ("syntax", "--model", model, "--treebank", treebank, "-q", *options)
+    assert cli(*arguments) == (2, "", f"headscope: {sentence}\n")
+
+
+def test_a_negative_number_of_controls(cli, treebank):
+    code, said, err = cli("syntax", "--treebank", treebank, "--controls", "-1")
+    assert (code, said) == (2, "")
+    assert "Invalid value for '--controls': " in err
+    assert "Traceback" not in err
+
+
+def test_treebanks_that_cannot_be_read(cli, tmp_path, monkeypatch):
+    missing = tmp_path / "no.conllu"
+    circle = tmp_path / "circle.conllu"
+    row = "{}\t{}\t_\t_\t_\t_\t{}\tdep\t_\t_\n"
+    circle.write_text(row.format(1, "a", 2) + row.format(2, "b", 1) + row.format(3, "c", 0) + "\n")
+    flat = tmp_path / "flat.conllu"
+    flat.write_text("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
+    cases = {
+        missing: f"no such file: {missing}; give a .conllu file, a .txt file of word head-label lines, a .json file "
+        "with words, heads and relns, or a directory of them",
+        circle: f"{circle}, line 1: heads run in a circle: word 1 ('a') -> word 2 ('b') -> word 1; expected every word "
+        "to lead to the root",
+        "ud:en_ewt": "HF_HUB_OFFLINE is set, and ud:en_ewt was not fetched before; unset it once to fetch it, or give "
+        "a local file",
+    }
+    monkeypatch.setattr("huggingface_hub.constants.HF_ASSETS_CACHE", str(tmp_path / "assets"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    for path, sentence in cases.items():
+        assert cli("syntax", "--treebank", path) == (2, "", f"headscope: {sentence}\n")
+    code, said, err = cli("syntax", "--treebank", flat)
+    assert (code, said) == (2, "")
+    assert err.startswith(f"headscope: {flat}, line 1: ")

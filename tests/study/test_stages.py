@@ -1,0 +1,244 @@
+"""Stages of a run: which are measured, what is kept when one is stopped, what a signature depends on, the page."""
+
+import json
+
+import pandas as pd
+import pytest
+
+import headscope as hs
+from headscope.corpora.synthetic import synthetic_documents, write_conllu
+from headscope.errors import OptionError
+from headscope.study import annotated
+from headscope.study.options import RunOptions
+from headscope.study.stages import prepare, stages_of
+from headscope.study.study import open_study
+from headscope.study.writing import read_stages, write_run
+from support.model_folders import save_tiny_bert, save_tiny_gpt2
+
+SYNTAX = {
+    *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
+    "dependency_examples",
+}
+COREFERENCE = {"coreference", "coreference_heads", "coreference_examples"}
+SURFACE = {"surface", "examples"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("stages")
+
+
+@pytest.fixture(scope="module")
+def corpora(folder):
+    """A corpus that gives trees and mentions, another of one document, and a text."""
+    write_conllu(synthetic_documents(14), folder / "all.conllu")
+    write_conllu(synthetic_documents(1, seed=7), folder / "one.conllu")
+    (folder / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    return str(save_tiny_bert(folder / "tiny"))
+
+
+@pytest.fixture(scope="module")
+def asked(corpora, model):
+    both = (str(corpora / "all.conllu"),)
+    return RunOptions(model=model, treebank=both, coref=both, controls=0)
+
+
+@pytest.fixture
+def without_figures(monkeypatch):
+    """Figures are made and not drawn: drawing takes most of a report's time and has tests of its own."""
+    monkeypatch.setattr("headscope.reporting.page.save", lambda figure, folder, name: [folder / name])
+
+
+def stop(*_):
+    raise KeyboardInterrupt
+
+
+def fail(*_):
+    pytest.fail("measured again")
+
+
+def test_what_is_finished_is_kept_when_a_stage_is_stopped(asked, corpora, monkeypatch, without_figures):
+    out = corpora / "stopped"
+    with monkeypatch.context() as patched:
+        patched.setattr("headscope.study.coreference.measure_coreference", stop)
+        with pytest.raises(KeyboardInterrupt):
+            write_run(prepare(asked), out)
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["complete"] is False
+    assert list(manifest["stages"]) == ["surface", "syntax"]
+    kept = open_study(out)
+    assert set(kept.tables) == SURFACE | SYNTAX
+    before = {name: (out / "tables" / f"{name}.parquet").stat().st_mtime_ns for name in kept.tables}
+    with monkeypatch.context() as patched:
+        patched.setattr("headscope.study.stages.measure_surface", fail)
+        patched.setattr("headscope.study.syntax.measure_syntax", fail)
+        write_run(prepare(asked), out)
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["complete"] is True
+    assert list(manifest["stages"]) == ["surface", "syntax", "coreference"]
+    study = open_study(out)
+    assert set(study.tables) == SURFACE | SYNTAX | COREFERENCE
+    assert {name: (out / "tables" / f"{name}.parquet").stat().st_mtime_ns for name in before} == before
+    # A run that was never stopped says the same.
+    whole = corpora / "whole"
+    write_run(prepare(asked), whole)
+    for name in study.tables:
+        pd.testing.assert_frame_equal(study.table(name), open_study(whole).table(name), rtol=1e-5)
+    other = json.loads((whole / "manifest.json").read_text())
+    for name in ("signature", "kinds", "counts", "notes", "treebank", "coreference", "complete"):
+        assert manifest[name] == other[name]
+    assert [result.name for result in read_stages(whole)] == ["surface", "syntax", "coreference"]
+
+
+def test_a_report_on_annotated_corpora_reads_their_sentences(asked, corpora, without_figures):
+    out = corpora / "whole"
+    study = hs.report(
+        model=asked.model, treebank=asked.treebank[0], coref=asked.coref[0], out=out, controls=0
+    )
+    sentences = sum(len(document.sentences) for document in synthetic_documents(14))
+    assert study.manifest["signature"]["corpus"]["name"] == "all.conllu"
+    assert study.manifest["counts"]["documents"] == study.manifest["counts"]["documents_used"] == 14
+    assert study.manifest["treebank"]["sentences"] == sentences
+    # 14 documents are enough for intervals.
+    assert study.manifest["notes"] == []
+    assert repr(study).startswith(
+        f"<Study of tiny: 2 x 2 encoder heads; {study.manifest['counts']['segments']} segments of 14 documents; trees "
+        f"of {sentences} sentences; {study.manifest['coreference']['counted']} mentions with an antecedent; "
+    )
+    assert list(study.roles.columns) == ["kind", "layer", "head", "role", "finds"]
+    assert all(isinstance(found, list) for found in study.roles["finds"])
+    page = study.report_path.read_text(encoding="utf-8")
+    assert 'id="section-syntax"' in page
+    assert 'id="section-coreference"' in page
+    for row in study.table("dependency_best").query("selection == 'held-out'").to_dict("records"):
+        assert f"{100 * row['accuracy']:.1f}" in page
+    assert "head match, else nearest" in page
+
+
+def test_a_report_on_a_byte_level_decoder(corpora, folder, without_figures):
+    documents = list(synthetic_documents(14))
+    sentences = [sentence.text for document in documents for sentence in document.sentences]
+    gpt2 = save_tiny_gpt2(folder / "gpt2", sentences)
+    path = corpora / "all.conllu"
+    study = hs.report(model=gpt2, treebank=path, coref=path, out=corpora / "gpt2-report", controls=0)
+    assert study.kinds == ["decoder"]
+    assert set(study.tables) == SURFACE | SYNTAX | COREFERENCE
+    page = study.report_path.read_text(encoding="utf-8")
+    assert 'id="section-syntax"' in page
+    assert 'id="section-coreference"' in page
+
+
+def test_few_documents_are_noted_once_and_truly(corpora, model, tmp_path):
+    write_run(prepare(RunOptions(model=model, text=(str(corpora / "text.txt"),), packing="single")), tmp_path)
+    assert open_study(tmp_path).manifest["notes"] == ["intervals need at least 10 documents; this run has 2"]
+
+
+def test_nothing_given_means_the_demonstration_corpora(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(annotated, "DEMO_DOCUMENTS", 12)
+    annotated.demo_documents.cache_clear()
+    try:
+        run = prepare(RunOptions(model=model, controls=0, limit=40))
+        assert list(stages_of(run)) == ["surface", "syntax", "coreference"]
+        write_run(run, tmp_path / "out")
+    finally:
+        annotated.demo_documents.cache_clear()
+    study = open_study(tmp_path / "out")
+    assert set(study.tables) == SURFACE | SYNTAX | COREFERENCE
+    assert study.manifest["treebank"]["sentences"] == 40
+    assert study.manifest["treebank"]["name"] == study.manifest["coreference"]["name"]
+    # One of each: the text is the demonstration's, not that of the trees.
+    assert study.manifest["signature"]["corpus"]["name"] == "demo.txt"
+
+
+def signature(**options):
+    return prepare(RunOptions(controls=0, **options)).signature["id"]
+
+
+def test_what_a_signature_depends_on(corpora, model):
+    every, one = (str(corpora / name) for name in ("all.conllu", "one.conllu"))
+    text = (str(corpora / "text.txt"),)
+    base = {"model": model, "treebank": (one,)}
+    first = signature(**base)
+    assert signature(**base) == first
+    others = [{"treebank": (every,)}, {"coref": (one,)}, {"text": text}, {"fold_labels": True}, {"limit": 3}]
+    ids = [signature(**{**base, **other}) for other in others]
+    assert len({first, *ids}) == len(others) + 1
+    assert signature(**base, batch_size=3, strict=True) == first
+    alone = signature(model=model, text=text)
+    assert signature(model=model, text=text, fold_labels=True, compat="original", pieces="max") == alone
+
+
+def test_which_options_shape_which_numbers():
+    def shaping(**options):
+        return json.dumps(RunOptions(**options).shaping(), sort_keys=True)
+
+    changes = {
+        "treebank": [
+            *({"fold_labels": True}, {"pieces": "max"}, {"special_tokens": True}, {"both_directions": True}),
+            *({"compat": "original"}, {"controls": 1}, {"shuffled": True}, {"max_length": 64}, {"limit": 3}),
+            {"stages": ("syntax",)},
+        ],
+        "coref": [
+            *(
+                {"pieces": "max"},
+                {"controls": 1},
+                {"windows": "first"},
+                {"singletons": False},
+                {"strict": True},
+            ),
+            *({"max_length": 64}, {"limit": 3}, {"stages": ("coreference",)}),
+        ],
+        "text": [{"packing": "single"}, {"too_long": "skip"}, {"max_length": 64}, {"limit": 3}],
+    }
+    every = [*changes["treebank"], *changes["coref"], *changes["text"][:2]]
+    for corpus, own in changes.items():
+        # Annotated corpora are read as text too, so that the options of text shape their runs as well.
+        shaped_by = [*own, *changes["text"]]
+        plain = shaping(**{corpus: ("a",)})
+        for change in every:
+            changed = shaping(**{corpus: ("a",), **change})
+            assert (changed != plain) == (change in shaped_by or "stages" in change), (corpus, change)
+
+
+def test_stages_follow_what_was_given(corpora, model, tmp_path):
+    one, text = (str(corpora / name) for name in ("one.conllu", "text.txt"))
+    cases = [
+        ({"text": (text,)}, ["surface"]),
+        ({"treebank": (one,)}, ["surface", "syntax"]),
+        ({"coref": (one,)}, ["surface", "coreference"]),
+        ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
+    ]
+    for options, expected in cases:
+        assert list(stages_of(prepare(RunOptions(model=model, **options)))) == expected
+    gap = tmp_path / "own.tsv"
+    gap.write_text(
+        "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
+        "own-1\tAnna met Clara when she left.\tshe\t20\tAnna\t0\tTRUE\tClara\t9\tFALSE\tx\n"
+    )
+    alone = RunOptions(model=model, coref=(str(gap),), stages=("coreference",))
+    assert list(stages_of(prepare(alone))) == ["gap"]
+    together = RunOptions(model=model, coref=(str(gap),), treebank=(one,))
+    assert list(stages_of(prepare(together))) == ["surface", "syntax", "gap"]
+    with pytest.raises(OptionError) as refused:
+        prepare(RunOptions(model=model, coref=(str(gap),)))
+    assert str(refused.value) == ("GAP has no text to read heads on; give --text too, or use headscope coref")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"controls": -1}, "controls is -1; expected a number from 0"),
+        ({"compat": "orginal"}, "compat 'orginal' is not known; choose one of original"),
+        ({"windows": "last"}, "windows 'last' is not known; choose one of all, first"),
+        ({"stages": ("heads",)}, "stage 'heads' is not known; choose from surface, syntax, coreference"),
+    ],
+)
+def test_wrong_options_from_python(options, sentence):
+    with pytest.raises(OptionError) as refused:
+        RunOptions(**options)
+    assert str(refused.value) == sentence
