@@ -28,8 +28,9 @@ demo: .venv/.demo
 	$(BIN)/headscope report --out demo-report
 	@echo "open $(CURDIR)/demo-report/report.html"
 
+# A process a core, one thread each: two that share their threads wait for one another.
 test: .venv/.dev
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 check: .venv/.dev
 	$(BIN)/ruff format $(if $(CI),--check )src tests benchmarks
