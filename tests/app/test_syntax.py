@@ -162,14 +162,9 @@ def test_baselines_and_a_head_agree_with_a_plain_loop(syntax, sentences, model):
         inputs = tokeniser(list(sentence.words), is_split_into_words=True, return_tensors="pt")
         with torch.no_grad():
             weights = own(**inputs, output_attentions=True).attentions[1][0].double().numpy()
-        places = inputs.word_ids(0)
         number = len(sentence.words)
-        word = np.zeros((2, number, number))
-        for i in range(number):
-            rows = [at for at, place in enumerate(places) if place == i]
-            for j in range(number):
-                columns = [at for at, place in enumerate(places) if place == j]
-                word[:, i, j] = weights[:, rows][:, :, columns].sum(2).mean(1)
+        pieces = np.array([[place == i for place in inputs.word_ids(0)] for i in range(number)], dtype=float)
+        word = pieces / pieces.sum(1, keepdims=True) @ weights @ pieces.T
         for i, (gold, label) in enumerate(zip(sentence.heads, sentence.relations)):
             if label != "det":
                 continue
