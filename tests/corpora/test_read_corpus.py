@@ -163,3 +163,11 @@ def test_standard_input_that_cannot_be_read(pipe_in, piped, expected):
     with pytest.raises(InputError) as caught:
         list(read_corpus(["-"]))
     assert str(caught.value) == expected
+
+
+def test_a_treebank_is_not_read_as_text(tmp_path):
+    path = tmp_path / "dev.conllu"
+    path.write_text("1\tHi\thi\tINTJ\t_\t_\t0\troot\t_\t_\n\n")
+    with pytest.raises(InputError) as refused:
+        list(read_corpus(path))
+    assert str(refused.value) == f"{path} is a treebank, not text; give it with --treebank (or --coref)"

@@ -26,7 +26,7 @@ def read_corpus(
         limit_documents: how many documents to read at most; all of them when None.
 
     Raises:
-        InputError: no path, a path that does not exist, and what the readers raise.
+        InputError: no path, a path that does not exist, a treebank, and what the readers raise.
         OptionError: a limit under 1.
     """
     if limit_documents is not None and limit_documents < 1:
@@ -52,6 +52,8 @@ def _documents_of(path: Path | Literal["-"], start: int) -> Iterator[Document]:
         yield from _piped_documents(name, start)
         return
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    if suffix == ".conllu":  # its columns would be read as language
+        raise InputError(f"{name} is a treebank, not text; give it with --treebank (or --coref)")
     if suffix in (".json", ".jsonl"):
         pieces = open_text(path, expected=EXPECTED_FEATURES)
         yield from feature_documents(pieces, name=name, by_line=suffix == ".jsonl", start=start)
