@@ -108,7 +108,7 @@ def references():
     return {name: answer(name, accumulator) for name, accumulator in accumulators.items()}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     order=st.permutations(range(len(SEGMENTS))),
     batch_size=st.integers(1, 16),
@@ -180,7 +180,7 @@ def test_another_shape_is_not_merged(reference):
 
 
 def test_more_documents_than_groups_are_folded_whatever_the_order():
-    segments = dressed(GROUPS + 100, seed=8, longest=7)
+    segments = dressed(GROUPS + 60, seed=8, longest=5)
 
     def of(chosen):
         source = HandMadeSource(chosen, random_map, batch_size=32)
@@ -204,7 +204,7 @@ def by_model(family: str, side: str, size: int) -> dict[str, pd.DataFrame]:
     """Everything that can be counted of pairs and singles of mixed length, through a family's own code."""
     model, vocab = shared_tiny_model(family), vocabulary()
     anatomy = examine(model, vocab)
-    segments = dressed(18, seed=9, longest=15)
+    segments = dressed(11, seed=9, longest=15)
     groups = [segments[i : i + size] for i in range(0, len(segments), size)]
     accumulators = all_of(anatomy.layout)
     source = ModelSource(model, anatomy, vocab, groups, padding_side=side)
