@@ -18,8 +18,8 @@ def mixture(tmp_path):
     (tmp_path / "a.txt").write_text("One.\nTwo.\n\nThree.")
     (tmp_path / "b.json").write_text(json.dumps([{"words": ["Four"]}, {"text": "Three."}]))
     (tmp_path / "c.jsonl").write_text('{"tokens": ["Five"]}\n')
-    (tmp_path / "d.json.gz").write_bytes(gzip.compress(b'[{"text": "Six."}]'))
-    (tmp_path / "e.gz").write_bytes(gzip.compress(b"[1] is no JSON in a text file.\n"))
+    (tmp_path / "d.json.gz").write_bytes(gzip.compress(b'[{"text": "Six."}]', mtime=0))
+    (tmp_path / "e.gz").write_bytes(gzip.compress(b"[1] is no JSON in a text file.\n", mtime=0))
     return tmp_path
 
 
@@ -100,7 +100,7 @@ def test_no_document_at_all():
         (b"One.\n\nTwo.\n", [("One.",), ("Two.",)], "standard input, line 1"),
         (b'\n  [{"words": ["a", "b"]}]', [("a", "b")], "standard input, entry 1"),
         (b'\xef\xbb\xbf\n {"text": "a"}\n{"text": "b"}', [("a",), ("b",)], "standard input, entry 1"),
-        (gzip.compress(b'[{"text": "a"}]'), [("a",)], "standard input, entry 1"),
+        (gzip.compress(b'[{"text": "a"}]', mtime=0), [("a",)], "standard input, entry 1"),
         (b"(a) [b] {c}", [("(a) [b] {c}",)], "standard input, line 1"),
         (b"\n" * 70_000 + b" x", [("x",)], "standard input, line 70001"),
         (b"\n" * 70_000 + b'[{"text": "x"}]', [("x",)], "standard input, entry 1"),
