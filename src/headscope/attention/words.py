@@ -160,7 +160,7 @@ def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pieces:
         if pieces == "mean":
             rows.index_put_((item, place), more, accumulate=True)
             rows /= queries.sizes.to(exact.dtype)[:, :, None, None]
-    rows = rows.masked_fill_(~queries.valid[:, :, None, None], 0)
+    rows[~queries.valid] = 0
     members = keys.members.to(exact.dtype)
     words = queries.words.shape[1]
     out = (rows.view(batch, words * heads, width) @ members).view(batch, words, heads, -1)

@@ -106,81 +106,105 @@ def point(
         `reachable` bool `[arc, direction]`, whether the mask allows the answer; `noop`, attention of the
         dependent to sep and to cls, `[arc, head, 2]`. Directions: dependent->head, head->dependent, both.
     """
-    # Rows of one word lie together, [batch, place, head, other place], so that an arc's are one stretch of memory.
-    forward = weights.transpose(1, 2).contiguous()
-    backward = weights.permute(0, 3, 1, 2).contiguous()
-    tables = [forward, backward, *([forward + backward] if both else [])]
+    # [batch, query place, head, key place], as `between_words` lays it out: no copy is made of it.
+    table = weights.transpose(1, 2)
+    tables = [_Answers(table, pointer), _Answers(table, pointer, column=True)]
+    if both:
+        tables.append(_Answers(table + table.permute(0, 3, 2, 1), pointer))
+    # One table without what is no candidate serves both directions: a barred pair is barred both ways.
+    allowed = _candidates_only(table, pointer, self_counts=compat)
     hits, other = [], []
-    for table in tables:
-        right, beaten = _answered(table, pointer, pointer.asked, pointer.gold, self_counts=compat)
+    for each in tables:
+        each.see(
+            allowed if each.table is table else _candidates_only(each.table, pointer, self_counts=compat)
+        )
+        right, beaten = each.right(pointer.asked, pointer.gold, self_counts=compat)
         if compat:
-            own, own_beaten = _answered(table, pointer, pointer.own, pointer.gold, self_counts=True)
-            stays, _ = _answered(table, pointer, pointer.own, pointer.last, self_counts=True)
+            own, own_beaten = each.right(pointer.own, pointer.gold, self_counts=True)
+            stays, _ = each.right(pointer.own, pointer.last, self_counts=True)
             right, beaten = torch.where(stays, own, right), torch.where(stays, own_beaten, beaten)
         hits.append(right & ~beaten if special else right)
         other.append(right if special else right & ~beaten)
+    nothing = weights.new_zeros((len(pointer.rows), weights.shape[1]))
+    marks = pointer.classes[pointer.rows].to(weights.dtype)
+    noop = torch.stack([nothing, nothing], dim=2)
+    for number, (weight, _) in enumerate(tables[0].special(pointer.own)):
+        noop = noop + weight.clamp(min=0)[:, :, None] * marks[:, None, number]
+    noop = noop * (pointer.own >= 0)[:, None, None]
     return (
         torch.stack(hits, dim=2),
         torch.stack(other, dim=2),
         _reachable(pointer, visible, directions=len(tables)),
-        _to_special(forward, pointer),
+        noop,
     )
 
 
-def _answered(
-    table: Tensor, pointer: Pointer, asked: Tensor, gold: Tensor, *, self_counts: bool
-) -> tuple[Tensor, Tensor]:
-    """Say where the asked word's answer, the leftmost of the words with most weight, is the gold one.
+def _candidates_only(table: Tensor, pointer: Pointer, *, self_counts: bool) -> Tensor:
+    """Return a table `[batch, place, head, place]` in which what is no candidate lies below every weight."""
+    # Adding is several times faster than filling under a mask; weights, and sums of two, are at most 2.
+    allowed = table - 4.0 * pointer.barred[:, :, None].to(table.dtype)
+    if self_counts:
+        item, place = pointer.candidate.nonzero(as_tuple=True)
+        allowed[item, place, :, place] = 0.0
+    return allowed
+
+
+class _Answers:
+    """The answers of a batch's words in one direction: each word's is the leftmost of those with most weight.
 
     Args:
-        table: weight between each place and the others, `[batch, place, head, other place]`.
+        table: weight between places, `[batch, place, head, place]`.
         pointer: the batch's arcs.
-        asked: whose answer is looked at, `[arc]`.
-        gold: what is right, `[arc]`.
-        self_counts: whether the word itself is a candidate of weight 0, and weight 0 an answer.
-
-    Returns:
-        Whether the answer is right, `[arc, head]`, and whether a special token has more weight than it.
+        column: whether a word's answer is sought among those that attend to it, in its column.
     """
-    known = (asked >= 0) & (gold >= 0)
-    place = asked.clamp(min=0)
-    right_place = gold.clamp(min=0)[:, None, None].expand(-1, table.shape[2], 1)
-    picked = table[pointer.rows, place]
-    special = _special(picked, pointer)
-    picked.masked_fill_(pointer.barred[pointer.rows, place][:, None], -1.0)
-    if self_counts:
-        picked.scatter_(2, place[:, None, None].expand(-1, table.shape[2], 1), 0.0)
-    best = picked.amax(2)
-    value = picked.gather(2, right_place)[..., 0]
-    right = (value == best) & known[:, None] & (value >= 0 if self_counts else value > 0)
-    # Equals further left win. They are rare, and are looked for only where the answer may be right.
-    arc, head = right.nonzero(as_tuple=True)
-    left = torch.arange(table.shape[3], device=table.device) < gold[arc, None]
-    earlier = ((picked[arc, head] == best[arc, head][:, None]) & left).any(1)
-    right[arc, head] = ~earlier
-    beaten = torch.zeros_like(right)
-    for weight, where in special:
-        beaten |= (weight > best) | ((weight == best) & (where < gold)[:, None])
-    return right, beaten
 
+    def __init__(self, table: Tensor, pointer: Pointer, *, column: bool = False) -> None:
+        self.table, self.pointer, self.column = table, pointer, column
+        self.allowed = self.best = table
 
-def _special(picked: Tensor, pointer: Pointer) -> list[tuple[Tensor, Tensor]]:
-    """Return, for each special token of an input, the weight on it, `[arc, head]`, and its place, `[arc]`."""
-    found = []
-    for place in pointer.special[pointer.rows].T:
-        index = place.clamp(min=0)[:, None, None].expand(-1, picked.shape[1], 1)
-        weight = picked.gather(2, index)[..., 0]
-        found.append((weight.masked_fill((place < 0)[:, None], -1.0), place))
-    return found
+    def see(self, allowed: Tensor) -> None:
+        """Find the most weight on a candidate for every place, `[batch, place, head]`."""
+        self.allowed = allowed
+        self.best = allowed.amax(1).transpose(1, 2) if self.column else allowed.amax(3)
 
+    def weight(self, table: Tensor, asked: Tensor, place: Tensor) -> Tensor:
+        """Weight between each arc's asked place and another, `[arc, head]`."""
+        rows, asked, place = self.pointer.rows, asked.clamp(min=0), place.clamp(min=0)
+        return table[rows, place, :, asked] if self.column else table[rows, asked, :, place]
 
-def _to_special(table: Tensor, pointer: Pointer) -> Tensor:
-    """Return attention of each dependent to sep and to cls, `[arc, head, 2]`; 0 for a word without pieces."""
-    places = pointer.special[pointer.rows]
-    picked = table[pointer.rows, pointer.own.clamp(min=0)]
-    to = picked.gather(2, places.clamp(min=0)[:, None].expand(-1, picked.shape[1], -1))
-    there = (places >= 0) & (pointer.own >= 0)[:, None]
-    return (to * there[:, None]) @ pointer.classes[pointer.rows].to(to.dtype)
+    def special(self, asked: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """For each special token of an input, the weight on it, `[arc, head]`, -1 where there is none; its place."""
+        places = self.pointer.special[self.pointer.rows].T
+        return [
+            (self.weight(self.table, asked, place).masked_fill((place < 0)[:, None], -1.0), place)
+            for place in places
+        ]
+
+    def right(self, asked: Tensor, gold: Tensor, *, self_counts: bool) -> tuple[Tensor, Tensor]:
+        """Say where the asked word's answer is the gold one.
+
+        Args:
+            asked: whose answer is looked at, `[arc]`.
+            gold: what is right, `[arc]`.
+            self_counts: whether weight 0 is an answer.
+
+        Returns:
+            Whether the answer is right, `[arc, head]`, and whether a special token has more weight than it.
+        """
+        known = (asked >= 0) & (gold >= 0)
+        best = self.best[self.pointer.rows, asked.clamp(min=0)]
+        value = self.weight(self.allowed, asked, gold)
+        right = (value == best) & known[:, None] & (value >= 0 if self_counts else value > 0)
+        # Equals further left win. They are rare, and are looked for only where the answer may be right.
+        arc, head = right.nonzero(as_tuple=True)
+        row, place = self.pointer.rows[arc], asked[arc]
+        line = self.allowed[row, :, head, place] if self.column else self.allowed[row, place, head]
+        left = torch.arange(line.shape[1], device=line.device) < gold[arc, None]
+        right[arc, head] = ~((line == best[arc, head][:, None]) & left).any(1)
+        beaten = torch.zeros_like(right)
+        for weight, where in self.special(asked):
+            beaten |= (weight > best) | ((weight == best) & (where < gold)[:, None])
+        return right, beaten
 
 
 def _reachable(pointer: Pointer, visible: Tensor | None, *, directions: int) -> Tensor:
