@@ -208,6 +208,7 @@ def test_tiles_of_word_level_maps_are_words(tmp_path):
 
     class Check:
         needs = frozenset({"weights"})
+        span = "rows"
 
         def begin(self, batch):
             self.batch = batch
