@@ -23,6 +23,12 @@ class Alignment:
     dropped: tuple[int, ...]
     merged: tuple[int, ...]
 
+    @property
+    def split(self) -> tuple[int, ...]:
+        """Words that were cut into several pieces."""
+        words, pieces = np.unique(self.word_ids[self.word_ids != NO_WORD], return_counts=True)
+        return tuple(words[pieces > 1].tolist())
+
 
 def join_words(words: Sequence[str]) -> tuple[str, NDArray[np.int64]]:
     """Join words by spaces; return the text and each word's first character and end, `[word, 2]`."""

@@ -155,9 +155,8 @@ class Packer:
         )
 
     def _count_words(self, alignment: Alignment, words: tuple[str, ...]) -> None:
-        per_word = Counter(alignment.word_ids[alignment.word_ids >= 0].tolist())
         self.counts.words += len(words)
-        self.counts.words_split += sum(1 for word, n in per_word.items() if n > 1 and word < len(words))
+        self.counts.words_split += sum(1 for word in alignment.split if word < len(words))
         self.counts.words_dropped += sum(1 for word in alignment.dropped if word < len(words))
         self.counts.words_merged += sum(1 for word in alignment.merged if word < len(words))
 

@@ -75,10 +75,9 @@ class SentencePacker:
             why = "sentence over the limit"
             self.counts.skipped[why] = self.counts.skipped.get(why, 0) + 1
             return None
-        used = alignment.word_ids[alignment.word_ids >= 0]
         self.counts.sentences += 1
         self.counts.words += len(sentence.words)
-        self.counts.words_split += sum(count > 1 for count in _times(used.tolist()).values())
+        self.counts.words_split += len(alignment.split)
         self.counts.words_dropped += len(alignment.dropped)
         self.counts.words_merged += len(alignment.merged)
         return self.encoder.segment(
@@ -103,10 +102,3 @@ def shuffled(sentence: Sentence, random: Random) -> Sentence:
         tags=tuple(sentence.tags[old] for old in order) if sentence.tags else (),
         origin=sentence.origin,
     )
-
-
-def _times(values: list[int]) -> dict[int, int]:
-    seen: dict[int, int] = {}
-    for value in values:
-        seen[value] = seen.get(value, 0) + 1
-    return seen

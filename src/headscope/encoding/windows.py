@@ -149,10 +149,9 @@ def _whole_sentences(ends: list[int], start: int, reach: int) -> int:
 
 
 def _count(counts: WindowCounts, segment: Segment, alignment: Alignment) -> None:
-    own = alignment.word_ids[alignment.word_ids != NO_WORD]
     counts.windows += 1
     counts.tokens += len(segment)
     counts.words += len(segment.words)
-    counts.words_split += int((np.bincount(own) > 1).sum())
+    counts.words_split += len(alignment.split)
     counts.words_dropped += len(alignment.dropped)
     counts.words_merged += len(alignment.merged)

@@ -103,27 +103,22 @@ class ArcTable:
             heads=gold,
             cells=row * len(DISTANCES) + _BIN[np.minimum(distance, 11)],
             asked=asked,
-            offsets=self._offset_hits(at, asked, gold),
+            offsets=self._offset_hits(asked, gold),
         )
 
     @cached_property
     def _rows(self) -> "_Rows":
         return _Rows(self.relations, folded=self.folded)
 
-    def _offset_hits(
-        self, at: NDArray[np.int64], asked: NDArray[np.int64], gold: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
+    def _offset_hits(self, asked: NDArray[np.int64], gold: NDArray[np.int64]) -> NDArray[np.bool_]:
         steps = np.array(OFFSETS)
         if not self.compat:
             # A head beyond the words that were kept is no word of the sentence either.
-            inside = (gold >= 0) & (gold < len(at))
+            inside = (gold >= 0) & (gold < len(asked))
             right: NDArray[np.bool_] = (asked[:, None] + steps == gold[:, None]) & inside[:, None]
             return right
-        last = len(at) - 1
-        own = np.clip(at[:, None] + steps, -1, last)
-        clitic = np.clip(asked[:, None] + steps, -1, last)
-        # The clitic answers unless the word's own answer is the last word.
-        answers: NDArray[np.bool_] = np.where(own < last, clitic, own) == gold[:, None]
+        # The original lets the clitic answer unless the word's own answer is the last word: then both are that word.
+        answers: NDArray[np.bool_] = np.clip(asked[:, None] + steps, -1, len(asked) - 1) == gold[:, None]
         return answers
 
 

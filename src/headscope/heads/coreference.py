@@ -17,7 +17,7 @@ from headscope.heads.baselines import BASELINES, baseline_hits
 from headscope.heads.mention_marks import MentionMarks, MentionQuestions
 from headscope.heads.mention_table import FIELD, MENTION_TYPES, MentionTable
 from headscope.heads.word_rows import WordRows
-from headscope.statistics.accumulator import Accumulator, Span, State
+from headscope.statistics.accumulator import Accumulator, Span, State, layout_state, read_layout
 from headscope.statistics.groups import GroupedSums
 
 
@@ -87,8 +87,8 @@ class CoreferenceAccumulator(Accumulator):
         self.sums = GroupedSums(shapes)
         self._tables: list[MentionTable | None] = []
         self._marks: MentionMarks | None = None
-        self._rows: dict[tuple[str, int], tuple[WordRows, MentionQuestions]] = {}
-        self._found: dict[str, list[Tensor | int]] = {}
+        self._rows: dict[str, tuple[WordRows, MentionQuestions]] = {}
+        self._found: dict[str, list[Tensor]] = {}
 
     def begin(self, batch: Batch) -> None:
         """Lay out the batch's mentions."""
@@ -96,27 +96,24 @@ class CoreferenceAccumulator(Accumulator):
         tables = [table for table in self._tables if table is not None and len(table.asked)]
         self._marks = MentionMarks.of(self._tables, strict=self.options.strict) if tables else None
         self._rows = {}
-        self._found = {part.kind: [0] * part.layers for part in self.layout}
+        self._found = {part.kind: [] for part in self.layout}
 
     def update(self, tile: AttentionTile) -> None:
-        """Read the antecedents off the tile's rows: the mentions whose head words stand there."""
+        """Read the antecedents off one layer."""
         if tile.kind == "cross" or self._marks is None:
             return
-        key = (tile.kind, tile.start)
-        if key not in self._rows:
+        if tile.kind not in self._rows:
             rows = WordRows.of(tile, self._marks.wanted.to(tile.queries.word_ids.device))
-            self._rows[key] = rows, MentionQuestions.of(self._marks, rows)
-        rows, questions = self._rows[key]
-        if rows.rows.shape[1]:
-            found = questions.hits(rows.attention(tile, pieces=self.options.pieces).weights)
-            self._found[tile.kind][tile.layer] += found
+            self._rows[tile.kind] = rows, MentionQuestions.of(self._marks, rows)
+        rows, questions = self._rows[tile.kind]
+        if rows.rows.shape[1]:  # a decoder's shift may have cut every head word off
+            attention = rows.attention(tile, pieces=self.options.pieces)
+            self._found[tile.kind].append(questions.hits(attention))
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to their documents."""
         found = {
-            kind: torch.stack([torch.as_tensor(layer) for layer in layers], dim=1).cpu().numpy()
-            for kind, layers in self._found.items()
-            if all(isinstance(layer, Tensor) for layer in layers)
+            kind: torch.stack(layers, dim=1).cpu().numpy() for kind, layers in self._found.items() if layers
         }
         for item, (segment, table) in enumerate(zip(batch.segments, self._tables)):
             if table is None or not len(table.asked):
@@ -162,7 +159,7 @@ class CoreferenceAccumulator(Accumulator):
         return {
             "CoreferenceAccumulator.version": np.array(self.version),
             "options": np.array([PIECES.index(self.options.pieces), self.options.strict], dtype=np.int64),
-            **{f"layout.{part.kind}": np.array([part.layers, part.heads]) for part in self.layout},
+            **layout_state(self.layout),
             **{f"sums.{name}": array for name, array in self.sums.state().items()},
         }
 
@@ -172,14 +169,8 @@ class CoreferenceAccumulator(Accumulator):
         cls.check_version(state)
         pieces, strict = (int(number) for number in state["options"])
         made = cls(
-            [
-                KindLayout(kind, *(int(number) for number in state[f"layout.{kind}"]))
-                for kind in ("encoder", "decoder")
-                if f"layout.{kind}" in state
-            ],
+            read_layout(state),
             CoreferenceOptions(pieces=PIECES[pieces], strict=bool(strict)),
         )
-        made.sums = GroupedSums.from_state(
-            {name.removeprefix("sums."): array for name, array in state.items() if name.startswith("sums.")}
-        )
+        made.sums = GroupedSums.from_state(state, prefix="sums.")
         return made

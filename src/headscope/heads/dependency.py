@@ -15,7 +15,7 @@ from headscope.attention.words import between_words, word_axis
 from headscope.encoding.batching import Batch
 from headscope.heads.arcs import DISTANCES, OFFSETS, Arcs, ArcTable, arcs_of_fields
 from headscope.heads.pointing import Pointer, point
-from headscope.statistics.accumulator import Accumulator, Span, State
+from headscope.statistics.accumulator import Accumulator, Span, State, layout_state, read_layout
 from headscope.statistics.groups import GroupedSums
 
 DIRECTIONS = ("dependent->head", "head->dependent")
@@ -224,7 +224,7 @@ class DependencyAccumulator(Accumulator):
             "pieces": _bytes(self.options.pieces),
             "options": np.array(options, dtype=np.int64),
             "words": np.array([self.words, self.unplaced]),
-            **{f"layout.{part.kind}": np.array([part.layers, part.heads]) for part in self.layout},
+            **layout_state(self.layout),
             **{f"totals.{name}": array for name, array in self._totals.items()},
             **{f"sums.{name}": array for name, array in self.sums.state().items()},
         }
@@ -235,20 +235,14 @@ class DependencyAccumulator(Accumulator):
         cls.check_version(state)
         special, both, compat, folded = (bool(flag) for flag in state["options"])
         made = cls(
-            [
-                KindLayout(kind, *(int(number) for number in state[f"layout.{kind}"]))
-                for kind in ("encoder", "decoder")
-                if f"layout.{kind}" in state
-            ],
+            read_layout(state),
             ArcTable(tuple(_text(state["relations"]).split("\n")), folded=folded, compat=compat),
             DependencyOptions(pieces=_text(state["pieces"]), special=special, both=both, compat=compat),
         )
         made.words, made.unplaced = (int(number) for number in state["words"])
         for name in made._totals:
             made._totals[name] = np.array(state[f"totals.{name}"], dtype=np.int64)
-        made.sums = GroupedSums.from_state(
-            {name.removeprefix("sums."): array for name, array in state.items() if name.startswith("sums.")}
-        )
+        made.sums = GroupedSums.from_state(state, prefix="sums.")
         return made
 
 

@@ -21,7 +21,7 @@ from headscope.encoding.batching import Batch
 from headscope.encoding.segment import PIECES
 from headscope.heads.gap_rows import FIELD, GAP_BASELINES, GENDERS, GapQuestion
 from headscope.heads.word_rows import WordRows, places_of_words
-from headscope.statistics.accumulator import Accumulator, Span, State
+from headscope.statistics.accumulator import Accumulator, Span, State, layout_state, read_layout
 from headscope.statistics.groups import GroupedSums
 
 GAP_MEASURES = ("accuracy", "f1")
@@ -112,7 +112,7 @@ class GapAccumulator(Accumulator):
             self._rows[tile.kind] = _locate(tile, self._questions)
         rows, places = self._rows[tile.kind]
         # One row a segment; none where a decoder's shift has cut the pronoun off: then both names score 0.
-        weights = rows.attention(tile, pieces=self.pieces).weights.sum(2)
+        weights = rows.attention(tile, pieces=self.pieces).sum(2)
         index = places.clamp(min=0)[:, None].expand(-1, weights.shape[1], -1)
         scores = weights.gather(2, index).masked_fill((places < 0)[:, None], 0)
         self._found[tile.kind].append(scores[..., 1] > scores[..., 0])
@@ -169,7 +169,7 @@ class GapAccumulator(Accumulator):
         return {
             "GapAccumulator.version": np.array(self.version),
             "pieces": np.array(PIECES.index(self.pieces)),
-            **{f"layout.{part.kind}": np.array([part.layers, part.heads]) for part in self.layout},
+            **layout_state(self.layout),
             **{f"sums.{name}": array for name, array in self.sums.state().items()},
         }
 
@@ -178,16 +178,10 @@ class GapAccumulator(Accumulator):
         """Rebuild from `state()`; see `Accumulator.from_state`."""
         cls.check_version(state)
         made = cls(
-            [
-                KindLayout(kind, *(int(number) for number in state[f"layout.{kind}"]))
-                for kind in ("encoder", "decoder")
-                if f"layout.{kind}" in state
-            ],
+            read_layout(state),
             pieces=PIECES[int(state["pieces"])],
         )
-        made.sums = GroupedSums.from_state(
-            {name.removeprefix("sums."): array for name, array in state.items() if name.startswith("sums.")}
-        )
+        made.sums = GroupedSums.from_state(state, prefix="sums.")
         return made
 
 

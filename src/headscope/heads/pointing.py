@@ -108,16 +108,14 @@ def point(
     """
     # [batch, query place, head, key place], as `between_words` lays it out: no copy is made of it.
     table = weights.transpose(1, 2)
-    tables = [_Answers(table, pointer), _Answers(table, pointer, column=True)]
-    if both:
-        tables.append(_Answers(table + table.permute(0, 3, 2, 1), pointer))
     # One table without what is no candidate serves both directions: a barred pair is barred both ways.
     allowed = _candidates_only(table, pointer, self_counts=compat)
+    tables = [_Answers(table, allowed, pointer), _Answers(table, allowed, pointer, column=True)]
+    if both:
+        total = table + table.permute(0, 3, 2, 1)
+        tables.append(_Answers(total, _candidates_only(total, pointer, self_counts=compat), pointer))
     hits, other = [], []
     for each in tables:
-        each.see(
-            allowed if each.table is table else _candidates_only(each.table, pointer, self_counts=compat)
-        )
         right, beaten = each.right(pointer.asked, pointer.gold, self_counts=compat)
         if compat:
             own, own_beaten = each.right(pointer.own, pointer.gold, self_counts=True)
@@ -154,18 +152,15 @@ class _Answers:
 
     Args:
         table: weight between places, `[batch, place, head, place]`.
+        allowed: the same with what is no candidate below every weight.
         pointer: the batch's arcs.
         column: whether a word's answer is sought among those that attend to it, in its column.
     """
 
-    def __init__(self, table: Tensor, pointer: Pointer, *, column: bool = False) -> None:
-        self.table, self.pointer, self.column = table, pointer, column
-        self.allowed = self.best = table
-
-    def see(self, allowed: Tensor) -> None:
-        """Find the most weight on a candidate for every place, `[batch, place, head]`."""
-        self.allowed = allowed
-        self.best = allowed.amax(1).transpose(1, 2) if self.column else allowed.amax(3)
+    def __init__(self, table: Tensor, allowed: Tensor, pointer: Pointer, *, column: bool = False) -> None:
+        self.table, self.allowed, self.pointer, self.column = table, allowed, pointer, column
+        # The most weight on a candidate for every place, `[batch, place, head]`.
+        self.best = allowed.amax(1).transpose(1, 2) if column else allowed.amax(3)
 
     def weight(self, table: Tensor, asked: Tensor, place: Tensor) -> Tensor:
         """Weight between each arc's asked place and another, `[arc, head]`."""
@@ -212,10 +207,8 @@ def _reachable(pointer: Pointer, visible: Tensor | None, *, directions: int) -> 
     known = (pointer.gold >= 0) & (pointer.asked >= 0)
     if visible is None:
         return known[:, None].expand(-1, directions)
-    axis = pointer.axis
-    width = axis.words.shape[1]
     # A word sees another where one of its pieces sees one of the other's.
-    members = (axis.places[:, :, None] == torch.arange(width, device=axis.places.device)).float()
+    members = pointer.axis.members
     sees = members.transpose(1, 2) @ visible.float() @ members > 0
     asked, gold = pointer.asked.clamp(min=0), pointer.gold.clamp(min=0)
     there = known & sees[pointer.rows, asked, gold]

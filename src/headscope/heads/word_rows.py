@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words import WordAttention, WordAxis, word_axis, word_level
+from headscope.attention.words import WordAxis, between_words, word_axis
 from headscope.encoding.segment import NO_WORD
 
 
@@ -16,15 +16,11 @@ class WordRows:
 
     Attributes:
         rows: which of the tile's rows, 0 for padding, `[batch, row]`.
-        valid: False for padding, `[batch, row]`.
-        word_ids: the word of each, `NO_WORD` for padding, `[batch, row]`.
         queries: their words in the order of the text.
         keys: the words attended to.
     """
 
     rows: Tensor
-    valid: Tensor
-    word_ids: Tensor
     queries: WordAxis
     keys: WordAxis
 
@@ -41,24 +37,15 @@ class WordRows:
         ids = word_ids.gather(1, order).masked_fill(~valid, NO_WORD)
         return cls(
             rows=order.masked_fill(~valid, 0),
-            valid=valid,
-            word_ids=ids,
             queries=word_axis(ids, valid),
             keys=word_axis(tile.keys.word_ids, tile.keys.valid),
         )
 
-    def attention(self, tile: AttentionTile, *, pieces: str) -> WordAttention:
+    def attention(self, tile: AttentionTile, *, pieces: str) -> Tensor:
         """Return attention from the words to all words, `[batch, head, query place, key place]`."""
         items = torch.arange(len(self.rows), device=self.rows.device)[:, None]
         taken = tile.weights[items, :, self.rows].permute(0, 2, 1, 3)
-        return word_level(
-            taken,
-            self.word_ids,
-            valid=self.valid,
-            key_word_ids=tile.keys.word_ids,
-            key_valid=tile.keys.valid,
-            pieces=pieces,
-        )
+        return between_words(taken, self.queries, self.keys, pieces=pieces)
 
 
 def places_of_words(axis: WordAxis, words: int) -> Tensor:

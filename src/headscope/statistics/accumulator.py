@@ -1,17 +1,32 @@
 """What every accumulator is and does."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.tile import AttentionTile
+from headscope.attention.anatomy import KindLayout
+from headscope.attention.tile import KINDS, AttentionTile
 from headscope.encoding.batching import Batch
 
 Span = Literal["rows", "layer", "stack"]
 State = dict[str, NDArray[Any]]
+
+
+def layout_state(layout: Sequence[KindLayout]) -> State:
+    """Return the sizes of the kinds of attention, as part of an accumulator's state."""
+    return {f"layout.{part.kind}": np.array([part.layers, part.heads]) for part in layout}
+
+
+def read_layout(state: Mapping[str, NDArray[Any]]) -> list[KindLayout]:
+    """Read the layout that `layout_state` wrote."""
+    return [
+        KindLayout(kind, *(int(number) for number in state[f"layout.{kind}"]))
+        for kind in KINDS
+        if f"layout.{kind}" in state
+    ]
 
 
 class Accumulator(ABC):

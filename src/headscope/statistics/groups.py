@@ -82,8 +82,9 @@ class GroupedSums:
         }
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> "GroupedSums":
-        """Rebuild from `state()`."""
+    def from_state(cls, state: Mapping[str, NDArray[Any]], *, prefix: str = "") -> "GroupedSums":
+        """Rebuild from `state()`, or from what begins with a prefix within a larger state."""
+        state = {name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)}
         names = [name for name in state if name not in ("keys", "folded", "groups")]
         made = cls({name: state[name].shape[1:] for name in names}, groups=int(state["groups"]))
         made.folded = bool(state["folded"])

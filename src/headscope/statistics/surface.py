@@ -12,7 +12,7 @@ from torch import Tensor
 from headscope.attention.anatomy import KindLayout
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
-from headscope.statistics.accumulator import Accumulator, State
+from headscope.statistics.accumulator import Accumulator, State, layout_state, read_layout
 from headscope.statistics.confidence import Interval, bootstrap_ratio
 from headscope.statistics.functional import (
     SURFACE_STATISTICS,
@@ -137,7 +137,7 @@ class SurfaceAccumulator(Accumulator):
         """Return the sums with the layout."""
         return {
             "SurfaceAccumulator.version": np.array(self.version),
-            **{f"layout.{part.kind}": np.array([part.layers, part.heads]) for part in self.layout},
+            **layout_state(self.layout),
             **{f"sums.{name}": array for name, array in self.sums.state().items()},
         }
 
@@ -145,14 +145,6 @@ class SurfaceAccumulator(Accumulator):
     def from_state(cls, state: Mapping[str, NDArray[Any]]) -> "SurfaceAccumulator":
         """Rebuild from `state()`; see `Accumulator.from_state`."""
         cls.check_version(state)
-        made = cls(
-            [
-                KindLayout(kind, *(int(number) for number in state[f"layout.{kind}"]))
-                for kind in ("encoder", "decoder", "cross")
-                if f"layout.{kind}" in state
-            ]
-        )
-        made.sums = GroupedSums.from_state(
-            {name.removeprefix("sums."): array for name, array in state.items() if name.startswith("sums.")}
-        )
+        made = cls(read_layout(state))
+        made.sums = GroupedSums.from_state(state, prefix="sums.")
         return made

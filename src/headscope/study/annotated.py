@@ -7,7 +7,6 @@ from dataclasses import astuple
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
-from pathlib import Path
 
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.coreference import coreference_files, read_coreference
@@ -17,6 +16,7 @@ from headscope.corpora.remote import resolve
 from headscope.corpora.synthetic import synthetic_documents
 from headscope.corpora.treebank import read_treebank
 from headscope.errors import InputError
+from headscope.study.spool import named
 
 DEMO_DOCUMENTS = 250
 DEMO_NAME = f"synthetic English, {DEMO_DOCUMENTS} documents"
@@ -39,6 +39,7 @@ class AnnotatedCorpus:
         documents, sentences, words, mentions: how many there are; known after `digest`.
         relations: how often each label occurs; known after `digest`.
         trees: whether any sentence has one; known after `digest`.
+        hash: what `digest` returned last; empty before.
     """
 
     def __init__(self, read: Callable[[], Iterator[AnnotatedDocument]], *, name: str) -> None:
@@ -47,6 +48,7 @@ class AnnotatedCorpus:
         self.documents = self.sentences = self.words = self.mentions = 0
         self.relations: Counter[str] = Counter()
         self.trees = False
+        self.hash = ""
 
     @classmethod
     def treebank(cls, paths: tuple[str, ...]) -> "AnnotatedCorpus":
@@ -80,7 +82,8 @@ class AnnotatedCorpus:
                 digest.update(json.dumps(parts, separators=(",", ":")).encode() + b"\n")
             mentions = [astuple(mention) for mention in document.mentions]
             digest.update(json.dumps(mentions).encode() + b"\n\n")
-        return digest.hexdigest()
+        self.hash = digest.hexdigest()
+        return self.hash
 
     def read(self, *, sentences: int | None = None) -> Iterator[AnnotatedDocument]:
         """Yield the documents, as far as they hold the first so many sentences."""
@@ -113,7 +116,8 @@ class AnnotatedText:
 
     def digest(self) -> tuple[int, str]:
         """Return the number of documents and the hash of them all."""
-        hashes = [corpus.digest() for corpus in self._corpora]
+        # The run has read each of them for its signature already.
+        hashes = [corpus.hash or corpus.digest() for corpus in self._corpora]
         number = sum(corpus.documents for corpus in self._corpora)
         return number, blake2b("".join(hashes).encode(), digest_size=16).hexdigest()
 
@@ -157,12 +161,6 @@ class GapCorpus:
 def has_mentions(paths: tuple[str, ...]) -> bool:
     """Whether there are annotated files among coreference files, or none at all, which means the synthetic ones."""
     return not paths or bool(coreference_files(paths).annotated)
-
-
-def named(paths: tuple[str, ...]) -> str:
-    """Names of files, without their folders, for people."""
-    names = ["standard input" if path == "-" else Path(path).name for path in paths]
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _once(

@@ -27,8 +27,7 @@ class Corpus:
     @property
     def name(self) -> str:
         """Names of the files, without their folders, for people."""
-        names = ["standard input" if path == "-" else Path(path).name for path in self._given]
-        return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        return named(self._given)
 
     def digest(self) -> tuple[int, str]:
         """Read all of it once; return the number of documents and the corpus hash."""
@@ -55,3 +54,9 @@ class Corpus:
             for name in ("lines", "words", "tokens"):
                 record[name] = None if record[name] is None else tuple(record[name])
             yield Document(**record)
+
+
+def named(paths: tuple[str, ...]) -> str:
+    """Names of files, without their folders, for people."""
+    names = ["standard input" if path == "-" else Path(path).name for path in paths]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
