@@ -38,6 +38,11 @@ class HandMadeSource:
         self.layout = (KindLayout(kind, layers, heads),)
         self.fed: list[torch.Tensor] = []
 
+    @staticmethod
+    def gradient_of(weights: torch.Tensor) -> torch.Tensor:
+        """A gradient that depends on the weight alone, of either sign."""
+        return torch.sin(40 * weights)
+
     def run(self, consumer, *, need_weights, need_statistics=True):
         for start in range(0, len(self.segments), self.batch_size):
             group = self.segments[start : start + self.batch_size]
@@ -73,6 +78,7 @@ class HandMadeSource:
                             ),
                             groups=tuple(range(heads)),
                             given_weights=tile_weights,
+                            given_gradient=self.gradient_of(tile_weights),
                         )
                     )
             consumer.end(batch)

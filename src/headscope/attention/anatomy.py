@@ -319,7 +319,8 @@ def scaling_of(call: AttentionCall) -> float:
 
 def _first_position(model: nn.Module) -> int:
     """RoBERTa's kin reserve the position of the pad id, and begin after it."""
-    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    base = getattr(model, "base_model", model)  # the embeddings lie there where the model has a head
+    table = getattr(getattr(base, "embeddings", None), "position_embeddings", None)
     reserved = getattr(table, "padding_idx", None)
     return 0 if reserved is None else int(reserved) + 1
 

@@ -33,7 +33,7 @@ class LoadedModel:
     """A model with its tokeniser.
 
     Attributes:
-        model: a transformers model without task head, in eval mode.
+        model: a transformers model, in eval mode; without task head unless it was loaded for a task.
         tokeniser: its tokeniser.
         name: how it was asked for; the folder's own name for a local folder.
         origin: `hub`, `folder` or `embedded`.
@@ -90,16 +90,47 @@ def load_model(
         ModelError: nothing there, no weights, no tokeniser, no such family, or the hub cannot be reached.
         OptionError: an unknown dtype or device.
     """
+    loaded = read_model("AutoModel", name, revision=revision, dtype=dtype, device=device)
+    missing = sorted(k for k in loaded.untrained if not any(part in k for part in _MAY_BE_MISSING))
+    if missing:
+        raise ModelError(
+            f"{loaded.name}: the checkpoint lacks {len(missing)} of the model's weights ({missing[0]}, ...), which "
+            "would be random; expected a whole checkpoint of this architecture"
+        )
+    return loaded
+
+
+def read_model(
+    auto: str,
+    name: str | Path | None,
+    *,
+    revision: str | None,
+    dtype: str,
+    device: str,
+) -> LoadedModel:
+    """Load a model as one of transformers' auto classes makes it, whatever its checkpoint lacks.
+
+    Args:
+        auto: name of the auto class, as `AutoModel`.
+        name: as `load_model` takes it; so are the others.
+        revision: branch, tag or commit on the hub.
+        dtype: the precision to compute in.
+        device: `auto` or a torch device.
+
+    Raises:
+        ModelError: as `load_model`, except that weights may be missing: they are `untrained`.
+        OptionError: an unknown dtype or device.
+    """
     if dtype not in DTYPES:
         raise OptionError(f"--dtype {dtype!r} is not known; choose one of {', '.join(DTYPES)}")
     target = choose_device(device)
-    with _quiet_libraries():
+    with quiet_libraries():
         folder, label = _locate(name, revision=revision)
-        from transformers import AutoModel, AutoTokenizer
+        import transformers
 
         try:
-            tokeniser = AutoTokenizer.from_pretrained(folder)
-            model, info = AutoModel.from_pretrained(
+            tokeniser = transformers.AutoTokenizer.from_pretrained(folder)
+            model, info = getattr(transformers, auto).from_pretrained(
                 folder,
                 dtype=DTYPES[dtype],
                 use_safetensors=True,
@@ -108,12 +139,6 @@ def load_model(
             )
         except Exception as error:
             raise _explain(error, name=label if name is None else str(name)) from error
-    missing = sorted(k for k in info["missing_keys"] if not any(part in k for part in _MAY_BE_MISSING))
-    if missing:
-        raise ModelError(
-            f"{label}: the checkpoint lacks {len(missing)} of the model's weights ({missing[0]}, ...), which would be "
-            "random; expected a whole checkpoint of this architecture"
-        )
     rows, highest = (
         model.get_input_embeddings().weight.shape[0],
         max(tokeniser.get_vocab().values(), default=0),
@@ -143,7 +168,7 @@ def load_tokeniser(name: str | Path | None = None, *, revision: str | None = Non
     Raises:
         ModelError: nothing there, no tokeniser, or the hub cannot be reached.
     """
-    with _quiet_libraries():
+    with quiet_libraries():
         folder, label = _locate(name, revision=revision, weights=False)
         from transformers import AutoTokenizer
 
@@ -245,7 +270,7 @@ def _explain(error: Exception, *, name: str) -> ModelError:
 
 
 @contextmanager
-def _quiet_libraries() -> Iterator[None]:
+def quiet_libraries() -> Iterator[None]:
     """Keep load reports, warnings and progress bars off the output; a terminal still sees a download's bar."""
     from huggingface_hub.utils import logging as hub_noise
     from huggingface_hub.utils.tqdm import (

@@ -259,12 +259,17 @@ def left_padding_works(model: nn.Module, anatomy: Anatomy) -> bool:
 
 
 def model_inputs(
-    segments: list[Segment], anatomy: Anatomy, vocabulary: Vocabulary, *, padding_side: str = "right"
+    segments: list[Segment],
+    anatomy: Anatomy,
+    vocabulary: Vocabulary,
+    *,
+    padding_side: str = "right",
+    decoders: list[Segment] | None = None,
 ) -> tuple[Batch, Mapping[str, Tensor], Batch | None]:
     """Pad segments and name the tensors as the model takes them.
 
-    A decoder that stands behind an encoder reads the same text, shifted right by its start token, as in
-    teacher-forced reconstruction.
+    A decoder that stands behind an encoder reads `decoders`, or else the same text, shifted right by its start
+    token, as in teacher-forced reconstruction.
 
     Returns:
         The batch, the model's arguments, and the decoder's batch for an encoder-decoder.
@@ -279,8 +284,9 @@ def model_inputs(
     if not anatomy.encoder_decoder:
         return batch, inputs, None
     assert anatomy.decoder_start is not None
-    shifted = [shift_right(segment, anatomy.decoder_start) for segment in segments]
-    decoder = collate(shifted, vocabulary, padding_side=padding_side, decoder=True)
+    if decoders is None:
+        decoders = [shift_right(segment, anatomy.decoder_start) for segment in segments]
+    decoder = collate(decoders, vocabulary, padding_side=padding_side, decoder=True)
     inputs["decoder_input_ids"] = decoder.info.ids
     inputs["decoder_attention_mask"] = decoder.info.valid.long()
     return batch, inputs, decoder

@@ -144,6 +144,25 @@ def eager_evaluation(model: nn.Module) -> Iterator[None]:
         undo_modes()
 
 
+def output_of(call: AttentionCall, weights: Tensor) -> Tensor:
+    """Return weights times a call's values: for a listener that answers with weights of its own.
+
+    Args:
+        call: whose values to take.
+        weights: `[batch, head, row, key]`, after the softmax; rows need not sum to 1.
+
+    Returns:
+        The attention output `[batch, row, head, width]`; with eager's own weights it is eager's output.
+    """
+    return (weights @ values_by_head(call)).transpose(1, 2).contiguous()
+
+
+def values_by_head(call: AttentionCall) -> Tensor:
+    """Return the values that each head reads, `[batch, head, key, width]`: those of a group, once for each head."""
+    shared = call.query.shape[1] // call.value.shape[1]
+    return call.value if shared == 1 else call.value.repeat_interleave(shared, dim=1)
+
+
 def eager_function(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
     """Find the eager attention function beside a module's class.
 

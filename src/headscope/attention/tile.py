@@ -66,6 +66,7 @@ class AttentionTile:
         groups: the key/value group of each head, `[head]`.
         given_weights: the weights `[batch, head, row, key]`, where the pass kept them.
         given_statistics: the row statistics, where the pass made them along with its softmax.
+        given_gradient: the gradient of a loss with respect to the weights, of their shape, where the pass took it.
     """
 
     kind: str
@@ -77,6 +78,7 @@ class AttentionTile:
     groups: tuple[int, ...]
     given_weights: Tensor | None = field(default=None, repr=False)
     given_statistics: Tensor | None = field(default=None, repr=False)
+    given_gradient: Tensor | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> slice:
@@ -96,6 +98,20 @@ class AttentionTile:
                 "in its needs"
             )
         return self.given_weights
+
+    @property
+    def gradient(self) -> Tensor:
+        """Gradient of the loss with respect to each weight, `[batch, head, row, key]`, nats per unit of weight.
+
+        Raises:
+            ValueError: the source takes no gradients.
+        """
+        if self.given_gradient is None:
+            raise ValueError(
+                "this tile holds no gradient; scan a GradientSource for accumulators that name 'gradient' in their "
+                "needs"
+            )
+        return self.given_gradient
 
     @cached_property
     def statistics(self) -> Tensor:
@@ -129,6 +145,7 @@ def join_rows(tiles: Sequence[AttentionTile]) -> AttentionTile:
         return first
     weights = [tile.given_weights for tile in tiles if tile.given_weights is not None]
     statistics = [tile.given_statistics for tile in tiles if tile.given_statistics is not None]
+    gradients = [tile.given_gradient for tile in tiles if tile.given_gradient is not None]
     return replace(
         first,
         visibility=replace(
@@ -136,4 +153,5 @@ def join_rows(tiles: Sequence[AttentionTile]) -> AttentionTile:
         ),
         given_weights=torch.cat(weights, dim=2) if len(weights) == len(tiles) else None,
         given_statistics=torch.cat(statistics, dim=2) if len(statistics) == len(tiles) else None,
+        given_gradient=torch.cat(gradients, dim=2) if len(gradients) == len(tiles) else None,
     )

@@ -1,0 +1,94 @@
+"""What a model is asked to predict of a segment: what it reads, and the right answer at each position."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.encoding.segment import NO_WORD, Segment
+
+NO_TARGET = -100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A segment with something to predict.
+
+    Attributes:
+        segment: what the model reads: the encoder, or the only stack of layers.
+        targets: the right token at each position of the side that predicts (the decoder where there is one), or
+            `NO_TARGET`, `[position]`.
+        decoder: what the decoder of an encoder-decoder reads.
+    """
+
+    segment: Segment
+    targets: NDArray[np.int64]
+    decoder: Segment | None = None
+
+    @property
+    def number(self) -> int:
+        """How many targets there are."""
+        return int((self.targets != NO_TARGET).sum())
+
+
+# A segment of which nothing can be asked (one token has no next) gives None.
+Ask = Callable[[Segment], Question | None]
+
+
+class NextToken:
+    """Ask for the next token at every position but the last."""
+
+    def __call__(self, segment: Segment) -> Question | None:
+        """Make a segment's question."""
+        if len(segment) < 2:
+            return None
+        return Question(segment=segment, targets=np.append(segment.ids[1:], NO_TARGET))
+
+
+class GivenLabels:
+    """Ask an encoder-decoder for labels of the user's own.
+
+    Args:
+        labels: gives the token ids that the decoder shall write for a segment, its closing token included; none
+            leaves the segment out.
+        start: the id that the decoder begins with.
+    """
+
+    def __init__(self, labels: Callable[[Segment], Sequence[int]], *, start: int) -> None:
+        self.labels = labels
+        self.start = start
+
+    def __call__(self, segment: Segment) -> Question | None:
+        """Make a segment's question."""
+        targets = np.asarray(self.labels(segment), dtype=np.int64)
+        if not len(targets):
+            return None
+        words = np.full(len(targets), NO_WORD, dtype=np.int64)
+        return Question(
+            segment=segment, targets=targets, decoder=written(segment, targets, words, start=self.start)
+        )
+
+
+def written(segment: Segment, targets: NDArray[np.int64], words: NDArray[np.int64], *, start: int) -> Segment:
+    """Return what a decoder reads while it writes targets: its start token, then all targets but the last.
+
+    Args:
+        segment: where they come from.
+        targets: token ids, `[position]`.
+        words: their word ids, `[position]`.
+        start: the id that the decoder begins with.
+    """
+    return replace(
+        segment,
+        ids=np.concatenate([[start], targets[:-1]]),
+        token_types=np.zeros(len(targets), dtype=np.int64),
+        word_ids=np.concatenate([[NO_WORD], words[:-1]]),
+    )
+
+
+def generator_of(segment: Segment, *, seed: int) -> np.random.Generator:
+    """Return the random numbers of one segment: they depend on its document, its index and the seed alone."""
+    name = f"{seed}\n{segment.index}\n{segment.document}".encode()
+    return np.random.default_rng(int.from_bytes(blake2b(name, digest_size=16).digest(), "little"))

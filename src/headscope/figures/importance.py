@@ -1,0 +1,158 @@
+"""Figure 3 of the paper: how much the loss depends on attention to special tokens, punctuation and other tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+from headscope.figures.axes import layer_axis, say_absent
+from headscope.figures.series import Series, draw_heads, draw_means
+from headscope.figures.style import SOFT, figure_of, look, new_figure, role_colour
+from headscope.figures.surface_points import kinds_in
+
+MEASURES: Mapping[str, tuple[str, str]] = {
+    "gradient": ("Gradient of the loss by the weight", "mean |gradient|, nats per unit of weight"),
+    "weight_times_gradient": ("Weight × gradient", "mean |weight × gradient|, nats"),
+}
+NAMES: Mapping[str, str] = {"cls": "[CLS]", "sep": "[SEP]", "punctuation": ". and ,", "other": "other tokens"}
+_STEP = 0.19  # of a layer's width, between the classes' points
+
+
+def importance_curves(
+    importance: pd.DataFrame,
+    *,
+    names: Mapping[str, str] = NAMES,
+    axes: Sequence[Sequence[Axes]] | None = None,
+) -> Figure:
+    """Draw figure 3: for each class of key a point a head and the curve of the layers' means; a row a kind.
+
+    Args:
+        importance: `tables/importance.parquet`; a missing head is the layer's mean.
+        names: what the classes of key are called, for a model whose special tokens are not `[CLS]` and `[SEP]`.
+        axes: a row of two axes for each kind in the table (gradient, weight times gradient); made when not given.
+
+    Raises:
+        ValueError: `axes` has another shape than the kinds by two.
+    """
+    kinds = kinds_in(importance)
+    with look():
+        if axes is None:
+            deepest = int(importance["layer"].max())
+            width = min(max(0.42 * deepest + 2.2, 4.6), 9.0)
+            figure = new_figure(2 * width, 3.4 * len(kinds))
+            axes = figure.subplots(len(kinds), len(MEASURES), squeeze=False).tolist()
+        elif len(axes) != len(kinds) or any(len(row) != len(MEASURES) for row in axes):
+            raise ValueError(
+                f"Expected {len(kinds)} rows of {len(MEASURES)} axes ({', '.join(kinds)}), got "
+                f"{[len(row) for row in axes]}; give one row a kind and in it one axes a measure."
+            )
+        for kind, row in zip(kinds, axes):
+            for measure, ax in zip(MEASURES, row):
+                importance_panel(importance, measure, kind=kind, names=names, ax=ax)
+                if len(kinds) > 1:
+                    ax.set_title(f"{MEASURES[measure][0]} · {kind}")
+        return figure_of(axes[0][0])
+
+
+def importance_panel(
+    importance: pd.DataFrame,
+    measure: str,
+    *,
+    kind: str,
+    names: Mapping[str, str] = NAMES,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw one measure of one kind on a logarithmic axis; what cannot occur is left out, and the panel says so.
+
+    Args:
+        importance: `tables/importance.parquet`.
+        measure: `gradient` or `weight_times_gradient`.
+        kind: `encoder`, `decoder` or `cross`.
+        names: what the classes of key are called.
+        ax: where to draw; made when not given.
+    """
+    every = [class_series(importance, measure, name, kind=kind) for name in NAMES]
+    present = [series for series in every if not series.empty]
+    absent = [names[series.statistic] for series in every if series.empty]
+    with look():
+        if ax is None:
+            ax = new_figure(5.0, 3.2).subplots()
+        ax.set_title(MEASURES[measure][0])
+        if not present:
+            say_absent(ax, "The loss does not depend on this attention.")
+            return figure_of(ax)
+        layers = max(series.layers for series in present)
+        layer_axis(ax, layers)
+        _log_axis(ax, present)
+        ax.set_ylabel(MEASURES[measure][1])
+        for place, series in enumerate(present):
+            shift = _STEP * (place - (len(present) - 1) / 2)
+            role = _role(series.statistic)
+            draw_means(ax, series, colour=role_colour(role), shift=shift)
+            shape = "broad" if series.statistic == "other" else series.statistic
+            draw_heads(ax, series, colour=role_colour(role), shape=shape, shift=shift, size=26.0)
+        _name_series(ax, present, names, layers)
+        if absent:
+            ax.text(
+                1, 1.02, f"cannot occur here: {', '.join(absent)}",
+                transform=ax.transAxes, color=SOFT, fontsize=8, ha="right", va="bottom",
+            )  # fmt: skip
+        return figure_of(ax)
+
+
+def class_series(importance: pd.DataFrame, measure: str, key_class: str, *, kind: str) -> Series:
+    """Take one measure of one class of key, leaving out what is null, and zeros, which a logarithm has no place for."""
+    rows = importance[
+        (importance["kind"] == kind)
+        & (importance["measure"] == measure)
+        & (importance["key_class"] == key_class)
+        & (importance["value"] > 0)
+    ]
+    mean = rows["head"].isna()
+    heads = rows[~mean].sort_values(["layer", "head"]).reset_index(drop=True)
+    means = rows[mean].sort_values("layer").reset_index(drop=True)
+    return Series(statistic=key_class, kind=kind, heads=heads, means=means)
+
+
+def _role(key_class: str) -> str:
+    return "mixed" if key_class == "other" else key_class
+
+
+def _log_axis(ax: Axes, present: Sequence[Series]) -> None:
+    values = np.concatenate([series.heads["value"].to_numpy(float) for series in present])
+    means = np.concatenate([series.means["value"].to_numpy(float) for series in present])
+    both = np.concatenate([values, means])
+    ax.set_yscale("log")
+    ax.set_ylim(both.min() / 1.4, both.max() * 1.4)
+    ax.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 3.0), numticks=12))
+    ax.yaxis.set_major_formatter(
+        FuncFormatter(
+            lambda value, _: np.format_float_positional(value, precision=1, fractional=False, trim="-")
+        )
+    )
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _name_series(ax: Axes, present: Sequence[Series], names: Mapping[str, str], layers: int) -> None:
+    """Write each class's name to the right of its last mean, pushed apart where the ends are close."""
+    bottom, top = np.log(ax.get_ylim())
+    gap = 0.085 * (top - bottom)
+    ends = sorted(present, key=lambda series: float(series.means["value"].iloc[-1]))
+    last = bottom - gap
+    heights = []
+    for series in ends:
+        last = max(last + gap, float(np.log(series.means["value"].iloc[-1])))
+        heights.append(last)
+    over = max(heights[-1] - (top - 0.02 * (top - bottom)), 0.0)
+    for series, height in zip(ends, heights):
+        ax.text(
+            layers + 0.62, float(np.exp(height - over)), names[series.statistic],
+            color=role_colour(_role(series.statistic)),
+            fontsize=9, va="center", ha="left", clip_on=False, gid=f"name--{series.kind}--{series.statistic}",
+        )  # fmt: skip

@@ -1,0 +1,70 @@
+"""Tiny random models with a head on top, and what stands in for their tokeniser."""
+
+from pathlib import Path
+
+import torch
+import transformers as tf
+
+from support.inputs import CLS, PAD, SEP
+from support.tiny_models import CONFIGS, VOCABULARY, shared_tiny_model
+
+MASK = 98
+SENTINELS = (97, 96, 95, 94)
+CAUSAL = ("gpt2", "llama", "gpt_neox", "opt", "mistral", "qwen3", "gemma2", "phi3")
+BOTH = ("t5", "bart")
+TAPPED = tuple(f for f in CONFIGS if f not in ("deberta-v2", "mpnet", "bloom", "falcon"))
+
+
+def loss_of_family(family: str) -> str:
+    return "clm" if family in CAUSAL else "denoise" if family in BOTH else "mlm"
+
+
+def tiny_task_model(family: str, *, dtype: torch.dtype = torch.float64) -> torch.nn.Module:
+    """The tiny model of a family with a head; sharp attention, and double precision unless told otherwise."""
+    torch.manual_seed(1 + sum(map(ord, family)))
+    auto = {
+        "mlm": tf.AutoModelForMaskedLM,
+        "clm": tf.AutoModelForCausalLM,
+        "denoise": tf.AutoModelForSeq2SeqLM,
+    }[loss_of_family(family)]
+    config = CONFIGS[family]()
+    config.pad_token_id = PAD
+    model = auto.from_config(config).float().eval()
+    base = getattr(model, "base_model", model)
+    left = base.load_state_dict(shared_tiny_model(family).state_dict(), strict=False)
+    assert all("pooler" in name for name in left.unexpected_keys)
+    return model.to(dtype)
+
+
+class MadeUpTokeniser:
+    """As much of a tokeniser as the questions ask for, over the made-up vocabulary."""
+
+    is_fast = True
+    eos_token_id = SEP
+
+    def __init__(self, *, mask: bool = True, sentinels: bool = False):
+        self.mask_token_id = MASK if mask else None
+        self.names = {f"w{i}": i for i in range(VOCABULARY) if i not in SENTINELS or not sentinels}
+        if sentinels:
+            self.names |= {f"<extra_id_{n}>": i for n, i in enumerate(SENTINELS)}
+        self.all_special_ids = [CLS, PAD, SEP, *([MASK] if mask else []), *(SENTINELS if sentinels else ())]
+
+    def get_vocab(self):
+        return self.names
+
+
+def tokeniser_of(family: str) -> MadeUpTokeniser:
+    """T5 has sentinels, BART and the encoders a mask token."""
+    return MadeUpTokeniser(mask=family != "t5", sentinels=family == "t5")
+
+
+def save_with_head(folder: Path, bare: Path, auto: type, *, sentinels: int = 0) -> Path:
+    """Write a model of a folder's configuration with a random head, and its tokeniser with sentinels of T5's kind."""
+    tokeniser = tf.AutoTokenizer.from_pretrained(bare)
+    tokeniser.add_tokens([f"<extra_id_{n}>" for n in range(sentinels)], special_tokens=True)
+    config = tf.AutoConfig.from_pretrained(bare)
+    config.vocab_size = max(config.vocab_size, len(tokeniser))
+    torch.manual_seed(5)
+    auto.from_config(config).save_pretrained(folder)
+    tokeniser.save_pretrained(folder)
+    return folder
