@@ -19,8 +19,11 @@ from headscope.heads.dependency import DependencyAccumulator, DependencyOptions
 from headscope.heads.gap import GapAccumulator
 from headscope.heads.gap_rows import GapQuestion
 from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.divergence import DivergenceAccumulator
 from headscope.statistics.groups import GROUPS
+from headscope.statistics.importance import ImportanceAccumulator
 from headscope.statistics.surface import SurfaceAccumulator
+from headscope.study.importance import importance_table
 from headscope.study.results import surface_table
 from support.coreference import hits_frame, marks_frame, with_mentions
 from support.hand_made import HandMadeSource, random_map
@@ -41,6 +44,22 @@ def arcs_frame(results) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "name", "place", "value"])
 
 
+def divergence_frame(results) -> pd.DataFrame:
+    """Every distance between heads, and how often each group of documents was seen."""
+    rows = []
+    for result in results:
+        by_group = result.group_sums / result.group_rows[:, None, None]
+        named = {
+            "divergence": result.divergence,
+            "error": result.sampling_error,
+            "groups": by_group,
+            "counts": np.array([result.n, result.rows_read, result.segments, *result.group_rows]),
+        }
+        for name, array in named.items():
+            rows += [(result.kind, name, str(at), float(value)) for at, value in np.ndenumerate(array)]
+    return pd.DataFrame(rows, columns=["kind", "name", "place", "value"])
+
+
 # Every accumulator of the package: name -> (factory over a layout, result as one table of numbers).
 FAMILY = {
     "surface": (SurfaceAccumulator, surface_table),
@@ -50,6 +69,13 @@ FAMILY = {
     ),
     "coreference": (CoreferenceAccumulator, hits_frame),
     "gap": (GapAccumulator, marks_frame),
+    "importance": (ImportanceAccumulator, importance_table),
+    "divergence": (lambda layout: DivergenceAccumulator(layout, groups=GROUPS), divergence_frame),
+    # So little may be held that of most segments some rows are drawn.
+    "divergence_sampled": (
+        lambda layout: DivergenceAccumulator(layout, groups=GROUPS, limit=1000),
+        divergence_frame,
+    ),
 }
 
 
@@ -206,7 +232,9 @@ def by_model(family: str, side: str, size: int) -> dict[str, pd.DataFrame]:
     anatomy = examine(model, vocab)
     segments = dressed(11, seed=9, longest=15)
     groups = [segments[i : i + size] for i in range(0, len(segments), size)]
-    accumulators = all_of(anatomy.layout)
+    # Gradients have a source, and such a test, of their own.
+    every = all_of(anatomy.layout).items()
+    accumulators = {name: one for name, one in every if "gradient" not in one.needs}
     source = ModelSource(model, anatomy, vocab, groups, padding_side=side)
     scan(source, list(accumulators.values()))
     return {name: answer(name, accumulator) for name, accumulator in accumulators.items()}

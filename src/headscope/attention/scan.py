@@ -1,16 +1,21 @@
 """One pass over a source of tiles, many accumulators."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
 
-from headscope.attention.source import TileSource
+from headscope.attention.source import ModelSource, TileSource
 from headscope.attention.tile import AttentionTile, join_rows
 from headscope.encoding.batching import Batch
+from headscope.encoding.segment import Segment
 from headscope.errors import AttentionError
+
+# Accumulators over stacks hold at most about so many bytes at once, or one segment's.
+STACK_LIMIT = 1 << 30
 
 
 @runtime_checkable
@@ -23,7 +28,10 @@ class TileAccumulator(Protocol):
 
     @property
     def span(self) -> str:
-        """What a tile must hold at least: some `rows`, or the whole `layer` of its segments."""
+        """What must come together: some `rows`, the whole `layer` of its segments, or the `stack` of all layers.
+
+        The last is given rows too, and holds those that it wants until the batch ends.
+        """
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
@@ -35,6 +43,18 @@ class TileAccumulator(Protocol):
         """Close the batch."""
 
 
+@runtime_checkable
+class StackAccumulator(TileAccumulator, Protocol):
+    """An accumulator whose span is `stack`: it says what it holds, so that the scan keeps batches small enough."""
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of the batch's weights that it holds now."""
+
+    def bytes_of(self, tokens: int) -> int:
+        """Return about how many bytes of a segment of so many tokens it holds."""
+
+
 @dataclass(frozen=True)
 class ScanCounts:
     """What a scan went through so far, for progress.
@@ -43,11 +63,13 @@ class ScanCounts:
         segments: segments done.
         tokens: tokens in them.
         seconds: time since the scan began.
+        held_bytes: the most that accumulators over stacks of layers held at once.
     """
 
     segments: int
     tokens: int
     seconds: float
+    held_bytes: int = 0
 
 
 def scan(
@@ -67,6 +89,9 @@ def scan(
         AttentionError: a weight is NaN or infinite; names layer, head and document.
     """
     consumer = _Feed(accumulators, progress)
+    if consumer.by_stack and isinstance(source, ModelSource):
+        source, batches = copy(source), source.batches
+        source.batches = _small_enough(batches, consumer.by_stack)
     needs = frozenset().union(*(each.needs for each in accumulators))
     source.run(consumer, need_weights="weights" in needs, need_statistics="statistics" in needs)
     return consumer.counts
@@ -78,7 +103,8 @@ class _Feed:
     def __init__(
         self, accumulators: Sequence[TileAccumulator], progress: Callable[[ScanCounts], None] | None
     ) -> None:
-        self.by_rows = [each for each in accumulators if each.span == "rows"]
+        self.by_rows = [each for each in accumulators if each.span in ("rows", "stack")]
+        self.by_stack = [each for each in accumulators if isinstance(each, StackAccumulator)]
         self.by_layer = [each for each in accumulators if each.span == "layer"]
         self.accumulators = accumulators
         self.progress = progress
@@ -108,15 +134,32 @@ class _Feed:
         return layer
 
     def end(self, batch: Batch) -> None:
+        held = sum(accumulator.held_bytes for accumulator in self.by_stack)
         for accumulator in self.accumulators:
             accumulator.end(batch)
         self.counts = ScanCounts(
             self.counts.segments + len(batch.segments),
             self.counts.tokens + sum(map(len, batch.segments)),
             time.perf_counter() - self.began,
+            max(held, self.counts.held_bytes),
         )
         if self.progress is not None:
             self.progress(self.counts)
+
+
+def _small_enough(
+    batches: Iterable[list[Segment]], stacks: Sequence[StackAccumulator]
+) -> Iterator[list[Segment]]:
+    """Cut batches of which too much would have to be held; no answer depends on how segments are batched."""
+    for batch in batches:
+        part: list[Segment] = []
+        for segment in batch:
+            longest = max(map(len, [*part, segment]))
+            if part and (len(part) + 1) * sum(each.bytes_of(longest) for each in stacks) > STACK_LIMIT:
+                yield part
+                part = []
+            part.append(segment)
+        yield part
 
 
 def check_finite(tile: AttentionTile) -> None:

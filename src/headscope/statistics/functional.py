@@ -1,4 +1,4 @@
-"""The arithmetic of surface statistics, free of state (sections 3.1 to 3.3)."""
+"""The arithmetic of surface statistics and of the divergence, free of state (sections 3.1 to 3.3, 6)."""
 
 import torch
 from jaxtyping import Bool, Float, Float64, Int
@@ -6,6 +6,7 @@ from torch import Tensor
 
 from headscope.attention.rows import ROW_STATISTICS
 from headscope.encoding.vocabulary import KeyClass
+from headscope.statistics.js_polynomial import SMOOTHING
 
 # Each statistic: which number of a row, over which rows.
 _ALL, _SEP, _CLS, _NOT_SEP = 0, 1, 2, 3
@@ -62,3 +63,16 @@ def surface_row_counts(
     """How many rows of a segment each statistic averages over, `[batch, SURFACE_STATISTICS]` float64."""
     sep, cls = rows_per_class[:, KeyClass.SEP], rows_per_class[:, KeyClass.CLS]
     return torch.stack([lengths, sep, cls, lengths - sep], dim=-1).double()[:, _ROWS.to(lengths.device)]
+
+
+def jensen_shannon(
+    left: Float[Tensor, "*rows key"], right: Float[Tensor, "*rows key"]
+) -> Float64[Tensor, "*rows"]:
+    """Jensen-Shannon divergence between rows of attention, in nats and float64: the definition (section 6).
+
+    Weights are smoothed to 0.999 w + 0.001 / n, n the number of keys. The accumulator uses `js_pairs`, which is made
+    for all pairs of many heads.
+    """
+    p, q = (SMOOTHING / rows.shape[-1] + (1 - SMOOTHING) * rows.double() for rows in (left, right))
+    middle = (p + q) / 2
+    return (p * torch.log(p / middle) + q * torch.log(q / middle)).sum(-1) / 2

@@ -1,0 +1,146 @@
+"""The same rows in every layer of a kind, held until the batch ends: what comparing layers takes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.attention.anatomy import KindLayout
+from headscope.attention.tile import AttentionTile
+
+# Of one segment, all layers and heads of a kind, at most so much is held (bytes of float32).
+SEGMENT_LIMIT = 64 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stack:
+    """Rows of one segment in every layer of a kind, without padding.
+
+    Attributes:
+        kind: `encoder`, `decoder` or `cross`.
+        item: which segment of the batch.
+        rows: how many rows the segment has, read or not.
+        layers: each layer's weights of the rows that are read, `[head, row, key]`.
+    """
+
+    kind: str
+    item: int
+    rows: int
+    layers: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class RowDraw:
+    """Which rows of a segment are read: all, or a seeded sample where a segment is too large to hold.
+
+    The choice depends on the segment and the seed alone.
+
+    Attributes:
+        layout: the kinds of attention and their sizes.
+        seed: of the draw.
+        limit: bytes of a segment's weights of a kind, all layers together.
+    """
+
+    layout: tuple[KindLayout, ...]
+    seed: int = 0
+    limit: int = SEGMENT_LIMIT
+
+    def number(self, kind: str, rows: int, keys: int) -> int:
+        """Return how many of so many rows are read: at least two, so that their spread is known."""
+        heads = next(part.layers * part.heads for part in self.layout if part.kind == kind)
+        return min(rows, max(2, self.limit // (4 * heads * keys)))
+
+    def rows(self, kind: str, document: str, index: int, rows: int, keys: int) -> NDArray[np.int64] | None:
+        """Return the rows of a segment that are read, in order; None for all."""
+        number = self.number(kind, rows, keys)
+        if number == rows:
+            return None
+        digest = blake2b(f"{self.seed}/{index}/{document}".encode(), digest_size=8).digest()
+        generator = np.random.default_rng(int.from_bytes(digest, "little"))
+        return np.sort(generator.choice(rows, number, replace=False))
+
+    def bytes_of(self, tokens: int) -> int:
+        """Return about how much is held of a segment of so many tokens, all kinds together."""
+        return sum(
+            4 * part.layers * part.heads * self.number(part.kind, tokens, tokens) * tokens
+            for part in self.layout
+        )
+
+
+class RowStack:
+    """Collects a batch's tiles, of every layer the rows that are drawn.
+
+    Args:
+        draw: which rows.
+
+    Attributes:
+        held_bytes: of the weights that are held.
+    """
+
+    def __init__(self, draw: RowDraw) -> None:
+        self.draw = draw
+        self.held_bytes = 0
+        self._places: dict[str, list[_Place]] = {}
+        self._parts: dict[tuple[str, int], dict[int, list[Tensor]]] = {}
+
+    def add(self, tile: AttentionTile) -> None:
+        """Take a tile's rows; those of padding and the keys of padding are left out."""
+        if tile.kind not in self._places:
+            self._places[tile.kind] = self._find(tile)
+        places = self._places[tile.kind]
+        # A view of a whole tile would keep it alive for the sake of a few rows.
+        sampled = any(place.drawn is not None for place in places)
+        for item, place in enumerate(places):
+            begin, end = max(place.row, tile.start), min(place.row + place.rows, tile.rows.stop)
+            if begin >= end:
+                continue
+            keys = slice(place.key, place.key + place.keys)
+            own = tile.weights[item, :, begin - tile.start : end - tile.start, keys]
+            if place.drawn is not None:
+                at = place.drawn - (begin - place.row)
+                at = at[(at >= 0) & (at < end - begin)]
+                own = own[:, torch.from_numpy(at).to(own.device)]
+            elif sampled:
+                own = own.clone()
+            taken = own if sampled else tile.weights[item]
+            self.held_bytes += taken.numel() * taken.element_size()
+            self._parts.setdefault((tile.kind, item), {}).setdefault(tile.layer, []).append(own)
+
+    def stacks(self) -> Iterator[Stack]:
+        """Yield what is held, kind by kind and segment by segment."""
+        for (kind, item), layers in self._parts.items():
+            yield Stack(
+                kind=kind,
+                item=item,
+                rows=self._places[kind][item].rows,
+                layers=tuple(
+                    parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+                    for _, parts in sorted(layers.items())
+                ),
+            )
+
+    def _find(self, tile: AttentionTile) -> list["_Place"]:
+        queries, keys = tile.queries, tile.keys
+        firsts = (side.valid.long().argmax(1).tolist() for side in (queries, keys))
+        lengths = (side.lengths.tolist() for side in (queries, keys))
+        return [
+            _Place(row, rows, key, columns, self.draw.rows(tile.kind, document, index, rows, columns))
+            for document, index, row, key, rows, columns in zip(
+                queries.documents, queries.indices, *firsts, *lengths, strict=True
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a segment lies in the padded batch, how large it is, and which of its rows are read."""
+
+    row: int
+    rows: int
+    key: int
+    keys: int
+    drawn: NDArray[np.int64] | None
