@@ -1,0 +1,129 @@
+"""Where names go beside marks, so that they cover neither marks nor each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from headscope.figures.labels import cells
+
+WIDTH, HEIGHT = 0.6, 1.15
+"""Of a character and of a line, in units of the font's size; wide enough for the fonts that figures use."""
+_COVERED, _CLASH, _OUTSIDE, _FAR = 1.0, 50.0, 50.0, 0.6
+_REACHES = (1.0, 2.5, 4.0)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box on the page, in points."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+    def meets(self, other: Box) -> bool:
+        """Whether the two overlap."""
+        across = self.left < other.right and other.left < self.right
+        return across and self.bottom < other.top and other.bottom < self.top
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a name stands.
+
+    Attributes:
+        box: what it covers.
+        side: which of its sides is at its mark: `left`, `right` or, above and below, `center`.
+        lead: from its mark to the name, where the two are far apart: (x, y, x, y) in points.
+    """
+
+    box: Box
+    side: str
+    lead: tuple[float, float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A name, its font's size in points, and the marks that it may stand at, best first, `[mark, 2]` in points."""
+
+    text: str
+    size: float
+    anchors: np.ndarray
+
+
+def place_labels(
+    wanted: Sequence[Wanted], marks: np.ndarray, page: Box, *, reach: float = 5.0, drop: bool = False
+) -> list[Place | None]:
+    """Choose a place beside one of its marks for each name, those named first choosing first.
+
+    Args:
+        wanted: the names.
+        marks: all marks, whether named or not, `[mark, 2]` in points.
+        page: the names stay within it.
+        reach: from a mark's middle to the name beside it, in points.
+        drop: whether a name that would cover another or leave the page is dropped; else it takes the least bad place.
+
+    Returns:
+        The place of each name; None for one that was dropped.
+    """
+    taken: list[Box] = []
+    found: list[Place | None] = []
+    for name in wanted:
+        best, cost = None, np.inf
+        for order, place in enumerate(_candidates(name, reach)):
+            bad = _cost(place.box, marks, taken, page) + _FAR * (place.lead is not None)
+            if bad + 1e-3 * order < cost:
+                best, cost = place, bad + 1e-3 * order
+        if best is not None and drop and cost >= min(_CLASH, _OUTSIDE):
+            best = None
+        taken += [best.box] if best is not None else []
+        found.append(best)
+    return found
+
+
+def extent(text: str, size: float) -> tuple[float, float]:
+    """Return about how wide and high a line of text is, in points."""
+    return WIDTH * size * cells(text), HEIGHT * size
+
+
+def _candidates(name: Wanted, reach: float) -> Iterator[Place]:
+    """Yield eight places around each mark, near ones first, and for far ones the line that leads there."""
+    wide, high = extent(name.text, name.size)
+    for times in _REACHES:
+        far, near = times * reach, 0.7 * times * reach
+        for x, y in name.anchors.tolist():
+            for side, left, bottom in (
+                ("left", x + far, y - high / 2),
+                ("right", x - far - wide, y - high / 2),
+                ("center", x - wide / 2, y + far),
+                ("center", x - wide / 2, y - far - high),
+                ("left", x + near, y + near),
+                ("left", x + near, y - near - high),
+                ("right", x - near - wide, y + near),
+                ("right", x - near - wide, y - near - high),
+            ):
+                box = Box(left, bottom, left + wide, bottom + high)
+                end = (min(max(x, box.left), box.right), min(max(y, box.bottom), box.top))
+                yield Place(box, side, None if times == 1.0 else (x, y, *end))
+
+
+def _cost(box: Box, marks: np.ndarray, taken: Sequence[Box], page: Box) -> float:
+    margin = 3.0
+    x, y = marks[:, 0], marks[:, 1]
+    covered = (
+        (x > box.left - margin)
+        & (x < box.right + margin)
+        & (y > box.bottom - margin)
+        & (y < box.top + margin)
+    )
+    inside = (
+        box.left >= page.left
+        and box.right <= page.right
+        and box.bottom >= page.bottom
+        and box.top <= page.top
+    )
+    clashes = sum(box.meets(other) for other in taken)
+    return float(_COVERED * covered.sum() + _CLASH * clashes + _OUTSIDE * (not inside))

@@ -1,0 +1,77 @@
+"""Heads in the plane: limits, a rule in place of axes, and how places in nats become points on the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from headscope.figures.label_places import Box
+from headscope.figures.style import SOFT
+
+SIDE = 4.3
+"""Inches across a panel."""
+_POINTS = 72.0
+
+
+@dataclass(frozen=True)
+class Plane:
+    """How places in the plane become points on the page."""
+
+    left: float
+    bottom: float
+    scale: float
+    box: Box
+
+    def points(self, heads: pd.DataFrame) -> np.ndarray:
+        """Return the heads' places on the page, `[head, 2]` in points."""
+        xy = heads[["x", "y"]].to_numpy(dtype=float)
+        return np.asarray((xy - [self.left, self.bottom]) * self.scale)
+
+    def back(self, x: float, y: float) -> tuple[float, float]:
+        """Return a place on the page as one in the plane."""
+        return self.left + x / self.scale, self.bottom + y / self.scale
+
+
+def spans(heads: pd.DataFrame) -> tuple[float, float]:
+    """Return the width and height of the panel in nats, with a margin for names."""
+    wide, high = 1.16 * float(np.ptp(heads["x"])), 1.16 * float(np.ptp(heads["y"]))
+    wide = max(wide, high / 1.2) or 1.0
+    return wide, max(high, 0.6 * wide)
+
+
+def height_of(heads: pd.DataFrame) -> float:
+    """Return how high a panel is, in inches."""
+    wide, high = spans(heads)
+    return SIDE * high / wide
+
+
+def lay_out(ax: Axes, heads: pd.DataFrame) -> Plane:
+    """Set the limits, a nat as long across as upwards, and draw a rule of a round length in place of axes."""
+    wide, high = spans(heads)
+    left = float(heads["x"].min() + heads["x"].max() - wide) / 2
+    bottom = float(heads["y"].min() + heads["y"].max() - high) / 2
+    ax.set_xlim(left, left + wide)
+    ax.set_ylim(bottom, bottom + high)
+    ax.set_aspect("equal")
+    ax.set_xticks([])
+    ax.set_yticks([])
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    scale = _POINTS * SIDE / wide
+    length = _round_length(wide / 4)
+    y = bottom - 0.02 * high
+    ax.plot([left, left + length], [y, y], color=SOFT, linewidth=1.2, clip_on=False, gid="rule")
+    ax.annotate(
+        f"{length:g} nats", (left + length, y), xytext=(5, 0), textcoords="offset points", ha="left", va="center",
+        fontsize=8, color=SOFT, annotation_clip=False,
+    )  # fmt: skip
+    return Plane(left, bottom, scale, Box(-4.0, 0.0, wide * scale + 4.0, high * scale))
+
+
+def _round_length(most: float) -> float:
+    """Return the longest of 1, 2 and 5 times a power of ten that is not over `most`."""
+    power = 10.0 ** np.floor(np.log10(most))
+    return float(max(step * power for step in (1, 2, 5) if step * power <= most * (1 + 1e-9)))

@@ -1,0 +1,53 @@
+"""Made-up distances between heads: points that are planted, with documents that scatter around them."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from headscope.geometry.map_tables import map_tables
+from headscope.geometry.pairs import pair_table
+from headscope.statistics.divergence_result import DivergenceResult
+
+ROWS = 40
+
+
+def divergences(layers, heads, *, groups=12, layered=0.0, noise=0.02, seed=0, kind="encoder", points=None):
+    """A result whose heads are points in the plane; heads of a layer share a part of their place.
+
+    `layered` is how far apart layers lie; each group of documents has distances of its own around the planted ones.
+    """
+    rng = np.random.default_rng(seed)
+    if points is None:
+        middle = layered * np.repeat(rng.normal(size=(layers, 2)), heads, axis=0)
+        points = 0.1 * rng.normal(size=(layers * heads, 2)) + middle
+    apart = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    sums = np.empty((groups, len(apart), len(apart)))
+    for group in range(groups):
+        shaken = np.triu(apart * np.exp(noise * rng.normal(size=apart.shape)), 1) * ROWS
+        sums[group] = shaken + shaken.T
+    rows = np.full(groups, float(ROWS))
+    return DivergenceResult(
+        kind=kind,
+        layers=layers,
+        heads=heads,
+        divergence=sums.sum(0) / rows.sum(),
+        sampling_error=np.zeros_like(apart),
+        n=int(rows.sum()),
+        rows_read=int(rows.sum()),
+        segments=groups,
+        group_sums=sums,
+        group_rows=rows,
+    )
+
+
+def with_distances(inputs, *, groups=12, layered=0.3, seed=0, finds=None):
+    """Add distances, map, clusters and the effect of layers to a run."""
+    results = [
+        divergences(
+            entry["layers"], entry["heads"], kind=entry["kind"], groups=groups, layered=layered, seed=seed
+        )
+        for entry in inputs.manifest["kinds"]
+    ]
+    names = zip(inputs.roles["kind"], inputs.roles["layer"], inputs.roles["head"])
+    tables = map_tables(results, roles=dict(zip(names, inputs.roles["role"])), finds=finds, resamples=20)
+    return replace(inputs, head_distances=pair_table(results), **tables)
