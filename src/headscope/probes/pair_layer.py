@@ -1,0 +1,75 @@
+"""A hidden layer over all pairs of words whose units are never all in memory."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# Hidden units worked on at a time on a processor: half a MiB of float32 stays in a core's second-level cache.
+_AT_ONCE = 1 << 17
+
+
+def pair_scores(candidates: Tensor, dependents: Tensor, apart: Tensor, out: Tensor) -> Tensor:
+    """Score every pair of words by one hidden layer: out . tanh(dependent + candidate + apart).
+
+    The units are worked out anew for the gradient, which costs less than to carry them to memory and back.
+
+    Args:
+        candidates: what each word adds to the units as a candidate, `[batch, word, hidden]`.
+        dependents: what it adds as a dependent, its bias within, `[batch, word, hidden]`.
+        apart: what the distance adds, `[dependent, candidate, hidden]`.
+        out: weights of the units, `[hidden]`.
+
+    Returns:
+        `[batch, dependent, candidate]`.
+    """
+    scores: Tensor = _PairScores.apply(candidates, dependents, apart, out)  # type: ignore[no-untyped-call]
+    return scores
+
+
+class _PairScores(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, candidates: Tensor, dependents: Tensor, apart: Tensor, out: Tensor) -> Tensor:
+        ctx.save_for_backward(candidates, dependents, apart, out)
+        scores = candidates.new_empty((*candidates.shape[:2], candidates.shape[1]))
+        for items, rows, units in _parts(candidates, dependents, apart):
+            scores[items, rows] = units @ out
+        return scores
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
+        candidates, dependents, apart, out = ctx.saved_tensors
+        of_candidates, of_dependents = torch.zeros_like(candidates), torch.empty_like(dependents)
+        of_apart, of_out = torch.zeros_like(apart), torch.zeros_like(out)
+        one = out.new_ones(())
+        for items, rows, units in _parts(candidates, dependents, apart):
+            own = gradients[0][items, rows]
+            of_out += own.reshape(-1) @ units.flatten(0, 2)
+            # Of tanh: 1 - tanh^2. The weights of the units are the same for all pairs and come in at the end.
+            slopes = torch.addcmul(one, units, units, value=-1.0, out=units).mul_(own[..., None])
+            of_candidates[items] += slopes.sum(1)
+            of_dependents[items, rows] = slopes.sum(2)
+            of_apart[rows] += slopes.sum(0)
+        return of_candidates * out, of_dependents * out, of_apart * out, of_out
+
+
+def _parts(candidates: Tensor, dependents: Tensor, apart: Tensor) -> Iterator[tuple[slice, slice, Tensor]]:
+    """Yield the hidden units of some sentences, of some of their words as dependents, in one memory for all.
+
+    Short sentences come several at a time, long ones a few words at a time.
+    """
+    batch, size, hidden = candidates.shape
+    at_once = _AT_ONCE if candidates.device.type == "cpu" else batch * size * size * hidden
+    items = max(1, at_once // (size * size * hidden))
+    rows = size if items > 1 else min(size, max(1, at_once // (size * hidden)))
+    memory = candidates.new_empty(min(items, batch) * rows * size * hidden)
+    for start in range(0, batch, items):
+        chosen = slice(start, min(start + items, batch))
+        for first in range(0, size, rows):
+            lines = slice(first, min(first + rows, size))
+            shape = (chosen.stop - chosen.start, lines.stop - lines.start, size, hidden)
+            units = memory[: shape[0] * shape[1] * size * hidden].view(shape)
+            torch.add(candidates[chosen][:, None], apart[lines], out=units)
+            units += dependents[chosen, lines][:, :, None]
+            yield chosen, lines, units.tanh_()
