@@ -15,7 +15,7 @@ ORDER = [
     ("attention",),
     ("statistics",),
     ("heads",),
-    ("probes", "geometry"),
+    ("probes", "geometry", "training"),
     ("study",),
     ("figures", "views"),
     ("reporting",),

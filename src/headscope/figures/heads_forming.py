@@ -1,0 +1,229 @@
+"""Heads forming while a model is trained: what the best head of each relation finds at every checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from headscope.figures.labels import label
+from headscope.figures.style import INK, LINE, SOFT, figure_of, look, new_figure, role_colour
+
+COLUMNS = 4
+SIGNIFICANT = 0.05
+_NAMES = {"previous": "to the previous token", "next": "to the next token"}
+
+
+@dataclass(frozen=True)
+class Course:
+    """One number at every checkpoint.
+
+    Attributes:
+        title: above its panel.
+        colour: of its line.
+        points: `step value ci_low ci_high head sure`, in the order of steps; `head` is empty where no head is meant,
+            `sure` whether the value is known to be above the rule.
+        rule: what the value would be without learning, a fraction, or NaN.
+        rule_name: what the rule is called.
+    """
+
+    title: str
+    colour: str
+    points: pd.DataFrame
+    rule: float = float("nan")
+    rule_name: str = ""
+
+
+def relation_courses(
+    best: Mapping[int, pd.DataFrame], *, relations: Sequence[str] | None = None
+) -> list[Course]:
+    """Follow each relation's best head through the checkpoints, chosen anew at each of them.
+
+    Args:
+        best: step to `tables/dependency_best.parquet` of that checkpoint; held-out rows count, or where there are
+            none those chosen on the same data.
+        relations: which, in order; all by default.
+
+    Returns:
+        A course a relation; the rule is its best fixed offset, and a point is sure where q < 0.05.
+    """
+    parts = []
+    for step, table in sorted(best.items()):
+        own = table[table["model"] == "trained"]
+        held = own[own["selection"] == "held-out"]
+        parts.append((own if held.empty else held).assign(step=step))
+    rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["relation"])
+    names = list(dict.fromkeys(rows["relation"].astype(str)))
+    courses = []
+    for name in relations if relations is not None else names:
+        own = rows[rows["relation"] == name]
+        if own.empty:
+            continue
+        offset = float(own["baseline_accuracy"].iloc[-1])
+        above = own["accuracy"] > own["baseline_accuracy"]
+        points = pd.DataFrame(
+            {
+                "step": own["step"],
+                "value": own["accuracy"],
+                "ci_low": own["ci_low"],
+                "ci_high": own["ci_high"],
+                "head": _heads(own),
+                "sure": above & (own["q_value"] < SIGNIFICANT),
+            }
+        )
+        number = int(own["baseline_offset"].iloc[-1])
+        courses.append(
+            Course(
+                label(name, 24),
+                role_colour("syntax"),
+                points,
+                offset,
+                f"offset {number:+d}".replace("-", "−"),
+            )
+        )
+    return courses
+
+
+def behaviour_courses(
+    surface: Mapping[int, pd.DataFrame], *, statistics: Sequence[str] = ("previous", "next")
+) -> list[Course]:
+    """Follow the head with the highest mean weight of each statistic, chosen anew at each checkpoint.
+
+    Args:
+        surface: step to `tables/surface.parquet` of that checkpoint.
+        statistics: names of statistics that are shares of attention.
+
+    Returns:
+        A course a statistic; the rule is what uniform attention would give, and a point is sure where its interval
+        lies above.
+    """
+    courses = []
+    for statistic in statistics:
+        found = []
+        for step, table in sorted(surface.items()):
+            own = table[(table["statistic"] == statistic) & table["head"].notna() & table["value"].notna()]
+            if not own.empty:
+                highest = int(own["value"].to_numpy(float).argmax())
+                found.append({"step": step, **own.iloc[highest].to_dict()})
+        if not found:
+            continue
+        rows = pd.DataFrame(found)
+        points = pd.DataFrame(
+            {
+                **{name: rows[name] for name in ("step", "value", "ci_low", "ci_high")},
+                "head": _heads(rows),
+                "sure": rows["ci_low"] > rows["uniform"],
+            }
+        )
+        title = _NAMES.get(statistic, statistic)
+        courses.append(
+            Course(title, role_colour(statistic), points, float(rows["uniform"].iloc[-1]), "uniform")
+        )
+    return courses
+
+
+def accuracy_course(log: pd.DataFrame) -> Course:
+    """Follow the share of held-out masked tokens that are filled in rightly, from `training.parquet`."""
+    own = log[(log["split"] == "held-out") & (log["measure"] == "accuracy")].sort_values("step")
+    points = own[["step", "value", "ci_low", "ci_high"]].assign(head="", sure=True)
+    return Course("masked words filled in", INK, points)
+
+
+def heads_forming(courses: Sequence[Course]) -> Figure:
+    """Draw a panel for each course, four in a row: its value in percent against the training step.
+
+    Bands are 95% intervals; the dashed line is the rule; points are filled where the value is known to be above it,
+    and the last one bears its head's name.
+
+    Args:
+        courses: of `relation_courses`, `behaviour_courses` and `accuracy_course`.
+
+    Raises:
+        ValueError: there is nothing to draw.
+    """
+    if not courses:
+        raise ValueError(
+            "Expected at least one course of a number through training, got none; score checkpoints."
+        )
+    with look():
+        columns = min(COLUMNS, len(courses))
+        lines = -(-len(courses) // columns)
+        figure = new_figure(2.6 * columns, 2.0 * lines + 0.3)
+        grid = figure.subplots(lines, columns, squeeze=False, sharey=True, sharex=True).ravel()
+        for ax in grid[len(courses) :]:
+            ax.set_axis_off()
+        last = max(int(course.points["step"].max()) for course in courses)
+        for place, (course, ax) in enumerate(zip(courses, grid)):
+            course_panel(course, last=last, ax=ax)
+            # Shared axes number the last line alone; a panel without one below it numbers its own.
+            ax.tick_params(labelbottom=place + columns >= len(courses))
+        figure.supxlabel("training step", fontsize=9, color=SOFT)
+        return figure
+
+
+def course_panel(course: Course, *, last: int | None = None, ax: Axes | None = None) -> Figure:
+    """Draw one course.
+
+    Args:
+        course: what to draw.
+        last: the step at which the axis ends; the course's last by default.
+        ax: where to draw; made when not given.
+    """
+    with look():
+        if ax is None:
+            ax = new_figure(2.9, 2.2).subplots()
+        points = course.points.sort_values("step")
+        x, y = points["step"].to_numpy(float), points["value"].to_numpy(float)
+        low, high = points["ci_low"].to_numpy(float), points["ci_high"].to_numpy(float)
+        if np.isfinite(course.rule):
+            ax.axhline(course.rule, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
+            _name_rule(ax, course, last=float(y[-1]))
+        if np.isfinite(low).any():
+            ax.fill_between(x, low, high, color=course.colour, alpha=0.22, linewidth=0, gid="interval")
+        ax.plot(x, y, color=course.colour, linewidth=1.5, zorder=3, gid="value")
+        sure = points["sure"].to_numpy(bool)
+        for which, face, name in ((sure, course.colour, "sure"), (~sure, "white", "unsure")):
+            if which.any():  # a line of no points would take up room at the figure's corner
+                ax.plot(
+                    x[which], y[which], linestyle="", marker="o", markersize=4, zorder=4, clip_on=False,
+                    markerfacecolor=face, markeredgecolor=course.colour, gid=name,
+                )  # fmt: skip
+        if head := str(points["head"].iloc[-1]):
+            ax.annotate(
+                head, (x[-1], y[-1]), xytext=(0, 6), textcoords="offset points", ha="right", va="bottom",
+                fontsize=8, color=INK,
+            )  # fmt: skip
+        ax.set_title(course.title, fontsize=10)
+        end = float(x[-1] if last is None else last)
+        ax.set_xlim(-0.02 * max(end, 1.0), 1.02 * max(end, 1.0))
+        ax.set_xticks([0, end / 2, end], ["0", f"{end / 2:,.6g}", f"{end:,.6g}"])
+        ax.set_ylim(0, 1)
+        ax.set_yticks([0, 0.5, 1], ["0", "50", "100%"])
+        ax.grid(axis="y", color=LINE)
+        ax.spines["left"].set_visible(False)
+        ax.tick_params(labelsize=8)
+        return figure_of(ax)
+
+
+def _name_rule(ax: Axes, course: Course, *, last: float) -> None:
+    """Name the dashed line where the curve is not: before its rise where it ends near the line, else at its end."""
+    near = abs(last - course.rule) < 0.15
+    above = near or course.rule < 0.12  # below there is the axis
+    ax.annotate(
+        course.rule_name, (0 if near else 1, course.rule), xycoords=("axes fraction", "data"),
+        xytext=(0, 2 if above else -2), textcoords="offset points", ha="left" if near else "right",
+        va="bottom" if above else "top", fontsize=8, color=SOFT,
+    )  # fmt: skip
+
+
+def _heads(rows: pd.DataFrame) -> list[str]:
+    """Name each row's head, `4-2`, with its kind where there are several."""
+    several = rows["kind"].nunique() > 1
+    return [
+        f"{kind} {int(layer)}-{int(head)}" if several else f"{int(layer)}-{int(head)}"
+        for kind, layer, head in zip(rows["kind"], rows["layer"], rows["head"])
+    ]

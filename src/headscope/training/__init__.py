@@ -1,0 +1,1 @@
+"""Masked-LM training of a model to look at, with checkpoints along the way."""

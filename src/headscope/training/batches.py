@@ -1,0 +1,121 @@
+"""Batches of an epoch in an order of its own, and their masked inputs as tensors."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.training.corpus import PackedInputs
+from headscope.training.masking import Masker
+
+_WINDOW = 32  # batches' worth of inputs that are sorted by length together
+
+
+class Batches:
+    """Which inputs are in the batch of each step.
+
+    Every epoch shuffles the inputs anew, sorts windows of 32 batches by length, so that little padding is computed,
+    and shuffles the batches. All of it depends on the seed and the step alone: nothing else has to be kept to go on.
+
+    Args:
+        lengths: tokens of each input of the corpus, `[input]`.
+        places: the inputs to train on.
+        size: inputs in a batch.
+        seed: of the orders.
+    """
+
+    def __init__(
+        self, lengths: NDArray[np.int64], places: NDArray[np.int64], *, size: int, seed: int
+    ) -> None:
+        self.lengths = lengths
+        self.places = places
+        self.size = size
+        self.seed = seed
+        self.in_epoch = -(-len(places) // size)
+        self._epoch = -1
+        self._batches: list[NDArray[np.int64]] = []
+
+    def at(self, step: int) -> tuple[int, NDArray[np.int64]]:
+        """Return the epoch, from 0, and the places of the inputs of a step, counted from 0."""
+        epoch, number = divmod(step, self.in_epoch)
+        if epoch != self._epoch:
+            self._epoch, self._batches = epoch, self._ordered(epoch)
+        return epoch, self._batches[number]
+
+    def _ordered(self, epoch: int) -> list[NDArray[np.int64]]:
+        generator = np.random.default_rng([self.seed, epoch])
+        order = generator.permutation(self.places)
+        batches = []
+        for start in range(0, len(order), _WINDOW * self.size):
+            window = order[start : start + _WINDOW * self.size]
+            window = window[np.argsort(-self.lengths[window], kind="stable")]
+            batches += [window[at : at + self.size] for at in range(0, len(window), self.size)]
+        return [batches[place] for place in generator.permutation(len(batches))]
+
+
+@dataclass(frozen=True)
+class MaskedBatch:
+    """Masked inputs, padded on the right.
+
+    Attributes:
+        ids: what the model sees, `[batch, position]`.
+        types: token types, `[batch, position]`.
+        valid: 1 for tokens, 0 for padding, `[batch, position]`.
+        asked: places of the tokens asked for in the flattened batch, in order, `[asked]`.
+        targets: what stood there, `[asked]`.
+        inputs: the row of each token asked for, `[asked]`.
+    """
+
+    ids: Tensor
+    types: Tensor
+    valid: Tensor
+    asked: Tensor
+    targets: Tensor
+    inputs: NDArray[np.int64]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens without padding."""
+        return int(self.valid.sum())
+
+    def to(self, device: torch.device) -> "MaskedBatch":
+        """Return the batch on a device."""
+        if device.type == "cpu":
+            return self
+        tensors = ("ids", "types", "valid", "asked", "targets")
+        return replace(self, **{name: getattr(self, name).to(device) for name in tensors})
+
+
+def masked_batch(
+    inputs: PackedInputs, places: NDArray[np.int64], masker: Masker, *, epoch: int | None, pad: int
+) -> MaskedBatch:
+    """Mask and pad inputs.
+
+    Args:
+        inputs: the corpus.
+        places: which of them.
+        masker: draws the masks.
+        epoch: whose masks; None for measuring.
+        pad: id that fills a row up.
+    """
+    width = int(inputs.lengths[places].max())
+    ids = np.full((len(places), width), pad, dtype=np.int64)
+    types, valid = np.zeros_like(ids), np.zeros_like(ids)
+    asked, targets, rows = [], [], []
+    for row, place in enumerate(places.tolist()):
+        own, own_types = inputs.of(place)
+        shown, chosen = masker.draw(own, key=int(inputs.keys[place]), epoch=epoch)
+        ids[row, : len(own)], types[row, : len(own)], valid[row, : len(own)] = shown, own_types, 1
+        asked.append(row * width + chosen)
+        targets.append(own[chosen].astype(np.int64))
+        rows.append(np.full(len(chosen), row))
+    return MaskedBatch(
+        torch.from_numpy(ids),
+        torch.from_numpy(types),
+        torch.from_numpy(valid),
+        torch.from_numpy(np.concatenate(asked)),
+        torch.from_numpy(np.concatenate(targets)),
+        np.concatenate(rows),
+    )

@@ -1,0 +1,134 @@
+"""A corpus as inputs, packed tight: five bytes a token, so that a large one fits in memory."""
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.corpora.digest import CorpusDigest
+from headscope.corpora.document import Document
+from headscope.encoding.packing import Packer
+from headscope.errors import InputError
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
+
+MOST_HELD_OUT = 1000
+"""Inputs that are measured at each checkpoint, at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackedInputs:
+    """Inputs one after another.
+
+    Attributes:
+        ids: token ids, special tokens included, int32 `[token]`.
+        types: 0 or 1 for the texts of a pair, uint8 `[token]`.
+        starts: where each input begins, and where the last ends, int64 `[input + 1]`.
+        documents: which document each is of, counted from 0 over those with inputs, int64 `[input]`.
+        keys: hash of each input's document, its place in it, and the seed, uint64 `[input]`.
+        hash: of the documents read, 32 hex digits.
+        read: how many documents were read.
+        left_out: inputs that could not be made, by reason.
+    """
+
+    ids: NDArray[np.int32]
+    types: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    documents: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    hash: str
+    read: int
+    left_out: dict[str, int]
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of each input, `[input]`."""
+        return np.diff(self.starts)
+
+    def of(self, place: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """Return an input's ids and token types, `[token]`."""
+        part = slice(self.starts[place], self.starts[place + 1])
+        return self.ids[part], self.types[part]
+
+
+def pack_inputs(
+    documents: Iterable[Document], packer: Packer, *, limit: int | None = None, seed: int = 0
+) -> PackedInputs:
+    """Read documents into packed inputs, at most `limit` of them.
+
+    Raises:
+        InputError: no input could be made; says why.
+    """
+    ids, types = array("i"), array("B")
+    starts, keys, places = array("q", [0]), array("Q"), array("q")
+    ordinals: dict[str, int] = {}
+    digest = CorpusDigest(documents)
+    for segment in packer.pack(digest, limit=limit):
+        ids.frombytes(segment.ids.astype(np.int32).tobytes())
+        types.frombytes(segment.token_types.astype(np.uint8).tobytes())
+        starts.append(len(ids))
+        places.append(ordinals.setdefault(segment.document, len(ordinals)))
+        keys.append(_key(segment.document, segment.index, seed))
+    left_out = dict(sorted(packer.counts.skipped.items()))
+    if not places:
+        why = "; ".join(f"{reason}: {number:,}" for reason, number in left_out.items())
+        raise InputError(
+            f"no input could be made of {digest.documents:,} documents ({why or 'all lines are empty'}); a document "
+            "of one line needs --packing single"
+        )
+    return PackedInputs(
+        ids=np.frombuffer(ids, dtype=np.int32),
+        types=np.frombuffer(types, dtype=np.uint8),
+        starts=np.array(starts, dtype=np.int64),
+        documents=np.array(places, dtype=np.int64),
+        keys=np.array(keys, dtype=np.uint64),
+        hash=digest.hexdigest,
+        read=digest.documents,
+        left_out=left_out,
+    )
+
+
+def _key(document: str, index: int, seed: int) -> int:
+    digest = blake2b(f"{seed} {index} {document}".encode("utf-8", "surrogatepass"), digest_size=8)
+    return int.from_bytes(digest.digest(), "little")
+
+
+def hold_out(inputs: PackedInputs, *, share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Split the inputs into those to train on and those to measure on; whole documents, drawn by their hash.
+
+    Held out is the share of the documents, but 10 where that is no more than a fifth of them, since intervals need
+    as many; of a corpus of one document, the share of its inputs. No more than 1,000 inputs, but at least one
+    document.
+
+    Returns:
+        Places of inputs, `[train]` and `[held out]`, each in the corpus's order; none held out for a share of 0.
+
+    Raises:
+        InputError: nothing would be left to train on, or to measure on.
+    """
+    everything = np.arange(len(inputs))
+    if share == 0:
+        return everything, everything[:0]
+    if len(inputs) < 2:
+        raise InputError(
+            "the corpus makes one input, and one is needed to train on and one to measure on; give more text, or "
+            "--held-out 0"
+        )
+    count = int(inputs.documents[-1]) + 1
+    if count == 1:
+        number = min(max(1, round(share * len(inputs))), len(inputs) - 1, MOST_HELD_OUT)
+        chosen = np.sort(np.argsort(inputs.keys, kind="stable")[:number])
+        return np.setdiff1d(everything, chosen), chosen
+    first = np.searchsorted(inputs.documents, np.arange(count))  # a document's first input speaks for it
+    order = np.argsort(inputs.keys[first], kind="stable")
+    number = max(1, round(share * count), min(FEWEST_DOCUMENTS, count // 5))
+    number = min(number, count - 1)
+    sizes = np.bincount(inputs.documents, minlength=count)[order[:number]]
+    number = max(1, int(np.searchsorted(np.cumsum(sizes), MOST_HELD_OUT, side="right")))
+    held = np.isin(inputs.documents, order[:number])
+    return np.flatnonzero(~held), np.flatnonzero(held)

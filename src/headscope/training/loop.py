@@ -1,0 +1,146 @@
+"""The steps of a training, and nothing else: no files, no clock but for planning."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import torch
+
+from headscope.attention.models import choose_device
+from headscope.errors import OptionError
+from headscope.training.batches import Batches, masked_batch
+from headscope.training.measuring import HeldOut, measure_held_out
+from headscope.training.optimiser import make_optimiser, rate_at, take_step
+from headscope.training.prepare import Prepared
+from headscope.training.scores import loss_and_hits, masked_scores
+
+_TIMED, _WARMING = 8, 2  # steps whose time is taken for --minutes, and those before them
+
+
+class Trainer:
+    """A model under training.
+
+    Args:
+        prepared: corpus, model and options.
+
+    Attributes:
+        model: on its device, in training mode.
+        optimiser: AdamW.
+        tokens: how many tokens, without padding, were read.
+        epoch: of the last step, from 0.
+    """
+
+    def __init__(self, prepared: Prepared) -> None:
+        options = prepared.options
+        self.prepared = prepared
+        self.device = choose_device(options.device)
+        half = options.dtype == "bfloat16" or (options.dtype == "auto" and self.device.type == "cuda")
+        self.precision = "bfloat16" if half else "float32"
+        self.model: Any = prepared.start.model.to(self.device).train()
+        self.optimiser = make_optimiser(self.model)
+        self.batches = Batches(
+            prepared.inputs.lengths, prepared.train, size=options.batch_size, seed=options.seed
+        )
+        self.tokens = self.epoch = 0
+        self._sums = torch.zeros(2, dtype=torch.float64)
+        self._asked = 0
+
+    def step(self, number: int, *, rate: float) -> None:
+        """Take one step, counted from 0, at a learning rate."""
+        prepared = self.prepared
+        self.epoch, places = self.batches.at(number)
+        batch = masked_batch(prepared.inputs, places, prepared.masker, epoch=self.epoch, pad=prepared.pad)
+        self.tokens += batch.tokens
+        # Dropout of a step depends on nothing before it, so that a training that was stopped can go on.
+        torch.manual_seed((prepared.options.seed << 32) + number)
+        batch = batch.to(self.device)
+        with self._computing():
+            losses, hits = loss_and_hits(
+                masked_scores(self.model, batch, types=prepared.types), batch.targets
+            )
+        if len(losses):  # a batch of special tokens alone asks for nothing
+            torch.autograd.backward(losses.mean())
+            take_step(self.optimiser, rate=rate)
+            self._sums += torch.stack([losses.detach().sum(), hits.sum()]).double().cpu()
+            self._asked += len(losses)
+
+    def train(self, begin: int, end: int, *, steps: int) -> None:
+        """Take the steps from `begin` up to, but not, `end`, of `steps` in all."""
+        options = self.prepared.options
+        for number in range(begin, end):
+            self.step(
+                number, rate=rate_at(number, steps=steps, highest=options.rate, warm_up=options.warm_up)
+            )
+
+    def take_sums(self, step: int) -> tuple[float, float, int]:
+        """Return the sum of losses, of hits, and the number of tokens asked for since the last call.
+
+        Raises:
+            OptionError: the loss is no number any more; `step` says when that was seen.
+        """
+        (loss, hits), asked = self._sums.tolist(), self._asked
+        self._sums, self._asked = torch.zeros_like(self._sums), 0
+        if not abs(loss) < float("inf"):
+            raise OptionError(
+                f"the loss is no number any more after {step:,} steps; give a lower --learning-rate (it is "
+                f"{self.prepared.options.rate:g}) and another --out"
+            )
+        return loss, hits, asked
+
+    def measure(self) -> HeldOut | None:
+        """Measure on the held-out inputs; None where there are none."""
+        prepared = self.prepared
+        if not len(prepared.held):
+            return None
+        return measure_held_out(
+            self.model,
+            prepared.inputs,
+            prepared.held,
+            prepared.masker,
+            batch_size=prepared.options.batch_size,
+            pad=prepared.pad,
+            types=prepared.types,
+            precision=self._computing(),
+        )
+
+    def steps_in(self, minutes: float) -> int:
+        """Work out how many steps take so many minutes here, looks at the held-out documents included.
+
+        A few steps are taken with a learning rate of 0, which changes no weight; the optimiser is then made anew.
+        """
+        for step in range(_WARMING):
+            self.step(step, rate=0.0)
+        began = time.perf_counter()
+        for step in range(_WARMING, _WARMING + _TIMED):
+            self.step(step, rate=0.0)
+        each = (time.perf_counter() - began) / _TIMED
+        began = time.perf_counter()
+        self.measure()
+        look = time.perf_counter() - began
+        self.optimiser = make_optimiser(self.model)
+        self.tokens = 0
+        self.take_sums(0)
+        return max(1, int((60 * minutes - look) / (each + look / self.prepared.options.every)))
+
+    def _computing(self) -> Any:
+        if self.precision == "float32":
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+
+
+@contextmanager
+def reproducible(device: torch.device) -> Iterator[None]:
+    """Keep a user's state of randomness, and on a GPU ask for kernels that add up in a fixed order."""
+    before, warned = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+    devices = range(torch.cuda.device_count()) if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=list(devices)):
+        if device.type == "cuda":
+            torch.use_deterministic_algorithms(True, warn_only=True)
+        try:
+            yield
+        finally:
+            torch.use_deterministic_algorithms(before, warn_only=warned)

@@ -1,0 +1,72 @@
+"""How well held-out tokens are filled in, with an interval over documents."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headscope.statistics.confidence import bootstrap_ratio
+from headscope.training.batches import masked_batch
+from headscope.training.corpus import PackedInputs
+from headscope.training.masking import Masker
+from headscope.training.scores import loss_and_hits, masked_scores
+
+MEASURES = ("loss", "accuracy")
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Mean over the held-out tokens asked for: `loss` in nats, `accuracy` a fraction; bounds NaN below 10 documents."""
+
+    value: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    n: int
+
+
+def measure_held_out(
+    model: Any,
+    inputs: PackedInputs,
+    places: NDArray[np.int64],
+    masker: Masker,
+    *,
+    batch_size: int,
+    pad: int,
+    types: bool,
+    precision: Any,
+) -> HeldOut:
+    """Mask the held-out inputs, always in the same way, and score the model on what was masked.
+
+    Args:
+        model: with a masked-LM head; in training mode again afterwards.
+        inputs: the corpus.
+        places: the held-out inputs.
+        masker: draws the masks.
+        batch_size: inputs computed together.
+        pad: id that fills a row up.
+        types: whether the model takes token types.
+        precision: a context to compute in, such as autocast.
+
+    Returns:
+        Loss and accuracy, `[measure]`, with 95% bootstrap intervals over documents.
+    """
+    _, document = np.unique(inputs.documents[places], return_inverse=True)
+    sums = np.zeros((int(document.max()) + 1, len(MEASURES)))
+    counts = np.zeros((len(sums), 1))
+    device = next(model.parameters()).device
+    order = np.argsort(-inputs.lengths[places], kind="stable")
+    model.eval()
+    with torch.inference_mode(), precision:
+        for start in range(0, len(order), batch_size):
+            part = order[start : start + batch_size]
+            batch = masked_batch(inputs, places[part], masker, epoch=None, pad=pad).to(device)
+            losses, hits = loss_and_hits(masked_scores(model, batch, types=types), batch.targets)
+            whose = document[part][batch.inputs]
+            np.add.at(sums[:, 0], whose, losses.double().cpu().numpy())
+            np.add.at(sums[:, 1], whose, hits.double().cpu().numpy())
+            np.add.at(counts[:, 0], whose, 1)
+    model.train()
+    found = bootstrap_ratio(sums, counts)
+    return HeldOut(found.value, found.low, found.high, int(counts.sum()))

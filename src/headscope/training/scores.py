@@ -1,0 +1,56 @@
+"""A masked-LM's scores at the tokens asked for, and there alone."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from headscope.training.batches import MaskedBatch
+
+
+@contextmanager
+def scores_where_asked(model: nn.Module, asked: Tensor) -> Iterator[None]:
+    """Let a model's head see only some tokens while the block runs: 15% of the work of the widest layer.
+
+    The body's output is cut down to `[1, asked, width]` on its way to the head, whatever the family calls its head.
+
+    Args:
+        model: with a masked-LM head; as it was afterwards.
+        asked: places in the flattened batch, `[asked]`.
+    """
+
+    def cut(_module: nn.Module, _arguments: Any, output: Any) -> Any:
+        hidden = output[0]
+        output["last_hidden_state"] = hidden.reshape(-1, hidden.shape[-1])[asked][None]
+        return output
+
+    body: Any = model.base_model
+    handle = body.register_forward_hook(cut)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def masked_scores(model: nn.Module, batch: MaskedBatch, *, types: bool) -> Tensor:
+    """Return the model's scores of every piece for each token asked for, float32 `[asked, piece]`.
+
+    Args:
+        model: with a masked-LM head, on the batch's device.
+        batch: the inputs.
+        types: whether the model takes token types.
+    """
+    given = {"input_ids": batch.ids, "attention_mask": batch.valid}
+    if types:
+        given["token_type_ids"] = batch.types
+    with scores_where_asked(model, batch.asked):
+        scores: Tensor = model(**given).logits
+    return scores[0].float()
+
+
+def loss_and_hits(scores: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the cross-entropy of each token asked for, in nats, and whether it got the highest score, `[asked]`."""
+    losses = torch.nn.functional.cross_entropy(scores, targets, reduction="none")
+    return losses, scores.argmax(-1) == targets

@@ -1,0 +1,213 @@
+"""One training in its folder: steps, looks at the held-out documents, and files written so that a kill loses little."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from headscope.attention.partial import whole_or_absent
+from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.training.card import model_card
+from headscope.training.checkpoints import (
+    RESUME,
+    checkpoint_path,
+    publish,
+    read_resume,
+    write_checkpoint,
+    write_resume,
+)
+from headscope.training.loop import Trainer
+from headscope.training.optimiser import load_state, rate_at, state_tensors
+from headscope.training.options import DEFAULT_STEPS
+from headscope.training.prepare import Prepared
+from headscope.training.record import (
+    Row,
+    held_out_rows,
+    read_log,
+    table_of,
+    train_rows,
+    write_facts,
+    write_log,
+)
+
+_LOGS_BETWEEN_CHECKPOINTS = 10
+
+
+@dataclass(frozen=True)
+class TrainingProgress:
+    """How far a training is.
+
+    Attributes:
+        step, steps: steps taken, and in all.
+        loss: training loss since the last time, nats; None before the first step.
+        held_out_loss, accuracy: measured just now, or None; nats and a fraction.
+        seconds: spent on it, earlier runs included.
+        left: seconds to go, or None where that is not known yet.
+    """
+
+    step: int
+    steps: int
+    loss: float | None
+    held_out_loss: float | None
+    accuracy: float | None
+    seconds: float
+    left: float | None
+
+
+TrainingWatcher = Callable[[TrainingProgress], None]
+
+
+class Session:
+    """A training under way: the trainer, the log so far, and the clock.
+
+    Args:
+        prepared: corpus, model and options.
+        out: its folder; what a stopped session left there is gone on from.
+        before: what `training.json` says there, or None.
+        watch: told of progress.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        out: Path,
+        before: dict[str, Any] | None,
+        watch: TrainingWatcher | None,
+    ) -> None:
+        self.prepared, self.out, self.watch = prepared, out, watch
+        self.options = prepared.options
+        self.trainer = Trainer(prepared)
+        if before is not None:
+            self.steps = int(before["steps"])
+        elif self.options.minutes is not None:
+            self.steps = self.trainer.steps_in(self.options.minutes)
+        else:
+            self.steps = self.options.steps or DEFAULT_STEPS
+        self.rows: list[Row] = []
+        self.done, self.earlier = 0, 0.0
+        if (saved := read_resume(out)) is not None:
+            self._go_on(*saved)
+        self.begun_at = self.done
+        self.began = time.perf_counter()
+        self._write_facts(complete=False)
+
+    def _go_on(self, tensors: dict[str, torch.Tensor], about: dict[str, str]) -> None:
+        load_state(self.trainer.model, self.trainer.optimiser, tensors)
+        self.done, self.trainer.tokens = int(about["step"]), int(about["tokens"])
+        self.earlier = float(about["seconds"])
+        # What was logged after the state was written will be logged again.
+        log = read_log(self.out)
+        self.rows = log[log["step"] <= self.done].to_dict("records")  # type: ignore[assignment]
+
+    def finish(self) -> dict[str, Any]:
+        """Take the steps that are left, write everything, and return the facts."""
+        every = self.options.every
+        if not self.rows:
+            self._checkpoint()
+        quiet = max(1, every // _LOGS_BETWEEN_CHECKPOINTS)
+        while self.done < self.steps:
+            checkpoint = min((self.done // every + 1) * every, self.steps)
+            end = min((self.done // quiet + 1) * quiet, checkpoint)
+            self.trainer.train(self.done, end, steps=self.steps)
+            self.done = end
+            loss, hits, asked = self.trainer.take_sums(end)
+            rows = train_rows(loss, hits, asked, self._moment()) if asked else []
+            self.rows += rows
+            if end == checkpoint:
+                self._checkpoint()
+            else:
+                self._tell(rows)
+        publish(checkpoint_path(self.out, self.steps), self.out)
+        facts = self._facts(complete=True)
+        with whole_or_absent(self.out / "README.md", replace=True) as partial:
+            name = self.out.resolve().name
+            partial.write_text(model_card(facts, table_of(self.rows), name=name), encoding="utf-8")
+        write_facts(self.out, facts)
+        (self.out / RESUME).unlink(missing_ok=True)
+        return facts
+
+    def _checkpoint(self) -> None:
+        """Measure, log, and write the model and the state to go on from; the state last, for it says all is there."""
+        found = self.trainer.measure()
+        rows = [] if found is None else held_out_rows(found, self._moment())
+        self.rows += rows
+        write_log(self.out, self.rows)
+        write_checkpoint(
+            checkpoint_path(self.out, self.done), self.trainer.model, self.prepared.start.tokeniser
+        )
+        about = {
+            "step": str(self.done),
+            "tokens": str(self.trainer.tokens),
+            "seconds": repr(self._seconds()),
+            "signature": str(self.prepared.facts["signature"]),
+        }
+        write_resume(self.out, state_tensors(self.trainer.model, self.trainer.optimiser), about)
+        self._tell([row for row in self.rows if row["step"] == self.done])
+
+    def _moment(self) -> Row:
+        last = max(self.done - 1, 0)
+        rate = rate_at(last, steps=self.steps, highest=self.options.rate, warm_up=self.options.warm_up)
+        return {
+            "step": self.done,
+            "epoch": self.trainer.batches.at(last)[0],
+            "tokens": self.trainer.tokens,
+            "learning_rate": rate if self.done else 0.0,
+            "seconds": self._seconds(),
+        }
+
+    def _seconds(self) -> float:
+        return self.earlier + time.perf_counter() - self.began
+
+    def _tell(self, rows: list[Row]) -> None:
+        if self.watch is None:
+            return
+        found = {(row["split"], row["measure"]): row["value"] for row in rows}
+        taken = self.done - self.begun_at
+        each = (time.perf_counter() - self.began) / taken if taken else None
+        self.watch(
+            TrainingProgress(
+                step=self.done,
+                steps=self.steps,
+                loss=found.get(("train", "loss")),
+                held_out_loss=found.get(("held-out", "loss")),
+                accuracy=found.get(("held-out", "accuracy")),
+                seconds=self._seconds(),
+                left=None if each is None else each * (self.steps - self.done),
+            )
+        )
+
+    def _write_facts(self, *, complete: bool) -> None:
+        write_facts(self.out, self._facts(complete=complete))
+
+    def _facts(self, *, complete: bool) -> dict[str, Any]:
+        trainer, prepared = self.trainer, self.prepared
+        return {
+            **prepared.facts,
+            "complete": complete,
+            "steps": self.steps,
+            "tokens": trainer.tokens,
+            "epochs": round(self.done / trainer.batches.in_epoch, 4),
+            "seconds": round(self._seconds(), 1),
+            "device": str(trainer.device),
+            "precision": trainer.precision,
+            "threads": torch.get_num_threads(),
+            "notes": list(_notes(prepared)),
+        }
+
+
+def _notes(prepared: Prepared) -> list[str]:
+    notes = []
+    held, data = prepared.facts["data"]["held_out"], prepared.facts["data"]
+    if prepared.start.new_head:
+        notes.append(
+            f"{prepared.start.name} has no trained masked-LM head: a new one is trained, and its first losses are "
+            "those of chance"
+        )
+    if held["inputs"] and data["documents"] == 1:
+        notes.append("the corpus is one document: the held-out inputs are of the same document")
+    if 0 < held["documents"] < FEWEST_DOCUMENTS:
+        notes.append(f"held out: {TOO_FEW}; here are {held['documents']}")
+    return notes

@@ -1,0 +1,145 @@
+"""What a training begins with: a checkpoint with its masked-LM head, or a new BERT."""
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from headscope.attention.models import read_model
+from headscope.errors import ModelError, OptionError
+from headscope.training.options import Size
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """A model to be trained.
+
+    Attributes:
+        model: a transformers model with a masked-LM head, float32, on the CPU.
+        tokeniser: its tokeniser.
+        name: what to call it: the model gone on with, or `new BERT 4x4x128`.
+        new_head: whether the head's weights are from the initialiser although the model's are trained.
+    """
+
+    model: Any
+    tokeniser: Any
+    name: str
+    new_head: bool = False
+
+
+def go_on_with(name: str | None, *, revision: str | None = None, seed: int = 0) -> Start:
+    """Load a checkpoint with its masked-LM head; a head that it lacks is made new, from the seed.
+
+    Args:
+        name: hub name or folder; None for the embedded model.
+        revision: on the hub.
+        seed: of new weights; torch's own state of randomness is changed.
+
+    Raises:
+        ModelError: what `load_model` raises; a model that cannot fill in masks, or a tokeniser without a mask token.
+    """
+    torch.manual_seed(seed)
+    try:
+        loaded = read_model("AutoModelForMaskedLM", name, revision=revision, dtype="float32", device="cpu")
+    except ModelError as error:
+        if "Unrecognized configuration class" not in str(error.__cause__):
+            raise
+        raise _no_masks(f"{name}", "transformers has no masked-LM head for its family") from error
+    if getattr(loaded.model.config, "is_encoder_decoder", False):
+        raise _no_masks(loaded.name, "it has an encoder and a decoder")
+    if loaded.tokeniser.mask_token_id is None:
+        raise _no_masks(loaded.name, "its tokeniser has no mask token")
+    # Buffers (a bias of zeros, position ids) are made the same way every time.
+    parameters = dict(loaded.model.named_parameters(remove_duplicate=False))
+    missing = sorted(key for key in loaded.untrained if key in parameters)
+    body = [key for key in missing if key.startswith(f"{loaded.model.base_model_prefix}.")]
+    if body:
+        raise ModelError(
+            f"{loaded.name}: the checkpoint lacks {len(body)} of the model's weights ({body[0]}, ...), which would be "
+            "random; expected a whole checkpoint of this architecture"
+        )
+    return Start(model=loaded.model, tokeniser=loaded.tokeniser, name=loaded.name, new_head=bool(missing))
+
+
+def _no_masks(name: str, why: str) -> ModelError:
+    return ModelError(
+        f"{name} cannot be trained with masks: {why}; expected an encoder such as BERT or RoBERTa"
+    )
+
+
+def new_bert(size: Size, tokeniser: Any, *, max_length: int, seed: int = 0) -> Start:
+    """Make a BERT with weights from its own initialiser.
+
+    Args:
+        size: layers, heads and width; the feed-forward parts are four times as wide.
+        tokeniser: whose pieces it reads.
+        max_length: tokens of the longest input; it has no position beyond.
+        seed: of the weights; torch's own state of randomness is changed.
+
+    Raises:
+        ModelError: a tokeniser without a mask or a padding token.
+    """
+    for kind in ("mask", "pad"):
+        if getattr(tokeniser, f"{kind}_token_id") is None:
+            raise ModelError(
+                f"the tokeniser has no {kind} token; expected one such as BERT's, or leave --tokeniser out to train one"
+            )
+    from transformers import BertConfig, BertForMaskedLM
+
+    config = BertConfig(
+        vocab_size=max(tokeniser.get_vocab().values()) + 1,
+        hidden_size=size.width,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        intermediate_size=4 * size.width,
+        max_position_embeddings=max_length,
+        pad_token_id=tokeniser.pad_token_id,
+    )
+    torch.manual_seed(seed)
+    return Start(model=BertForMaskedLM(config), tokeniser=tokeniser, name=f"new BERT {size}")
+
+
+def set_dropout(model: nn.Module, share: float) -> None:
+    """Set the share that every dropout of a model leaves out while it is trained."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = share
+        for name in ("dropout_prob", "attention_dropout"):  # shares that a family hands to a function
+            if isinstance(getattr(module, name, None), float):
+                setattr(module, name, share)
+
+
+def takes_types(model: nn.Module) -> bool:
+    """Whether a model tells the texts of a pair apart by token types."""
+    config: Any = model.config
+    named = "token_type_ids" in inspect.signature(model.forward).parameters
+    return named and (getattr(config, "type_vocab_size", None) or 0) > 1
+
+
+def check_length(start: Start, max_length: int) -> None:
+    """Refuse inputs longer than the model can read, or too short for its special tokens.
+
+    Raises:
+        OptionError: says which lengths work.
+    """
+    table = getattr(getattr(start.model.base_model, "embeddings", None), "position_embeddings", None)
+    reserved = getattr(
+        table, "padding_idx", None
+    )  # RoBERTa's kin keep the pad's position, and those before it
+    config = start.model.config
+    most = min(
+        (getattr(config, "max_position_embeddings", None) or 1 << 30)
+        - (0 if reserved is None else reserved + 1),
+        getattr(start.tokeniser, "model_max_length", None) or 1 << 30,
+    )
+    if max_length > most:
+        raise OptionError(
+            f"--max-length {max_length} is more than {start.name} can read; expected at most {most} tokens"
+        )
+    fewest = start.tokeniser.num_special_tokens_to_add(pair=True) + 2
+    if max_length < fewest:
+        raise OptionError(
+            f"--max-length {max_length} leaves no room beside the special tokens; expected at least {fewest} tokens"
+        )

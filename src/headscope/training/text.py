@@ -1,0 +1,67 @@
+"""The corpus of a training: documents of text, and sentences of treebanks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from headscope.corpora.document import Document
+from headscope.corpora.reading import read_corpus
+from headscope.corpora.remote import resolve
+from headscope.corpora.treebank import read_treebank
+from headscope.errors import InputError
+
+
+class TrainingText:
+    """Documents that can be read twice: once for a tokeniser, once for the model.
+
+    Args:
+        text: files, folders, names of corpora, or `-`.
+        treebank: the same, of treebanks.
+    """
+
+    def __init__(self, *, text: tuple[str, ...] = (), treebank: tuple[str, ...] = ()) -> None:
+        self._text, self._treebank = resolve(text), resolve(treebank)
+        self.name = ", ".join(_name(path) for path in (*text, *treebank))
+        # Standard input can be read only once: what came of it is kept.
+        self._kept: list[Document] | None = [] if "-" in (*text, *treebank) else None
+
+    def read(self) -> Iterator[Document]:
+        """Yield the documents: those of the text, then those of the treebanks, their sentences as lines.
+
+        Raises:
+            InputError: what the readers raise.
+        """
+        if self._kept:
+            yield from self._kept
+            return
+        for document in self._documents():
+            if self._kept is not None:
+                self._kept.append(document)
+            yield document
+
+    def lines(self) -> Iterator[str]:
+        """Yield the corpus as lines of text, for a tokeniser.
+
+        Raises:
+            InputError: an entry that is cut into pieces of some tokeniser already.
+        """
+        for document in self.read():
+            if document.tokens is not None:
+                raise InputError(
+                    f"{document.origin}: expected text or words to train a tokeniser on, found tokens; give "
+                    "--tokeniser the one that they were cut by"
+                )
+            yield from document.lines if document.words is None else (" ".join(document.words),)
+
+    def _documents(self) -> Iterator[Document]:
+        if self._text:
+            yield from read_corpus(self._text)
+        if self._treebank:
+            for tree in read_treebank(self._treebank):
+                lines = tuple(s.text or " ".join(s.words) for s in tree.sentences if s.words)
+                if lines:
+                    # Lines of a treebank are sentences: each is an input, and none is packed with another.
+                    yield Document(id=f"tree-{tree.id}", lines=lines, whole=True, origin=tree.origin)
+
+
+def _name(path: str) -> str:
+    return "standard input" if path == "-" else Path(path).name
