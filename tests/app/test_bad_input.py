@@ -164,11 +164,13 @@ def test_a_folder_that_holds_another_run(cli, text, model, tmp_path):
     code, said, _ = cli("report", "--model", model, "--text", text, "--out", out, "-q")
     assert (code, said.splitlines()[-1]) == (0, f"report: {out}/report.html")
     first = open_study(out).manifest
-    code, _, err = cli("report", "--model", model, "--text", text, "--out", out, "--max-length", 32, "-q")
+    other = tmp_path / "other.txt"
+    other.write_text("Another text.\nIt is short.\n")
+    code, _, err = cli("report", "--model", model, "--text", other, "--out", out, "-q")
     assert code == 2
     assert err == (
-        f"headscope: {out} already holds a different run (tiny, 12 documents, signature {first['signature']['id']}); "
-        "give another --out, or delete that folder\n"
+        f"headscope: {out} already holds a different run (tiny; {Path(text).name}; signature "
+        f"{first['signature']['id']}); give another --out, or delete that folder\n"
     )
     # The same run again is no error; it is not computed a second time.
     code, _, _ = cli("report", "--model", model, "--text", text, "--out", out, "-q")

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from headscope.study.options import RunOptions
-from headscope.study.stages import measure_surface, prepare
+from headscope.study.stages import prepare
+from headscope.study.surface import measure_surface
 
 OPTIONS = ("--packing", "single", "--limit", 14, "-q")
 

@@ -17,7 +17,8 @@ from headscope.errors import InputError, OptionError
 from headscope.statistics.functional import SURFACE_STATISTICS
 from headscope.study.options import RunOptions
 from headscope.study.paper import is_bert_base, paper_numbers
-from headscope.study.stages import measure_surface, prepare
+from headscope.study.stages import prepare
+from headscope.study.surface import measure_surface
 from support.shared_data import data
 
 

@@ -1,16 +1,32 @@
 """Model folders on disk: a tiny random BERT with the embedded model's tokeniser, GPT-2 and T5 with their own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 
 def save_tiny_bert(folder: Path, *, heads: int = 2, layers: int = 2) -> Path:
-    """Write a whole model folder as save_pretrained does."""
+    """Write a whole model folder as save_pretrained does; it has no head for a task."""
+    from transformers import BertModel
+
+    return _save_bert(
+        lambda config: BertModel(config, add_pooling_layer=False), folder, heads=heads, layers=layers
+    )
+
+
+def save_tiny_masked_lm(folder: Path, *, heads: int = 2, layers: int = 2) -> Path:
+    """Write the same with a masked-LM head."""
+    from transformers import BertForMaskedLM
+
+    return _save_bert(BertForMaskedLM, folder, heads=heads, layers=layers)
+
+
+def _save_bert(make: Callable[[Any], Any], folder: Path, *, heads: int, layers: int) -> Path:
     minilm = pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
-    from transformers import AutoTokenizer, BertConfig, BertModel
+    from transformers import AutoTokenizer, BertConfig
 
     torch.manual_seed(0)
     config = BertConfig(
@@ -20,7 +36,7 @@ def save_tiny_bert(folder: Path, *, heads: int = 2, layers: int = 2) -> Path:
         intermediate_size=16,
         vocab_size=30522,
     )
-    BertModel(config, add_pooling_layer=False).save_pretrained(folder)
+    make(config).save_pretrained(folder)
     AutoTokenizer.from_pretrained(minilm.folder()).save_pretrained(folder)
     return folder
 

@@ -22,7 +22,10 @@ from dataclasses import replace
 
 from headscope.reporting.arrays import Kind, kinds_of
 from headscope.reporting.coreference_findings import coreference_findings
+from headscope.reporting.distances_findings import distances_findings
+from headscope.reporting.importance_section import importance_findings
 from headscope.reporting.inputs import ReportInputs
+from headscope.reporting.probe_findings import probe_findings
 from headscope.reporting.rules import BEHAVIOURS, stands_out
 from headscope.reporting.sentences import Sentence, sentence
 from headscope.reporting.shares import nothing, position, special
@@ -30,7 +33,21 @@ from headscope.reporting.spread import focus, noop
 from headscope.reporting.syntax_findings import syntax_findings
 from headscope.reporting.words import FEWEST_DOCUMENTS, ROLES, Words, count, words_for
 
-HEADLINE_ORDER = ("none", "position", "syntax", "coreference", "special", "focus", "noop", "roles")
+HEADLINE_ORDER = (
+    *(
+        "none",
+        "position",
+        "syntax",
+        "coreference",
+        "probes",
+        "special",
+        "importance",
+        "distances",
+        "focus",
+        "noop",
+        "roles",
+    ),
+)
 
 
 def findings(inputs: ReportInputs) -> list[Sentence]:
@@ -52,8 +69,12 @@ def findings(inputs: ReportInputs) -> list[Sentence]:
             _roles(kind, words, several),
         ]
         found += [replace(one, kind=kind.name) for one in own]
+    found += importance_findings(inputs, kinds, words)
     found += syntax_findings(inputs, words, several=several)
     found += coreference_findings(inputs, several=several)
+    found += probe_findings(inputs, several=several)
+    found += distances_findings(inputs, words, several=several)
+    found += probe_findings(inputs, several=several)
     if not any(
         cell.has_interval for kind in kinds for name in ("entropy",) for _, _, cell in kind.each(name)
     ):

@@ -32,6 +32,16 @@ class ReportInputs:
         coreference: `tables/coreference.parquet`, None when the run has no coreference; so is the next.
         coreference_heads: antecedents found by every head.
         gap: names chosen for GAP's pronouns, by gender; None when the run has no GAP.
+        head_distances: divergences of all pairs of heads of a kind, None when not measured; so are the three below.
+        head_map: each head's place on the map, its cluster, role and what it finds.
+        head_clusters: the clusters' sizes and stability.
+        layer_effect: divergences within and between layers, the test of their difference, and the map's stress.
+        probes: `tables/probes.parquet`: heads found by each probe, by seed and on average; None when the run has no
+            probes; so are the four below.
+        probe_relations, probe_by_distance: the same by relation and by distance.
+        probe_weights: the weight that each probe gives each head, both ways.
+        probe_layers: the structural probe on every layer.
+        importance: `tables/importance.parquet`: the gradient of the loss by class of key; None when the run has none.
     """
 
     manifest: Mapping[str, Any]
@@ -49,3 +59,13 @@ class ReportInputs:
     coreference: pd.DataFrame | None = None
     coreference_heads: pd.DataFrame | None = None
     gap: pd.DataFrame | None = None
+    head_distances: pd.DataFrame | None = None
+    head_map: pd.DataFrame | None = None
+    head_clusters: pd.DataFrame | None = None
+    layer_effect: pd.DataFrame | None = None
+    importance: pd.DataFrame | None = None
+    probes: pd.DataFrame | None = None
+    probe_relations: pd.DataFrame | None = None
+    probe_by_distance: pd.DataFrame | None = None
+    probe_weights: pd.DataFrame | None = None
+    probe_layers: pd.DataFrame | None = None

@@ -6,25 +6,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headscope.figures.arc_diagram import arc_diagram
-from headscope.figures.distance_curves import distance_curves
-from headscope.figures.entropy import entropy_by_layer
-from headscope.figures.line_diagram import line_diagram
-from headscope.figures.relation_layers import best_by_layer, relation_layers
-from headscope.figures.saving import save, write_whole
-from headscope.figures.surface_points import surface_points
-from headscope.reporting.arcs_section import arcs_section, figure_examples
+from headscope.figures.saving import write_whole
+from headscope.reporting.arcs_section import arcs_section
 from headscope.reporting.arrays import Kind, kinds_of
 from headscope.reporting.coreference_section import coreference_section
+from headscope.reporting.distances_section import distances_section
+from headscope.reporting.figure_files import write_figures
 from headscope.reporting.findings import findings, headline
-from headscope.reporting.heat import best_offsets, heat_name, kept_relations
+from headscope.reporting.importance_section import importance_section
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.payload import data_block, maps_block
+from headscope.reporting.probes_section import probes_section
 from headscope.reporting.provenance import counts, definitions, paper_section, signature
-from headscope.reporting.relations import relations_of
 from headscope.reporting.sections import linked, plans, roles_section, section
 from headscope.reporting.sentences import HeadRef, Sentence
-from headscope.reporting.syntax_section import curve_relations, syntax_section
+from headscope.reporting.syntax_section import syntax_section
 from headscope.reporting.terms import more_terms
 from headscope.reporting.words import count, join, plain, words_for
 from headscope.views.markup import Html, el
@@ -45,45 +41,6 @@ def write_report(inputs: ReportInputs, out_dir: Path) -> Path:
     return write_whole(out_dir / "report.html", page.encode("utf-8"))
 
 
-def write_figures(inputs: ReportInputs, folder: Path) -> list[Path]:
-    """Write the figures as SVG and PNG, and return their paths.
-
-    Figures 1, 2 and 4 of the paper, figure 1 where there is an example; with a treebank or coreference figure 5,
-    relations by layer and accuracy by distance, each where there is something to draw.
-    """
-    words = words_for(inputs.manifest)
-    paths = [*save(surface_points(inputs.surface, names=words.statistics), folder, "figure-2")]
-    paths += save(
-        entropy_by_layer(inputs.surface, roles=inputs.roles, names=words.statistics), folder, "figure-4"
-    )
-    examples = inputs.examples[inputs.examples["behaviour"] != "shared"]
-    if len(examples):
-        paths += save(line_diagram(examples, labels=words.roles), folder, "figure-1")
-    paths += _section_4(inputs, folder)
-    return sorted(paths)
-
-
-def _section_4(inputs: ReportInputs, folder: Path) -> list[Path]:
-    words, relations = words_for(inputs.manifest), relations_of(inputs)
-    paths: list[Path] = []
-    examples = figure_examples(inputs)
-    if examples is not None:
-        rows, titles = examples
-        paths += save(arc_diagram(rows, titles=titles, special=(words.cls, words.sep)), folder, "figure-5")
-    if inputs.dependency is not None:
-        offsets = best_offsets(inputs)
-        for place, kind in enumerate(kinds_of(inputs)):
-            names = kept_relations(relations, best_by_layer(inputs.dependency, offsets, kind=kind.name))
-            if names:
-                figure = relation_layers(inputs.dependency, offsets, kind=kind.name, relations=names)
-                paths += save(figure, folder, heat_name(kind.name, first=place == 0))
-    names = curve_relations(relations, inputs)
-    if inputs.dependency_by_distance is not None and names:
-        figure = distance_curves(inputs.dependency_by_distance, relations=names)
-        paths += save(figure, folder, "accuracy-by-distance")
-    return paths
-
-
 def render_report(inputs: ReportInputs, *, links: bool = False) -> str:
     """Return the report as one self-contained HTML page.
 
@@ -102,9 +59,16 @@ def render_report(inputs: ReportInputs, *, links: bool = False) -> str:
     titled.append(("roles", "Roles and examples", roles_section(inputs, kinds, words, found, links=links)))
     several = len(kinds) > 1
     for name_, heading, part in (
+        (
+            "importance",
+            "What the loss depends on",
+            importance_section(inputs, kinds, words, found, links=links),
+        ),
         ("syntax", "Dependency relations", syntax_section(inputs, kinds, words, found, links=links)),
         ("coreference", "Coreference", coreference_section(inputs, found, several=several)),
         ("arcs", "The best heads at work", arcs_section(inputs, words, several=several, links=links)),
+        ("probes", "What all heads know together", probes_section(inputs, kinds, found, links=links)),
+        ("distances", "Which heads are alike", distances_section(inputs, kinds, words, found, links=links)),
     ):
         titled += [(name_, heading, part)] if part is not None else []
     contents = [(name, heading) for name, heading, _ in titled]

@@ -19,7 +19,10 @@ from headscope.study.writing import write_run
 
 _OPTIONAL = (
     *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
-    *("coreference", "coreference_heads", "gap"),
+    *("coreference", "coreference_heads", "gap", "importance"),
+    *("probes", "probe_relations", "probe_by_distance", "probe_weights", "probe_layers"),
+    *("head_distances", "head_map", "head_clusters", "layer_effect"),
+    *("probes", "probe_relations", "probe_by_distance", "probe_weights", "probe_layers"),
 )
 
 
@@ -28,6 +31,7 @@ def report(
     *,
     text: "str | Path | list[str | Path] | None" = None,
     treebank: "str | Path | list[str | Path] | None" = None,
+    treebank_train: "str | Path | list[str | Path] | None" = None,
     coref: "str | Path | list[str | Path] | None" = None,
     out: str | Path | None = None,
     maps: str | Path | None = None,
@@ -41,11 +45,12 @@ def report(
         text: file, folder or several; None for the sentences of the treebank and the coreference corpus, and for the
             demonstration text where there are none.
         treebank: file, folder, name such as `ud:en_ewt`, or several: adds dependency heads (section 4.2).
+        treebank_train: the same, to train probes on, which are measured on `treebank`: adds section 5.
         coref: file, folder or several: adds coreference heads (section 4.3).
         out: folder of the run; None makes a temporary one (`study.path`).
         maps: folder of saved maps, in place of model and text.
         watch: told of progress.
-        **options: `packing`, `max_length`, `limit`, `fold_labels`, `controls`, `device`, `seed` and more; see
+        **options: `packing`, `max_length`, `limit`, `loss`, `fold_labels`, `controls`, `device`, `seed` and more; see
             `RunOptions`. Without any corpus the demonstration ones are read.
 
     Returns:
@@ -66,6 +71,7 @@ def report(
         model=None if model is None else str(model),
         text=as_paths(text),
         treebank=as_paths(treebank),
+        treebank_train=as_paths(treebank_train),
         coref=as_paths(coref),
         maps=None if maps is None else Path(maps),
         **options,

@@ -1,8 +1,10 @@
-"""The terms of the sections on dependency relations and coreference, for the list of definitions."""
+"""The terms of the sections beyond the surface, for the list of definitions."""
 
 from __future__ import annotations
 
+from headscope.reporting.importance_section import TERMS as IMPORTANCE_TERMS
 from headscope.reporting.inputs import ReportInputs
+from headscope.reporting.probes_section import TERMS as PROBE_TERMS
 
 _CHOSEN = (
     ("Held-out", "head, direction and offset are chosen on one half of the documents and scored on the other, both "
@@ -25,10 +27,20 @@ _COREFERENCE = (
      "head word with most attention from its own head word is such a one. Nearest: the rightmost candidate; same head "
      "word: the nearest with it; four rules: full string, head word, number, gender and person, any"),
 )  # fmt: skip
+_DISTANCES = (
+    ("Distance between heads", "Jensen–Shannon divergence of their attention, in nats, averaged over all tokens that "
+     "attend; 0.1% of each distribution is spread evenly first. The map is metric multidimensional scaling of it"),
+    ("Layer effect", "mean divergence between heads of different layers less that of heads of one layer; p from 10,000 "
+     "permutations of the heads’ layers"),
+)  # fmt: skip
 
 
 def more_terms(inputs: ReportInputs) -> tuple[tuple[str, str], ...]:
     """Return the terms that a run's further sections need."""
     syntax = _SYNTAX if inputs.dependency_best is not None else ()
     coreference = _COREFERENCE if inputs.coreference is not None else ()
-    return (*syntax, *coreference, *(_CHOSEN if syntax or coreference else ()))
+    importance = IMPORTANCE_TERMS if inputs.importance is not None else ()
+    distances = _DISTANCES if inputs.head_map is not None else ()
+    probes = PROBE_TERMS if inputs.probes is not None else ()
+    chosen = _CHOSEN if syntax or coreference else ()
+    return (*importance, *syntax, *coreference, *chosen, *distances, *probes)

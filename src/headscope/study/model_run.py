@@ -38,7 +38,7 @@ class ModelRun:
 
     Attributes:
         signature: what the numbers depend on.
-        treebank, coreference, gap: the annotated corpora, where they are asked for.
+        treebank, treebank_train, coreference, gap: the annotated corpora, where they are asked for.
         layout: the model's kinds of attention.
         total: documents in the corpus; None where a limit makes the number meaningless.
 
@@ -54,7 +54,7 @@ class ModelRun:
         hashes = self._open_annotated(options)
         self.corpus = self._text(options)
         documents, corpus_hash = 0, ""
-        if "surface" in options.wanted and options.limit is None:
+        if options.reads_text and options.limit is None:
             documents, corpus_hash = self.corpus.digest()
         self.loaded: LoadedModel = load_model(
             options.model, revision=options.revision, dtype=options.dtype, device=options.device
@@ -62,14 +62,8 @@ class ModelRun:
         self.encoder = Encoder(self.loaded.tokeniser, token_types=options.token_types)
         self.anatomy: Anatomy = examine(self.loaded.model, self.encoder.vocabulary)
         check_length(options.max_length, self.loaded, self.encoder, self.anatomy)
-        self.packer = Packer(
-            self.encoder,
-            packing=options.packing,
-            max_length=options.max_length,
-            too_long=options.too_long,
-            seed=options.seed,
-        )
-        if "surface" in options.wanted and options.limit is not None:
+        self.packer = self._packer()
+        if options.reads_text and options.limit is not None:
             # Only what the limit lets in is read, so that a small run on a huge corpus stays small.
             digest = CorpusDigest(self.corpus.read())
             self.first = list(self.packer.pack(self.keeper.watch(digest), limit=options.limit))
@@ -79,7 +73,7 @@ class ModelRun:
         self.signature = make_signature(
             model=model_facts(self.loaded, self.encoder.vocabulary),
             tokeniser=tokeniser_hash(self.loaded.tokeniser),
-            corpus={**(text if "surface" in options.wanted else {}), **hashes},
+            corpus={**(text if options.reads_text else {}), **hashes},
             options=options.shaping(),
             seed=options.seed,
         )
@@ -87,16 +81,28 @@ class ModelRun:
     def _open_annotated(self, options: RunOptions) -> dict[str, Any]:
         """Open the annotated corpora that are asked for; return their part of the signature."""
         self.treebank: AnnotatedCorpus | None = None
+        self.treebank_train: AnnotatedCorpus | None = None
         self.coreference: AnnotatedCorpus | None = None
         self.gap: GapCorpus | None = None
-        if "syntax" in options.wanted:
+        if {"syntax", "probes"} & set(options.wanted):
             self.treebank = AnnotatedCorpus.treebank(options.treebank)
+        if "probes" in options.wanted and options.treebank_train:
+            self.treebank_train = AnnotatedCorpus.treebank(options.treebank_train)
         if "coreference" in options.wanted:
             if has_mentions(options.coref):
                 self.coreference = AnnotatedCorpus.coreference(options.coref)
             self.gap = GapCorpus.of(options.coref)
-        named = {"treebank": self.treebank, "coreference": self.coreference, "gap": self.gap}
-        return {name: corpus.digest() for name, corpus in named.items() if corpus is not None}
+        named = {
+            "treebank": self.treebank,
+            "treebank_train": self.treebank_train,
+            "coreference": self.coreference,
+            "gap": self.gap,
+        }
+        return {
+            name: {"name": corpus.name, "hash": corpus.digest()}
+            for name, corpus in named.items()
+            if corpus is not None
+        }
 
     def _text(self, options: RunOptions) -> "Corpus | AnnotatedText":
         """Open the text: what was given, else the sentences of the annotated corpora, else the demonstration."""
@@ -104,7 +110,7 @@ class ModelRun:
             return Corpus(options.text or (str(demo_text()),))
         given = [self.treebank, None if options.coref == options.treebank else self.coreference]
         corpora = [corpus for corpus in given if corpus is not None]
-        if not corpora and "surface" in options.wanted:
+        if not corpora and options.reads_text:
             raise OptionError("GAP has no text to read heads on; give --text too, or use headscope coref")
         return AnnotatedText(corpora)
 
@@ -114,15 +120,28 @@ class ModelRun:
         Raises:
             InputError: no input could be made of the corpus; says why.
         """
-        made = (
-            iter(self.first)
-            if self.first is not None
-            else self.packer.pack(self.keeper.watch(self.corpus.read()))
-        )
+        made = iter(self.first) if self.first is not None else self._packed()
         one = next(made, None)
         if one is None:
             raise InputError(_nothing_to_read(self.packer.counts, self.options))
         yield from chain([one], made)
+
+    def _packed(self) -> Iterator[Segment]:
+        """Read the text from its start; several stages may."""
+        again = self.packer.counts.documents > 0
+        if again:
+            self.packer = self._packer()
+        yield from self.packer.pack(self.corpus.read() if again else self.keeper.watch(self.corpus.read()))
+
+    def _packer(self) -> Packer:
+        options = self.options
+        return Packer(
+            self.encoder,
+            packing=options.packing,
+            max_length=options.max_length,
+            too_long=options.too_long,
+            seed=options.seed,
+        )
 
     @property
     def layout(self) -> tuple[KindLayout, ...]:
@@ -173,11 +192,7 @@ class ModelRun:
         }
 
     def _some(self) -> list[Segment]:
-        options = self.options
-        packer = Packer(
-            self.encoder, packing=options.packing, max_length=options.max_length, too_long=options.too_long
-        )
-        return list(packer.pack(self.corpus.read(), limit=32))
+        return list(self._packer().pack(self.corpus.read(), limit=32))
 
     def over(
         self, segments: Iterable[Segment], *, length: int | None = None, model: nn.Module | None = None

@@ -2,14 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import file_digest
 from pathlib import Path
 
 from headscope.encoding.encoder import TOKEN_TYPES
 from headscope.encoding.packing import PACKINGS, TOO_LONG
 from headscope.encoding.segment import PIECES
 from headscope.errors import OptionError
+from headscope.study.stage_table import STAGES, stage_options
 
-STAGES = ("surface", "syntax", "coreference")
+# What can be asked for; `coreference` stands for GAP too.
+ASKABLE = ("surface", "syntax", "coreference", "importance", "distances", "map", "probes")
+LOSSES = ("none", "mlm", "clm", "denoise")
 _KNOWN = {
     "packing": PACKINGS,
     "too_long": TOO_LONG,
@@ -17,14 +22,7 @@ _KNOWN = {
     "pieces": PIECES,
     "compat": ("original",),
     "windows": ("all", "first"),
-}
-# The options that change a stage's numbers.
-_SHAPING = {
-    "surface": ("packing", "too_long"),
-    "syntax": (
-        *("fold_labels", "pieces", "special_tokens", "both_directions", "compat", "controls", "shuffled"),
-    ),
-    "coreference": ("pieces", "controls", "windows", "singletons", "strict"),
+    "loss": LOSSES,
 }
 
 
@@ -42,9 +40,10 @@ class RunOptions:
         batch_size: inputs computed together; None chooses by length and device.
         device, dtype: where and in what precision.
         seed: of every random choice.
-        stages: what to measure (`STAGES`); empty: what the given corpora are for, or all of it on the demonstration
+        stages: what to measure (`ASKABLE`); empty: what the given corpora are for, or all of it on the demonstration
             corpora where none is given.
         treebank: files with trees (`corpora.treebank`), or names such as `ud:en_ewt`.
+        treebank_train: the same, to train probes on; they are then measured on `treebank`.
         coref: files with coreference or GAP (`corpora.coreference`).
         fold_labels: whether `nsubj:pass` is counted as `nsubj`.
         pieces: attention from a cut word: `mean`, `first` or `max`.
@@ -56,6 +55,9 @@ class RunOptions:
         windows: `all` of a document's windows, or its `first`, as the paper takes.
         singletons: whether mentions of entities with one mention are candidates.
         strict: whether a head must look at an antecedent more than at any other word.
+        loss: whose gradient says how much attention matters: `mlm`, `clm`, `denoise`, or `none` to leave it out.
+        vectors: GloVe or word2vec text file for the probes; None takes the model's own input embeddings.
+        seeds: how many times each probe is trained.
     """
 
     model: str | None = None
@@ -73,6 +75,7 @@ class RunOptions:
     seed: int = 0
     stages: tuple[str, ...] = ()
     treebank: tuple[str, ...] = ()
+    treebank_train: tuple[str, ...] = ()
     coref: tuple[str, ...] = ()
     fold_labels: bool = False
     pieces: str = "mean"
@@ -84,6 +87,9 @@ class RunOptions:
     windows: str = "all"
     singletons: bool = True
     strict: bool = False
+    loss: str = "none"
+    vectors: Path | None = None
+    seeds: int = 3
 
     def __post_init__(self) -> None:
         for name, known in _KNOWN.items():
@@ -92,43 +98,71 @@ class RunOptions:
                     f"{name} {getattr(self, name)!r} is not known; choose one of {', '.join(known)}"
                 )
         for stage in self.stages:
-            if stage not in STAGES:
-                raise OptionError(f"stage {stage!r} is not known; choose from {', '.join(STAGES)}")
+            if stage not in ASKABLE:
+                raise OptionError(f"stage {stage!r} is not known; choose from {', '.join(ASKABLE)}")
         if not isinstance(self.controls, int) or self.controls < 0:
             raise OptionError(f"controls is {self.controls!r}; expected a number from 0")
-        for name in ("max_length", "limit", "batch_size"):
+        for name in ("max_length", "limit", "batch_size", "seeds"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise OptionError(f"{name} is {value!r}; expected a whole number from 1")
         if self.seed < 0:
             raise OptionError(f"seed is {self.seed}; expected a number from 0")
-        if self.maps is not None and (self.text or self.treebank or self.coref):
+        if self.maps is not None and (self.text or self.treebank or self.treebank_train or self.coref):
             raise OptionError("both a corpus and saved maps were given; a run reads one of them")
+        if self.maps is not None and self.loss != "none":
+            raise OptionError(
+                "saved maps hold no gradients; leave --loss out, or give a model and text in place of --maps"
+            )
+        if self.treebank_train and not self.treebank:
+            raise OptionError(
+                "--treebank-train was given without --treebank; probes are trained on the one and measured on the other"
+            )
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """The stages to measure."""
+        """What to measure, of `ASKABLE`."""
         if self.stages:
             return self.stages
-        if self.maps is not None:
-            return ("surface",)
-        if not (self.text or self.treebank or self.coref):
-            return STAGES
-        given = {"surface": True, "syntax": bool(self.treebank), "coreference": bool(self.coref)}
-        return tuple(stage for stage in STAGES if given[stage])
+        nothing = not (self.text or self.treebank or self.coref or self.maps)
+        given = {
+            "surface": True,
+            "syntax": bool(self.treebank) or nothing,
+            "coreference": bool(self.coref) or nothing,
+            "importance": self.loss != "none",
+            "distances": True,
+            "map": True,
+            "probes": bool(self.treebank_train),
+        }
+        return tuple(stage for stage in ASKABLE if given[stage])
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether anything is measured on text."""
+        return bool({"surface", "importance", "distances"} & set(self.wanted))
+
+    @cached_property
+    def vectors_hash(self) -> str | None:
+        """Hash of the file of word vectors: what shapes the probes, wherever the file lies."""
+        if self.vectors is None:
+            return None
+        try:
+            with self.vectors.open("rb") as file:
+                return file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise OptionError(
+                f"--vectors {self.vectors} cannot be read ({error.strerror}); expected a GloVe or word2vec text file"
+            ) from error
 
     def shaping(self) -> dict[str, object]:
         """Return the options that change numbers, for the signature."""
-        names = ["max_length", "token_types", "limit", "dtype"]
-        if self.maps is not None:
-            # How the inputs were made is written in the maps, and no other model is measured beside them.
-            names = ["limit"]
-            shaping = [name for name in _SHAPING["syntax"] if name not in ("controls", "shuffled")]
-            names += shaping if "syntax" in self.wanted else []
-            return {name: getattr(self, name) for name in names}
-        for stage in self.wanted:
-            names += [name for name in _SHAPING[stage] if name not in names]
-        return {"stages": list(self.wanted), **{name: getattr(self, name) for name in names}}
+        names: list[str] = []
+        for asked in self.wanted:
+            for stage in ("coreference", "gap") if asked == "coreference" else (asked,):
+                own = stage_options(STAGES[stage], maps=self.maps is not None)
+                names += [name for name in own if name not in names]
+        shaping = {name: getattr(self, name) for name in names}
+        return shaping if self.maps is not None else {"stages": list(self.wanted), **shaping}
 
 
 def as_paths(text: str | Path | Sequence[str | Path] | None) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """What a run's numbers depend on, as one record with one id."""
 
-import json
 import platform
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -9,15 +8,10 @@ from typing import Any
 
 from headscope.attention.models import LoadedModel, weights_hash
 from headscope.encoding.vocabulary import Vocabulary
+from headscope.study.signature_id import signature_id
 
 # The commit, the machine and the batch size do not change a number beyond rounding and are not part of it.
 _VERSIONS = ("headscope", "torch", "transformers", "tokenizers", "numpy")
-
-
-def signature_id(parts: Mapping[str, Any]) -> str:
-    """Hash a signature: 16 hex digits of BLAKE2b over its JSON with sorted keys."""
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def model_facts(loaded: LoadedModel, vocabulary: Vocabulary) -> dict[str, Any]:
@@ -45,7 +39,7 @@ def make_signature(
     Args:
         model: name, revision, weights hash, family, shape.
         tokeniser: hash of the tokeniser.
-        corpus: hash and number of documents.
+        corpus: name, hash and number of documents of the text; name and hash of each annotated corpus.
         options: those that change numbers.
         seed: of every random choice.
     """
@@ -61,9 +55,17 @@ def make_signature(
     essential = {
         **parts,
         "model": {k: v for k, v in model.items() if k not in ("name", "revision", "special", "origin")},
-        "corpus": {k: v for k, v in corpus.items() if k != "name"},
+        "corpus": _nameless(corpus),
     }
     return {"id": signature_id(essential), **parts, "versions": versions}
+
+
+def _nameless(corpus: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _nameless(value) if isinstance(value, Mapping) else value
+        for key, value in corpus.items()
+        if key != "name"
+    }
 
 
 def tokeniser_hash(tokeniser: Any) -> str:

@@ -1,21 +1,18 @@
 """From a prepared run to its tables, stage by stage."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
 from headscope.attention.anatomy import KindLayout
-from headscope.attention.scan import ScanCounts, scan
 from headscope.attention.source import TileSource
-from headscope.heads.behaviours import roles
-from headscope.heads.examples import ExampleCollector, ExampleMaps, examples_table
-from headscope.statistics.surface import SurfaceAccumulator
+from headscope.heads.examples import ExampleMaps
 from headscope.study.maps_run import MapsRun
 from headscope.study.model_run import ModelRun
-from headscope.study.options import Progress, RunOptions, Watcher
-from headscope.study.results import StageResult, surface_table
+from headscope.study.options import RunOptions, Watcher
+from headscope.study.results import StageResult
+from headscope.study.stage_table import STAGES, Stage
 
 
 @runtime_checkable
@@ -49,9 +46,6 @@ class Run(Protocol):
         """Return what the manifest says of the run beyond its signature."""
 
 
-Measure = Callable[[Run, Watcher | None], StageResult]
-
-
 def prepare(options: RunOptions) -> Run:
     """Load what the options name and work out the run's signature, without scanning yet.
 
@@ -61,24 +55,12 @@ def prepare(options: RunOptions) -> Run:
     return MapsRun(options) if options.maps is not None else ModelRun(options)
 
 
-def stages_of(run: Run) -> dict[str, Measure]:
-    """Return what the run measures, by name, in order; later stages do not read earlier ones."""
-    found: dict[str, Measure] = {}
-    if "surface" in run.options.wanted:
-        found["surface"] = measure_surface
-    if "syntax" in run.options.wanted:
-        from headscope.study.syntax import measure_syntax
-
-        found["syntax"] = measure_syntax
-    if isinstance(run, ModelRun) and run.coreference is not None:
-        from headscope.study.coreference import measure_coreference
-
-        found["coreference"] = measure_coreference
-    if isinstance(run, ModelRun) and run.gap is not None:
-        from headscope.study.gap import measure_gap
-
-        found["gap"] = measure_gap
-    return found
+def stages_of(run: Run) -> list[Stage]:
+    """Return what the run measures, in order."""
+    names = [name for name in run.options.wanted if name != "coreference"]
+    if isinstance(run, ModelRun):
+        names += ["coreference"] * (run.coreference is not None) + ["gap"] * (run.gap is not None)
+    return [stage for name, stage in STAGES.items() if name in names]
 
 
 def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
@@ -88,32 +70,19 @@ def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
         run: from `prepare`.
         watch: told of progress after each batch.
     """
-    for stage in stages_of(run).values():
-        yield stage(run, watch)
+    earlier: dict[str, StageResult] = {}
+    for stage in stages_of(run):
+        earlier[stage.name] = measure_stage(stage, run, earlier, watch)
+        yield earlier[stage.name]
 
 
-def measure_surface(run: Run, watch: Watcher | None = None) -> StageResult:
-    """Measure what heads look at in text: one scan, the table, and the examples."""
-    began = time.perf_counter()
-    sums = SurfaceAccumulator(run.layout)
-
-    def tell(done: ScanCounts) -> None:
-        if watch is not None:
-            limit = run.options.limit
-            documents = run.done(done.segments)
-            watch(Progress("reading heads", documents, run.total, done.segments, limit, done.seconds))
-
-    scan(run.source(), [sums], progress=tell)
-    surface = surface_table(sums.compute(seed=run.options.seed))
-    collector = ExampleCollector()
-    scan(run.example_source(), [collector])
-    examples = examples_table(collector.maps, surface, roles(surface), names=run.names)
-    return StageResult(
-        name="surface",
-        tables={"surface": surface, "examples": examples},
-        state=sums.state(),
-        seconds=time.perf_counter() - began,
-    )
+def measure_stage(
+    stage: Stage, run: Run, earlier: Mapping[str, StageResult], watch: Watcher | None
+) -> StageResult:
+    """Measure one stage, with what it reads of the stages before it."""
+    given = [earlier] if stage.after else []
+    result: StageResult = stage.measure(run, *given, watch)
+    return result
 
 
 def manifest_of(run: Run) -> dict[str, Any]:
@@ -129,12 +98,30 @@ def manifest_of(run: Run) -> dict[str, Any]:
     }
 
 
-def with_stage(manifest: dict[str, Any], run: Run, result: StageResult) -> dict[str, Any]:
-    """Return the manifest with what a stage found, and the counts as they are now."""
-    facts = run.facts() if result.name == "surface" else {}
-    notes = list(dict.fromkeys([*manifest["notes"], *facts.pop("notes", []), *result.notes]))
+def with_stage(manifest: dict[str, Any], run: Run, result: StageResult, *, signature: str) -> dict[str, Any]:
+    """Return the manifest with what a stage found, and the counts as they are now.
+
+    Args:
+        manifest: as it was.
+        run: what was measured.
+        result: of the stage.
+        signature: the stage's own.
+    """
+    facts = run.facts() if "text" in STAGES[result.name].corpora else {}
     done = {
         **manifest["stages"],
-        result.name: {"seconds": round(result.seconds, 3), "tables": list(result.tables)},
+        result.name: {
+            "signature": signature,
+            "seconds": round(result.seconds, 3),
+            "tables": list(result.tables),
+            "notes": list(dict.fromkeys([*facts.pop("notes", []), *result.notes])),
+        },
     }
-    return {**manifest, **facts, **result.facts, "notes": notes, "stages": done}
+    stages = {name: done[name] for name in STAGES if name in done}
+    return {**manifest, **facts, **result.facts, "stages": stages, "notes": notes_of(run, stages)}
+
+
+def notes_of(run: Run, stages: Mapping[str, Any]) -> list[str]:
+    """Return what the user should see of the run and of its finished stages, each once."""
+    notes = [note for stage in stages.values() for note in stage["notes"]]
+    return list(dict.fromkeys([*run.facts()["notes"], *notes]))

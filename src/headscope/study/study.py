@@ -162,26 +162,30 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
 
 
 def check_out(path: Path, signature: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Look whether a directory is free for a run, or holds this very run already.
+    """Look whether a directory is free for a run, or holds stages of the same model and corpora already.
 
     Returns:
-        The manifest if it holds this run, finished or not, made with the same versions; else None.
+        The manifest if it does and was made with the same versions; else None.
 
     Raises:
-        OutputError: it holds another run, or something else.
+        OutputError: it holds a run of another model, of corpora of other names, or something else.
     """
     if path.exists() and not path.is_dir():
         raise OutputError(f"{path} is a file; --out expects a folder, new or empty")
     manifest = read_manifest(path)
     if manifest is not None:
         found = manifest["signature"]
-        if found.get("id") == signature["id"]:
+        if _same_study(found, signature):
             # Numbers of other versions are computed anew.
             return manifest if found.get("versions") == signature["versions"] else None
-        model, corpus = found.get("model", {}).get("name"), found.get("corpus", {}).get("documents")
+        corpora = found.get("corpus", {})
+        names = [corpora.get("name"), *(c["name"] for c in corpora.values() if isinstance(c, Mapping))]
+        what = "; ".join(
+            dict.fromkeys(str(name) for name in [found.get("model", {}).get("name"), *names] if name)
+        )
         raise OutputError(
-            f"{path} already holds a different run ({model}, {corpus} documents, signature {found.get('id')}); "
-            "give another --out, or delete that folder"
+            f"{path} already holds a different run ({what}; signature {found.get('id')}); give another --out, or "
+            "delete that folder"
         )
     if path.is_dir() and any(path.iterdir()):
         raise OutputError(f"{path} holds other files and no headscope run; give --out a new or empty folder")
@@ -189,10 +193,30 @@ def check_out(path: Path, signature: Mapping[str, Any]) -> dict[str, Any] | None
     return None
 
 
-def has_stage(path: Path, manifest: Mapping[str, Any], name: str) -> bool:
-    """Whether a stage of a run is finished: the manifest says so, and its tables are there."""
+def _same_study(found: Mapping[str, Any], signature: Mapping[str, Any]) -> bool:
+    """Whether another run may add to a folder: the same model, and no corpus of another name in an old one's place."""
+
+    def model(of: Mapping[str, Any]) -> list[Any]:
+        return [of.get("model", {}).get(key) for key in ("weights", "family")] + [of.get("tokeniser")]
+
+    def clash(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+        # The same files under other options give another hash (a limit cuts them); other files have other names.
+        return all(key in each for key in ("name", "hash") for each in (old, new)) and all(
+            old[key] != new[key] for key in ("name", "hash")
+        )
+
+    old, new = found.get("corpus", {}), signature["corpus"]
+    parts = [name for name in new if isinstance(new[name], Mapping) and isinstance(old.get(name), Mapping)]
+    clashes = [clash(old, new), *(clash(old[name], new[name]) for name in parts)]
+    return model(found) == model(signature) and not any(clashes)
+
+
+def has_stage(path: Path, manifest: Mapping[str, Any], name: str, *, signature: str) -> bool:
+    """Whether a stage with this signature is finished: the manifest says so, and its tables are there."""
     stage = manifest.get("stages", {}).get(name)
-    tables = stage.get("tables", []) if isinstance(stage, dict) else []
+    if not isinstance(stage, dict) or stage.get("signature") != signature:
+        return False
+    tables = stage.get("tables", [])
     return bool(tables) and all((path / "tables" / f"{table}.parquet").is_file() for table in tables)
 
 

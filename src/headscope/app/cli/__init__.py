@@ -6,7 +6,19 @@ from collections.abc import Sequence
 
 import typer
 
-from headscope.app.cli import convert, coref, extract, report, segments, stats, syntax
+from headscope.app.cli import (
+    cluster,
+    convert,
+    coref,
+    extract,
+    importance,
+    probe,
+    report,
+    segments,
+    stats,
+    syntax,
+    train,
+)
 from headscope.errors import HeadscopeError
 
 app = typer.Typer(
@@ -24,6 +36,10 @@ app.command("extract")(extract.command)
 app.command("convert")(convert.command)
 app.command("syntax")(syntax.command)
 app.command("coref")(coref.command)
+app.command("cluster")(cluster.command)
+app.command("importance")(importance.command)
+app.command("probe")(probe.command)
+app.command("train")(train.command)
 
 
 @app.callback(invoke_without_command=True)

@@ -41,6 +41,14 @@ Treebank = Annotated[
         show_default=False,
     ),
 ]
+TreebankTrain = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--treebank-train",
+        help="Trees to train probes on, as --treebank takes them; the probes are measured on --treebank.",
+        show_default=False,
+    ),
+]
 Coref = Annotated[
     list[str] | None,
     typer.Option(
@@ -86,6 +94,21 @@ Strict = Annotated[
         "--strict", help="An antecedent must get more attention than any other word, not candidate."
     ),
 ]
+Loss = Annotated[
+    str,
+    typer.Option(
+        help="Whose gradient says how much attention matters: mlm (encoders), clm (decoders), denoise "
+        "(encoder-decoders), or none to leave it out."
+    ),
+]
+Vectors = Annotated[
+    Path | None,
+    typer.Option(
+        help="GloVe or word2vec text file for the probes; the model's own input embeddings when not given.",
+        show_default=False,
+    ),
+]
+Seeds = Annotated[int, typer.Option(min=1, help="How many times each probe is trained.")]
 Packing = Annotated[
     str, typer.Option(help="How lines become inputs: pretraining, paragraphs (pairs) or single.")
 ]
@@ -127,6 +150,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "revision": (Revision, None),
     "maps": (Maps, None),
     "treebank": (Treebank, None),
+    "treebank_train": (TreebankTrain, None),
     "coref": (Coref, None),
     "fold_labels": (FoldLabels, False),
     "pieces": (Pieces, "mean"),
@@ -138,6 +162,9 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "windows": (Windows, "all"),
     "singletons": (Singletons, True),
     "strict": (Strict, False),
+    "loss": (Loss, "none"),
+    "vectors": (Vectors, None),
+    "seeds": (Seeds, 3),
     "packing": (Packing, "pretraining"),
     "max_length": (MaxLength, 128),
     "too_long": (TooLong, "truncate"),
@@ -152,6 +179,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
 SURFACE = ("packing", "too_long")
 SYNTAX = (*("fold_labels", "pieces", "special_tokens", "both_directions", "compat", "controls", "shuffled"),)
 COREFERENCE = ("windows", "singletons", "strict")
+PROBES = ("vectors", "seeds")
 MACHINE = ("max_length", "token_types", "limit", "batch_size", "device", "dtype", "seed", "quiet")
 _KNOWN = {
     "packing": ("pretraining", "paragraphs", "single"),
@@ -161,6 +189,7 @@ _KNOWN = {
     "pieces": ("mean", "first", "max"),
     "compat": ("original",),
     "windows": ("all", "first"),
+    "loss": ("none", "mlm", "clm", "denoise"),
 }
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -219,7 +248,7 @@ def run_options(**given: Any) -> "RunOptions":
     for name, known in _KNOWN.items():
         if given.get(name) is not None:
             choose(f"--{name.replace('_', '-')}", given[name], known)
-    for name in ("text", "treebank", "coref"):
+    for name in ("text", "treebank", "treebank_train", "coref"):
         given[name] = tuple(given.get(name) or ())
     from headscope.study.options import RunOptions
 

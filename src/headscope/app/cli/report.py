@@ -9,8 +9,8 @@ from headscope.app.cli import options as o
 
 
 @o.takes(
-    *("text", "model", "revision", "treebank", "coref", "maps"),
-    *(*o.SURFACE, *o.SYNTAX, *o.COREFERENCE, *o.MACHINE),
+    *("text", "model", "revision", "treebank", "treebank_train", "coref", "loss", "maps"),
+    *(*o.SURFACE, *o.SYNTAX, *o.COREFERENCE, *o.PROBES, *o.MACHINE),
 )
 def command(
     out: Annotated[
@@ -20,7 +20,8 @@ def command(
 ) -> None:
     """Run a model over text, and a treebank and coreference where given, and write a report on every head.
 
-    Without any corpus the demonstration ones are read.
+    Without any corpus the demonstration ones are read. In a folder that holds a report already, only what other
+    options or corpora change is measured again.
     """
     quiet = given.pop("quiet")
     asked = o.run_options(**given)

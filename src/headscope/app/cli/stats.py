@@ -33,7 +33,8 @@ def command(
     quiet = given.pop("quiet")
     asked = o.run_options(**given, stages=("surface",))
     from headscope.app.cli.progress import ProgressPrinter
-    from headscope.study.stages import measure_surface, prepare
+    from headscope.study.stages import prepare
+    from headscope.study.surface import measure_surface
 
     with ProgressPrinter(quiet=quiet) as watch:
         run = prepare(asked)

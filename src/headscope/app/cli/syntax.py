@@ -38,7 +38,7 @@ def run_tables(stage: str, *, out: Path | None, given: dict[str, Any], show: Any
     quiet = given.pop("quiet")
     asked = o.run_options(**given, stages=(stage,))
     from headscope.app.cli.progress import ProgressPrinter
-    from headscope.study.stages import measure, prepare
+    from headscope.study.stages import measure, prepare, stages_of
     from headscope.study.writing import read_stages, write_run
 
     with ProgressPrinter(quiet=quiet) as watch:
@@ -47,7 +47,7 @@ def run_tables(stage: str, *, out: Path | None, given: dict[str, Any], show: Any
             results = list(measure(run, watch=watch))
         else:
             write_run(run, out, watch=watch)
-            results = read_stages(out)
+            results = read_stages(out, *(each.name for each in stages_of(run)))
     for result in results:
         show(result)
     notes = [f"note: {note}" for result in results for note in result.notes]

@@ -1,0 +1,175 @@
+"""`headscope train`: masked-LM training of a model to look at, with checkpoints that a report can be made of."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headscope.app.cli import options as o
+from headscope.errors import OptionError
+
+if TYPE_CHECKING:
+    from headscope.training.session import TrainingProgress
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+def command(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of the training: new, empty, or of the same training.")
+    ],
+    text: Annotated[
+        list[str] | None,
+        typer.Option("--text", help="Text, a folder of it, or - for standard input; may be repeated."),
+    ] = None,
+    treebank: Annotated[
+        list[str] | None,
+        typer.Option("--treebank", help="Treebank whose sentences are trained on; may be repeated."),
+    ] = None,
+    model: o.Model = None,
+    revision: o.Revision = None,
+    size: Annotated[
+        str | None,
+        typer.Option(
+            help="LAYERSxHEADSxWIDTH of a new BERT, as 4x4x128; without it --model is trained on.",
+            show_default=False,
+        ),
+    ] = None,
+    tokeniser: Annotated[
+        str | None,
+        typer.Option(
+            "--tokeniser",
+            "--tokenizer",
+            help="Model whose tokeniser a new BERT takes; without it one is trained on the text.",
+            show_default=False,
+        ),
+    ] = None,
+    vocabulary: Annotated[
+        int | None,
+        typer.Option(
+            help="Pieces of the trained tokeniser at most; 8000 when not given.", show_default=False
+        ),
+    ] = None,
+    cased: Annotated[bool, typer.Option("--cased", help="Let the trained tokeniser keep case.")] = False,
+    steps: Annotated[
+        int | None, typer.Option(help="Batches; 1000 when not given.", show_default=False)
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="About how long, in place of --steps.", show_default=False)
+    ] = None,
+    every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 500,
+    batch_size: Annotated[int, typer.Option(help="Inputs in a batch.")] = 32,
+    learning_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="At its highest; 1e-4 to train a model on, 1e-3 for a new one, when not given.",
+            show_default=False,
+        ),
+    ] = None,
+    warm_up: Annotated[float, typer.Option(help="Share of the steps over which the rate rises.")] = 0.1,
+    dropout: Annotated[float, typer.Option(help="Share of activations left out.")] = 0.0,
+    held_out: Annotated[float, typer.Option(help="Share of the documents kept for measuring.")] = 0.05,
+    packing: o.Packing = "pretraining",
+    max_length: o.MaxLength = 128,
+    limit: o.Limit = None,
+    seed: o.Seed = 0,
+    device: o.Device = "auto",
+    dtype: Annotated[
+        str, typer.Option(help="float32, bfloat16 (autocast), or auto: bfloat16 on a GPU alone.")
+    ] = "auto",
+    quiet: o.Quiet = False,
+) -> None:
+    """Train a model further with masked words, or a small BERT from scratch, and keep checkpoints along the way.
+
+    A training that was stopped goes on when the same command is given again, to the same weights.
+    """
+    o.choose("--packing", packing, ("pretraining", "paragraphs", "single"))
+    o.choose("--dtype", dtype, ("auto", "float32", "bfloat16"))
+    if not (text or treebank):
+        raise OptionError("nothing to train on was given; expected --text with a text file, or --treebank")
+
+    from headscope.training.options import Size, TrainOptions
+    from headscope.training.run import run_training
+
+    asked = TrainOptions(
+        text=tuple(text or ()),
+        treebank=tuple(treebank or ()),
+        model=model,
+        revision=revision,
+        size=None if size is None else Size.read(size),
+        tokeniser=tokeniser,
+        vocabulary=vocabulary,
+        cased=cased,
+        packing=packing,
+        max_length=max_length,
+        limit=limit,
+        steps=steps,
+        minutes=minutes,
+        every=every,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        warm_up=warm_up,
+        dropout=dropout,
+        held_out=held_out,
+        seed=seed,
+        device=device,
+        dtype=dtype,
+    )
+    training = run_training(asked, out=out, watch=TrainingPrinter(quiet=quiet))
+    facts = training.facts
+    typer.echo(
+        f"{facts['start']['name']}, {facts['steps']:,} steps on {facts['data']['name']}: "
+        f"{len(training.checkpoints):,} checkpoints in {out}"
+    )
+    log = training.log
+    last = log[(log["split"] == "held-out") & (log["step"] == facts["steps"])].set_index("measure")
+    if len(last):
+        typer.echo(
+            f"held out: loss {last['value']['loss']:.3f} nats{_interval(last.loc['loss'], 1.0, '.3f')}, "
+            f"masked accuracy {100 * last['value']['accuracy']:.1f}%{_interval(last.loc['accuracy'], 100.0, '.1f')}, "
+            f"n = {int(last['n']['loss']):,} tokens"
+        )
+    for note in facts["notes"]:
+        typer.echo(f"note: {note}")
+    typer.echo(f"card: {out / 'README.md'}")
+
+
+def _interval(row: "object", scale: float, form: str) -> str:
+    low, high = row["ci_low"], row["ci_high"]  # type: ignore[index]
+    return "" if low != low else f" ({scale * low:{form}} to {scale * high:{form}})"
+
+
+class TrainingPrinter:
+    """Show how far a training is, on standard error: a line for each checkpoint, and between them every 10 seconds.
+
+    Args:
+        quiet: show nothing.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self._said = 0.0
+
+    def __call__(self, progress: "TrainingProgress") -> None:
+        """Show one state."""
+        now = time.monotonic()
+        if self.quiet or (progress.held_out_loss is None and now - self._said < _SECONDS_BETWEEN_LINES):
+            return
+        self._said = now
+        print(f"headscope: {describe(progress)}", file=sys.stderr, flush=True)
+
+
+def describe(progress: "TrainingProgress") -> str:
+    """Say a state in one line: the step, the losses, and how much longer."""
+    from headscope.app.cli.progress import duration
+
+    words = [f"step {progress.step:,} of {progress.steps:,}"]
+    if progress.loss is not None:
+        words.append(f"loss {progress.loss:.3f} nats")
+    if progress.held_out_loss is not None and progress.accuracy is not None:
+        words.append(f"held out {progress.held_out_loss:.3f} nats, {100 * progress.accuracy:.1f}% right")
+    if progress.left:
+        words.append(f"{duration(progress.left)} left")
+    return ", ".join(words)

@@ -1,0 +1,128 @@
+"""What the distances between heads say, in words: layers, clusters, and the heads that are most alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from headscope.geometry.pairs import nearest_pairs
+from headscope.reporting.inputs import ReportInputs
+from headscope.reporting.relations import number, records
+from headscope.reporting.sentences import HeadRef, Sentence, numbered, sentence
+from headscope.reporting.words import Words, join, plain
+
+TOPIC = "distances"
+SIGNIFICANT = 0.05
+ONE_ROLE = 0.75
+"""A cluster is said to be of a role where so many of its heads have it."""
+
+
+def distances_findings(inputs: ReportInputs, words: Words, *, several: bool) -> list[Sentence]:
+    """Return the sentences on distances between heads; none where they were not measured."""
+    if inputs.layer_effect is None or inputs.head_map is None or inputs.head_clusters is None:
+        return []
+    found: list[Sentence] = []
+    for row in records(inputs.layer_effect):
+        kind = str(row["kind"])
+        heads = inputs.head_map[inputs.head_map["kind"] == kind]
+        clusters = inputs.head_clusters[inputs.head_clusters["kind"] == kind]
+        own = [
+            _layers(row, several),
+            *_tree(row, clusters, several),
+            *_by_role(heads, words),
+            *_nearest(inputs.head_distances, kind, several),
+        ]
+        found += [replace(one, kind=kind) for one in own]
+    return found
+
+
+def nats(value: float) -> str:
+    """Return a divergence with three digits after the point, `0.092`; small ones with two that count, `0.00031`."""
+    return f"{value:.3f}" if abs(value) >= 0.01 or value == 0 else f"{value:.2g}"
+
+
+def span(low: float, high: float) -> str:
+    """Return an interval, `0.091 to 0.093`, with a digit more where its ends would look the same; empty without one."""
+    if low != low or high != high:
+        return ""
+    shown = nats(low), nats(high)
+    return f"{shown[0]} to {shown[1]}" if shown[0] != shown[1] else f"{low:.4f} to {high:.4f}"
+
+
+def p_words(p: float) -> str:
+    """Return a p with four digits after the point below 0.01, else two."""
+    return f"p = {p:.4f}" if p < 0.01 else f"p = {p:.2f}"
+
+
+def _layers(row: dict[str, Any], several: bool) -> Sentence:
+    whose = f"{row['kind']} heads" if several else "heads"
+    within, between, effect, p = (number(row[name]) for name in ("within", "between", "effect", "p"))
+    if effect != effect:
+        return sentence(
+            TOPIC, f"whether {whose} of a layer are alike cannot be said: {plain(row['reason'])}."
+        )
+    low, high = number(row["ci_low"]), number(row["ci_high"])
+    measured = (
+        f"two of a layer are {nats(within)} nats apart on average, two of different layers {nats(between)}"
+    )
+    ends = f" (95% interval of the difference {span(low, high)})" if low == low else ""
+    if p < SIGNIFICANT and effect > 0 and not low <= 0:
+        return sentence(
+            TOPIC,
+            f"{whose} of a layer are more alike than heads of different layers: {measured}, {nats(effect)} more{ends}; "
+            f"{p_words(p)} over permutations of the heads’ layers.",
+        )
+    return sentence(
+        TOPIC,
+        f"{whose} of a layer are not shown to be more alike than heads of different layers: {measured}{ends}; "
+        f"{p_words(p)} over permutations of the heads’ layers.",
+    )
+
+
+def _tree(row: dict[str, Any], clusters: pd.DataFrame, several: bool) -> list[Sentence]:
+    if len(clusters) < 2:
+        return []
+    sizes = [str(int(size)) for size in clusters["size"]]
+    whose = f"tree of {row['kind']} heads" if several else "tree of heads"
+    text = f"the {whose}, cut where the silhouette is best, has {len(sizes)} clusters, of {join(sizes)} heads"
+    rand = number(row["adjusted_rand"])
+    if rand == rand:
+        low, high = number(row["adjusted_rand_low"]), number(row["adjusted_rand_high"])
+        ends = f"{rand:.2f} (95% of resamples {low:.2f} to {high:.2f})"
+        text += (
+            f"; on resampled documents the clusters agree with these with an adjusted Rand index of {ends}"
+        )
+    return [sentence(TOPIC, text + ".")]
+
+
+def _by_role(heads: pd.DataFrame, words: Words) -> list[Sentence]:
+    """Say which clusters are mostly of one role that is something: the paper's question whether heads group by it."""
+    told = []
+    for cluster, own in heads.groupby("cluster", sort=True):
+        role, most = Counter(own["role"].dropna()).most_common(1)[0] if own["role"].notna().any() else ("", 0)
+        if len(own) > 1 and role != "mixed" and most >= ONE_ROLE * len(own):
+            name = words.roles.get(str(role), plain(role))
+            share = f"all {len(own)} heads" if most == len(own) else f"{most} of {len(own)} heads"
+            told.append(f"cluster {cluster} ({share}: {name})")
+    if not told:
+        return []
+    return [sentence(TOPIC, f"{join(told)} {'is' if len(told) == 1 else 'are'} mostly of one role.")]
+
+
+def _nearest(pairs: pd.DataFrame | None, kind: str, several: bool) -> list[Sentence]:
+    if pairs is None or pairs.empty:
+        return []
+    rows = records(nearest_pairs(pairs, kind=kind, most=1))
+    if not rows:
+        return []
+    row = rows[0]
+    first = numbered(kind, int(row["layer_a"]), int(row["head_a"]))
+    second = numbered(kind, int(row["layer_b"]), int(row["head_b"]))
+    ends = span(number(row["ci_low"]), number(row["ci_high"]))
+    least = f"{nats(number(row['divergence']))} nats apart" + (f" (95% interval {ends})" if ends else "")
+    whose = f"two {kind} heads" if several else "two heads"
+    start: tuple[str | HeadRef, ...] = (f"the {whose} nearest to each other are ", first, " and ", second)
+    return [sentence(TOPIC, *start, f", {least}.")]

@@ -1,0 +1,130 @@
+"""The stage of section 5: what classifiers read off all heads together, beside what they read off none."""
+
+import time
+from typing import Any
+
+import pandas as pd
+
+from headscope.attention.hidden import word_states
+from headscope.encoding.batching import length_buckets
+from headscope.errors import OptionError
+from headscope.probes.map_cache import MapCache, cache_folder, cache_limit
+from headscope.probes.scores import distance_rows, probe_rows, relation_rows
+from headscope.probes.structural import StructuralTables, measure_structural
+from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.study.model_run import ModelRun, auto_batch_size
+from headscope.study.options import Progress, Watcher
+from headscope.study.probe_bench import USUAL_LENGTH, ProbeBench, ProbeTreebank
+from headscope.study.probe_stage import ProbeStage
+from headscope.study.results import StageResult
+
+
+def measure_probes(run: Any, watch: Watcher | None = None, *, cache: MapCache | None = None) -> StageResult:
+    """Train probes on one treebank and score them on another, beside their controls.
+
+    Args:
+        run: a `ModelRun` with `treebank_train` and `treebank`.
+        watch: told of progress.
+        cache: for attention on disk; `cache_folder` within `cache_limit` when None.
+
+    Raises:
+        OptionError: saved maps in place of a model.
+        InputError: no treebank to train on, or one without a tree.
+        OutputError: the attention of the treebanks has no room on disk.
+    """
+    began = time.perf_counter()
+    if not isinstance(run, ModelRun):
+        raise OptionError(
+            "probes need a model; give one with --treebank and --treebank-train in place of --maps"
+        )
+    tell = _Teller(run, watch)
+    bench = ProbeBench(run, cache or MapCache(cache_folder(), gib=cache_limit()), tell)
+    stage = ProbeStage(bench)
+    stage.attention()
+    stage.distances()
+    stage.controls()
+    stage.right_branching()
+    structural = _structural(run, stage, tell)
+    seed = run.options.seed
+    tables = {
+        "probes": [*(probe_rows(each, stage.gold, seed=seed) for each in stage.found), structural.probes],
+        "probe_relations": [relation_rows(each, stage.gold, seed=seed) for each in stage.found],
+        "probe_by_distance": [distance_rows(each, stage.gold, seed=seed) for each in stage.found],
+        "probe_weights": stage.weights,
+        "probe_layers": [structural.layers],
+    }
+    facts = {
+        "vectors": bench.vectors.name,
+        "seeds": run.options.seeds,
+        "train": _facts(bench.train),
+        "dev": _facts(bench.dev),
+        "epochs": {name: record.best.tolist() for name, record in stage.records.items()},
+        "structural": structural.facts,
+    }
+    return StageResult(
+        name="probes",
+        tables={name: pd.concat(rows, ignore_index=True) for name, rows in tables.items()},
+        facts={"probes": facts},
+        notes=tuple(_notes(bench)),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _structural(run: ModelRun, stage: ProbeStage, tell: "_Teller") -> StructuralTables:
+    bench = stage.bench
+    size = run.options.batch_size or auto_batch_size(USUAL_LENGTH, run.anatomy, run.loaded)
+    return measure_structural(
+        lambda segments: word_states(
+            run.loaded.model, run.anatomy, run.encoder.vocabulary, length_buckets(segments, batch_size=size)
+        ),
+        train=bench.train.segments,
+        dev=bench.dev.segments,
+        words=sum(len(sentence) for sentence in bench.train.read),
+        seeds=run.options.seeds,
+        seed=run.options.seed,
+        device=stage.device,
+        tell=tell,
+    )
+
+
+class _Teller:
+    """Turn what is done, of how much, into a run's progress: about how many of train's documents that is."""
+
+    def __init__(self, run: ModelRun, watch: Watcher | None) -> None:
+        self.watch = watch
+        self.documents = run.treebank_train.documents if run.treebank_train is not None else 0
+        self.what, self.began = "", 0.0
+
+    def __call__(self, what: str, done: int, total: int | None) -> None:
+        if self.watch is None:
+            return
+        if what != self.what:
+            self.what, self.began = what, time.perf_counter()
+        documents = self.documents * done // total if total else 0
+        whole = self.documents if total else None
+        self.watch(Progress(what, documents, whole, done, None, time.perf_counter() - self.began))
+
+
+def _facts(bank: ProbeTreebank) -> dict[str, Any]:
+    return {
+        "name": bank.name,
+        "documents": len({sentence.document for sentence in bank.sentences}),
+        "sentences": len(bank.numbers),
+        "words": sum(len(sentence) for sentence in bank.read),
+        "left_out": len(bank.sentences) - len(bank.numbers),
+    }
+
+
+def _notes(bench: ProbeBench) -> list[str]:
+    notes = []
+    for what, bank in (("train", bench.train), ("dev", bench.dev)):
+        if left := len(bank.sentences) - len(bank.numbers):
+            notes.append(
+                f"probes: {left:,} of {len(bank.sentences):,} sentences of {what} were left out (over the limit)"
+            )
+    documents = len({sentence.document for sentence in bench.dev.read})
+    if documents < FEWEST_DOCUMENTS:
+        notes.append(f"probes: {TOO_FEW}; dev has {documents}")
+    if len({sentence.document for sentence in bench.train.read}) < 2:
+        notes.append("probes: train is one document; sentences of it were held out in place of documents")
+    return notes

@@ -1,0 +1,230 @@
+"""`headscope cluster`: distances, clusters and the effect of layers in a terminal, as tables, and as a matrix."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from headscope.app.cli.cluster import nats
+from support.commands import run_command
+from support.model_folders import save_tiny_bert, save_tiny_t5
+from support.sharp_models import sharpen
+
+SINGLE = ("--packing", "single", "--quiet")
+
+SCHEMAS = {
+    "head_distances": "kind_a layer_a head_a kind_b layer_b head_b divergence ci_low ci_high sampling_error n",
+    "head_map": "kind layer head x y cluster role finds",
+    "head_clusters": "kind cluster size stability ci_low ci_high medoid_layer medoid_head divergence n",
+    "layer_effect": "kind within between effect ci_low ci_high p n stress clusters silhouette adjusted_rand "
+    "adjusted_rand_low adjusted_rand_high reason",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cluster")
+
+
+@pytest.fixture(scope="module")
+def text(folder):
+    path = folder / "text.txt"
+    path.write_text(
+        "\n".join(f"Number {n} is one more than {n - 1}, they say.\nSo it is.\n" for n in range(12))
+    )
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    return sharpen(save_tiny_bert(folder / "tiny", heads=4, layers=3))
+
+
+@pytest.fixture(scope="module")
+def done(folder, model, text):
+    """The command once, into a folder, with the matrix."""
+    out, matrix = folder / "out", folder / "all.npy"
+    code, said, err = run_command(
+        "cluster", "--model", model, "--text", text, "--out", out, "--matrix", matrix, *SINGLE
+    )
+    assert (code, err) == (0, "")
+    return said, out, matrix
+
+
+def table(out, name):
+    return pd.read_parquet(out / "tables" / f"{name}.parquet")
+
+
+def test_tables_have_their_columns(done):
+    _, out, _ = done
+    for name, columns in SCHEMAS.items():
+        assert list(table(out, name).columns) == columns.split()
+    assert len(table(out, "head_distances")) == 66
+    assert len(table(out, "head_map")) == 12
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert list(manifest["stages"]) == ["surface", "distances", "map"]
+    assert manifest["distances"]["encoder"]["rows"] == table(out, "head_distances")["n"].iloc[0]
+
+
+def test_the_matrix_is_the_table(done):
+    said, out, path = done
+    matrix = np.load(path)
+    assert matrix.shape == (12, 12)
+    assert np.array_equal(matrix, matrix.T)
+    assert not matrix.diagonal().any()
+    for row in table(out, "head_distances").to_dict("records"):
+        a, b = ((row[f"layer_{side}"] - 1) * 4 + row[f"head_{side}"] - 1 for side in "ab")
+        assert matrix[a, b] == row["divergence"]
+    assert f"matrix: {path} (12 x 12)" in said.splitlines()
+    assert said.splitlines()[-1] == f"tables: {out / 'tables'}"
+
+
+def test_what_the_terminal_says(done):
+    said, out, _ = done
+    lines = said.splitlines()
+    effect = table(out, "layer_effect").iloc[0]
+    assert lines[0] == (
+        f"divergence within layers {effect['within']:.4f}, between {effect['between']:.4f}: between less within "
+        f"{nats(effect['effect'])} ({nats(effect['ci_low'])} to {nats(effect['ci_high'])}) nats, p = {effect['p']:.4f}"
+    )
+    assert lines[1].split() == ["cluster", "heads", "stability", "roles", "which"]
+    clusters, heads = table(out, "head_clusters"), table(out, "head_map")
+    for line, row in zip([line.rstrip() for line in lines[2:]], clusters.to_dict("records")):
+        own = heads[heads["cluster"] == row["cluster"]]
+        names = [f"{layer}-{head}" for layer, head in zip(own["layer"], own["head"])]
+        assert line.split()[:3] == [str(row["cluster"]), str(len(own)), f"{row['stability']:.2f}"]
+        assert line.endswith(" ".join(names))
+        for role, number in own["role"].value_counts().items():
+            assert f"{role} {number}" in line
+    place = 2 + len(clusters)
+    found = (
+        f"({effect['silhouette']:.2f}), adjusted Rand {effect['adjusted_rand']:.2f} on resampled documents"
+    )
+    assert lines[place] == (
+        "average linkage on the root of the divergence, cut where the silhouette is best "
+        f"{found}; stress of the map {effect['stress']:.3f}"
+    )
+    nearest = table(out, "head_distances").nsmallest(8, "divergence").to_dict("records")
+    for line, row in zip(lines[place + 2 :], nearest):
+        pair = f"{row['layer_a']}-{row['head_a']} and {row['layer_b']}-{row['head_b']}"
+        assert line.split() == [
+            *pair.split(), nats(row["divergence"]), nats(row["ci_low"]), "to", nats(row["ci_high"])
+        ]  # fmt: skip
+    n = table(out, "head_distances")["n"].iloc[0]
+    assert lines[place + 10] == f"encoder: {n:,} rows of attention in 24 inputs; 95% intervals"
+
+
+def test_small_numbers_keep_their_digits():
+    assert [nats(value) for value in (0.34449, -0.01, 0.00031234, 2e-9, 0.0)] == [
+        *("0.3445", "-0.0100", "0.000312", "2e-09", "0.0000"),
+    ]
+
+
+def test_run_again_it_says_the_same_and_measures_nothing(done, model, text, monkeypatch):
+    said, out, path = done
+    for stage in ("surface", "distances"):
+        monkeypatch.setattr(
+            f"headscope.study.{stage}.measure_{stage}", lambda *_: pytest.fail("measured again")
+        )
+    again = run_command("cluster", "--model", model, "--text", text, "--out", out, "--matrix", path, *SINGLE)
+    assert again == (0, said, "")
+
+
+def test_without_a_folder_it_says_the_same(done, model, text):
+    said, _, _ = done
+    code, plain, err = run_command("cluster", "--model", model, "--text", text, *SINGLE)
+    assert (code, err) == (0, "")
+    assert plain.splitlines() == said.splitlines()[:-2]
+
+
+def test_saved_maps_give_the_same_distances(done, model, text, folder):
+    path = done[2]
+    maps = folder / "maps"
+    code, _, err = run_command(
+        *(
+            "extract",
+            "--model",
+            model,
+            "--text",
+            text,
+            "--out",
+            maps,
+            "--store",
+            "float32",
+            "--packing",
+            "single",
+        )
+    )
+    assert (code, err) == (0, "")
+    target, matrix = folder / "from-maps", folder / "maps.npy"
+    code, said, err = run_command("cluster", "--maps", maps, "--out", target, "--matrix", matrix, "--quiet")
+    assert (code, err) == (0, "")
+    assert np.load(matrix) == pytest.approx(np.load(path), rel=1e-4, abs=1e-7)
+    assert "note: read from saved maps" in said
+    assert list(table(target, "head_map").columns) == SCHEMAS["head_map"].split()
+
+
+def test_a_model_of_several_kinds_writes_a_matrix_for_each(folder, text):
+    model = save_tiny_t5(folder / "t5", text.read_text().split("\n"))
+    matrix = folder / "t5.npy"
+    code, said, err = run_command(
+        "cluster", "--model", model, "--text", text, "--packing", "single", "--matrix", matrix, "--quiet"
+    )
+    assert (code, err) == (0, "")
+    kinds = re.findall(r"^(encoder|decoder|cross) attention$", said, flags=re.M)
+    assert kinds == ["encoder", "decoder", "cross"]
+    for kind in kinds:
+        path = folder / f"t5-{kind}.npy"
+        heads = len(np.load(path))
+        assert f"matrix: {path} ({heads} x {heads})" in said
+    assert not matrix.exists()
+
+
+def test_few_documents_have_no_interval_and_say_so(model, folder):
+    few = folder / "few.txt"
+    few.write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n")
+    code, said, err = run_command("cluster", "--model", model, "--text", few, "--quiet")
+    assert (code, err) == (0, "")
+    lines = said.splitlines()
+    number = r"-?[\d.e-]+"
+    assert re.fullmatch(
+        f"divergence within layers {number}, between {number}: between less within {number} nats, p = {number}",
+        lines[0],
+    )
+    assert "adjusted Rand" not in said
+    assert "note: intervals need at least 10 documents; this run has 2" in lines
+
+
+def test_one_layer_is_said_to_be_nothing_to_compare(text, folder):
+    flat = save_tiny_bert(folder / "flat", heads=4, layers=1)
+    code, said, err = run_command("cluster", "--model", flat, "--text", text, "--quiet")
+    assert (code, err) == (0, "")
+    assert said.splitlines()[0] == (
+        "within and between layers: not comparable, there is one layer, and no pair of heads of different layers"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            ("--matrix", "heads.csv"),
+            "--matrix heads.csv does not end in .npy; expected a file for a numpy array",
+        ),
+        (
+            ("--matrix", "nowhere/heads.npy"),
+            "--matrix nowhere/heads.npy is no place for a file; give a file in a folder that exists",
+        ),
+        (
+            ("--packing", "pair"),
+            "--packing 'pair' is not known; choose one of pretraining, paragraphs, single",
+        ),
+    ],
+)
+def test_wrong_options_in_one_sentence(cli, model, text, tmp_path, monkeypatch, options, sentence):
+    monkeypatch.chdir(tmp_path)
+    arguments = ("cluster", "--model", model, "--text", text, "--quiet", *options)
+    assert cli(*arguments) == (2, "", f"headscope: {sentence}\n")
+    assert list(tmp_path.iterdir()) == []

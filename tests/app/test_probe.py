@@ -1,0 +1,127 @@
+"""`headscope probe`: table 3 for a terminal, the tables on disk, wrong options; run twice gives the same."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from headscope.corpora.synthetic import synthetic_documents, write_conllu
+from headscope.figures.probe_scores import SYSTEMS
+from support.commands import run_command
+from support.model_folders import save_tiny_bert
+
+SCHEMAS = {
+    "probes": "probe measure model vectors seed value ci_low ci_high n spread",
+    "probe_relations": "probe model vectors relation n value ci_low ci_high",
+    "probe_by_distance": "probe model vectors distance n value ci_low ci_high",
+    "probe_weights": "probe kind layer head direction weight",
+    "probe_layers": "layer measure value ci_low ci_high n held_out chosen",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("probe")
+
+
+@pytest.fixture(scope="module")
+def treebanks(folder):
+    documents = list(synthetic_documents(22))
+    paths = []
+    for name, part in (("train", documents[:12]), ("dev", documents[12:])):
+        paths.append(folder / f"{name}.conllu")
+        write_conllu(part, paths[-1])
+    return paths
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    return save_tiny_bert(folder / "tiny")
+
+
+@pytest.fixture(scope="module")
+def found(folder, treebanks, model):
+    """What the command says, with vectors of a file, and the folder of its tables."""
+    vectors = folder / "small.vec"
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{word} {' '.join(map(str, rng.normal(size=6).round(3)))}" for word in ("the", "a", "she", "saw")
+    ]
+    vectors.write_text("4 6\n" + "\n".join(lines) + "\n")
+    train, dev = treebanks
+    out = folder / "out"
+    code, said, err = run_command(
+        *("probe", "--model", model, "--treebank", dev, "--treebank-train", train, "--vectors", vectors),
+        *("--seeds", 2, "--quiet", "--out", out),
+    )
+    assert (code, err) == (0, "")
+    return said, out
+
+
+def table(out, name):
+    return pd.read_parquet(out / "tables" / f"{name}.parquet")
+
+
+def shown(value):
+    return "-" if value != value else f"{100 * value:.1f}"
+
+
+def test_table_3_for_a_terminal(found):
+    said, out = found
+    lines = said.splitlines()
+    assert " ".join(lines[0].split()) == (
+        "probe found 95% interval spread as a tree with label control task selectivity n"
+    )
+    probes = table(out, "probes")
+    means = probes[probes["seed"].isna()]
+    layers = table(out, "probe_layers")
+    layer = layers.loc[layers["chosen"], "layer"].iloc[0]
+    for line, ((probe, model), system) in zip(lines[1:], SYSTEMS.items()):
+        own = means[(means["probe"] == probe) & (means["model"] == model)].set_index("measure")
+        row = own.loc[system.measure]
+        name = f"{system.name}, layer {layer} (UUAS)" if probe == "structural" else system.name
+        assert line.startswith(name)
+        more = [own["value"].get(m, np.nan) for m in ("UAS tree", "LAS", "control accuracy", "selectivity")]
+        ends = f"{shown(row['ci_low'])} to {shown(row['ci_high'])}".split()
+        assert line.removeprefix(name).split() == [
+            *(shown(row["value"]), *ends, shown(row["spread"]), *map(shown, more), f"{row['n']:,}"),
+        ]
+    facts = json.loads((out / "manifest.json").read_text())["probes"]
+    spearman = means[(means["probe"] == "structural") & (means["measure"] == "Spearman")].iloc[0]
+    assert lines[1 + len(SYSTEMS)] == (
+        f"trained on {facts['train']['sentences']:,} sentences of train.conllu, measured on "
+        f"{facts['dev']['sentences']:,} of dev.conllu; percent of the words, punctuation left out, means over 2 seeds; "
+        f"words: small.vec; structural probe's distances, Spearman: {spearman['value']:.2f} "
+        f"({spearman['ci_low']:.2f} to {spearman['ci_high']:.2f})"
+    )
+    assert lines[-1] == f"tables: {out / 'tables'}"
+
+
+def test_the_tables_on_disk(found):
+    _, out = found
+    for name, columns in SCHEMAS.items():
+        assert list(table(out, name).columns) == columns.split(), name
+    probes = table(out, "probes")
+    assert set(probes["seed"].dropna()) == {0, 1}
+    assert set(zip(probes["probe"], probes["model"])) == set(SYSTEMS)
+    # Two layers and the embeddings; two layers of two heads, both ways, two probes.
+    assert sorted(table(out, "probe_layers")["layer"].unique()) == [0, 1, 2]
+    assert len(table(out, "probe_weights")) == 2 * 2 * 2 * 2
+    assert ((probes["value"] >= -1) & (probes["value"] <= 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--treebank", "DEV"), "--treebank-train"),
+        (("--treebank-train", "TRAIN"), "--treebank"),
+        (("--treebank", "DEV", "--treebank-train", "TRAIN", "--vectors", "nothing.txt"), "nothing.txt"),
+    ],
+)
+def test_what_is_missing_is_named(treebanks, model, arguments, told):
+    given = [{"TRAIN": treebanks[0], "DEV": treebanks[1]}.get(each, each) for each in arguments]
+    code, said, err = run_command("probe", "--model", model, "--quiet", *given)
+    assert (code, said) == (2, "")
+    assert told in err
+    assert err.startswith("headscope: ")

@@ -1,0 +1,178 @@
+"""A run that was killed goes on where it was; a changed option measures again what depends on it, and nothing else."""
+
+import json
+from dataclasses import replace
+from importlib import import_module
+
+import pandas as pd
+import pytest
+
+from headscope.corpora.synthetic import synthetic_documents, write_conllu
+from headscope.errors import OutputError
+from headscope.study.options import RunOptions
+from headscope.study.stage_table import STAGES, stage_signature
+from headscope.study.stages import prepare, stages_of
+from headscope.study.study import open_study
+from headscope.study.writing import write_run
+from support.model_folders import save_tiny_masked_lm
+
+ALL = ["surface", "syntax", "coreference", "importance", "distances", "map", "probes"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("resume")
+
+
+@pytest.fixture(scope="module")
+def asked(folder):
+    """Everything there is to measure, on corpora that are quickly read."""
+    write_conllu(synthetic_documents(12), folder / "dev.conllu")
+    write_conllu(synthetic_documents(12, seed=3), folder / "train.conllu")
+    (folder / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n" * 8)
+    return RunOptions(
+        model=str(save_tiny_masked_lm(folder / "tiny")),
+        text=(str(folder / "text.txt"),),
+        treebank=(str(folder / "dev.conllu"),),
+        treebank_train=(str(folder / "train.conllu"),),
+        coref=(str(folder / "dev.conllu"),),
+        loss="mlm",
+        controls=1,
+        seeds=1,
+        max_length=64,
+    )
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """The names of the stages that are measured, in order; a stage named in `stop` is killed before it begins."""
+    names: list[str] = []
+    stop: set[str] = set()
+    for stage in STAGES.values():
+        module, _, function = stage.function.partition(":")
+
+        def record(*given, name=stage.name, measure=stage.measure):
+            if name in stop:
+                raise KeyboardInterrupt
+            names.append(name)
+            return measure(*given)
+
+        monkeypatch.setattr(import_module(f"headscope.study.{module}"), function, record)
+    return names, stop
+
+
+@pytest.fixture(scope="module")
+def whole(asked, folder):
+    """The run that nobody stopped."""
+    write_run(prepare(asked), folder / "whole")
+    return open_study(folder / "whole")
+
+
+def test_a_run_killed_at_each_stage_in_turn_comes_to_the_same_tables(asked, folder, whole, measured):
+    names, stop = measured
+    out = folder / "killed"
+    for place, name in enumerate(ALL):
+        stop.clear()
+        stop.add(name)
+        with pytest.raises(KeyboardInterrupt):
+            write_run(prepare(asked), out)
+        assert names == ALL[:place]
+        if place:
+            manifest = json.loads((out / "manifest.json").read_text())
+            assert list(manifest["stages"]) == ALL[:place]
+            assert manifest["complete"] is False
+    stop.clear()
+    write_run(prepare(asked), out)
+    assert names == ALL
+    study = open_study(out)
+    assert study.manifest["complete"] is True
+    assert study.tables == whole.tables
+    for table in whole.tables:
+        pd.testing.assert_frame_equal(study.table(table), whole.table(table))
+    timed = ("created", "stages")
+    assert {k: v for k, v in study.manifest.items() if k not in timed} == {
+        k: v for k, v in whole.manifest.items() if k not in timed
+    }
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
+    write_run(prepare(asked), out)
+    assert names == ALL
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_a_stage_killed_while_it_writes_is_measured_again(asked, folder, measured, monkeypatch):
+    """Tables of two runs are never taken for one: the manifest lets go of a stage before its tables change."""
+    names, _ = measured
+    out = folder / "torn"
+    short = replace(asked, stages=("syntax",))
+    write_run(prepare(short), out)
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "headscope.study.writing.write_arrays",
+            lambda *_, **__: (_ for _ in ()).throw(OSError(28, "full")),
+        )
+        with pytest.raises(OSError, match="full"):
+            write_run(prepare(replace(short, fold_labels=True)), out)
+    assert open_study(out).manifest["stages"] == {}
+    names.clear()
+    write_run(prepare(short), out)
+    assert names == ["syntax"]
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        ({"loss": "none"}, []),
+        ({"fold_labels": True}, ["syntax", "map"]),
+        ({"strict": True}, ["coreference", "map"]),
+        ({"packing": "single"}, ["surface", "importance", "distances", "map"]),
+        ({"controls": 0}, ["syntax", "coreference", "map"]),
+        ({"seeds": 2}, ["probes"]),
+        ({"limit": 9}, ALL),
+        ({"seed": 1}, ALL),
+        ({"batch_size": 3}, []),
+    ],
+)
+def test_what_a_changed_option_measures_again(asked, change, again):
+    run, other = prepare(asked), prepare(replace(asked, **change))
+    assert [name for name in ids(other) if ids(other)[name] != ids(run)[name]] == again
+
+
+def test_a_changed_option_in_the_same_folder(asked, folder, whole, measured):
+    names, _ = measured
+    out = folder / "changed"
+    small = replace(asked, stages=("surface", "syntax", "distances", "map"))
+    write_run(prepare(small), out)
+    del names[:]
+    write_run(prepare(replace(small, fold_labels=True)), out)
+    assert names == ["syntax", "map"]
+    pd.testing.assert_frame_equal(open_study(out).table("surface"), whole.table("surface"))
+    # What a later run does not ask for stays.
+    del names[:]
+    write_run(prepare(replace(asked, stages=("coreference",))), out)
+    assert names == ["coreference"]
+    assert set(open_study(out).manifest["stages"]) == {"surface", "syntax", "coreference", "distances", "map"}
+
+
+def test_corpora_of_other_names_need_another_folder(asked, folder):
+    out = folder / "names"
+    short = replace(asked, stages=("syntax",))
+    write_run(prepare(short), out)
+    other = prepare(replace(short, treebank=asked.treebank_train))
+    signature = open_study(out).manifest["signature"]["id"]
+    with pytest.raises(OutputError) as refused:
+        write_run(other, out)
+    assert str(refused.value) == (
+        f"{out} already holds a different run (tiny; dev.conllu; signature {signature}); give another --out, or "
+        "delete that folder"
+    )
+
+
+def full_disk(*_, **__):
+    raise OSError(28, "full")
+
+
+def ids(run):
+    found: dict[str, str] = {}
+    for stage in stages_of(run):
+        found[stage.name] = stage_signature(stage, run.signature, run.options, before=found)
+    return found
