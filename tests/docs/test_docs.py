@@ -26,6 +26,7 @@ def blocks(page, language):
 def folder(tmp_path, monkeypatch):
     (tmp_path / "my.txt").write_text(STORY * 12)
     write_conllu(synthetic_documents(30), tmp_path / "my.conllu")
+    write_conllu(synthetic_documents(24, seed=5), tmp_path / "my-train.conllu")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

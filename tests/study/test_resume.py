@@ -122,7 +122,7 @@ def test_a_stage_killed_while_it_writes_is_measured_again(asked, folder, measure
     ("change", "again"),
     [
         ({"loss": "none"}, []),
-        ({"fold_labels": True}, ["syntax", "map"]),
+        ({"fold_labels": True}, ["syntax", "map", "probes"]),
         ({"strict": True}, ["coreference", "map"]),
         ({"packing": "single"}, ["surface", "importance", "distances", "map"]),
         ({"controls": 0}, ["syntax", "coreference", "map"]),

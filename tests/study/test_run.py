@@ -174,9 +174,9 @@ def test_the_manifest_says_what_was_run(study):
 
 
 def test_the_same_run_is_not_computed_twice_and_another_signature_differs(study, monkeypatch):
-    from headscope.study import stages
+    from headscope.study import writing
 
-    monkeypatch.setattr(stages, "scan", lambda *_, **__: pytest.fail("scanned again"))
+    monkeypatch.setattr(writing, "measure_stage", lambda *_, **__: pytest.fail("measured again"))
     again = hs.report(text=demo_text(), out=study.path, packing="paragraphs", too_long="skip", limit=40)
     assert again.manifest == study.manifest
     other = prepare(RunOptions(text=(str(demo_text()),), packing="paragraphs", too_long="skip", limit=41))
@@ -236,8 +236,10 @@ def test_a_study_shows_itself(study):
     )
     html = study._repr_html_()
     assert "Heads by role" in html
-    assert study.tables == ["examples", "surface"]
-    with pytest.raises(KeyError, match="no table 'probes'; this study has examples, surface"):
+    assert study.tables == [
+        *("examples", "head_clusters", "head_distances", "head_map", "layer_effect", "surface")
+    ]
+    with pytest.raises(KeyError, match="no table 'probes'; this study has examples, head_clusters, "):
         study.table("probes")
     with pytest.raises(KeyError, match="no statistic 'colour'; this study has previous, next, current"):
         study["colour"]

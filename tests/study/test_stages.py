@@ -1,26 +1,28 @@
 """Stages of a run: which are measured, what is kept when one is stopped, what a signature depends on, the page."""
 
 import json
+from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import headscope as hs
 from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.errors import OptionError
 from headscope.study import annotated
-from headscope.study.options import RunOptions
+from headscope.study.options import ASKABLE, RunOptions
 from headscope.study.stages import prepare, stages_of
 from headscope.study.study import open_study
 from headscope.study.writing import read_stages, write_run
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
+MEASURED = ["surface", "syntax", "coreference"]
 SYNTAX = {
     *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
     "dependency_examples",
 }
 COREFERENCE = {"coreference", "coreference_heads", "coreference_examples"}
 SURFACE = {"surface", "examples"}
+DISTANCES = {"head_distances", "head_map", "head_clusters", "layer_effect"}
 
 
 @pytest.fixture(scope="module")
@@ -54,49 +56,11 @@ def without_figures(monkeypatch):
     monkeypatch.setattr("headscope.reporting.page.write_figures", lambda *_: [])
 
 
-def stop(*_):
-    raise KeyboardInterrupt
-
-
-def fail(*_):
-    pytest.fail("measured again")
-
-
-def test_what_is_finished_is_kept_when_a_stage_is_stopped(asked, corpora, monkeypatch, without_figures):
-    out = corpora / "stopped"
-    with monkeypatch.context() as patched:
-        patched.setattr("headscope.study.coreference.measure_coreference", stop)
-        with pytest.raises(KeyboardInterrupt):
-            write_run(prepare(asked), out)
-    manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["complete"] is False
-    assert list(manifest["stages"]) == ["surface", "syntax"]
-    kept = open_study(out)
-    assert set(kept.tables) == SURFACE | SYNTAX
-    before = {name: (out / "tables" / f"{name}.parquet").stat().st_mtime_ns for name in kept.tables}
-    with monkeypatch.context() as patched:
-        patched.setattr("headscope.study.stages.measure_surface", fail)
-        patched.setattr("headscope.study.syntax.measure_syntax", fail)
-        write_run(prepare(asked), out)
-    manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["complete"] is True
-    assert list(manifest["stages"]) == ["surface", "syntax", "coreference"]
-    study = open_study(out)
-    assert set(study.tables) == SURFACE | SYNTAX | COREFERENCE
-    assert {name: (out / "tables" / f"{name}.parquet").stat().st_mtime_ns for name in before} == before
-    # A run that was never stopped says the same.
-    whole = corpora / "whole"
-    write_run(prepare(asked), whole)
-    for name in study.tables:
-        pd.testing.assert_frame_equal(study.table(name), open_study(whole).table(name), rtol=1e-5)
-    other = json.loads((whole / "manifest.json").read_text())
-    for name in ("signature", "kinds", "counts", "notes", "treebank", "coreference", "complete"):
-        assert manifest[name] == other[name]
-    assert [result.name for result in read_stages(whole)] == ["surface", "syntax", "coreference"]
-
-
 def test_a_report_on_annotated_corpora_reads_their_sentences(asked, corpora, without_figures):
     out = corpora / "whole"
+    write_run(prepare(asked), out)
+    assert [result.name for result in read_stages(out)] == [*MEASURED, "distances", "map"]
+    assert [result.name for result in read_stages(out, "map", "syntax")] == ["syntax", "map"]
     study = hs.report(
         model=asked.model, treebank=asked.treebank[0], coref=asked.coref[0], out=out, controls=0
     )
@@ -127,7 +91,7 @@ def test_a_report_on_a_byte_level_decoder(corpora, folder, without_figures):
     path = corpora / "all.conllu"
     study = hs.report(model=gpt2, treebank=path, coref=path, out=corpora / "gpt2-report", controls=0)
     assert study.kinds == ["decoder"]
-    assert set(study.tables) == SURFACE | SYNTAX | COREFERENCE
+    assert set(study.tables) == SURFACE | SYNTAX | COREFERENCE | DISTANCES
     page = study.report_path.read_text(encoding="utf-8")
     assert 'id="section-syntax"' in page
     assert 'id="section-coreference"' in page
@@ -143,12 +107,12 @@ def test_nothing_given_means_the_demonstration_corpora(model, tmp_path, monkeypa
     annotated.demo_documents.cache_clear()
     try:
         run = prepare(RunOptions(model=model, controls=0, limit=40))
-        assert list(stages_of(run)) == ["surface", "syntax", "coreference"]
+        assert [stage.name for stage in stages_of(run)] == [*MEASURED, "distances", "map"]
         write_run(run, tmp_path / "out")
     finally:
         annotated.demo_documents.cache_clear()
     study = open_study(tmp_path / "out")
-    assert set(study.tables) == SURFACE | SYNTAX | COREFERENCE
+    assert set(study.tables) == SURFACE | SYNTAX | COREFERENCE | DISTANCES
     assert study.manifest["treebank"]["sentences"] == 40
     assert study.manifest["treebank"]["name"] == study.manifest["coreference"]["name"]
     # One of each: the text is the demonstration's, not that of the trees.
@@ -207,23 +171,27 @@ def test_which_options_shape_which_numbers():
 
 def test_stages_follow_what_was_given(corpora, model, tmp_path):
     one, text = (str(corpora / name) for name in ("one.conllu", "text.txt"))
+    always = ["distances", "map"]
     cases = [
-        ({"text": (text,)}, ["surface"]),
-        ({"treebank": (one,)}, ["surface", "syntax"]),
-        ({"coref": (one,)}, ["surface", "coreference"]),
+        ({"text": (text,)}, ["surface", *always]),
+        ({"text": (text,), "loss": "mlm"}, ["surface", "importance", *always]),
+        ({"treebank": (one,)}, ["surface", "syntax", *always]),
+        ({"coref": (one,)}, ["surface", "coreference", *always]),
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
+        ({"treebank": (one,), "treebank_train": (one,)}, ["surface", "syntax", *always, "probes"]),
     ]
     for options, expected in cases:
-        assert list(stages_of(prepare(RunOptions(model=model, **options)))) == expected
+        run = prepare(RunOptions(model=model, **options))
+        assert [stage.name for stage in stages_of(run)] == expected
     gap = tmp_path / "own.tsv"
     gap.write_text(
         "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
         "own-1\tAnna met Clara when she left.\tshe\t20\tAnna\t0\tTRUE\tClara\t9\tFALSE\tx\n"
     )
     alone = RunOptions(model=model, coref=(str(gap),), stages=("coreference",))
-    assert list(stages_of(prepare(alone))) == ["gap"]
+    assert [stage.name for stage in stages_of(prepare(alone))] == ["gap"]
     together = RunOptions(model=model, coref=(str(gap),), treebank=(one,))
-    assert list(stages_of(prepare(together))) == ["surface", "syntax", "gap"]
+    assert [stage.name for stage in stages_of(prepare(together))] == ["surface", "syntax", "gap", *always]
     with pytest.raises(OptionError) as refused:
         prepare(RunOptions(model=model, coref=(str(gap),)))
     assert str(refused.value) == ("GAP has no text to read heads on; give --text too, or use headscope coref")
@@ -235,10 +203,24 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
         ({"controls": -1}, "controls is -1; expected a number from 0"),
         ({"compat": "orginal"}, "compat 'orginal' is not known; choose one of original"),
         ({"windows": "last"}, "windows 'last' is not known; choose one of all, first"),
-        ({"stages": ("heads",)}, "stage 'heads' is not known; choose from surface, syntax, coreference"),
+        ({"stages": ("heads",)}, "stage 'heads' is not known; choose from " + ", ".join(ASKABLE)),
+        ({"loss": "mse"}, "loss 'mse' is not known; choose one of none, mlm, clm, denoise"),
+        ({"seeds": 0}, "seeds is 0; expected a whole number from 1"),
+        (
+            {"treebank_train": ("a",)},
+            "--treebank-train was given without --treebank; probes are trained on the one and measured on the other",
+        ),
+        (
+            {"maps": Path("a"), "loss": "mlm"},
+            "saved maps hold no gradients; leave --loss out, or give a model and text in place of --maps",
+        ),
+        (
+            {"vectors": Path("no-such-file")},
+            "--vectors no-such-file cannot be read (No such file or directory); expected a GloVe or word2vec text file",
+        ),
     ],
 )
 def test_wrong_options_from_python(options, sentence):
     with pytest.raises(OptionError) as refused:
-        RunOptions(**options)
+        _ = RunOptions(**options).vectors_hash
     assert str(refused.value) == sentence

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.figures.labels import label
-from headscope.figures.style import INK, LINE, SOFT, figure_of, look, new_figure, role_colour, role_outline
+from headscope.figures.style import INK, LINE, SOFT, figure_of, look, new_figure, role_colour
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class System:
     Attributes:
         name: in words.
         measure: what the line shows.
-        role: whose colour and shape it has.
+        role: whose colour it has, and in curves whose shape.
         paper: the line of the paper's table, where it has one.
     """
 
@@ -89,9 +89,7 @@ def probe_scores(
             ax.plot(
                 seeds, [y] * len(seeds), linestyle="", marker="|", markersize=11, color=colour, gid="seeds"
             )
-            ax.plot(
-                mean["value"], y, marker=role_outline(system.role), markersize=9, color=colour, gid="mean"
-            )
+            ax.plot(mean["value"], y, marker="o", markersize=5, color=colour, gid="mean")
             printed = (paper or {}).get(system.paper or "")
             if printed is not None:
                 ax.plot(

@@ -138,14 +138,15 @@ def weights_table(table: pd.DataFrame, *, several: bool) -> Html | None:
         bodies.append(el("tbody", heading, [_weight(row, several) for row in rows[:MOST_WEIGHTS]]))
     if not bodies:
         return None
-    header = [el("th", title, scope="col") for title in ("head", "who attends", "weight")]
+    titles = (("head", None), ("who attends", "words"), ("weight", None))
+    header = [el("th", title, scope="col", class_=kind) for title, kind in titles]
     made = el("table", el("thead", el("tr", header)), bodies, id="table-probe-weights", class_="small")
     summary = f"Table: the {MOST_WEIGHTS} largest weights of each probe"
     return el("details", el("summary", summary), scrolled(made, summary))
 
 
 def _weight(row: Mapping[str, Any], several: bool) -> Html:
-    weight = f"{number(row['weight']):.3g}".replace("-", "−")
+    weight = f"{number(row['weight']):#.3g}".replace("-", "−")
     return el(
         "tr",
         el("th", head_link(str(row["kind"]), int(row["layer"]), int(row["head"]), several), scope="row"),

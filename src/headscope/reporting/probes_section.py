@@ -66,7 +66,7 @@ def probes_section(
 
 _CAPTION = (
     "Percent, means over seeds, 95% intervals over documents below; ± is the standard deviation over seeds. Hollow: "
-    "what needs no trained model."
+    "the same model with random weights."
 )
 
 

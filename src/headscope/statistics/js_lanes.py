@@ -60,7 +60,7 @@ def add_pairs(
         one, others: where the one head's features begin, and those of the first of the six.
         pitch: floats from one head to the next.
         keys: how many.
-        fit: coefficients of the polynomial, a tuple of float32.
+        fit: shift and rest of the polynomial (`js_polynomial.Fit`), a tuple of float32.
         sums: float32, six times 16 from `place` on.
     """
 
@@ -70,7 +70,7 @@ def add_pairs(
         sums = data_of(context, build, signature.args[6], sums)
         width = one.type
         six = range(ABREAST)
-        powers = [splat(build, build.extract_value(fit, i)) for i in range(signature.args[5].count)]
+        shift, *powers = (splat(build, build.extract_value(fit, i)) for i in range(signature.args[5].count))
         places = [build.add(place, width(LANES * i)) for i in six]
         begun = [load(build, sums, at) for at in places]
         before, loop, after = build.block, build.append_basic_block(), build.append_basic_block()
@@ -91,11 +91,11 @@ def add_pairs(
 
         # Step by step for all six, not pair by pair: the processor then always has something ready to do.
         fourth, inverse = feature(own, 1), feature(own, 2)
-        up = [build.fmul(fourth, feature(at, 2), flags=FAST) for at in other]
-        down = [build.fmul(inverse, feature(at, 1), flags=FAST) for at in other]
+        up = [multiply_add(build, fourth, feature(at, 2), shift) for at in other]
+        down = [multiply_add(build, inverse, feature(at, 1), shift) for at in other]
         ratio = [smaller(build, a, b) for a, b in zip(up, down)]
-        value = [powers[-1]] * ABREAST
-        for power in powers[-2::-1]:
+        value = ratio
+        for power in reversed(powers):
             value = [multiply_add(build, v, r, power) for v, r in zip(value, ratio)]
         root = feature(own, 0)
         apart = [build.fsub(root, feature(at, 0), flags=FAST) for at in other]
@@ -186,7 +186,7 @@ def sixteen_rows(
         first, rows: the rows.
         keys: in each row.
         scale, least: of smoothing.
-        fit: coefficients of the polynomial.
+        fit: shift and rest of the polynomial; sums are to be multiplied by its lead.
         features, sums, corner: see `Scratch`.
         values, squares: where sums and sums of squares go, float64, `[head x partner]`.
     """
@@ -210,15 +210,13 @@ def sixteen_rows(
                     for key in range(number):
                         corner[row * KEYS + key] = float_at(address + 4 * (row * step + key))
                 write_features(corner.ctypes.data, KEYS, scale, least, features, head * pitch)
-        for more in range(0, paired, total):  # the circle of heads, unrolled as far as it is needed
-            number_more = min(total, paired - more)
-            features[(total + more) * pitch : (total + more + number_more) * pitch] = features[
-                : number_more * pitch
-            ]
+        # Heads stand in a circle: the first once more behind the last, for the run that goes across.
+        for more in range((ABREAST - 1) * pitch):
+            features[total * pitch + more] = features[more]
         for block in range(0, total, _BLOCK):
             for run in range(0, paired, ABREAST):
                 for head in range(block, min(total, block + _BLOCK)):
-                    other = head + run + 1
+                    other = (head + run + 1) % total
                     place = (head * paired + run) * LANES
                     add_pairs(features, head * pitch, other * pitch, pitch, number, fit, sums, place)
     for pair in range(len(values)):

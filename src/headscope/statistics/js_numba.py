@@ -34,7 +34,7 @@ class Scratch:
 
     def __init__(self, heads: int) -> None:
         self.heads = heads
-        self.features = _aligned((heads + partners(heads)) * KEYS * FEATURES)
+        self.features = _aligned((heads + ABREAST - 1) * KEYS * FEATURES)
         self.sums = _aligned(heads * partners(heads) * LANES)
         self.corner = _aligned(LANES * KEYS)
 
@@ -56,7 +56,9 @@ class _Segment:
         total = self.heads * len(layers)
         shape = (-(-self.rows // LANES), 2, total * partners(total))
         self.sums = np.empty(shape)
-        self.fit = tuple(np.float32(number) for number in fit_for(self.keys).coefficients)
+        fit = fit_for(self.keys)
+        self.lead = fit.lead
+        self.fit = tuple(np.float32(number) for number in (fit.shift, *fit.rest))
 
     def add(self, group: int, scratch: Scratch) -> None:
         first = group * LANES
@@ -84,7 +86,7 @@ class _Segment:
         forward = other - one <= total // 2
         head, step = np.where(forward, one, other), np.where(forward, other - one, total - other + one)
         found: NDArray[np.float64] = self.sums.sum(0)[:, head * partners(total) + step - 1]
-        return found
+        return found * np.array([[self.lead], [self.lead**2]])
 
 
 def pair_sums(stacks: Sequence[Sequence[Tensor]]) -> list[NDArray[np.float64]]:

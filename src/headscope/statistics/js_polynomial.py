@@ -19,48 +19,49 @@ SMOOTHING = 0.001
 
 
 class Fit(NamedTuple):
-    """A polynomial for g.
+    """A polynomial for g, in u = v + shift: lead x (u^n + 0 u^(n-1) + ... + rest[1] u + rest[0]).
+
+    The shift takes away the second power, and costs nothing: it rides on the products that v is the smaller of. The
+    lead is multiplied into the sums at the end.
 
     Attributes:
-        coefficients: of v to the power 0, 1, ..., exact in float32.
-        error: its largest relative error.
+        lead: coefficient of the highest power.
+        shift: added to v.
+        rest: of u to the power 0, 1, ..., n - 2, exact in float32.
+        error: largest relative error.
         keys: the number of keys that the fit reaches: the more there are, the smaller the least weight.
     """
 
-    coefficients: tuple[float, ...]
+    lead: float
+    shift: float
+    rest: tuple[float, ...]
     error: float
     keys: int
 
 
 # Minimax fits of the relative error (linear programming on a Chebyshev grid, from the least v that smoothing
-# allows up to 1). The short one is for inputs of the usual length.
+# allows up to 1). The short one, of degree 6, is for inputs of the usual length; the other is of degree 9.
 _SHORT = Fit(
-    (
-        0.34667012095451355,
-        -0.004149237647652626,
-        0.7651875019073486,
-        -0.7789138555526733,
-        -0.07915441691875458,
-        0.3749360144138336,
-        -0.1245775893330574,
-    ),
+    -0.12457759177972022,
+    -0.501609742641449,
+    (-3.5618183612823486, -1.8505336046218872, 1.3769230842590332, 2.4788472652435303, -3.1388027667999268),
     6.5e-6,
     128,
 )
 _LONG = Fit(
+    0.47857142077222836,
+    -0.5415122509002686,
     (
-        0.34658148884773254,
-        -0.0006867098854854703,
-        0.7149513959884644,
-        -0.41546860337257385,
-        -1.5621086359024048,
-        3.9960310459136963,
-        -5.515963554382324,
-        4.790463924407959,
-        -2.3323705196380615,
-        0.47857141494750977,
+        0.9457945227622986,
+        0.450371116399765,
+        -0.42790687084198,
+        -0.5222533941268921,
+        0.8108740448951721,
+        0.03889784216880798,
+        -0.259242981672287,
+        -0.5465543866157532,
     ),
-    2.6e-6,
+    2.0e-6,
     8192,
 )
 

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from headscope.statistics.js_polynomial import SMOOTHING, fit_for, floor_of
 
-# Floats of a buffer: what fits into a core's cache, or keeps an accelerator busy.
-_CPU_BLOCK, _ACCELERATOR_BLOCK = 1 << 16, 1 << 24
+# Floats of a buffer: what a CPU core takes from its cache without calling for others, or what keeps an accelerator
+_CPU_BLOCK, _ACCELERATOR_BLOCK = 1 << 15, 1 << 24
 
 
 def pair_sums(layers: Sequence[Float[Tensor, "head row key"]]) -> Float64[Tensor, "2 pair"]:
@@ -26,7 +26,8 @@ def pair_sums(layers: Sequence[Float[Tensor, "head row key"]]) -> Float64[Tensor
     half = total // 2
     limit = _CPU_BLOCK if weights.device.type == "cpu" else _ACCELERATOR_BLOCK
     height = max(1, limit // max(1, total * keys))
-    coefficients = fit_for(keys).coefficients
+    fit = fit_for(keys)
+    shift, *powers = (weights.new_tensor(number) for number in (fit.shift, *fit.rest))
     # Each head and those that follow it around the circle of heads, half way: all pairs, in whole blocks.
     sums = torch.zeros((half, 2, total), dtype=torch.float64, device=weights.device)
     for start in range(0, rows, height):
@@ -38,15 +39,14 @@ def pair_sums(layers: Sequence[Float[Tensor, "head row key"]]) -> Float64[Tensor
         ratio, other, value = (torch.empty_like(own) for _ in range(3))
         for step in range(1, half + 1):
             near, far = slice(0, total), slice(step, step + total)
-            torch.mul(fourth[near], inverse[far], out=ratio)
-            torch.mul(inverse[near], fourth[far], out=other)
+            torch.addcmul(shift, fourth[near], inverse[far], out=ratio)
+            torch.addcmul(shift, inverse[near], fourth[far], out=other)
             torch.minimum(ratio, other, out=ratio)
-            torch.mul(ratio, coefficients[-1], out=value)
-            for coefficient in coefficients[-2:0:-1]:
-                value.add_(coefficient).mul_(ratio)
-            value.add_(coefficients[0])
+            torch.addcmul(powers[-1], ratio, ratio, out=value)
+            for power in powers[-2::-1]:
+                torch.addcmul(power, value, ratio, out=value)
             torch.sub(roots[near], roots[far], out=other)
-            by_row = value.mul_(other).mul_(other).sum(-1, dtype=torch.float64)
+            by_row = value.mul_(other).mul_(other).sum(-1, dtype=torch.float64).mul_(fit.lead)
             sums[step - 1, 0] += by_row.sum(-1)
             sums[step - 1, 1] += by_row.square_().sum(-1)
     one, other_head = torch.triu_indices(total, total, 1, device=weights.device)

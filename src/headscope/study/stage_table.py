@@ -8,7 +8,7 @@ from typing import Any
 from headscope.study.signature_id import signature_id
 
 _TEXT = ("packing", "too_long")
-_PROBES = ("seeds", "pieces", "vectors_hash")
+_PROBES = ("seeds", "vectors_hash", "fold_labels", "pieces", "compat")
 
 
 @dataclass(frozen=True, kw_only=True)
