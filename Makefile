@@ -42,6 +42,8 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/scan_overhead.py
 	$(BIN)/python benchmarks/against_output_attentions.py
 	$(BIN)/python benchmarks/dependency_heads.py $(if $(TREEBANK),--treebank $(TREEBANK))
+	$(BIN)/python benchmarks/head_distances.py
+	$(BIN)/python benchmarks/probe_epoch.py $(if $(TREEBANK_TRAIN),--treebank $(TREEBANK_TRAIN))
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/start_up.py
 

@@ -1,8 +1,7 @@
 """Sixteen rows at a time: the two inner loops of the divergence, written as LLVM instructions for numba.
 
-numba's own loops come out at half the vector width and with every chain of operations in the way of the next,
-which costs a factor of three. Here each instruction handles a lane a row, and six pairs go abreast, so that none
-waits for another. LLVM cuts the sixteen lanes to what the processor has.
+Left to itself the compiler takes half the vector width and finishes one pair before it begins the next, so that
+each step waits for the last. Here an instruction handles sixteen rows, and six pairs go abreast.
 
 Features of a head and key are three times 16 floats, a lane a row: the square root of the smoothed weight, its
 fourth root, and the fourth root's reciprocal.

@@ -7,6 +7,7 @@ pairs come once, in runs of six.
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -81,12 +82,19 @@ class _Segment:
 
     def pairs(self) -> NDArray[np.float64]:
         """Add up the groups of rows, always in the same order: sums and sums of squares, `[2, pair]`."""
-        total = self.heads * len(self.layers)
-        one, other = np.triu_indices(total, 1)
-        forward = other - one <= total // 2
-        head, step = np.where(forward, one, other), np.where(forward, other - one, total - other + one)
-        found: NDArray[np.float64] = self.sums.sum(0)[:, head * partners(total) + step - 1]
-        return found * np.array([[self.lead], [self.lead**2]])
+        sums: NDArray[np.float64] = self.sums.sum(0)[:, _places(self.heads * len(self.layers))]
+        sums *= np.array([[self.lead], [self.lead**2]])
+        return sums
+
+
+@cache
+def _places(heads: int) -> NDArray[np.int64]:
+    """Return where each pair stands among heads and their partners; pairs as in `numpy.triu_indices`."""
+    one, other = np.triu_indices(heads, 1)
+    forward = other - one <= heads // 2
+    head, step = np.where(forward, one, other), np.where(forward, other - one, heads - other + one)
+    places: NDArray[np.int64] = head * partners(heads) + step - 1
+    return places
 
 
 def pair_sums(stacks: Sequence[Sequence[Tensor]]) -> list[NDArray[np.float64]]:
