@@ -137,7 +137,7 @@ def test_what_may_be_a_head_of_two_words_and_of_padding(data, sentences):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_judging_counts_words_and_sums_their_loss(kind, data, sentences):
-    probe = made(kind)
+    probe = made(kind).requires_grad_(False)
     batch = data.batch(data.numbers)
     judged = probe.judge(batch)
     scores = probe.scores(batch).detach().numpy()

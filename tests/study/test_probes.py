@@ -20,9 +20,9 @@ from headscope.study.probes import measure_probes
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
 MEASURES = {
-    ("attention", "trained"): ["UAS", "UAS tree", "LAS", "control accuracy", "selectivity"],
+    ("attention", "trained"): ["UAS", "LAS", "control accuracy", "selectivity"],
     ("attention and words", "trained"): ["UAS", "UAS tree", "LAS", "control accuracy", "selectivity"],
-    ("distances and words", "trained"): ["UAS", "UAS tree", "control accuracy", "selectivity"],
+    ("distances and words", "trained"): ["UAS", "control accuracy", "selectivity"],
     ("attention", "control"): ["UAS"],
     ("attention and words", "control"): ["UAS"],
     ("right-branching", "trained"): ["UAS"],

@@ -20,7 +20,8 @@ class TrainingOptions:
     """How probes are trained.
 
     Attributes:
-        epochs: passes over train at most; the rate of Adam falls evenly to nothing over so many.
+        epochs: passes over train at most.
+        falling: whether the rate of Adam falls evenly to nothing over so many epochs.
         patience: epochs without a gain on the held-out documents after which a run stops.
         sentences: in a batch at most.
         weights: numbers in a batch's tables at most: what bounds memory.
@@ -28,6 +29,7 @@ class TrainingOptions:
     """
 
     epochs: int = 4
+    falling: bool = True
     patience: int = 2
     sentences: int = 32
     weights: int = 1 << 23
@@ -101,7 +103,7 @@ def train(
         for batch in _batches(data, data.numbers, how, device=device, seed=(how.seed, epoch)):
             left = 1 - (epoch + done / len(data.numbers)) / how.epochs
             for trainee in going.values():
-                trainee.step(batch, left)
+                trainee.step(batch, left if how.falling else 1.0)
             done += len(batch.sentences)
             if progress is not None:
                 progress(epoch, done)
@@ -147,10 +149,10 @@ class _Trainee:
         """Say which sentences each run holds out, `[run, batch]`."""
         return torch.from_numpy(self.held_out[:, batch.sentences]).to(counts.device)
 
-    def step(self, batch: ProbeBatch, left: float) -> None:
-        """Learn from a batch; `left` is the share of the training that is still to come."""
+    def step(self, batch: ProbeBatch, share: float) -> None:
+        """Learn from a batch, at a share of the probe's rate."""
         for group in self.optimiser.param_groups:
-            group["lr"] = self.learner.rate * left
+            group["lr"] = self.learner.rate * share
         judged = self.learner.judge(batch)
         mine = ~self._mask(batch, judged.counts)
         words = (judged.counts * mine).sum(1).clamp(min=1)
