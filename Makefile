@@ -4,7 +4,7 @@ BIN := .venv/bin
 INPUTS := pyproject.toml constraints.txt models/headscope-minilm/pyproject.toml
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check lint examples bench clean
 help:
 	@echo "make demo    install, run the report on the embedded model and text, say where report.html is"
 	@echo "make test    install what the tests need and run every test"
@@ -32,10 +32,14 @@ demo: .venv/.demo
 test: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-check: .venv/.dev
+check: lint examples
+
+lint: .venv/.dev
 	$(BIN)/ruff format $(if $(CI),--check )src tests benchmarks
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
+
+examples: .venv/.dev
 	$(BIN)/python -m pytest tests/docs
 
 bench: .venv/.dev
