@@ -7,7 +7,8 @@ import torch
 from headscope.attention.words import between_words, word_axis
 from headscope.encoding.vocabulary import KeyClass
 from headscope.heads.arcs import ArcTable
-from headscope.heads.pointing import Pointer, point
+from headscope.heads.pointer import Pointer, reachable
+from headscope.heads.pointing import judge, read_answers
 
 TABLE = ArcTable(("root", "punct", "other"))
 DOWN, UP, BOTH = range(3)  # dependent->head, head->dependent, both
@@ -44,10 +45,11 @@ def ask(*sentences, left=False, width=0, pieces="mean", causal=False, compat=Fal
     axis = word_axis(word_ids, valid)
     pointer = Pointer.of(axis, classes, arcs)
     seen = (valid[:, None] & torch.ones(width, width, dtype=torch.bool).tril()) if causal else None
-    found = point(
-        between_words(weights, axis, axis, pieces=pieces), pointer, visible=seen, compat=compat, **options
-    )
-    return [part.numpy() for part in found]
+    weights = between_words(weights, axis, axis, pieces=pieces)
+    answers = read_answers(weights, pointer, both=options.pop("both", False), compat=compat)
+    hits, other, noop = (part[:, 0] for part in judge(answers, pointer, compat=compat, **options))
+    allowed = reachable(pointer, seen, directions=len(answers))
+    return [part.numpy() for part in (hits, other, allowed, noop)]
 
 
 def hits(*sentences, direction=DOWN, **options):

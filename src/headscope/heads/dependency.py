@@ -14,7 +14,8 @@ from headscope.attention.tile import AttentionTile
 from headscope.attention.words import between_words, word_axis
 from headscope.encoding.batching import Batch
 from headscope.heads.arcs import DISTANCES, OFFSETS, Arcs, ArcTable, arcs_of_fields
-from headscope.heads.pointing import Pointer, point
+from headscope.heads.pointer import Pointer, reachable
+from headscope.heads.pointing import Answers, judge, read_answers
 from headscope.statistics.accumulator import Accumulator, Span, State, layout_state, read_layout
 from headscope.statistics.groups import GroupedSums
 
@@ -106,7 +107,8 @@ class DependencyAccumulator(Accumulator):
         self.sums = GroupedSums(shapes)
         self._arcs: list[Arcs] = []
         self._pointers: dict[str, Pointer] = {}
-        self._found: dict[str, list[tuple[Tensor, ...]]] = {}
+        self._answers: dict[str, list[tuple[Answers, ...]]] = {}
+        self._reachable: dict[str, list[Tensor]] = {}
 
     def begin(self, batch: Batch) -> None:
         """Lay out the batch's arcs."""
@@ -118,7 +120,8 @@ class DependencyAccumulator(Accumulator):
             words = segment.words or ("",) * number
             self._arcs.append(self.table.arcs(words, heads, relations))
         self._pointers = {}
-        self._found = {part.kind: [] for part in self.layout}
+        self._answers = {part.kind: [] for part in self.layout}
+        self._reachable = {part.kind: [] for part in self.layout}
 
     def update(self, tile: AttentionTile) -> None:
         """Read every arc's answer off one layer."""
@@ -132,16 +135,12 @@ class DependencyAccumulator(Accumulator):
         # Causal or local: some words cannot be seen. Layers that share a mask share the count.
         fewer = tile.visibility.counts < tile.keys.lengths[:, None]
         hidden = bool((fewer & tile.row_valid).any())
-        self._found[tile.kind].append(
-            point(
-                attention,
-                pointer,
-                visible=tile.visibility.visible if hidden else None,
-                special=self.options.special,
-                both=self.options.both,
-                compat=self.options.compat,
-            )
+        options = self.options
+        self._answers[tile.kind].append(
+            read_answers(attention, pointer, both=options.both, compat=options.compat)
         )
+        visible = tile.visibility.visible if hidden else None
+        self._reachable[tile.kind].append(reachable(pointer, visible, directions=len(options.directions)))
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to its documents."""
@@ -154,15 +153,20 @@ class DependencyAccumulator(Accumulator):
             "n_offsets": _sum_runs(torch.from_numpy(offsets), runs, len(places)),
         }
         shares: dict[str, NDArray[Any]] = {}
-        for kind, layers in self._found.items():
+        for kind, layers in self._answers.items():
             if not layers:
                 continue
-            hits, other, reachable, noop = (torch.stack(parts, dim=1) for parts in zip(*layers, strict=True))
+            # All layers at once: what is asked of a batch is small, and a call costs more than it computes.
+            answers = [Answers.of_layers(each) for each in zip(*layers, strict=True)]
+            hits, other, noop = judge(
+                answers, self._pointers[kind], special=self.options.special, compat=self.options.compat
+            )
+            allowed = torch.stack(self._reachable[kind], dim=1)
             sums[f"n_hits.{kind}"] = _sum_runs(hits, runs, len(places))
             shares[f"noop.{kind}"] = _sum_runs(noop.double(), runs, len(places))
             of_arc = torch.from_numpy(relation_of[run_of])
             number = len(self.table.relations)
-            for name, found in (("other", other), ("reachable", reachable)):
+            for name, found in (("other", other), ("reachable", allowed)):
                 self._totals[f"{name}.{kind}"] += _sum_runs(found, of_arc, number).astype(np.int64)
         for document in dict.fromkeys(documents):
             own = np.flatnonzero(documents == document)
@@ -180,7 +184,8 @@ class DependencyAccumulator(Accumulator):
             len(arcs.cells) - len(np.unique(segment.word_ids[segment.word_ids >= 0]))
             for arcs, segment in zip(self._arcs, batch.segments)
         )
-        self._found = {}
+        self._answers = {}
+        self._reachable = {}
 
     def merge(self, other: "DependencyAccumulator") -> None:
         """Add another accumulator's sums.
