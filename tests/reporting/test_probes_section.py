@@ -56,7 +56,8 @@ def mean(inputs, probe, model, measure):
 
 
 def with_ends(row):
-    shown = f"{100 * row['value']:.1f}{100 * row['ci_low']:.1f}–{100 * row['ci_high']:.1f}"
+    to = " to " if row["ci_low"] < 0 else "–"
+    shown = f"{100 * row['value']:.1f}{100 * row['ci_low']:.1f}{to}{100 * row['ci_high']:.1f}"
     return shown.replace("-", "−")
 
 

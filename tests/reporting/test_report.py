@@ -16,6 +16,9 @@ from headscope.reporting.provenance import paper_section
 from headscope.reporting.words import SHARES, words_for
 from headscope.views.payload import unpack
 from support import mock_inputs
+from support.mock_distances import with_distances
+from support.mock_importance import with_importance
+from support.mock_probes import with_probes
 from support.page_tables import Tables
 
 
@@ -168,6 +171,15 @@ def test_every_finding_stands_in_the_page(three_kinds):
     text = Tables(markup).text
     for one in findings(inputs):
         assert one.text in text
+
+
+def test_no_finding_stands_twice():
+    """Every section there is at once, with all that it says."""
+    everything = with_distances(with_probes(with_importance(mock_inputs.section_4())))
+    topics = {one.topic for one in findings(everything)}
+    assert {"position", "syntax", "coreference", "probes", "importance", "distances"} <= topics
+    said = [one.text for one in findings(everything)]
+    assert sorted(set(said)) == sorted(said)
 
 
 def test_every_head_link_and_point_has_a_head(encoder):

@@ -34,19 +34,17 @@ from headscope.reporting.syntax_findings import syntax_findings
 from headscope.reporting.words import FEWEST_DOCUMENTS, ROLES, Words, count, words_for
 
 HEADLINE_ORDER = (
-    *(
-        "none",
-        "position",
-        "syntax",
-        "coreference",
-        "probes",
-        "special",
-        "importance",
-        "distances",
-        "focus",
-        "noop",
-        "roles",
-    ),
+    "none",
+    "position",
+    "syntax",
+    "coreference",
+    "probes",
+    "special",
+    "importance",
+    "distances",
+    "focus",
+    "noop",
+    "roles",
 )
 
 
@@ -74,7 +72,6 @@ def findings(inputs: ReportInputs) -> list[Sentence]:
     found += coreference_findings(inputs, several=several)
     found += probe_findings(inputs, several=several)
     found += distances_findings(inputs, words, several=several)
-    found += probe_findings(inputs, several=several)
     if not any(
         cell.has_interval for kind in kinds for name in ("entropy",) for _, _, cell in kind.each(name)
     ):

@@ -86,7 +86,7 @@ def _more(cell: Cell | None) -> Html:
     if cell is None or not cell.exists:
         return el("td", DASH)
     shown = share(cell.value).replace("-", "−")
-    return el("td", shown, el("small", ends(cell).replace("-", "−")) if cell.has_interval else None)
+    return el("td", shown, el("small", _ends(cell)) if cell.has_interval else None)
 
 
 def classes_table(table: pd.DataFrame, column: str, *, name: str, summary: str, header: str) -> Html | None:
@@ -183,6 +183,11 @@ def layers_table(table: pd.DataFrame) -> Html:
 def decimal(value: float) -> str:
     """Return a correlation with three digits, or a dash."""
     return DASH if value != value else f"{value:.3f}".replace("-", "−")
+
+
+def _ends(cell: Cell) -> str:
+    """Return an interval; with a minus sign in it a dash would read as another."""
+    return ends(cell).replace("–", " to " if cell.ci_low < 0 else "–").replace("-", "−")
 
 
 def _decimals(cell: Cell) -> str:

@@ -20,7 +20,6 @@ from headscope.study.writing import write_run
 _OPTIONAL = (
     *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
     *("coreference", "coreference_heads", "gap", "importance"),
-    *("probes", "probe_relations", "probe_by_distance", "probe_weights", "probe_layers"),
     *("head_distances", "head_map", "head_clusters", "layer_effect"),
     *("probes", "probe_relations", "probe_by_distance", "probe_weights", "probe_layers"),
 )
