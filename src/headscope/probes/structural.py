@@ -27,6 +27,8 @@ from headscope.probes.structural_training import (
 
 NAME = "structural"
 MOST_BYTES = 4 << 30
+STRUCTURAL = "structural probe"
+"""What the caller is told is being done."""
 _LEAST_SHARE = 0.02
 PROBE_COLUMNS = ["probe", "measure", "model", "vectors", "seed", "value", "ci_low", "ci_high", "n", "spread"]
 LAYER_COLUMNS = ["layer", "measure", "value", "ci_low", "ci_high", "n", "held_out", "chosen"]
@@ -98,7 +100,7 @@ def measure_structural(
         first: list[Sums] = []
         held: list[Sums] = []
         for layer in range(layers):
-            say("structural probe", layer, total)
+            say(STRUCTURAL, layer, total)
             probe = bench.train(layer, 0)
             first.append(bench.score(probe, layer))
             held.append(bench.score(probe, layer, held_out=True))
@@ -106,9 +108,9 @@ def measure_structural(
         chosen = int(np.nanargmax([_or_low(scores["UUAS"].value) for scores in held_scores]))
         every = [first[chosen]]
         for number in range(1, seeds):
-            say("structural probe", layers + number - 1, total)
+            say(STRUCTURAL, layers + number - 1, total)
             every.append(bench.score(bench.train(chosen, number), chosen))
-        say("structural probe", total, total)
+        say(STRUCTURAL, total, total)
         sentences = len(bench.batches.sentences) + len(bench.held_out.sentences)
     facts = {"layer": chosen, "sentences": sentences, "sampled": share}
     return StructuralTables(

@@ -185,6 +185,7 @@ class Progress:
         segments: inputs computed.
         limit: inputs at most, or None.
         seconds: since the stage began.
+        unit: what `segments` and `limit` count where the work is not by documents, as `sentences`; else None.
     """
 
     stage: str
@@ -193,6 +194,7 @@ class Progress:
     segments: int
     limit: int | None
     seconds: float
+    unit: str | None = None
 
     @property
     def share(self) -> float | None:

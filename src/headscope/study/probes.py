@@ -10,7 +10,7 @@ from headscope.encoding.batching import length_buckets
 from headscope.errors import OptionError
 from headscope.probes.map_cache import MapCache, cache_folder, cache_limit
 from headscope.probes.scores import distance_rows, probe_rows, relation_rows
-from headscope.probes.structural import StructuralTables, measure_structural
+from headscope.probes.structural import STRUCTURAL, StructuralTables, measure_structural
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 from headscope.study.model_run import ModelRun, auto_batch_size
 from headscope.study.options import Progress, Watcher
@@ -37,7 +37,7 @@ def measure_probes(run: Any, watch: Watcher | None = None, *, cache: MapCache | 
         raise OptionError(
             "probes need a model; give one with --treebank and --treebank-train in place of --maps"
         )
-    tell = _Teller(run, watch)
+    tell = _Teller(watch)
     bench = ProbeBench(run, cache or MapCache(cache_folder(), gib=cache_limit()), tell)
     stage = ProbeStage(bench)
     stage.attention()
@@ -88,11 +88,10 @@ def _structural(run: ModelRun, stage: ProbeStage, tell: "_Teller") -> Structural
 
 
 class _Teller:
-    """Turn what is done, of how much, into a run's progress: about how many of train's documents that is."""
+    """Turn what is done, of how much, into a run's progress, a clock for each thing that is done."""
 
-    def __init__(self, run: ModelRun, watch: Watcher | None) -> None:
+    def __init__(self, watch: Watcher | None) -> None:
         self.watch = watch
-        self.documents = run.treebank_train.documents if run.treebank_train is not None else 0
         self.what, self.began = "", 0.0
 
     def __call__(self, what: str, done: int, total: int | None) -> None:
@@ -100,9 +99,8 @@ class _Teller:
             return
         if what != self.what:
             self.what, self.began = what, time.perf_counter()
-        documents = self.documents * done // total if total else 0
-        whole = self.documents if total else None
-        self.watch(Progress(what, documents, whole, done, None, time.perf_counter() - self.began))
+        unit = "probes" if what == STRUCTURAL else "sentences"
+        self.watch(Progress(what, 0, None, done, total, time.perf_counter() - self.began, unit))
 
 
 def _facts(bank: ProbeTreebank) -> dict[str, Any]:

@@ -66,17 +66,21 @@ class ProgressPrinter:
 
 
 def describe(progress: "Progress") -> str:
-    """Say a state in one line: what, how many documents, how fast, how much longer."""
-    number = (
-        f"{progress.documents:,} documents"
-        if progress.total is None
-        else (f"{progress.documents:,} of {progress.total:,} documents")
-    )
-    words = [f"{progress.stage}: {number}, {progress.segments:,} inputs"]
-    if progress.seconds > 0:
-        words.append(f"{progress.documents / progress.seconds:.1f} documents/s")
-        share = progress.share
-        if share:
+    """Say a state in one line: what, how much of it is done, how fast, how much longer."""
+    unit = progress.unit or "documents"
+    done, total = progress.documents, progress.total
+    if progress.unit is not None:
+        done, total = progress.segments, progress.limit
+    words = [
+        f"{progress.stage}: {done:,} {unit}"
+        if total is None
+        else f"{progress.stage}: {done:,} of {total:,} {unit}"
+    ]
+    if progress.unit is None:
+        words.append(f"{progress.segments:,} inputs")
+    if progress.seconds > 0 and done:
+        words.append(f"{done / progress.seconds:.1f} {unit}/s")
+        if share := progress.share:
             words.append(f"{duration(progress.seconds * (1 - share) / share)} left")
     return ", ".join(words)
 
