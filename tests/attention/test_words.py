@@ -176,7 +176,8 @@ def test_one_axis_serves_all_layers_and_leaves_them_as_they_are():
             found = between_words(weights, axis, axis, pieces=pieces)
             torch.testing.assert_close(found, word_level(weights, WORD_IDS, pieces=pieces).weights)
         assert torch.equal(weights, before)
-    assert axis.sizes.tolist() == [[1, 2, 1, 1]]
+    assert [part.tolist() for part in axis.cut] == [[1], [2]]
+    assert axis.unfilled.tolist() == []
     assert [part.tolist() for part in axis.followers] == [[0], [2], [1]]
     assert axis.members[0].T.tolist() == [[1, 0, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]]
 

@@ -38,9 +38,16 @@ class WordAxis:
         return (self.places[:, :, None] == places).float()
 
     @cached_property
-    def sizes(self) -> Tensor:
-        """Number of tokens at each place, at least 1, `[batch, place]`."""
-        return self.members.sum(1).clamp(min=1)
+    def cut(self) -> tuple[Tensor, Tensor]:
+        """The places of several tokens, numbered through the batch, and how many each has, `[place]` both."""
+        sizes = self.members.sum(1).flatten()
+        cut = (sizes > 1).nonzero()[:, 0]
+        return cut, sizes[cut]
+
+    @cached_property
+    def unfilled(self) -> Tensor:
+        """The places beyond the words of the shorter segments, numbered through the batch, `[place]`."""
+        return (~self.valid).flatten().nonzero()[:, 0]
 
     @cached_property
     def followers(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -161,10 +168,12 @@ def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pieces:
         item, position, place = queries.followers
         more = lines.index_select(0, item * length + position)
         if pieces == "mean":
+            # Few words are cut; only their rows are summed and divided.
+            cut, sizes = queries.cut
             picked.index_add_(0, item * words + place, more)
-            picked /= queries.sizes.to(exact.dtype).view(-1, 1)
+            picked[cut] /= sizes[:, None].to(exact.dtype)
+    picked.index_fill_(0, queries.unfilled, 0)
     rows = picked.view(batch, words, heads, width)
-    rows[~queries.valid] = 0
     members = keys.members.to(exact.dtype)
     out = (rows.view(batch, words * heads, width) @ members).view(batch, words, heads, -1)
     if pieces == "max":

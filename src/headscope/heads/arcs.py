@@ -88,38 +88,51 @@ class ArcTable:
 
     def arcs(self, words: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> Arcs:
         """Lay out a sentence's arcs; heads count from 1, 0 is the root."""
-        number = len(heads)
-        at = np.arange(number)
-        gold = np.array(heads, dtype=np.int64) - 1
-        distance = np.where(gold < 0, 0, np.abs(gold - at))
-        row = np.array([self._rows[name] for name in relations], dtype=np.int64)
+        return self.arcs_of([(words, heads, relations)])[0]
+
+    def arcs_of(self, sentences: Sequence[tuple[Sequence[str], Sequence[int], Sequence[str]]]) -> list[Arcs]:
+        """Lay out the arcs of sentences: words, heads and relations of each; cheaper than one by one."""
+        if not sentences:
+            return []
+        sizes = np.array([len(heads) for _, heads, _ in sentences])
+        ends = np.cumsum(sizes)
+        starts, size = ends - sizes, np.repeat(sizes, sizes)
+        at = np.arange(ends[-1]) - np.repeat(starts, sizes)
+        gold = np.array([head for _, heads, _ in sentences for head in heads], dtype=np.int64) - 1
+        names = [name for _, _, relations in sentences for name in relations]
+        row = np.array([self._rows[name] for name in names], dtype=np.int64)
         asked = at.copy()
-        if "poss" in relations:
-            clitics = _CLITICS_ORIGINAL if self.compat else _CLITICS
-            for i, name in enumerate(relations[:-1]):
-                if name == "poss" and words[i + 1] in clitics:
-                    asked[i] = i + 1
-        return Arcs(
-            heads=gold,
-            cells=row * len(DISTANCES) + _BIN[np.minimum(distance, 11)],
-            asked=asked,
-            offsets=self._offset_hits(asked, gold),
-        )
+        clitics = _CLITICS_ORIGINAL if self.compat else _CLITICS
+        for (words, _, relations), start in zip(sentences, starts.tolist()):
+            if "poss" in relations:
+                for i, name in enumerate(relations[:-1]):
+                    if name == "poss" and words[i + 1] in clitics:
+                        asked[start + i] = i + 1
+        distance = np.where(gold < 0, 0, np.abs(gold - at))
+        cells = row * len(DISTANCES) + _BIN[np.minimum(distance, 11)]
+        offsets = self._offset_hits(asked, gold, size)
+        return [
+            Arcs(heads=gold[own], cells=cells[own], asked=asked[own], offsets=offsets[own])
+            for own in map(slice, starts.tolist(), ends.tolist())
+        ]
 
     @cached_property
     def _rows(self) -> "_Rows":
         return _Rows(self.relations, folded=self.folded)
 
-    def _offset_hits(self, asked: NDArray[np.int64], gold: NDArray[np.int64]) -> NDArray[np.bool_]:
-        steps = np.array(OFFSETS)
-        if not self.compat:
-            # A head beyond the words that were kept is no word of the sentence either.
-            inside = (gold >= 0) & (gold < len(asked))
-            right: NDArray[np.bool_] = (asked[:, None] + steps == gold[:, None]) & inside[:, None]
-            return right
-        # The original lets the clitic answer unless the word's own answer is the last word: then both are that word.
-        answers: NDArray[np.bool_] = np.clip(asked[:, None] + steps, -1, len(asked) - 1) == gold[:, None]
-        return answers
+    def _offset_hits(
+        self, asked: NDArray[np.int64], gold: NDArray[np.int64], size: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Say which offsets are right, `[word, OFFSETS]`; `size` is that of each word's sentence."""
+        answers = asked[:, None] + np.array(OFFSETS)
+        if self.compat:
+            # The original lets the clitic answer unless the word's own answer is the last word: then both are.
+            clamped: NDArray[np.bool_] = np.clip(answers, -1, size[:, None] - 1) == gold[:, None]
+            return clamped
+        # A head beyond the words that were kept is no word of the sentence either.
+        inside = (gold >= 0) & (gold < size)
+        right: NDArray[np.bool_] = (answers == gold[:, None]) & inside[:, None]
+        return right
 
 
 class _Rows(dict[str, int]):

@@ -1,6 +1,6 @@
 """Which word each head points every word at, against the gold trees (section 4.2)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -112,13 +112,13 @@ class DependencyAccumulator(Accumulator):
 
     def begin(self, batch: Batch) -> None:
         """Lay out the batch's arcs."""
-        self._arcs = []
+        sentences = []
         for segment in batch.segments:
             number = len(segment.words) or int(segment.word_ids.max(initial=-1)) + 1
             origin = f"segment {segment.index + 1} of document {segment.document}"
             heads, relations = arcs_of_fields(segment.fields, number, origin)
-            words = segment.words or ("",) * number
-            self._arcs.append(self.table.arcs(words, heads, relations))
+            sentences.append((segment.words or ("",) * number, heads, relations))
+        self._arcs = self.table.arcs_of(sentences)
         self._pointers = {}
         self._answers = {part.kind: [] for part in self.layout}
         self._reachable = {part.kind: [] for part in self.layout}
@@ -144,46 +144,39 @@ class DependencyAccumulator(Accumulator):
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to its documents."""
-        run_of, documents, places = _runs(batch.info.documents, self._arcs)
-        relation_of = places // len(DISTANCES)
-        offsets = np.concatenate([arcs.offsets for arcs in self._arcs])
-        runs = torch.from_numpy(run_of)
+        names, document_of = np.unique(np.array(batch.info.documents), return_inverse=True)
+        document_of = np.repeat(document_of, [len(each.cells) for each in self._arcs])
+        cells = np.concatenate([each.cells for each in self._arcs])
+        relations = cells // len(DISTANCES)
+        by_cell, by_relation = _Runs.of(document_of, cells), _Runs.of(document_of, relations)
+        offsets = np.concatenate([each.offsets for each in self._arcs])
         sums: dict[str, NDArray[Any]] = {
-            "n_arcs": np.bincount(run_of, minlength=len(places)),
-            "n_offsets": _sum_runs(torch.from_numpy(offsets), runs, len(places)),
+            "n_arcs": np.bincount(by_cell.run_of, minlength=len(by_cell.cells)),
+            "n_offsets": by_cell.sums(torch.from_numpy(offsets)),
         }
+        # Attention to special tokens is summed over distances.
         shares: dict[str, NDArray[Any]] = {}
         for kind, layers in self._answers.items():
             if not layers:
                 continue
             # All layers at once: what is asked of a batch is small, and a call costs more than it computes.
             answers = [Answers.of_layers(each) for each in zip(*layers, strict=True)]
+            pointer = self._pointers[kind]
             hits, other, noop = judge(
-                answers, self._pointers[kind], special=self.options.special, compat=self.options.compat
+                answers, pointer, special=self.options.special, compat=self.options.compat
             )
-            allowed = torch.stack(self._reachable[kind], dim=1)
-            sums[f"n_hits.{kind}"] = _sum_runs(hits, runs, len(places))
-            shares[f"noop.{kind}"] = _sum_runs(noop.double(), runs, len(places))
-            of_arc = torch.from_numpy(relation_of[run_of])
-            number = len(self.table.relations)
-            for name, found in (("other", other), ("reachable", allowed)):
-                self._totals[f"{name}.{kind}"] += _sum_runs(found, of_arc, number).astype(np.int64)
-        for document in dict.fromkeys(documents):
-            own = np.flatnonzero(documents == document)
-            self.sums.add_at(document, places[own], **{name: value[own] for name, value in sums.items()})
-            # Attention to special tokens is summed over distances: a relation comes once, for its cells together.
-            rows = relation_of[own]
-            heads_of = np.flatnonzero(np.diff(rows, prepend=-1))
-            self.sums.add_at(
-                document,
-                rows[heads_of],
-                **{name: np.add.reduceat(value[own], heads_of, axis=0) for name, value in shares.items()},
-            )
-        self.words += len(run_of)
-        self.unplaced += sum(
-            len(arcs.cells) - len(np.unique(segment.word_ids[segment.word_ids >= 0]))
-            for arcs, segment in zip(self._arcs, batch.segments)
-        )
+            sums[f"n_hits.{kind}"] = by_cell.sums(hits)
+            shares[f"noop.{kind}"] = by_relation.sums(noop.double())
+            totals = ("other", other), ("reachable", torch.stack(self._reachable[kind], dim=1))
+            for name, found in totals:
+                total = _sum_runs(found, relations, len(self.table.relations))
+                self._totals[f"{name}.{kind}"] += total.astype(np.int64)
+        for values, runs in ((sums, by_cell), (shares, by_relation)):
+            for place, own in runs.slices(len(names)):
+                parts = {name: value[own] for name, value in values.items()}
+                self.sums.add_at(str(names[place]), runs.cells[own], **parts)
+        self.words += len(cells)
+        self.unplaced += next((int((each.own < 0).sum()) for each in self._pointers.values()), 0)
         self._answers = {}
         self._reachable = {}
 
@@ -251,28 +244,43 @@ class DependencyAccumulator(Accumulator):
         return made
 
 
-def _runs(
-    documents: Sequence[str], arcs: Sequence[Arcs]
-) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.int64]]:
-    """Number the pairs of document and cell that a batch's arcs are counted under.
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """The pairs of document and cell that a batch's arcs are counted under, sorted.
 
-    Returns:
-        The number of each arc's pair, `[arc]`; the document of each pair, and its cell; pairs are sorted.
+    Attributes:
+        run_of: the pair of each arc, `[arc]`.
+        documents: the document of each pair, by number, `[run]`.
+        cells: its cell, `[run]`.
     """
-    names, codes = np.unique(np.array(documents), return_inverse=True)
-    of_arc = np.repeat(codes, [len(each.cells) for each in arcs])
-    cells = np.concatenate([each.cells for each in arcs])
-    width = int(cells.max(initial=0)) + 1
-    pairs, run_of = np.unique(of_arc * width + cells, return_inverse=True)
-    return run_of, names[pairs // width], pairs % width
+
+    run_of: NDArray[np.int64]
+    documents: NDArray[np.int64]
+    cells: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, documents: NDArray[np.int64], cells: NDArray[np.int64]) -> "_Runs":
+        width = int(cells.max(initial=0)) + 1
+        pairs, run_of = np.unique(documents * width + cells, return_inverse=True)
+        return cls(run_of, pairs // width, pairs % width)
+
+    def sums(self, values: Tensor) -> NDArray[Any]:
+        """Sum `[arc, ...]` to `[run, ...]`."""
+        return _sum_runs(values, self.run_of, len(self.cells))
+
+    def slices(self, documents: int) -> Iterator[tuple[int, slice]]:
+        """Yield each document with its pairs."""
+        ends = np.searchsorted(self.documents, np.arange(documents + 1)).tolist()
+        for place in range(documents):
+            yield place, slice(ends[place], ends[place + 1])
 
 
-def _sum_runs(values: Tensor, run_of: Tensor, number: int) -> NDArray[Any]:
+def _sum_runs(values: Tensor, run_of: NDArray[np.int64], number: int) -> NDArray[Any]:
     """Sum `[arc, ...]` to `[run, ...]`; what is true counts as 1, exact in float32 far beyond a batch."""
     flat = values.flatten(1)
     flat = flat.float() if flat.dtype == torch.bool else flat
     total = torch.zeros((number, flat.shape[1]), dtype=flat.dtype, device=flat.device)
-    total.index_add_(0, run_of.to(flat.device), flat)
+    total.index_add_(0, torch.from_numpy(run_of).to(flat.device), flat)
     return total.reshape(number, *values.shape[1:]).cpu().numpy()
 
 
