@@ -1,6 +1,6 @@
 """Which word each head points every word at, against the gold trees (section 4.2)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from headscope.attention.anatomy import KindLayout
 from headscope.attention.tile import AttentionTile
 from headscope.attention.words import between_words, word_axis
 from headscope.encoding.batching import Batch
+from headscope.heads.arc_runs import ArcRuns, sum_runs
 from headscope.heads.arcs import DISTANCES, OFFSETS, Arcs, ArcTable, arcs_of_fields
 from headscope.heads.pointer import Pointer, reachable
 from headscope.heads.pointing import Answers, judge, read_answers
@@ -148,7 +149,7 @@ class DependencyAccumulator(Accumulator):
         document_of = np.repeat(document_of, [len(each.cells) for each in self._arcs])
         cells = np.concatenate([each.cells for each in self._arcs])
         relations = cells // len(DISTANCES)
-        by_cell, by_relation = _Runs.of(document_of, cells), _Runs.of(document_of, relations)
+        by_cell, by_relation = ArcRuns.of(document_of, cells), ArcRuns.of(document_of, relations)
         offsets = np.concatenate([each.offsets for each in self._arcs])
         sums: dict[str, NDArray[Any]] = {
             "n_arcs": np.bincount(by_cell.run_of, minlength=len(by_cell.cells)),
@@ -169,7 +170,7 @@ class DependencyAccumulator(Accumulator):
             shares[f"noop.{kind}"] = by_relation.sums(noop.double())
             totals = ("other", other), ("reachable", torch.stack(self._reachable[kind], dim=1))
             for name, found in totals:
-                total = _sum_runs(found, relations, len(self.table.relations))
+                total = sum_runs(found, relations, len(self.table.relations))
                 self._totals[f"{name}.{kind}"] += total.astype(np.int64)
         for values, runs in ((sums, by_cell), (shares, by_relation)):
             for place, own in runs.slices(len(names)):
@@ -242,46 +243,6 @@ class DependencyAccumulator(Accumulator):
             made._totals[name] = np.array(state[f"totals.{name}"], dtype=np.int64)
         made.sums = GroupedSums.from_state(state, prefix="sums.")
         return made
-
-
-@dataclass(frozen=True, eq=False)
-class _Runs:
-    """The pairs of document and cell that a batch's arcs are counted under, sorted.
-
-    Attributes:
-        run_of: the pair of each arc, `[arc]`.
-        documents: the document of each pair, by number, `[run]`.
-        cells: its cell, `[run]`.
-    """
-
-    run_of: NDArray[np.int64]
-    documents: NDArray[np.int64]
-    cells: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, documents: NDArray[np.int64], cells: NDArray[np.int64]) -> "_Runs":
-        width = int(cells.max(initial=0)) + 1
-        pairs, run_of = np.unique(documents * width + cells, return_inverse=True)
-        return cls(run_of, pairs // width, pairs % width)
-
-    def sums(self, values: Tensor) -> NDArray[Any]:
-        """Sum `[arc, ...]` to `[run, ...]`."""
-        return _sum_runs(values, self.run_of, len(self.cells))
-
-    def slices(self, documents: int) -> Iterator[tuple[int, slice]]:
-        """Yield each document with its pairs."""
-        ends = np.searchsorted(self.documents, np.arange(documents + 1)).tolist()
-        for place in range(documents):
-            yield place, slice(ends[place], ends[place + 1])
-
-
-def _sum_runs(values: Tensor, run_of: NDArray[np.int64], number: int) -> NDArray[Any]:
-    """Sum `[arc, ...]` to `[run, ...]`; what is true counts as 1, exact in float32 far beyond a batch."""
-    flat = values.flatten(1)
-    flat = flat.float() if flat.dtype == torch.bool else flat
-    total = torch.zeros((number, flat.shape[1]), dtype=flat.dtype, device=flat.device)
-    total.index_add_(0, torch.from_numpy(run_of).to(flat.device), flat)
-    return total.reshape(number, *values.shape[1:]).cpu().numpy()
 
 
 def _bytes(text: str) -> NDArray[np.uint8]:

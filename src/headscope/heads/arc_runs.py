@@ -1,0 +1,51 @@
+"""Arcs of a batch, summed by document and cell before anything is kept."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class ArcRuns:
+    """The pairs of document and cell that a batch's arcs are counted under, sorted.
+
+    Attributes:
+        run_of: the pair of each arc, `[arc]`.
+        documents: the document of each pair, by number, `[run]`.
+        cells: its cell, `[run]`.
+    """
+
+    run_of: NDArray[np.int64]
+    documents: NDArray[np.int64]
+    cells: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, documents: NDArray[np.int64], cells: NDArray[np.int64]) -> "ArcRuns":
+        """Number the pairs; `documents` and `cells` are those of each arc, `[arc]`."""
+        width = int(cells.max(initial=0)) + 1
+        pairs, run_of = np.unique(documents * width + cells, return_inverse=True)
+        return cls(run_of, pairs // width, pairs % width)
+
+    def sums(self, values: Tensor) -> NDArray[Any]:
+        """Sum `[arc, ...]` to `[run, ...]`."""
+        return sum_runs(values, self.run_of, len(self.cells))
+
+    def slices(self, documents: int) -> Iterator[tuple[int, slice]]:
+        """Yield each document with its pairs."""
+        ends = np.searchsorted(self.documents, np.arange(documents + 1)).tolist()
+        for place in range(documents):
+            yield place, slice(ends[place], ends[place + 1])
+
+
+def sum_runs(values: Tensor, run_of: NDArray[np.int64], number: int) -> NDArray[Any]:
+    """Sum `[arc, ...]` to `[run, ...]`; what is true counts as 1, exact in float32 far beyond a batch."""
+    flat = values.flatten(1)
+    flat = flat.float() if flat.dtype == torch.bool else flat
+    total = torch.zeros((number, flat.shape[1]), dtype=flat.dtype, device=flat.device)
+    total.index_add_(0, torch.from_numpy(run_of).to(flat.device), flat)
+    return total.reshape(number, *values.shape[1:]).cpu().numpy()
