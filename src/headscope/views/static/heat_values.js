@@ -1,0 +1,27 @@
+// The number that shades each token of the heat map.
+
+// Values of the shown units of the shaded side: `received` shades keys, `given` queries. `place` is the chosen token's
+// place on the other side, or -1 for all of them:
+// received from one token: its row; from all: the mean over the queries that can see the key;
+// given to one token: its column; to all: the largest weight that the token gives, which tells how sharply it looks.
+export function heatValues({ weights, heads, shown, kind }, direction, place) {
+  const { queries, keys, values } = weights;
+  const base = heads[0] * queries;
+  const at = (query, key) => values[(base + query) * keys + key];
+  const { query: rows, key: columns } = shown;
+  if (direction === "received") {
+    if (place >= 0) return Float32Array.from(columns, (key) => at(rows[place], key));
+    return Float32Array.from(columns, (key) => {
+      const seeing = kind.causal ? rows.filter((query) => query >= key) : rows;
+      return seeing.length ? seeing.reduce((sum, query) => sum + at(query, key), 0) / seeing.length : 0;
+    });
+  }
+  if (place >= 0) return Float32Array.from(rows, (query) => at(query, columns[place]));
+  return Float32Array.from(rows, (query) => columns.reduce((most, key) => Math.max(most, at(query, key)), 0));
+}
+
+// What the shade means, in words.
+export function tellHeat(direction, chosen) {
+  if (direction === "received") return chosen ? `Shade: how much of the attention of ${chosen} each token receives` : "Shade: mean attention that each token receives";
+  return chosen ? `Shade: how much of its attention each token gives to ${chosen}` : "Shade: the largest weight that each token gives to any token";
+}
