@@ -22,7 +22,7 @@ ORDER = [
     ("app",),
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
-EVERYBODYS = {"errors", "palette", "__version__"}
+EVERYBODYS = {"errors", "palette", "visible", "__version__"}
 ROOT = Path(headscope.__file__).parent
 
 

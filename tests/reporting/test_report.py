@@ -1,5 +1,6 @@
 """The page as a file: every table read back and compared with the frame, the paper's column, files on disk."""
 
+import base64
 import json
 import re
 from dataclasses import replace
@@ -14,7 +15,7 @@ from headscope.reporting.findings import findings, headline
 from headscope.reporting.page import short_name
 from headscope.reporting.provenance import paper_section
 from headscope.reporting.words import SHARES, words_for
-from headscope.views.payload import unpack
+from headscope.views.quantise import decode
 from support import mock_inputs
 from support.mock_distances import with_distances
 from support.mock_importance import with_importance
@@ -119,7 +120,8 @@ def test_maps_block_is_the_examples(three_kinds):
         assert [token[-1] for token in sentence["queries"]] == list(row["tokens"])
         assert [key[-1] for key in sentence["keys"]] == list(row["keys"])
         weights = np.reshape(row["weights"], (len(row["tokens"]), len(row["keys"])))
-        back = unpack(told["bytes"][index], told["largest"][index], len(row["keys"]))
+        codes = np.frombuffer(base64.b64decode(told["bytes"][index]), np.uint8).reshape(weights.shape)
+        back = decode(codes, np.array(told["largest"][index]))
         assert np.abs(np.sqrt(back) - np.sqrt(weights)).max() < 0.003
     assert {kind: len(told["sentences"]) for kind, told in maps.items()} == {
         "encoder": 1,

@@ -1,54 +1,196 @@
+"""The payload's contract: what a page reads is what was measured, to the error that it states."""
+
 import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
-from headscope.views.payload import json_script, json_text, pack, unpack
+from headscope.attention.view import AttentionView, Axis, KindMaps
+from headscope.errors import AttentionError
+from headscope.views.payload import layer_bytes, neuron_bytes, payload
+from headscope.views.script_data import json_text
+from support.views import (
+    hand_made,
+    hand_made_view,
+    neuron_layer,
+    pair_view,
+    read_layer,
+    read_maps,
+    read_neuron,
+    rows,
+    three_kinds_view,
+)
 
 
-@given(st.recursive(st.text() | st.integers() | st.booleans() | st.none(), st.lists, max_leaves=8))
-def test_json_comes_back_and_cannot_leave_its_element(value):
-    written = json_text(value)
-    assert not set("<>&\u2028\u2029") & set(written)
-    assert json.loads(written) == value
+def test_every_field_by_hand():
+    told = payload(hand_made_view(), compress=False)
+    maps = told["kinds"][0].pop("maps")
+    assert told == {
+        "schema": "headscope.attention",
+        "version": 1,
+        "title": "By hand",
+        "model": "hand-made",
+        "largest_error": told["largest_error"],
+        "kinds": [
+            {
+                "kind": "encoder",
+                "layers": [1],
+                "heads": 2,
+                "head_labels": None,
+                "queries": {
+                    "tokens": ["[CLS]", "play", "##ing"],
+                    "words": [None, 0, 0],
+                    "word_text": ["playing"],
+                    "segment_b": None,
+                    "generated": None,
+                    "special": [0],
+                },
+                "keys": None,
+                "causal": False,
+                "roles": [["previous", None]],
+                "neuron": None,
+                "no_neuron": None,
+            }
+        ],
+    }
+    assert maps[0]["encoding"] == "base64"
 
 
-def test_lone_surrogates_can_be_written_as_utf8():
-    assert json.loads(json_text(["\ud800"]).encode("utf-8")) == ["\ud800"]
+def test_the_bytes_of_a_layer_by_hand():
+    content = layer_bytes(hand_made()[0])
+    # 2 heads x 3 queries x 3 keys, two bytes to fill up, six maxima.
+    assert len(content) == 18 + 2 + 6 * 4
+    head_1, head_2 = [255, 0, 0, 255, 0, 0, 0, 255, 0], [147, 0, 255] * 3  # 255 sqrt(0.25 / 0.75) = 147.2
+    assert list(content[:20]) == [*head_1, *head_2, 0, 0]
+    assert np.frombuffer(content[20:], "<f4").tolist() == [1, 1, 1, 0.75, 0.75, 0.75]
 
 
-def test_script_element():
-    markup = json_script("data", {"a": "</script><!--"})
-    assert (
-        markup == '<script type="application/json" id="data">{"a":"\\u003c/script\\u003e\\u003c!--"}</script>'
+@settings(deadline=None, max_examples=30)
+@given(
+    shape=st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 9), st.integers(1, 9)),
+    seed=st.integers(0, 99),
+    compress=st.booleans(),
+)
+def test_a_page_reads_the_weights_within_the_error_it_states(shape, seed, compress):
+    weights = rows(np.random.default_rng(seed), *shape)
+    keys = Axis(tokens=tuple("k" * shape[3]))
+    kind = KindMaps(kind="cross", weights=weights, queries=Axis(tokens=tuple("q" * shape[2])), keys=keys)
+    told = json.loads(
+        json_text(payload(AttentionView(title="t", model="", kinds=(kind,)), compress=compress))
+    )
+    back = read_maps(told["kinds"][0])
+    assert back.shape == shape
+    off = np.abs(back - weights)
+    assert (off <= weights.max(-1, keepdims=True) / 255).all()
+    # Stated in three digits, rounded up; float32 on the way.
+    assert off.max() <= told["largest_error"] + 1e-7
+    assert told["largest_error"] <= 1.01 * off.max() + 1e-7
+
+
+def test_transposed_maps_are_not_the_same():
+    """Queries are rows: the middle token of head 1 looks at the first, and nobody at it but the last."""
+    back = read_maps(payload(hand_made_view())["kinds"][0])
+    assert back[0, 0, 1].tolist() == [1, 0, 0]
+    assert back[0, 0, :, 1].tolist() == [0, 0, 1]
+
+
+def test_labels_words_and_pairs_reach_the_page():
+    told = payload(pair_view())["kinds"][0]
+    assert told["layers"] == [2, 4]
+    assert told["queries"]["segment_b"] == 5
+    assert told["queries"]["words"] == [None, 0, 1, 2, None, 3, 4, 4, None]
+    assert told["queries"]["tokens"][3] == "</script><script>alert(1)"
+    assert told["queries"]["tokens"][5] == "a⟨U+202E⟩b"
+    assert told["queries"]["word_text"][3:] == ["a⟨U+202E⟩b", "playing"]
+    np.testing.assert_allclose(read_maps(told), pair_view().kinds[0].weights, atol=1 / 255)
+
+
+def test_endless_tokens_are_cut():
+    axis = Axis(tokens=("x" * 5000,))
+    kind = KindMaps(kind="decoder", weights=np.ones((1, 1, 1, 1), np.float32), queries=axis)
+    told = payload(AttentionView(title="t", model="", kinds=(kind,)))
+    assert told["kinds"][0]["queries"]["tokens"] == ["x" * 199 + "…"]
+    assert told["kinds"][0]["queries"]["words"] == [None]
+
+
+def test_a_choice_of_heads_keeps_their_labels():
+    kind = KindMaps(kind="encoder", weights=hand_made(), queries=Axis(tokens=("a", "b", "c")), heads=(3, 7))
+    told = payload(AttentionView(title="t", model="", kinds=(kind,)))["kinds"][0]
+    assert (told["heads"], told["head_labels"]) == (2, [3, 7])
+
+
+def test_three_kinds():
+    view = three_kinds_view()
+    told = payload(view)
+    assert [kind["kind"] for kind in told["kinds"]] == ["encoder", "decoder", "cross"]
+    assert [kind["causal"] for kind in told["kinds"]] == [False, True, False]
+    encoder, decoder, cross = told["kinds"]
+    assert encoder["keys"] is None
+    assert cross["keys"]["tokens"] == ["The", "house", "is", "small", "</s>"]
+    assert decoder["queries"]["generated"] == 1
+    assert (cross["neuron"], cross["no_neuron"]) == (None, "Nobody kept these queries and keys.")
+    for kind, shown in zip(view.kinds, told["kinds"]):
+        np.testing.assert_allclose(read_maps(shown), kind.weights, atol=1 / 255)
+
+
+def test_the_parts_of_the_scores_add_up_to_the_weights():
+    """Each column of the neuron view, from the bytes alone: product, scaling, bias, soft-cap, mask, softmax."""
+    view = three_kinds_view()
+    told = payload(view)["kinds"]
+    for place in (0, 1):
+        kind = told[place]
+        q, k, bias, mask = (
+            None if part is None else part.astype(np.float64) for part in read_neuron(kind, 0)
+        )
+        keys = k[kind["neuron"]["layers"][0]["groups"]]
+        scores = kind["neuron"]["scaling"] * np.einsum("hqd,hkd->hqk", q, keys) + bias
+        if kind["neuron"]["softcap"]:
+            scores = kind["neuron"]["softcap"] * np.tanh(scores / kind["neuron"]["softcap"])
+        exponentials = np.exp(scores) * (1 if mask is None else mask)
+        weights = exponentials / exponentials.sum(-1, keepdims=True)
+        np.testing.assert_allclose(weights, view.kinds[place].weights[0], atol=2e-3)  # half precision
+    assert told[0]["neuron"]["layers"][0]["parts"] == {"bias": [2, 5, 5], "mask": False}
+    assert told[1]["neuron"]["layers"][0]["parts"] == {"bias": [1, 4, 4], "mask": True}
+    assert told[1]["neuron"]["layers"][0]["groups"] == [0, 0]
+
+
+def test_layers_may_scale_differently():
+    rng = np.random.default_rng(0)
+    layers = tuple(neuron_layer(rng, heads=1, queries=2, keys=2, scaling=s) for s in (0.5, 0.25))
+    kind = KindMaps(
+        kind="decoder",
+        weights=np.stack([layer.weights for layer in layers]),
+        queries=Axis(tokens=("a", "b")),
+        neuron=layers,
+    )
+    told = payload(AttentionView(title="t", model="", kinds=(kind,)))["kinds"][0]["neuron"]
+    assert told["scaling"] is None
+    assert [layer["scaling"] for layer in told["layers"]] == [0.5, 0.25]
+
+
+def test_neuron_parts_and_maps_can_be_left_out():
+    told = payload(pair_view(), maps=False, neuron=False)["kinds"][0]
+    assert "maps" not in told
+    assert told["neuron"] is None
+    assert payload(pair_view(), maps=False)["largest_error"] == payload(pair_view())["largest_error"] > 0
+
+
+def test_queries_too_large_for_half_precision_are_refused():
+    layer = neuron_layer(np.random.default_rng(0), heads=1, queries=2, keys=2)
+    layer.queries[0, 0, 0] = 7e4
+    with pytest.raises(AttentionError) as refused:
+        neuron_bytes(layer)
+    assert str(refused.value) == (
+        "queries, keys or biases reach 7e+04, and the neuron view holds at most 65,504 (half precision); look at "
+        "another view of this model"
     )
 
 
-def test_nan_is_refused():
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        json_text(float("nan"))
-
-
-@given(arrays(np.float64, (5, 7), elements=st.floats(0, 1)))
-def test_packed_weights_are_within_half_a_level(weights):
-    packed, largest = pack(weights)
-    back = unpack(packed, largest, 7)
-    top = weights.max(axis=1, keepdims=True)
-    # In square roots a level is 1/255 of the row's largest; its rounding to four digits adds 5e-4 relative.
-    assert np.abs(np.sqrt(back) - np.sqrt(weights)).max() <= (0.5 / 255 + 3e-4) * np.sqrt(top).max() + 1e-12
-
-
-def test_one_byte_a_weight():
-    import base64
-
-    packed, largest = pack(np.eye(4))
-    assert len(base64.b64decode(packed)) == 16
-    assert largest == [1.0] * 4
-
-
-def test_rows_of_zeros_stay_zero():
-    packed, largest = pack(np.zeros((2, 3)))
-    assert (unpack(packed, largest, 3) == 0).all()
+@pytest.mark.parametrize("keys", [1, 2, 3, 4, 5])
+def test_parts_begin_at_multiples_of_four(keys):
+    weights = rows(np.random.default_rng(keys), 1, 3, keys)
+    content = layer_bytes(weights)
+    assert len(content) % 4 == 0
+    np.testing.assert_allclose(read_layer(content, 1, 3, keys), weights, atol=1 / 255)

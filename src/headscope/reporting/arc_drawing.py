@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from headscope.figures.arc_diagram import LONGEST_WORD
 from headscope.figures.arcs import FAINT, Arcs
-from headscope.figures.labels import LONGEST_TITLE, label, shorten, visible
+from headscope.figures.labels import label
 from headscope.views.markup import Html, el
+from headscope.visible import titled
 
 WIDTH = 300
 LEFT, RIGHT = 106, 194
@@ -74,7 +75,7 @@ def _missed(arcs: Arcs) -> Html | None:
 def _word(arcs: Arcs, side: str, place: int) -> Html:
     token = arcs.tokens[place]
     drawn = label(token, LONGEST_WORD)
-    whole = shorten(visible(token[: 2 * LONGEST_TITLE]), LONGEST_TITLE)
+    whole = titled(token)
     wrong = (side, place) in arcs.mistaken
     coloured = place in (arcs.queries if side == "query" else arcs.keys)
     cross = el("tspan", " ✗" if side == "key" else "✗ ", class_="cross") if wrong else None

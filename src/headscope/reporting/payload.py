@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from headscope.figures.labels import LONGEST_TITLE, label, shorten, visible
+from headscope.figures.labels import label
 from headscope.figures.line_diagram import weights_of
 from headscope.reporting.antecedents import antecedents_of
 from headscope.reporting.arrays import Cell, Kind
@@ -16,7 +17,8 @@ from headscope.reporting.glossary import COREFERENCE, gloss, short
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.relations import relations_of
 from headscope.reporting.words import ROLES, SHARES, STATISTICS, Words, capital
-from headscope.views.payload import pack
+from headscope.views.quantise import encode
+from headscope.visible import titled
 
 SCHEMA = 1
 
@@ -138,7 +140,7 @@ def _maps(kind: Kind, rows: pd.DataFrame) -> dict[str, Any]:
         keys = tuple(str(key) for key in row["keys"])
         place = (int(row["layer"]) - 1) * kind.heads_per_layer + int(row["head"]) - 1
         which[place] = sentences.setdefault((tokens, keys), len(sentences))
-        packed[place], largest[place] = pack(weights_of(row))
+        packed[place], largest[place] = _packed(weights_of(row))
     return {
         "sentences": [{"queries": _shown(queries), "keys": _shown(keys)} for queries, keys in sentences],
         "which": which,
@@ -147,10 +149,16 @@ def _maps(kind: Kind, rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
+def _packed(weights: np.ndarray) -> tuple[str, list[float]]:
+    """Return the codes of `weights [query, key]` row by row in base64, and each row's maximum to four digits."""
+    largest = np.array([float(f"{value:.4g}") for value in weights.max(axis=1, initial=0.0)])
+    return base64.b64encode(encode(weights, largest).tobytes()).decode("ascii"), largest.tolist()
+
+
 def _shown(tokens: Sequence[str]) -> list[list[str]]:
     """Write each token as it is drawn, and in full where that differs."""
     out = []
     for token in tokens:
-        drawn, whole = label(token), shorten(visible(token[: 2 * LONGEST_TITLE]), LONGEST_TITLE)
+        drawn, whole = label(token), titled(token)
         out.append([drawn] if drawn == whole else [drawn, whole])
     return out

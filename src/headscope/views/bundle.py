@@ -58,14 +58,17 @@ def script(entry: str) -> str:
     return joined
 
 
-def style(*names: str) -> str:
-    """Return the palette as CSS variables for light and dark, then the style sheets."""
-    variables = (
-        f":root{{color-scheme:light dark;{css_variables('light')}}}\n"
-        f"@media (prefers-color-scheme:dark){{:root{{{css_variables('dark')}}}}}\n"
-        # Paper is white whatever the screen was.
-        f"@media print{{:root{{color-scheme:light;{css_variables('light')}}}}}\n"
-    )
+def style(*names: str, scheme: str | None = None) -> str:
+    """Return the palette as CSS variables for light and dark, or for one of them, then the style sheets."""
+    if scheme:
+        variables = f":root{{color-scheme:{scheme};{css_variables(scheme)}}}\n"
+    else:
+        variables = (
+            f":root{{color-scheme:light dark;{css_variables('light')}}}\n"
+            f"@media (prefers-color-scheme:dark){{:root{{{css_variables('dark')}}}}}\n"
+        )
+    # Paper is white whatever the screen was.
+    variables += f"@media print{{:root{{color-scheme:light;{css_variables('light')}}}}}\n"
     classes = "".join(
         f".role-{role}{{--fill:var(--fill-{role});--stroke:var(--line-{role});--on:var(--on-{role})}}\n"
         for role in palette().roles

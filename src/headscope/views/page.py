@@ -11,18 +11,22 @@ from typing import Any
 from headscope.palette import palette
 from headscope.views.bundle import script, style
 from headscope.views.markup import Html, el, raw, text
-from headscope.views.payload import json_script
+from headscope.views.script_data import json_script
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a page is made of: its title, its body, its data blocks by id, its entry script and its style sheets."""
+    """What a page is made of: its title, its body, its data blocks by id, its entry script and its style sheets.
+
+    `scheme` is `light` or `dark` for a page that shall not follow the reader's system.
+    """
 
     title: str
     body: Sequence[Html]
     data: Mapping[str, Any] = field(default_factory=dict)
     entry: str | None = None
     styles: Sequence[str] = ("base.css",)
+    scheme: str | None = None
 
 
 def assemble(page: Page) -> str:
@@ -38,10 +42,10 @@ def assemble(page: Page) -> str:
         raw('<meta charset="utf-8">'),
         el("meta", http_equiv="Content-Security-Policy", content=policy),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        el("meta", name="color-scheme", content="light dark"),
+        el("meta", name="color-scheme", content=page.scheme or "light dark"),
         el("meta", name="referrer", content="no-referrer"),
         raw(f"<title>{text(page.title)}</title>"),
-        raw(f"<style>\n{style(*page.styles)}\n</style>"),
+        raw(f"<style>\n{style(*page.styles, scheme=page.scheme)}\n</style>"),
     ]
     data = [json_script(name, value) for name, value in page.data.items()]
     tail = [raw(f'<script type="module">{code}</script>')] if code else []

@@ -1,53 +1,187 @@
-"""Data on its way into a page: JSON that cannot leave its script element, and weights at one byte each."""
+"""The one form in which attention reaches a page, a notebook and the explorer: JSON, version 1.
+
+```
+{"schema": "headscope.attention", "version": 1, "title": str, "model": str, "largest_error": float,
+ "kinds": [{"kind", "layers", "heads", "head_labels", "queries": AXIS, "keys": AXIS or null, "causal", "roles",
+            "maps": [LAYER ...] or absent, "neuron": {"width", "scaling", "softcap", "layers": [NEURON ...]} or null,
+            "no_neuron": str or null}]}
+AXIS   {"tokens", "words", "word_text", "segment_b", "generated", "special"}
+LAYER  {"encoding": "base64" or "deflate-raw+base64", "data"}: see `layer_bytes`
+NEURON LAYER with "parts": {"bias": shape or null, "mask": bool}, "groups", "scaling", "softcap": see `neuron_bytes`
+```
+
+Layers and heads are labels, from 1. A reader refuses another version.
+"""
 
 from __future__ import annotations
 
 import base64
-import json
+import math
+import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from headscope.views.markup import Html, raw, text
+from headscope.attention.scores import NeuronLayer
+from headscope.attention.view import AttentionView, Axis, KindMaps
+from headscope.errors import AttentionError
+from headscope.views.quantise import encode, largest_error, row_maxima
+from headscope.visible import titled
 
-LEVELS = 255
+SCHEMA = "headscope.attention"
+VERSION = 1
+_PART = 4  # every part begins at a multiple of so many bytes, so that a reader can lay arrays over them
 
-_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
+def payload(
+    view: AttentionView, *, maps: bool = True, neuron: bool = True, compress: bool = True
+) -> dict[str, Any]:
+    """Return what a page needs to draw a view, fit for `json_text`.
 
-def json_text(value: Any) -> str:
-    """Return JSON in which `<`, `>`, `&`, U+2028 and U+2029 are escaped.
+    Args:
+        view: the attention of one input.
+        maps: whether the weights go in; the explorer asks for them layer by layer.
+        neuron: whether queries and keys go in, where they are known: several times the bytes of the weights.
+        compress: whether arrays are deflated; readers need `DecompressionStream("deflate-raw")` then.
 
     Raises:
-        ValueError: a number is NaN or infinite; write None for what is null.
+        AttentionError: queries or keys are too large for half precision.
     """
-    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character, escape in _ESCAPES.items():
-        written = written.replace(character, escape)
-    # A lone surrogate cannot be written as UTF-8; JSON's own escape can.
-    return written.encode("utf-8", "backslashreplace").decode("utf-8")
+    kinds, errors = [], [0.0]
+    for kind in view.kinds:
+        told = _kind(kind)
+        if maps:
+            told["maps"] = []
+        for layer in kind.weights:
+            maxima = row_maxima(layer)
+            codes = encode(layer, maxima)
+            errors.append(largest_error(layer, codes, maxima))
+            if maps:
+                told["maps"].append(_packed(_layer(codes, maxima), compress=compress))
+        if neuron and kind.neuron:
+            told["neuron"] = _neuron(kind.neuron, compress=compress)
+        kinds.append(told)
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "title": titled(view.title),
+        "model": titled(view.model) if view.model else "",
+        "largest_error": _rounded_up(max(errors)),
+        "kinds": kinds,
+    }
 
 
-def json_script(identifier: str, value: Any) -> Html:
-    """Return `<script type="application/json" id=...>` holding `value`; a browser runs nothing of it."""
-    return raw(f'<script type="application/json" id="{text(identifier)}">{json_text(value)}</script>')
+def layer_bytes(weights: NDArray[np.float32]) -> bytes:
+    """Return one layer's maps `[head, query, key]` as bytes.
 
-
-def pack(weights: np.ndarray) -> tuple[str, list[float]]:
-    """Pack `weights [query, key]` in [0, 1] at one byte each.
-
-    A byte is round(255 sqrt(w / m)), with m the row's largest weight: the square root keeps small weights apart.
-
-    Returns:
-        The bytes row by row in base64, and each row's m rounded to four digits.
+    Codes, uint8 `[head, query, key]`, filled up with zeros to a multiple of 4; then the rows' maxima, little-endian
+    float32 `[head, query]`.
     """
-    largest = np.array([float(f"{value:.4g}") for value in weights.max(axis=1, initial=0.0)])
-    scale = np.where(largest > 0, largest, 1.0)[:, None]
-    levels = np.rint(LEVELS * np.sqrt(np.clip(weights / scale, 0.0, 1.0))).astype(np.uint8)
-    return base64.b64encode(levels.tobytes()).decode("ascii"), largest.tolist()
+    maxima = row_maxima(weights)
+    return _layer(encode(weights, maxima), maxima)
 
 
-def unpack(packed: str, largest: list[float], keys: int) -> np.ndarray:
-    """Undo `pack` as the page's script does: m (b / 255)^2, `[query, key]`."""
-    levels = np.frombuffer(base64.b64decode(packed), dtype=np.uint8).reshape(len(largest), keys)
-    return np.asarray(largest)[:, None] * (levels / LEVELS) ** 2
+def neuron_bytes(layer: NeuronLayer) -> bytes:
+    """Return what one layer's scores are made of as bytes, each part filled up to a multiple of 4.
+
+    Queries, little-endian float16 `[head, query, width]`; keys `[group, key, width]`; the position bias
+    `[head or 1, query, key]`; the mask, uint8 `[query, key]`, 1 for a visible key. The last two where there are any.
+
+    Raises:
+        AttentionError: a number is over 65,504, the largest of half precision.
+    """
+    parts = [_half(layer.queries), _half(layer.keys)]
+    if layer.bias is not None:
+        parts.append(_half(layer.bias))
+    if layer.visible is not None:
+        parts.append(layer.visible.astype(np.uint8).tobytes())
+    return b"".join(_filled(part) for part in parts)
+
+
+def _kind(kind: KindMaps) -> dict[str, Any]:
+    n_heads = kind.weights.shape[1]
+    return {
+        "kind": kind.kind,
+        "layers": list(kind.layers),
+        "heads": n_heads,
+        "head_labels": None if kind.heads == tuple(range(1, n_heads + 1)) else list(kind.heads),
+        "queries": _axis(kind.queries),
+        "keys": None if kind.keys is None else _axis(kind.keys),
+        "causal": kind.causal,
+        "roles": [list(row) for row in kind.roles] or None,
+        "neuron": None,
+        "no_neuron": kind.no_neuron,
+    }
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    return {
+        "tokens": [titled(token) for token in axis.tokens],
+        "words": list(axis.words) or [None] * len(axis),
+        "word_text": [titled(word) for word in axis.word_text],
+        "segment_b": axis.segment_b,
+        "generated": axis.generated,
+        "special": list(axis.special),
+    }
+
+
+def _layer(codes: NDArray[np.uint8], maxima: NDArray[np.float32]) -> bytes:
+    return _filled(codes.tobytes()) + maxima.astype("<f4").tobytes()
+
+
+def _neuron(layers: Sequence[NeuronLayer], *, compress: bool) -> dict[str, Any]:
+    """Return the layers' parts; a scaling or soft-cap of the whole kind is null where the layers differ in it."""
+    scaling, softcap = {layer.scaling for layer in layers}, {layer.softcap for layer in layers}
+    return {
+        "width": layers[0].queries.shape[2],
+        "scaling": scaling.pop() if len(scaling) == 1 else None,
+        "softcap": softcap.pop() if len(softcap) == 1 else None,
+        "layers": [
+            {
+                **_packed(neuron_bytes(layer), compress=compress),
+                "parts": {
+                    "bias": None if layer.bias is None else list(layer.bias.shape),
+                    "mask": layer.visible is not None,
+                },
+                "groups": list(layer.groups),
+                "scaling": layer.scaling,
+                "softcap": layer.softcap,
+            }
+            for layer in layers
+        ],
+    }
+
+
+def _packed(content: bytes, *, compress: bool) -> dict[str, str]:
+    if compress:
+        # Bytes of neighbouring keys have little in common; Huffman codes alone (Z_FILTERED) serve them best.
+        deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, zlib.Z_FILTERED)
+        content = deflate.compress(content) + deflate.flush()
+    return {
+        "encoding": "deflate-raw+base64" if compress else "base64",
+        "data": base64.b64encode(content).decode("ascii"),
+    }
+
+
+def _half(values: NDArray[np.float32]) -> bytes:
+    most = float(np.abs(values).max(initial=0.0))
+    if not most <= float(np.finfo(np.float16).max):
+        raise AttentionError(
+            f"queries, keys or biases reach {most:.3g}, and the neuron view holds at most 65,504 (half precision); "
+            "look at another view of this model"
+        )
+    return values.astype("<f2").tobytes()
+
+
+def _filled(part: bytes) -> bytes:
+    return part + bytes(-len(part) % _PART)
+
+
+def _rounded_up(error: float) -> float:
+    """Write three digits, never less than the error: a page states it."""
+    if error == 0:
+        return 0.0
+    step = 10.0 ** (math.floor(math.log10(error)) - 2)
+    return float(f"{math.ceil(error / step) * step:.3g}")

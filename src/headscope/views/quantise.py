@@ -1,0 +1,48 @@
+"""Weights at one byte each, with the largest weight of each row beside them.
+
+A code is round(255 sqrt(w / m)), m the row's largest weight; read back, w = m (code / 255)^2. The square root keeps
+small weights apart; a weight is off by m / 255 at most.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEVELS = 255
+
+
+def row_maxima(weights: NDArray[Any]) -> NDArray[np.float32]:
+    """Return each row's largest weight, `[..., query]`, of `weights [..., query, key]`; 0 for a row without keys."""
+    largest: NDArray[np.float32] = weights.max(axis=-1, initial=0.0).astype(np.float32)
+    return largest
+
+
+def encode(weights: NDArray[Any], maxima: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the code of each weight, of the shape of `weights`.
+
+    Args:
+        weights: `[..., query, key]`, in [0, 1].
+        maxima: each row's largest weight as the reader will have it, `[..., query]`: those of `row_maxima`, or rounded.
+            A row of 0 gets codes of 0; a weight over its maximum gets 255.
+    """
+    scale = np.where(maxima > 0, maxima, 1)[..., None]
+    shares = np.divide(weights, scale, dtype=np.result_type(weights, np.float32))
+    np.sqrt(np.clip(shares, 0, 1, out=shares), out=shares)
+    shares *= LEVELS
+    codes: NDArray[np.uint8] = np.rint(shares, out=shares).astype(np.uint8)
+    return codes
+
+
+def decode(codes: NDArray[np.uint8], maxima: NDArray[Any]) -> NDArray[np.float32]:
+    """Return the weights as a page reads them: m (code / 255)^2, float32, of the shape of `codes`."""
+    table = ((np.arange(LEVELS + 1) / LEVELS) ** 2).astype(np.float32)
+    weights: NDArray[np.float32] = table[codes] * maxima[..., None].astype(np.float32)
+    return weights
+
+
+def largest_error(weights: NDArray[Any], codes: NDArray[np.uint8], maxima: NDArray[Any]) -> float:
+    """Return the largest difference between a weight and what a page reads, over all of them; 0 for no weights."""
+    return float(np.abs(decode(codes, maxima) - weights).max(initial=0.0))
