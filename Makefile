@@ -28,8 +28,13 @@ demo: .venv/.demo
 	$(BIN)/headscope report --out demo-report
 	@echo "open $(CURDIR)/demo-report/report.html"
 
+# axe-core, for the accessibility check of the pages; where npm is not there the check skips and says so.
+tests/views/js/node_modules: tests/views/js/package.json
+	@command -v npm >/dev/null || echo "npm is not there: the accessibility check will skip"
+	@! command -v npm >/dev/null || npm install --prefix tests/views/js --no-package-lock --no-audit --no-fund --silent || true
+
 # A process a core, one thread each: two that share their threads wait for one another.
-test: .venv/.dev
+test: .venv/.dev tests/views/js/node_modules
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 check: lint examples
@@ -50,6 +55,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/probe_epoch.py $(if $(TREEBANK_TRAIN),--treebank $(TREEBANK_TRAIN))
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/start_up.py
+	$(BIN)/python benchmarks/view_redraw.py
 
 clean:
-	rm -rf .venv demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv tests/views/js/node_modules demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,8 +1,10 @@
+import json
 import re
 from importlib import resources
 
 import pytest
 
+from headscope.palette import palette
 from headscope.views import bundle
 
 SCRIPTS = sorted(
@@ -61,11 +63,25 @@ def test_a_script_that_would_end_its_element_is_refused(monkeypatch):
         bundle.script("main.js")
 
 
-def test_the_reports_bundle_holds_every_script():
-    joined = bundle.script("report.js")
+ENTRIES = ("report.js", "attention_page.js", "attention_widget.js")
+
+
+def test_the_bundles_hold_every_script():
+    joined = [bundle.script(entry) for entry in ENTRIES]
     for name in SCRIPTS:
-        assert f"// {name}\n" in joined
-    assert not re.search(r"^(import|export)\b", joined, re.MULTILINE)
+        assert any(f"// {name}\n" in one for one in joined), name
+    for one in joined:
+        assert not re.search(r"^(import|export)\b", one, re.MULTILINE)
+
+
+def test_the_palette_is_a_module_of_its_own():
+    written = bundle.source(bundle.PALETTE_MODULE)
+    told = json.loads(written.removeprefix("export const PALETTE = ").removesuffix(";\n"))
+    assert set(told) == {"page", "roles"}
+    assert told["page"]["ink"] == {"light": palette().page["ink"].light, "dark": palette().page["ink"].dark}
+    for name, role in palette().roles.items():
+        assert told["roles"][name]["shape"] == role.shape
+        assert told["roles"][name]["line"]["dark"] == role.line.dark
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

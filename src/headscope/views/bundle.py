@@ -7,7 +7,9 @@ therefore be unique over the bundle, which is checked.
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import asdict
 from importlib import resources
 
 from headscope.palette import css_variables, palette
@@ -17,8 +19,14 @@ _EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|const|class)\b)", r
 _DECLARED = re.compile(r"^(?:export\s+)?(?:async\s+)?(?:function|const|let|class)\s+(\w+)", re.MULTILINE)
 
 
+PALETTE_MODULE = "palette_data.js"
+"""A module that is on no disk: the palette, for the scripts that draw on a canvas or into a file."""
+
+
 def source(name: str) -> str:
-    """Return one file of `views/static`."""
+    """Return one file of `views/static`, or the palette as a module."""
+    if name == PALETTE_MODULE:
+        return _palette_module()
     return resources.files("headscope").joinpath("views", "static", name).read_text(encoding="utf-8")
 
 
@@ -74,6 +82,15 @@ def style(*names: str, scheme: str | None = None) -> str:
         for role in palette().roles
     )
     return variables + classes + "\n".join(source(name) for name in names)
+
+
+def _palette_module() -> str:
+    colours = palette()
+    told = {
+        "page": {name: asdict(shade) for name, shade in colours.page.items()},
+        "roles": {name: asdict(role) for name, role in colours.roles.items()},
+    }
+    return f"export const PALETTE = {json.dumps(told, separators=(',', ':'))};\n"
 
 
 def _visit(name: str, order: list[str], above: tuple[str, ...]) -> None:

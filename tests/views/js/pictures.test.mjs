@@ -3,9 +3,10 @@ import { test } from "node:test";
 import { SvgSurface, xmlText } from "../../../src/headscope/views/static/svg_surface.js";
 import { matrixPicture, matrixSizes } from "../../../src/headscope/views/static/matrix_scene.js";
 import { headScene } from "../../../src/headscope/views/static/head_scene.js";
+import { RasterSurface } from "../../../src/headscope/views/static/raster.js";
 import { edgesOf } from "../../../src/headscope/views/static/edges.js";
 import { columnWidths } from "../../../src/headscope/views/static/layout.js";
-import { weightsFrom } from "./support.mjs";
+import { close, weightsFrom } from "./support.mjs";
 
 const measure = (text, size) => text.length * size * 0.5;
 const surface = () => new SvgSurface(100, 50, { title: "a & b", measure, toPng: () => "data:image/png;base64,AA==" });
@@ -83,4 +84,72 @@ test("the saved head view has every line and every token, or the kept token's al
   const alone = draw(focus);
   assert.equal([...alone.matchAll(/M[\d.]+ [\d.]+L/g)].length, 1);
   assert.ok(alone.includes(">100%</text>"));
+});
+
+// The share of black in each pixel of a raster of white ground.
+function shares(raster) {
+  return Array.from({ length: raster.rows }, (_, row) => Array.from({ length: raster.columns }, (_, column) => (255 - (raster.pixels[(row + 1) * raster.columns + column] & 255)) / 255));
+}
+
+const BLACK = { colour: "#000000" };
+
+test("a level line covers its row, and a line between two rows half of each", () => {
+  const raster = new RasterSurface(6, 4, 1, "#ffffff");
+  raster.lines([1, 1.5, 5, 1.5], BLACK);
+  const on = shares(raster);
+  assert.deepEqual(on[1], [0, 1, 1, 1, 1, 0]);
+  assert.deepEqual(on[0], [0, 0, 0, 0, 0, 0]);
+  const half = new RasterSurface(4, 4, 1, "#ffffff");
+  half.lines([0, 2, 4, 2], BLACK);
+  assert.ok(shares(half)[1].every((share) => Math.abs(share - 0.5) < 0.01));
+  assert.ok(shares(half)[2].every((share) => Math.abs(share - 0.5) < 0.01));
+});
+
+test("the lines of every direction have the same ink, and follow their ends", () => {
+  for (const [x1, y1, x2, y2] of [[5, 5, 45, 15], [45, 15, 5, 5], [5, 5, 15, 45], [15, 5, 5, 45], [5, 25, 45, 25], [25, 5, 25, 45]]) {
+    const raster = new RasterSurface(50, 50, 1, "#ffffff");
+    raster.lines([x1, y1, x2, y2], BLACK);
+    const on = shares(raster);
+    const ink = on.flat().reduce((sum, share) => sum + share, 0);
+    assert.ok(Math.abs(ink - 40) < 1, `${ink} from ${x1},${y1} to ${x2},${y2}`);
+    for (let t = 0.05; t < 1; t += 0.1) {
+      const [x, y] = [x1 + t * (x2 - x1), y1 + t * (y2 - y1)];
+      const near = [-1, 0, 1].flatMap((dy) => [-1, 0, 1].map((dx) => on[Math.floor(y) + dy][Math.floor(x) + dx]));
+      assert.ok(near.reduce((sum, share) => sum + share, 0) > 0.9, `nothing at ${x},${y}`);
+    }
+  }
+});
+
+test("opacity, width and dashes", () => {
+  const faint = new RasterSurface(4, 3, 1, "#ffffff");
+  faint.lines([0, 1.5, 4, 1.5], { colour: "#000000", opacity: 0.25 });
+  assert.ok(shares(faint)[1].every((share) => Math.abs(share - 0.25) < 0.01));
+  const wide = new RasterSurface(4, 6, 1, "#ffffff");
+  wide.lines([0, 3.5, 4, 3.5], { colour: "#000000", width: 3 });
+  assert.deepEqual(shares(wide).map((row) => row[1]), [0, 0, 1, 1, 1, 0]);
+  const dashed = new RasterSurface(12, 3, 1, "#ffffff");
+  dashed.lines([0, 1.5, 12, 1.5], { colour: "#000000", dash: [4, 2] });
+  assert.deepEqual(shares(dashed)[1], [1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 0]);
+});
+
+test("only what lies on the tile is drawn, wherever the line comes from", () => {
+  for (const ends of [[0, -1000, 10, 1000], [-500, -300, 900, 1200], [0, -50, 10, -20], [3, 5000, 3, -5000]]) {
+    const raster = new RasterSurface(10, 10, 2, "#ffffff");
+    raster.lines(ends, BLACK);
+  }
+  const raster = new RasterSurface(10, 10, 1, "#ffffff", 1000);
+  raster.lines([5, 0, 5, 2000], BLACK);
+  assert.ok(shares(raster).every((row) => row[4] + row[5] > 0.98));
+  const whole = new RasterSurface(40, 40, 1, "#ffffff");
+  const part = new RasterSurface(40, 20, 1, "#ffffff", 10);
+  for (const one of [whole, part]) one.lines([3, 2, 37, 36, 4, 39, 30, 1], BLACK);
+  close(assert, shares(part).flat(), shares(whole).slice(10, 30).flat(), 0.01);
+});
+
+test("colours lie where a canvas has them: red first", () => {
+  const raster = new RasterSurface(2, 2, 1, "#102030");
+  const bytes = (count) => Array.from(new Uint8Array(raster.pixels.buffer, 8, count));
+  assert.deepEqual(bytes(4), [16, 32, 48, 255]);
+  raster.rect(0, 0, 1, 1, { fill: "#ff0000" });
+  assert.deepEqual(bytes(8), [255, 0, 0, 255, 16, 32, 48, 255]);
 });

@@ -86,9 +86,11 @@ test("statistics of a head, by hand", () => {
   close(assert, [previous.previous, previous.next, previous.current, previous.entropy, previous.first], [2 / 3, 0, 1 / 3, 0, 2 / 3]);
   close(assert, [next.previous, next.next, next.current, next.entropy], [0.5 / 3, 1.5 / 3, 1 / 3, (2 * Math.log(2)) / 3]);
   assert.equal(headStatistics(weights, 0, false).previous, null);
-  assert.deepEqual(headOrder([previous, next], "entropy"), [1, 0]);
-  assert.deepEqual(headOrder([previous, next], ""), [0, 1]);
-  assert.deepEqual(headOrder([{ next: null }, { next: 0.1 }, { next: 0.1 }], "next"), [1, 2, 0]);
+  const heads = (...statistics) => statistics.map((one) => ({ statistics: one, role: null }));
+  assert.deepEqual(headOrder(heads(previous, next), "entropy"), [1, 0]);
+  assert.deepEqual(headOrder(heads(previous, next), ""), [0, 1]);
+  assert.deepEqual(headOrder(heads({ next: null }, { next: 0.1 }, { next: 0.1 }), "next"), [1, 2, 0]);
+  assert.deepEqual(headOrder([{ role: "sep" }, { role: null }, { role: "cls" }, { role: "cls" }], "role"), [2, 3, 0, 1]);
 });
 
 test("a small picture keeps the largest weight of each cell", () => {

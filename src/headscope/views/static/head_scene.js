@@ -4,11 +4,12 @@ import { rowMiddle, slotOffset, stripCell } from "./layout.js";
 import { coloured } from "./frame.js";
 import { percent } from "./format.js";
 
-// Lines stroked together: long paths cost more than their lines one by one.
+// Lines drawn at a time.
 const TOGETHER = 64;
 
-// All lines that cross [top, top + height] of the column; `x0` and `x1` are their ends.
-export function paintEdges(surface, edges, looks, { step, x0, x1, top, height }) {
+// All lines that cross [top, top + height] of the column; `x0` and `x1` are their ends. It stops after every few lines,
+// so that a page with many of them stays quick: whoever draws goes on with `next()`.
+export function* paintEdges(surface, edges, looks, { step, x0, x1, top, height }) {
   const heads = looks.length;
   const offsets = looks.map((_, head) => slotOffset(head, heads, step));
   for (let bucket = 0; bucket < BUCKETS; bucket++) {
@@ -25,11 +26,16 @@ export function paintEdges(surface, edges, looks, { step, x0, x1, top, height })
         if (ends.length === 4 * TOGETHER) {
           surface.lines(ends, { colour, dash, opacity, width: 1.2 });
           ends = [];
+          yield;
         }
       }
       if (ends.length) surface.lines(ends, { colour, dash, opacity, width: 1.2 });
     }
   }
+}
+
+function drain(steps) {
+  while (!steps.next().done);
 }
 
 // One token's weights towards the other side: {rows [head, place], mean [place], drawn [place]: a line reaches it}.
@@ -101,7 +107,7 @@ export function headScene(frame, edges, widths, step, focus, caption) {
       paintKey(surface, own, margin, margin + 28, this.width, theme);
       surface.shift(0, margin + head);
       if (focus) paintFocus(surface, focus, own, range);
-      else paintEdges(surface, edges, own, range);
+      else drain(paintEdges(surface, edges, own, range));
       for (const side of ["query", "key"]) {
         const left = side === "query";
         frame.labels[side].forEach((label, place) => {

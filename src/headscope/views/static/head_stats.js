@@ -27,15 +27,21 @@ export function headStatistics({ queries, keys, values }, head, square) {
   return square ? means : { ...means, previous: null, next: null, current: null };
 }
 
-// The order of heads by one statistic, most first, those without it last; ties stay in the model's order.
-export function headOrder(statistics, name) {
-  const places = statistics.map((_, place) => place);
+// The order of heads {statistics, role} by one statistic, most first, or by role, in the alphabet's order; those without
+// it last; ties stay in the model's order.
+export function headOrder(heads, name) {
+  const places = heads.map((_, place) => place);
   if (!name) return places;
-  const value = (place) => statistics[place][name];
+  if (name === "role") return places.sort((a, b) => roleRank(heads[a].role).localeCompare(roleRank(heads[b].role)) || a - b);
+  const value = (place) => heads[place].statistics[name];
   return places.sort((a, b) => {
     if (value(a) === null || value(b) === null) return (value(a) === null) - (value(b) === null) || a - b;
     return value(b) - value(a) || a - b;
   });
+}
+
+function roleRank(role) {
+  return role || "\uffff";
 }
 
 // The largest weight in each cell of a smaller picture, [side, side], of one head; sides follow the map where it is small.

@@ -99,7 +99,7 @@ export function settle(parts, payload) {
     token: tokenOf(given.token, kind),
     direction: oneOf(given.direction, ["received", "given"], "received"),
     order: oneOf(given.order, ["position", "weight"], "position"),
-    sort: oneOf(given.sort, HEAD_STATISTICS.map((statistic) => statistic.name), ""),
+    sort: oneOf(given.sort, [...HEAD_STATISTICS.map(({ name }) => name), ...(offers.roles ? ["role"] : [])], ""),
     role: offers.roles && kind.roles.flat().includes(given.role) ? given.role : "",
     draw: oneOf(given.draw, ["lines", "maps"], ""),
     zoom: oneOf(given.zoom, ["read"], ""),
