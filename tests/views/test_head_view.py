@@ -45,7 +45,7 @@ def test_hover_shows_a_querys_row_as_numbers(visit, made):
     for place, percent in told.items():
         assert percent == pytest.approx(100 * row[place], abs=0.8)
     assert numbers(page, "query") == {}
-    assert page.locator(".hs-readout").first.inner_text().startswith("approved attends ")
+    assert page.locator(".hs-readout").first.inner_text().startswith("“approved” attends ")
     assert ink(page, ".hs-head .hs-over") > 20
     page.mouse.move(3, 3)
     assert numbers(page, "key") == {}
@@ -61,7 +61,7 @@ def test_hover_on_the_right_shows_a_keys_column(visit, made):
     assert numbers(page, "key") == {}
     for place, percent in told.items():
         assert percent == pytest.approx(100 * column[place], abs=0.8)
-    assert page.locator(".hs-readout").first.inner_text().startswith("[SEP] receives ")
+    assert page.locator(".hs-readout").first.inner_text().startswith("“[SEP]” receives ")
 
 
 def test_with_several_heads_the_numbers_are_their_mean(visit, made):
@@ -79,7 +79,7 @@ def test_click_pins_and_escape_lets_go(visit):
     page.mouse.move(3, 3)
     assert page.locator(".hs-query [aria-selected=true]").get_attribute("data-place") == "5"
     assert page.url.endswith("token=q6")
-    assert page.locator(".hs-readout").first.inner_text().startswith("approved attends ")
+    assert page.locator(".hs-readout").first.inner_text().startswith("“approved” attends ")
     page.keyboard.press("Escape")
     assert page.locator(".hs-head [aria-selected=true]").count() == 0
     assert "token" not in page.url
@@ -103,7 +103,7 @@ def test_keys_walk_through_tokens_and_are_spoken(visit):
         )
         assert (f"hs-{side}" in at[0], at[1]) == (True, str(place)), key
     page.keyboard.press("ArrowDown")
-    assert page.locator("[role=status]").inner_text().startswith("the attends 9")
+    assert page.locator("[role=status]").inner_text().startswith("“the” attends 9")
     assert page.locator("[role=status]").inner_text().endswith("Layer 1, head 1.")
     page.keyboard.press("Enter")
     assert page.url.endswith("token=q2")
@@ -215,7 +215,7 @@ def test_generated_tokens_are_marked_and_stepped_through(visit, made):
     assert slider.get_attribute("max") == str(len(tokens) - 7)
     slider.focus()
     page.keyboard.press("ArrowRight")
-    assert page.locator(".hs-steps output").inner_text() == f"2 of 8: {tokens[6]} → {tokens[7]}"
+    assert page.locator(".hs-steps output").inner_text() == f"2 of 8: “{tokens[6]}” → “{tokens[7]}”"
     assert page.locator(".hs-query [aria-selected=true]").get_attribute("data-place") == "6"
     page.get_by_role("button", name="all steps").click()
     assert page.locator(".hs-query [aria-selected=true]").count() == 0

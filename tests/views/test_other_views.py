@@ -79,6 +79,7 @@ def test_model_view_sorts_and_filters(visit, made):
     ]
     assert order[:3] == best[:3]
     page.select_option(".hs-field:has-text('Role') select", "previous")
+    settled(page)
     shown = page.eval_on_selector_all("[data-head]", "cells => cells.map(cell => cell.dataset.head)")
     roles = made["pair"].kinds[0].roles
     assert sorted(shown) == sorted(
@@ -150,7 +151,7 @@ def test_neuron_view_names_a_number_under_the_pointer(visit):
     )
     said = page.locator(".hs-detail .hs-readout").inner_text()
     assert said.startswith("Number 1 of 16: q ")
-    assert said.endswith(", towards committ.")
+    assert said.endswith(", towards “committ”.")
 
 
 def test_neuron_view_says_why_there_is_none(visit):
@@ -180,7 +181,7 @@ def test_heat_map_shades_by_attention_received(visit, made):
     page.click(".hs-text [data-place='5']")
     assert shares(page) == pytest.approx(100 * made["pair"].kinds[0].weights[0, 2, 5], abs=0.8)
     assert (
-        "of the attention of approved each token receives"
+        "of the attention of “approved” each token receives"
         in page.locator(".hs-heat .hs-readout").inner_text()
     )
     page.select_option(".hs-field:has-text('Shade by attention') select", "given")
@@ -199,7 +200,7 @@ def test_heat_map_names_a_token_on_hover_and_by_keys(visit):
         page.keyboard.press(key)
         assert page.evaluate("document.activeElement.dataset.place") == str(place)
     page.keyboard.press("ArrowRight")
-    assert page.locator("[role=status]").inner_text().startswith("the ")
+    assert page.locator("[role=status]").inner_text().startswith("“the” ")
     page.keyboard.press("Enter")
     assert page.url.endswith("token=q2")
 
@@ -236,18 +237,18 @@ def test_matrix_names_cells_by_pointer_and_keys(visit, made):
     for key in ["ArrowDown"] * 5 + ["ArrowRight"] * 6:
         page.keyboard.press(key)
     said = page.locator("[role=status]").inner_text()
-    assert said.startswith(f"{tokens[5]} attends ")
-    assert said.endswith(f" to {tokens[6]}. Layer 1, head 2.")
+    assert said.startswith(f"“{tokens[5]}” attends ")
+    assert said.endswith(f" to “{tokens[6]}”. Layer 1, head 2.")
     assert float(said.split("attends ")[1].split("%")[0]) == pytest.approx(100 * weights[5, 6], abs=0.8)
     page.keyboard.press("End")
-    assert f"to {tokens[-1]}." in page.locator("[role=status]").inner_text()
+    assert f"to “{tokens[-1]}”." in page.locator("[role=status]").inner_text()
     page.keyboard.press("Enter")
     assert page.url.endswith("token=q6")
     page.keyboard.press("Escape")
     assert "token" not in page.url
     box = scroll.locator("canvas").bounding_box()
     page.mouse.move(box["x"] + box["width"] - 10, box["y"] + box["height"] - 10)
-    assert page.locator(".hs-matrix .hs-readout").inner_text().startswith("[SEP] attends ")
+    assert page.locator(".hs-matrix .hs-readout").inner_text().startswith("“[SEP]” attends ")
 
 
 def test_matrix_pixels_are_the_weights(visit, made):
@@ -258,8 +259,9 @@ def test_matrix_pixels_are_the_weights(visit, made):
             const scale = canvas.width / parseFloat(canvas.style.width);
             const n = 20, cell = 28, context = canvas.getContext('2d');
             const [left, top] = [parseFloat(canvas.style.width) - n * cell, parseFloat(canvas.style.height) - n * cell];
-            const middle = (edge, place) => (edge + (place + 0.5) * cell) * scale;
-            const at = (x, y) => context.getImageData(middle(left, x), middle(top, y), 1, 1).data[0];
+            const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+            const middle = (edge, place) => Math.floor((edge + (place + 0.5) * cell) * scale);
+            const at = (x, y) => data[4 * (middle(top, y) * canvas.width + middle(left, x))];
             return Array.from({ length: n }, (_, y) => Array.from({ length: n }, (_, x) => at(x, y)));
         }"""
     )

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bucketOf, BUCKETS, bucketWeight, edgesOf, lineOpacity, meanRow, topPlaces, weightsAt } from "../../../src/headscope/views/static/edges.js";
-import { columnWidths, rowMiddle, rowStep, slotOffset, TILE, tileCount, tileSpan } from "../../../src/headscope/views/static/layout.js";
+import { columnWidths, rowMiddle, rowStep, slotOffset, stripCell, TILE, tileCount, tileSpan } from "../../../src/headscope/views/static/layout.js";
 import { close, randomWeights, weightsFrom } from "./support.mjs";
 
 const all = (count) => Int32Array.from({ length: count }, (_, i) => i);
@@ -81,6 +81,13 @@ test("heads on one pair lie side by side inside the row", () => {
   assert.ok(offsets.every((offset, i) => i === 0 || offset > offsets[i - 1]));
   assert.equal(offsets[0], -offsets[11]);
   assert.ok(offsets[11] <= 10);
+});
+
+test("a strip of heads leaves two thirds of the room to the lines", () => {
+  assert.equal(stripCell(1, 500), 0);
+  assert.equal(stripCell(12, 500), 4);
+  assert.equal(stripCell(12, 120), 0);
+  assert.ok(stripCell(64, 500) * 64 + 6 <= 500 / 3);
 });
 
 test("tiles cover a column once", () => {

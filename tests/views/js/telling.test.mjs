@@ -8,9 +8,9 @@ import { close, weightsFrom } from "./support.mjs";
 
 test("who attends to what, most first", () => {
   const tokens = ["[CLS]", "the", "committee"];
-  assert.equal(tellAttention("query", "approved", [0.09, 0.12, 0.43], tokens), "approved attends 43% to committee, 12% to the, 9.0% to [CLS]");
-  assert.equal(tellAttention("key", "committee", [0.004, 0, 0.43], tokens), "committee receives 43% from committee");
-  assert.equal(tellAttention("query", "a", [0.001, 0, 0], tokens), "a attends less than 0.5% to any token");
+  assert.equal(tellAttention("query", "approved", [0.09, 0.12, 0.43], tokens), "“approved” attends 43% to “committee”, 12% to “the”, 9.0% to “[CLS]”");
+  assert.equal(tellAttention("key", "committee", [0.004, 0, 0.43], tokens), "“committee” receives 43% from “committee”");
+  assert.equal(tellAttention("query", "a", [0.001, 0, 0], tokens), "“a” attends less than 0.5% to any token");
 });
 
 test("heads in words", () => {
@@ -40,7 +40,7 @@ test("long tokens are cut between letters", () => {
   assert.equal(cutToken("x".repeat(5000), 24).length, 24);
   assert.equal(fitted("abcdef", 4, (text) => text.length), "abc…");
   assert.equal(fitted("abc", 4, (text) => text.length), "abc");
-  assert.equal(toldToken("x".repeat(100)), `${"x".repeat(23)}…`);
+  assert.equal(toldToken("x".repeat(100)), `“${"x".repeat(23)}…”`);
 });
 
 test("a token that runs right to left is kept to itself", () => {

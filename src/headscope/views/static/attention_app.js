@@ -97,7 +97,7 @@ class AttentionApp {
     const kindOf = (name) => this.payload.kinds.find((kind) => kind.kind === name);
     if (parts.kind && parts.kind !== before.kind) Object.assign(next, this.carried(kindOf(before.kind), kindOf(parts.kind)));
     // The head that was looked at alone is the one to look at in the views of one head, unless it was named.
-    if (parts.view && before.view === "head" && before.heads.length === 1 && parts.head === undefined) next.head = before.heads[0];
+    if (parts.view && parts.view !== "head" && before.view === "head" && before.heads.length === 1 && parts.head === undefined) next.head = before.heads[0];
     this.state = settle(next, this.payload);
     this.onState(this.state, this.hash());
     return this.refresh();

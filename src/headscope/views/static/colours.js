@@ -46,7 +46,7 @@ export function contrast(one, other) {
 
 // The shade of a share in [0, 1] on the page's card: none at 0, the colour at 1, and the ink that reads on it.
 export function shadeOf(share, theme, colour = theme.shade) {
-  const fill = blend(theme.card, colour, Math.sqrt(Math.min(1, Math.max(0, share))));
+  const fill = blend(theme.card, colour, Math.min(1, Math.max(0, share)));
   // Black or white has 4.5:1 on any colour.
   const inks = [theme.ink, "#000000", "#ffffff"];
   const ink = inks.find((one) => contrast(fill, one) >= 4.5);

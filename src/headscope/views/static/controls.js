@@ -95,6 +95,7 @@ export function stepField({ label, onPick }) {
   };
 }
 
-export function actionButton(text, title, onclick) {
-  return el("button", { type: "button", class: "hs-action", title, onclick }, text);
+// `verb` is left out where there is little room.
+export function actionButton(verb, text, title, onclick) {
+  return el("button", { type: "button", class: "hs-action", title, "aria-label": `${verb} ${text}`, onclick }, el("span", { class: "hs-verb" }, `${verb} `), text);
 }

@@ -60,8 +60,8 @@ export function paintFocus(surface, focus, looks, { step, x0, x1, top, height, l
   const count = focus.drawn.length;
   const floor = lineFloor(least);
   const from = rowMiddle(focus.place, step);
-  const cell = stripCell(heads);
-  const strip = heads > 1 ? cell * heads + 6 : 0;
+  const cell = stripCell(heads, x1 - x0);
+  const strip = cell ? cell * heads + 6 : 0;
   const inner = focus.side === "query" ? [x0, x1 - strip] : [x1, x0 + strip];
   for (let head = 0; head < heads; head++) {
     const { colour, dash } = looks[head];

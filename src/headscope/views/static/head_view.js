@@ -58,7 +58,7 @@ export class HeadView {
     const pinned = placeOfToken(frame, frame.state.token);
     this.pinned = pinned < 0 ? null : { side: frame.state.token.side, place: pinned };
     for (const side of ["query", "key"]) this.columns[side].pin(this.pinned && this.pinned.side === side ? this.pinned.place : null);
-    this.longest = Math.max(0, ...[...frame.labels.query, ...frame.labels.key].map((label) => measureText(label.slice(0, 80), 14)));
+    this.longest = Math.max(0, ...[...frame.labels.query, ...frame.labels.key].map((label) => measureText(label.slice(0, 80), 14, true)));
     this.place();
   }
 

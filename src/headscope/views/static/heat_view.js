@@ -48,8 +48,8 @@ export class HeatView {
     this.said = `${tellHeat(state.direction, chosen < 0 ? "" : toldToken(labels[this.chooser][chosen]))}.`;
     this.caption.textContent = `${this.said} ${chosen < 0 ? "Click a token to see only its part." : "Click it again, or Escape, for all."}`;
     this.write(theme);
-    this.ends.textContent = `0% to ${percent(this.most)}, on a square-root scale`;
-    this.scale.style.background = `linear-gradient(to right, ${[0, 0.1, 0.3, 0.6, 1].map((share) => `${shadeOf(share, theme).fill} ${100 * share}%`).join(", ")})`;
+    this.ends.textContent = `0% to ${percent(this.most)}`;
+    this.scale.style.background = `linear-gradient(to right, ${shadeOf(0, theme).fill}, ${shadeOf(1, theme).fill})`;
   }
 
   // One list a paragraph; kept and only shaded anew while the tokens stay the same.

@@ -36,7 +36,8 @@ export function tileCount(height) {
   return Math.ceil(height / TILE);
 }
 
-// Width of one head's cell in the strip beside an attended token.
-export function stripCell(heads) {
-  return heads <= 4 ? 8 : heads <= 8 ? 6 : heads <= 16 ? 4 : 2;
+// Width of one head's cell in the strip beside an attended token; 0 where the lines need the room.
+export function stripCell(heads, lines) {
+  const cell = heads <= 4 ? 8 : heads <= 8 ? 6 : heads <= 16 ? 4 : 2;
+  return heads > 1 && cell * heads + 6 <= lines / 3 ? cell : 0;
 }

@@ -92,6 +92,8 @@ export class LineTiles {
         this.job = null;
       }
       if (performance.now() >= until) {
+        // What there is so far can be seen.
+        if (!done) surface.onto(tile.base);
         this.waiting = setTimeout(() => this.work(), 0);
         return;
       }

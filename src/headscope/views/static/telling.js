@@ -6,10 +6,10 @@ import { topPlaces } from "./edges.js";
 const LONGEST_TOLD = 24;
 
 export function toldToken(label) {
-  return isolatedToken(cutToken(label, LONGEST_TOLD));
+  return `“${isolatedToken(cutToken(label, LONGEST_TOLD))}”`;
 }
 
-// "approved attends 43% to committee, 12% to the, 9% to [SEP]", or "committee receives 43% from approved, ...".
+// “approved” attends 43% to “committee”, 12% to “the”, or “committee” receives 43% from “approved”, ...
 export function tellAttention(side, label, row, others, { most = 5, least = 0.005 } = {}) {
   const [verb, joint] = side === "query" ? ["attends", "to"] : ["receives", "from"];
   const places = topPlaces(row, most, least);

@@ -32,10 +32,10 @@ export class Toolbar {
     this.drawn = selectField({ label: "Draw", onPick: (draw) => set({ draw }) });
     this.steps = stepField({ label: "Step", onPick: (step) => set({ token: step < 0 ? null : { side: "query", at: this.rows[step] } }) });
     const take = [
-      actionButton("Save SVG", "Save what is shown as an SVG picture, in light colours", () => actions.save("svg")),
-      actionButton("Save PNG", "Save what is shown as a PNG picture, in light colours", () => actions.save("png")),
-      actions.copyLink && actionButton("Copy link", "Copy an address that opens this view as it is now", actions.copyLink),
-      actions.copyCode && actionButton("Copy code", "Copy Python that draws this view", actions.copyCode),
+      actionButton("Save", "SVG", "Save what is shown as an SVG picture, in light colours", () => actions.save("svg")),
+      actionButton("Save", "PNG", "Save what is shown as a PNG picture, in light colours", () => actions.save("png")),
+      actions.copyLink && actionButton("Copy", "link", "Copy an address that opens this view as it is now", actions.copyLink),
+      actions.copyCode && actionButton("Copy", "code", "Copy Python that draws this view", actions.copyCode),
     ];
     this.note = el("span", { class: "hs-note", "aria-hidden": "true" });
     this.fields = el("div", { class: "hs-fields" }, [this.layer, this.chips, this.head, this.sort, this.role, this.drawn, this.direction, this.order, this.level, this.filter, this.least, this.special, this.steps].map(({ element }) => element));
