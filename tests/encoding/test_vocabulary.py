@@ -7,7 +7,7 @@ from transformers import PreTrainedTokenizerFast
 
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
-from headscope.encoding.vocabulary import KeyClass, read_vocabulary
+from headscope.encoding.vocabulary import KeyClass, Vocabulary, read_vocabulary
 
 TEXTS = ["the cat, the dog. and the cow, too.", "it sat. it ran, it slept."] * 5
 
@@ -92,3 +92,20 @@ def test_a_users_tokeniser_stays_as_it_is(make):
     encoder = Encoder(tokeniser)
     list(Packer(encoder, packing="single", max_length=6).pack([]))
     assert tokeniser.backend_tokenizer.to_str() == before
+
+
+def test_ids_beyond_the_tokenisers_are_other():
+    """T5, Pythia and Qwen have more rows of embeddings than their tokenisers have ids."""
+    vocabulary = Vocabulary(
+        classes=np.array([KeyClass.CLS, KeyClass.SEP], dtype=np.uint8),
+        has_cls=True,
+        cls_name="[CLS]",
+        sep_name="[SEP]",
+        pad_id=0,
+    )
+    assert vocabulary.of(np.array([0, 1, 2, 90])).tolist() == [
+        KeyClass.CLS,
+        KeyClass.SEP,
+        KeyClass.OTHER,
+        KeyClass.OTHER,
+    ]

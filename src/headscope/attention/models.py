@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from headscope.attention.anatomy import WORKING_FAMILIES
+from headscope.attention.anatomy import WORKING_FAMILIES, Anatomy
 from headscope.attention.hub import fetch
 from headscope.errors import ModelError, OptionError
 
@@ -213,6 +213,17 @@ def choose_device(device: str) -> torch.device:
             "choose auto, cpu, cuda, cuda:0 ... or mps"
         ) from error
     return chosen
+
+
+def longest_input(loaded: LoadedModel, anatomy: Anatomy) -> int:
+    """Return how many tokens a model reads at most: what its positions and its tokeniser allow."""
+    positions = getattr(loaded.model.config, "max_position_embeddings", None) or 1 << 30
+    return int(
+        min(
+            positions - anatomy.first_position,
+            getattr(loaded.tokeniser, "model_max_length", None) or 1 << 30,
+        )
+    )
 
 
 def weights_hash(loaded: LoadedModel) -> str:

@@ -1,6 +1,6 @@
 """Where tiles come from: a model run over segments (saved maps are the other source, in `maps.py`)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -124,27 +124,15 @@ class _Run:
 
     def tap(self, segments: list[Segment]) -> None:
         batch, inputs = self.begin(segments)
-        self.source.model(**inputs, **self._no_cache())
+        self.source.model(**inputs, **no_cache(self.source.anatomy))
         self.consumer.end(batch)
 
     def fall_back(self, segments: list[Segment]) -> None:
         batch, inputs = self.begin(segments)
-        out = self.source.model(**inputs, **self._no_cache(), output_attentions=True, return_dict=True)
-        names = {
-            "encoder": "encoder_attentions",
-            "decoder": "decoder_attentions",
-            "cross": "cross_attentions",
-        }
-        for part in self.source.layout:
-            layers = out[names[part.kind] if self.source.anatomy.encoder_decoder else "attentions"]
-            for layer, weights in enumerate(w for w in layers if w is not None):
-                site = CallSite(part.kind, layer, tuple(range(part.heads)))
-                for rows in self._cuts(site.kind, weights[:, :, 0].numel()):
-                    self._emit(site, rows, None, weights=weights[:, :, rows])
+        for site, weights in fallback_weights(self.source.model, self.source.anatomy, inputs):
+            for rows in self._cuts(site.kind, weights[:, :, 0].numel()):
+                self._emit(site, rows, None, weights=weights[:, :, rows])
         self.consumer.end(batch)
-
-    def _no_cache(self) -> dict[str, bool]:
-        return {"use_cache": False} if "use_cache" in self.source.anatomy.parameters else {}
 
     def listen(self, call: AttentionCall) -> Tensor:
         """Compute one layer, in tiles, and hand them on."""
@@ -247,6 +235,26 @@ class _Run:
             )
             self.seen[key] = (mask, visibility)  # the mask is kept so that its id stays its own
         return self.seen[key][1]
+
+
+def no_cache(anatomy: Anatomy) -> dict[str, bool]:
+    """Return the argument that keeps a model from remembering keys and values, where it has one."""
+    return {"use_cache": False} if "use_cache" in anatomy.parameters else {}
+
+
+def fallback_weights(
+    model: nn.Module, anatomy: Anatomy, inputs: Mapping[str, Tensor]
+) -> Iterator[tuple[CallSite, Tensor]]:
+    """Yield each layer's weights `[batch, head, query, key]` as `output_attentions=True` gives them.
+
+    The model must be in eager evaluation.
+    """
+    out = model(**inputs, **no_cache(anatomy), output_attentions=True, return_dict=True)
+    names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
+    for part in anatomy.layout:
+        layers = out[names[part.kind] if anatomy.encoder_decoder else "attentions"]
+        for layer, weights in enumerate(w for w in layers if w is not None):
+            yield CallSite(part.kind, layer, tuple(range(part.heads))), weights
 
 
 def left_padding_works(model: nn.Module, anatomy: Anatomy) -> bool:

@@ -58,6 +58,10 @@ class Encoder:
         """Join pieces of consecutive lines into one text."""
         return Encoding.merge(list(encodings), growing_offsets=True)
 
+    def whole(self, first: Encoding, second: Encoding | None = None) -> Encoding:
+        """Add the special tokens to the pieces of one text or a pair."""
+        return self._backend.post_process(first, second, True)
+
     def segment(
         self,
         first: Encoding,
@@ -72,7 +76,7 @@ class Encoder:
 
         Word ids are those of `alignment`, else the tokeniser's own words (counted on through a pair).
         """
-        whole = self._backend.post_process(first, second, True)
+        whole = self.whole(first, second)
         ids = np.array(whole.ids, dtype=np.int64)
         types = np.array(whole.type_ids, dtype=np.int64)
         if self.token_types == "zero":
@@ -128,7 +132,7 @@ class Encoder:
     @property
     def _pair_types_differ(self) -> bool:
         first, second = self.pieces(["a", "b"])
-        return len(set(self._backend.post_process(first, second, True).type_ids)) > 1
+        return len(set(self.whole(first, second).type_ids)) > 1
 
 
 def _own_words(whole: Encoding) -> np.ndarray:

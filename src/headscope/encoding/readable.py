@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 def readable_tokens(tokeniser: Any, ids: NDArray[np.int64]) -> list[str]:
     """Name tokens for display: without byte-level marks, with WordPiece's `##` kept.
 
-    A piece of a character (byte-level tokenisers cut emoji) keeps its raw name.
+    A piece of a character (byte-level tokenisers cut emoji) keeps its raw name; an id beyond the tokeniser's is `⟨98⟩`.
     """
     numbers = [int(i) for i in ids]
     named = []
     for raw, number in zip(tokeniser.convert_ids_to_tokens(numbers), numbers):
+        if raw is None:
+            named.append(f"⟨{number}⟩")
+            continue
         raw = str(raw)
         text = (
             tokeniser.decode([number]).strip()

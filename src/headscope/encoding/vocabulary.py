@@ -43,7 +43,11 @@ class Vocabulary:
 
     def of(self, ids: NDArray[np.int64], *, decoder: bool = False) -> NDArray[np.uint8]:
         """Return the class of each token of one segment read by an encoder or a decoder, `[token]`."""
-        classes: NDArray[np.uint8] = self.classes[ids]
+        # A model may have rows of embeddings beyond its tokeniser's last id, and write them.
+        known = ids < len(self.classes)
+        classes: NDArray[np.uint8] = np.where(
+            known, self.classes[np.where(known, ids, 0)], KeyClass.OTHER
+        ).astype(np.uint8)
         if decoder and not self.has_cls and len(classes):
             classes[0] = KeyClass.CLS
         return classes

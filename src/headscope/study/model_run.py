@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from headscope.attention.anatomy import Anatomy, KindLayout, examine
-from headscope.attention.models import LoadedModel, load_model
+from headscope.attention.models import LoadedModel, load_model, longest_input
 from headscope.attention.source import ModelSource
 from headscope.corpora.demo import demo_text
 from headscope.corpora.digest import CorpusDigest
@@ -245,11 +245,7 @@ def check_length(max_length: int, loaded: LoadedModel, encoder: Encoder, anatomy
     Raises:
         OptionError: says which lengths work.
     """
-    config = loaded.model.config
-    most = min(
-        (getattr(config, "max_position_embeddings", None) or 1 << 30) - anatomy.first_position,
-        getattr(loaded.tokeniser, "model_max_length", None) or 1 << 30,
-    )
+    most = longest_input(loaded, anatomy)
     if max_length > most:
         raise OptionError(
             f"--max-length {max_length} is more than {loaded.name} can read; expected at most {most} tokens"
