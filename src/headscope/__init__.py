@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from headscope.app.notebook import head_view, heatmap, matrix_view, model_view, neuron_view
     from headscope.attention.models import load_model
     from headscope.attention.tile import HeadId
     from headscope.corpora.reading import read_corpus
@@ -25,7 +26,12 @@ _PUBLIC = {
     "HeadId": "headscope.attention.tile",
     "HeadscopeError": "headscope.errors",
     "Study": "headscope.study.study",
+    "head_view": "headscope.app.notebook",
+    "heatmap": "headscope.app.notebook",
     "load_model": "headscope.attention.models",
+    "matrix_view": "headscope.app.notebook",
+    "model_view": "headscope.app.notebook",
+    "neuron_view": "headscope.app.notebook",
     "open_study": "headscope.study.study",
     "read_corpus": "headscope.corpora.reading",
     "report": "headscope.reporting.run",
@@ -35,7 +41,12 @@ __all__ = [
     "HeadscopeError",
     "Study",
     "__version__",
+    "head_view",
+    "heatmap",
     "load_model",
+    "matrix_view",
+    "model_view",
+    "neuron_view",
     "open_study",
     "read_corpus",
     "report",

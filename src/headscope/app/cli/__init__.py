@@ -18,6 +18,7 @@ from headscope.app.cli import (
     stats,
     syntax,
     train,
+    view,
 )
 from headscope.errors import HeadscopeError
 
@@ -40,6 +41,7 @@ app.command("cluster")(cluster.command)
 app.command("importance")(importance.command)
 app.command("probe")(probe.command)
 app.command("train")(train.command)
+app.command("view")(view.command)
 
 
 @app.callback(invoke_without_command=True)

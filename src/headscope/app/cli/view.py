@@ -1,0 +1,130 @@
+"""`headscope view`: a model's attention on one text, as a page that opens offline."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headscope.app.cli import options as o
+from headscope.errors import OptionError
+
+VIEWS = ("head", "model", "neuron", "heatmap", "matrix")
+_LABEL = re.compile(r"[1-9]\d{0,3}")
+
+
+def command(
+    which: Annotated[
+        str, typer.Argument(help="head, model, neuron, heatmap or matrix: what the page opens with.")
+    ] = "head",
+    model: o.Model = None,
+    revision: o.Revision = None,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            help="The text to read; a line of the demonstration text when not given.", show_default=False
+        ),
+    ] = None,
+    text_b: Annotated[
+        str | None, typer.Option("--text-b", help="The second text of a pair.", show_default=False)
+    ] = None,
+    decoder_text: Annotated[
+        str | None,
+        typer.Option(
+            "--decoder-text",
+            help="What the decoder behind an encoder reads; the text again when not given.",
+            show_default=False,
+        ),
+    ] = None,
+    generate: Annotated[
+        int, typer.Option(min=0, help="Let the model write so many tokens, the likeliest each time.")
+    ] = 0,
+    layer: Annotated[
+        int | None, typer.Option(help="The layer that the page opens with, from 1.", show_default=False)
+    ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(help="The heads that the page opens with, as 3 or 1-4,8.", show_default=False),
+    ] = None,
+    include_layers: Annotated[
+        str | None,
+        typer.Option("--include-layers", help="Keep only these layers, as 1-3,7.", show_default=False),
+    ] = None,
+    word_level: Annotated[
+        bool, typer.Option("--word-level", help="Open with words in place of pieces.")
+    ] = False,
+    no_compress: Annotated[
+        bool, typer.Option("--no-compress", help="Write a page that browsers from before 2023 can read.")
+    ] = False,
+    max_length: Annotated[
+        int | None,
+        typer.Option(
+            "--max-length",
+            "--max-sequence-length",
+            min=1,
+            help="Tokens in the text at most, special tokens included; what the model can read when not given.",
+            show_default=False,
+        ),
+    ] = None,
+    too_long: Annotated[
+        str, typer.Option(help="What to do with a text over the limit: error or truncate.")
+    ] = "error",
+    dtype: o.Dtype = "float32",
+    device: o.Device = "auto",
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("attention.html"),
+) -> None:
+    """Write a page of a model's attention on one text: all views, one file, nothing from the network."""
+    o.choose("view", which, VIEWS)
+    o.choose("--too-long", too_long, ("error", "truncate"))
+    o.choose("--dtype", dtype, ("float32", "float64", "bfloat16", "float16"))
+    heads, layers = numbers("--head", head), numbers("--include-layers", include_layers)
+    if out.is_dir() or not out.resolve().parent.is_dir():
+        raise OptionError(f"--out {out} is no place for a file; give a file in a folder that exists")
+
+    from headscope.attention.look import look
+    from headscope.study.files import write_text
+    from headscope.views.attention_page import attention_page
+    from headscope.views.figure_call import figure_call
+    from headscope.views.state import opening
+
+    read = demonstration() if text is None else text
+    chosen = {
+        "decoder_text": decoder_text,
+        "generate": generate,
+        "include_layers": layers,
+        "max_length": max_length,
+        "revision": revision,
+    }
+    view = look(
+        model, read, text_b, neuron=which == "neuron", too_long=too_long, dtype=dtype, device=device, **chosen
+    )
+    state = opening(view, which, layer=layer, heads=heads, words=word_level)
+    call = figure_call(model, read, text_b, **chosen)
+    page = attention_page(view, state=state, call=call, compress=not no_compress)
+    write_text(out, page)
+    weights = sum(kind.weights.size for kind in view.kinds)
+    typer.echo(f"view: {out} ({weights:,} weights, {len(page.encode()) / 1e6:.1f} MB)")
+
+
+def numbers(option: str, value: str | None) -> tuple[int, ...]:
+    """Read `1-3,7` as 1, 2, 3, 7; nothing as nothing.
+
+    Raises:
+        OptionError: it is not of that form.
+    """
+    found: list[int] = []
+    for part in (value or "").split(",") if value is not None else []:
+        first, dash, last = part.strip().partition("-")
+        if not _LABEL.fullmatch(first) or (dash and not _LABEL.fullmatch(last)):
+            raise OptionError(
+                f"{option} {value!r} is no list of numbers; expected numbers from 1 and ranges, as 1-3,7"
+            )
+        found += range(int(first), int(last or first) + 1)
+    return tuple(found)
+
+
+def demonstration() -> str:
+    """Return a sentence of the demonstration text."""
+    from headscope.corpora.demo import demo_text
+
+    return demo_text().read_text(encoding="utf-8").split("\n", 1)[0]

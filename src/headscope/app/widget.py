@@ -1,0 +1,75 @@
+"""The views as a notebook widget (JupyterLab, VS Code, Colab, marimo). Needs anywidget."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import Any, ClassVar
+
+import anywidget
+import traitlets
+
+from headscope.attention.view import AttentionView
+from headscope.study.files import write_text
+from headscope.views.attention_page import ATTENTION_STYLE, attention_page
+from headscope.views.bundle import script, source
+from headscope.views.payload import payload
+from headscope.views.script_data import json_text
+from headscope.views.static_page import HEIGHT, frame
+
+MOST_FALLBACK = 8_000_000
+"""Bytes of a page that is kept in the notebook for places where widgets cannot run."""
+
+
+class AttentionWidget(anywidget.AnyWidget):
+    """A view in a notebook's cell.
+
+    Attributes:
+        state: what it shows, as `view=head&layer=2`; follows the reader's clicks, and can be set.
+        height: of the drawing, in pixels.
+
+    Args:
+        view: the attention of one input.
+        state: what it shows first.
+        height: of the drawing, in pixels.
+        call: the arguments of the Python call that made the view.
+    """
+
+    _esm: ClassVar[str] = script("attention_widget.js") + "\nexport default { render };\n"
+
+    data = traitlets.Bytes(read_only=True).tag(sync=True)
+    style = traitlets.Unicode(source(ATTENTION_STYLE), read_only=True).tag(sync=True)
+    state = traitlets.Unicode().tag(sync=True)
+    height = traitlets.Int(HEIGHT).tag(sync=True)
+
+    def __init__(self, view: AttentionView, *, state: str = "", height: int = HEIGHT, call: str = "") -> None:
+        self.view = view
+        self.call = call
+        told = payload(view)
+        told["call"] = call
+        super().__init__(state=state, height=height)
+        self.set_trait("data", json_text(told).encode("utf-8"))
+
+    def __repr__(self) -> str:
+        return f"<headscope view of {self.view.title!r}: {self.state}>"
+
+    def save(self, path: str | Path) -> Path:
+        """Write the view as it is now as one page that opens offline; return its path."""
+        write_text(Path(path), self._page())
+        return Path(path)
+
+    def _page(self) -> str:
+        return attention_page(self.view, state=self.state, call=self.call)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Return the widget, and beside it the page for places where widgets cannot run."""
+        bundle, *metadata = super()._repr_mimebundle_(**kwargs)
+        page = self._page()
+        title = self.view.title
+        small = len(page) <= MOST_FALLBACK
+        fallback = (
+            frame(page, title=title, height=self.height)
+            if small
+            else f"<p>{html.escape(title)}: this view is too large to be kept in the notebook; run its cell again.</p>"
+        )
+        return {**bundle, "text/plain": repr(self), "text/html": fallback}, *metadata

@@ -1,0 +1,12 @@
+"""BertViz's functions, drawn by headscope: change the import and keep the calls.
+
+>>> from headscope.bertviz import head_view, model_view
+>>> from headscope.bertviz.neuron_view import show
+
+Layers, heads and positions are numbered from 0 here, as BertViz does it; everywhere else in headscope from 1.
+"""
+
+from headscope.bertviz.head_view import head_view
+from headscope.bertviz.model_view import model_view
+
+__all__ = ["head_view", "model_view"]

@@ -1,0 +1,66 @@
+"""BertViz's head view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headscope.bertviz.showing import head_labels, layer_label, show_page
+
+
+def head_view(
+    attention: Any = None,
+    tokens: Any = None,
+    sentence_b_start: int | None = None,
+    prettify_tokens: bool = True,
+    layer: int | None = None,
+    heads: Any = None,
+    encoder_attention: Any = None,
+    decoder_attention: Any = None,
+    cross_attention: Any = None,
+    encoder_tokens: Any = None,
+    decoder_tokens: Any = None,
+    include_layers: Any = None,
+    html_action: str = "view",
+) -> Any:
+    """Draw attention as lines between tokens, heads in colours.
+
+    Args:
+        attention: self-attention, a tensor a layer, `[1, head, query, key]`, with `tokens`.
+        tokens: the tokens of `attention`.
+        sentence_b_start: position of the second sentence's first token, from 0.
+        prettify_tokens: whether marks such as `Ġ` are taken off the tokens.
+        layer: the layer to open with, from 0.
+        heads: the heads to open with, from 0; all when None.
+        encoder_attention: of an encoder-decoder, with `encoder_tokens`.
+        decoder_attention: of an encoder-decoder, with `decoder_tokens`.
+        cross_attention: of an encoder-decoder, with both.
+        encoder_tokens: tokens of the encoder.
+        decoder_tokens: tokens of the decoder.
+        include_layers: the layers to keep, from 0; all when None.
+        html_action: `view` displays the view in a notebook; `return` returns an object whose `data` is the page.
+
+    Raises:
+        HeadscopeError: the attention, the tokens or a number is not as it should be.
+    """
+    from headscope.attention.raw import raw_view
+
+    view = raw_view(
+        attention=attention,
+        tokens=tokens,
+        sentence_b_start=sentence_b_start,
+        encoder_attention=encoder_attention,
+        decoder_attention=decoder_attention,
+        cross_attention=cross_attention,
+        encoder_tokens=encoder_tokens,
+        decoder_tokens=decoder_tokens,
+        include_layers=include_layers,
+        count_from=0,
+        readable=prettify_tokens,
+    )
+    return show_page(
+        view,
+        "head",
+        html_action=html_action,
+        layer=layer_label(view, layer),
+        heads=head_labels(view, "heads", heads),
+    )

@@ -1,0 +1,90 @@
+"""Showing a page in a notebook, or handing it over: BertViz's `html_action`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from headscope.errors import OptionError
+
+if TYPE_CHECKING:
+    from headscope.attention.view import AttentionView
+
+ACTIONS = ("view", "return")
+SCHEMES = ("light", "dark")
+
+
+def show_page(
+    view: AttentionView,
+    name: str,
+    *,
+    html_action: str,
+    scheme: str | None = None,
+    layer: int | None = None,
+    heads: Sequence[int] = (),
+) -> Any:
+    """Display a view, or return its page.
+
+    Args:
+        view: what to draw.
+        name: which view the page opens with.
+        html_action: `view` or `return`.
+        scheme: `light` or `dark`; the reader's system decides when None.
+        layer: label of the layer to open with.
+        heads: labels of the heads to open with.
+
+    Raises:
+        OptionError: another action, or there is nothing to display with.
+    """
+    from headscope.views.attention_page import attention_page
+    from headscope.views.state import opening
+    from headscope.views.static_page import StaticPage
+
+    if html_action not in ACTIONS:
+        raise OptionError(f"html_action {html_action!r} is not known; choose one of {', '.join(ACTIONS)}")
+    state = opening(view, name, layer=layer, heads=heads)
+    page = StaticPage(attention_page(view, state=state, scheme=scheme), title=view.title)
+    if html_action == "return":
+        return page
+    page.display()
+    return None
+
+
+def scheme_of(display_mode: str) -> str:
+    """Return BertViz's display mode, checked.
+
+    Raises:
+        OptionError: neither light nor dark.
+    """
+    if display_mode not in SCHEMES:
+        raise OptionError(f"display_mode {display_mode!r} is not known; choose one of {', '.join(SCHEMES)}")
+    return display_mode
+
+
+def layer_label(view: AttentionView, layer: int | None) -> int | None:
+    """Return the label from 1 of BertViz's layer from 0.
+
+    Raises:
+        OptionError: there is no such layer.
+    """
+    return None if layer is None else _labels("layer", [layer], view.kinds[0].layers)[0]
+
+
+def head_labels(view: AttentionView, option: str, heads: Sequence[int] | None) -> tuple[int, ...]:
+    """Return the labels from 1 of BertViz's heads from 0; none where none are named.
+
+    Raises:
+        OptionError: there is no such head.
+    """
+    return () if heads is None else _labels(option, heads, view.kinds[0].heads)
+
+
+def _labels(option: str, numbers: Sequence[int], known: Sequence[int]) -> tuple[int, ...]:
+    labels = tuple(int(number) + 1 for number in numbers)
+    wrong = [label for label in labels if label not in known]
+    if wrong:
+        raise OptionError(
+            f"{option} names {wrong[0] - 1}, which is not here; expected {known[0] - 1} to {known[-1] - 1}, the first "
+            "being 0 as BertViz counts"
+        )
+    return labels

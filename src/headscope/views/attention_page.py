@@ -1,0 +1,51 @@
+"""The attention of one input as a page: one file, offline, all views in it."""
+
+from __future__ import annotations
+
+from headscope.attention.view import AttentionView
+from headscope.views.markup import el
+from headscope.views.page import Page, assemble
+from headscope.views.payload import payload
+from headscope.visible import titled
+
+ENTRY = "attention_page.js"
+ATTENTION_STYLE = "attention.css"
+
+
+def attention_page(
+    view: AttentionView,
+    *,
+    state: str = "",
+    call: str = "",
+    neuron: bool = True,
+    compress: bool = True,
+    scheme: str | None = None,
+) -> str:
+    """Return a view as one self-contained HTML page, which loads nothing and runs only its own script.
+
+    Args:
+        view: the attention of one input.
+        state: what the page shows when it opens, from `opening`; an address with a state of its own goes first.
+        call: the arguments of the Python call that made the view, for the page's "copy figure code".
+        neuron: whether queries and keys go in, where they are known.
+        compress: whether arrays are deflated; browsers from 2023 on inflate them.
+        scheme: `light` or `dark` whatever the reader's system is set to; None follows it.
+    """
+    told = payload(view, neuron=neuron, compress=compress)
+    told["state"] = state
+    told["call"] = call
+    body = [
+        el("main", id="app"),
+        el("noscript", el("p", "The views are drawn by a script; switch JavaScript on to see them.")),
+    ]
+    model = titled(view.model) if view.model else ""
+    return assemble(
+        Page(
+            title=" · ".join(part for part in (titled(view.title), model) if part),
+            body=body,
+            data={"attention": told},
+            entry=ENTRY,
+            styles=("base.css", ATTENTION_STYLE),
+            scheme=scheme,
+        )
+    )

@@ -1,0 +1,83 @@
+"""What a view shows when it opens: the part of an address behind `#`, which `static/state_link.js` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from headscope.attention.view import AttentionView, KindMaps
+from headscope.errors import OptionError
+
+VIEWS = ("head", "model", "neuron", "heatmap", "matrix")
+SEVERAL_HEADS = ("head", "model")
+"""Views that draw several heads at once; the others draw one, or the mean."""
+
+
+def opening(
+    view: AttentionView,
+    name: str,
+    *,
+    kind: str | None = None,
+    layer: int | None = None,
+    heads: Sequence[int] = (),
+    words: bool = False,
+) -> str:
+    """Return the state in which a page opens, as `view=head&layer=2&heads=1,3`.
+
+    Args:
+        view: what is drawn.
+        name: which of `VIEWS`.
+        kind: which kind of attention; the first when None.
+        layer: label of the layer; the first when None.
+        heads: labels of the heads; all (of a view that draws one: the mean or the first) when empty.
+        words: whether words are drawn in place of tokens.
+
+    Raises:
+        OptionError: there is no such view, kind, layer or head here, or no words.
+    """
+    if name not in VIEWS:
+        raise OptionError(f"view {name!r} is not known; choose one of {', '.join(VIEWS)}")
+    shown = _kind(view, kind)
+    parts = {"view": name, "kind": shown.kind}
+    if layer is not None:
+        parts["layer"] = str(_known(layer, shown.layers, "layer"))
+    labels = [_known(head, shown.heads, "head") for head in heads]
+    if labels and name in SEVERAL_HEADS:
+        parts["heads"] = ",".join(map(str, sorted(set(labels))))
+    elif labels:
+        if len(labels) > 1:
+            raise OptionError(f"the {name} view draws one head, and {len(labels)} were named; choose one")
+        parts["head"] = str(labels[0])
+    if words:
+        if not (shown.queries.words or shown.key_axis.words):
+            raise OptionError("words are not known here, only tokens; leave the word level out")
+        parts["level"] = "word"
+    if len(view.kinds) == 1:
+        del parts["kind"]
+    return "&".join(f"{key}={quote(value, safe=',')}" for key, value in parts.items())
+
+
+def _kind(view: AttentionView, kind: str | None) -> KindMaps:
+    names = [one.kind for one in view.kinds]
+    if kind is None:
+        return view.kinds[0]
+    if kind not in names:
+        raise OptionError(f"there is no {kind} attention here; choose one of {', '.join(names)}")
+    return view.kinds[names.index(kind)]
+
+
+def _known(label: int, labels: Sequence[int], what: str) -> int:
+    if label not in labels:
+        raise OptionError(f"there is no {what} {label} here; choose from {_ranges(labels)}")
+    return label
+
+
+def _ranges(labels: Sequence[int]) -> str:
+    """Write 1, 2, 3, 7 as `1-3, 7`."""
+    runs: list[list[int]] = []
+    for label in sorted(labels):
+        if runs and runs[-1][1] == label - 1:
+            runs[-1][1] = label
+        else:
+            runs.append([label, label])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

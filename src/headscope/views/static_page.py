@@ -1,0 +1,65 @@
+"""A page in a notebook's cell: it runs in a frame of its own, and says little when it is printed."""
+
+from __future__ import annotations
+
+import html
+import importlib
+from pathlib import Path
+from typing import Any
+
+from headscope.errors import OptionError
+from headscope.study.files import write_text
+
+HEIGHT = 640
+
+
+class StaticPage:
+    """One self-contained HTML page.
+
+    Attributes:
+        data: the page; written to a file it opens in any browser, offline.
+        title: what it shows.
+        height: of its frame in a notebook, in pixels.
+    """
+
+    def __init__(self, data: str, *, title: str, height: int = HEIGHT) -> None:
+        self.data = data
+        self.title = title
+        self.height = height
+
+    def __repr__(self) -> str:
+        return f"<headscope view of {self.title!r}, {len(self.data.encode('utf-8', 'replace')) / 1e6:.1f} MB>"
+
+    def _repr_html_(self) -> str:
+        return frame(self.data, title=self.title, height=self.height)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to a file and return its path."""
+        write_text(Path(path), self.data)
+        return Path(path)
+
+    def display(self) -> None:
+        """Show the page in the notebook.
+
+        Raises:
+            OptionError: IPython is not installed: there is no notebook to show it in.
+        """
+        try:
+            ipython: Any = importlib.import_module("IPython.display")
+        except ImportError as error:
+            raise OptionError(
+                "there is no notebook to display the view in (IPython is not installed); use html_action='return' and "
+                "write its data to a file"
+            ) from error
+        ipython.display(self)
+
+
+def frame(page: str, *, title: str, height: int) -> str:
+    """Return an `<iframe>` that holds a page, shut off from the document around it.
+
+    The page may run its own script and hand over files to save; it can reach neither the notebook nor the network.
+    """
+    return (
+        f'<iframe title="{html.escape(title, quote=True)}" sandbox="allow-scripts allow-downloads" '
+        f'style="width:100%;height:{height}px;border:0" srcdoc="{html.escape(page, quote=True)}"></iframe>'
+    )

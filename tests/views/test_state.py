@@ -1,0 +1,40 @@
+import pytest
+
+from headscope.errors import OptionError
+from headscope.views.state import opening
+from support.views import hand_made_view, pair_view, three_kinds_view
+
+
+def test_the_part_of_an_address():
+    assert opening(pair_view(), "head") == "view=head"
+    assert opening(pair_view(), "model", layer=4, heads=(3, 1)) == "view=model&layer=4&heads=1,3"
+    assert opening(pair_view(), "heatmap", layer=2, heads=(3,), words=True) == (
+        "view=heatmap&layer=2&head=3&level=word"
+    )
+    assert opening(three_kinds_view(), "matrix", kind="cross", layer=1) == "view=matrix&kind=cross&layer=1"
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"name": "lines"}, "view 'lines' is not known; choose one of head, model, neuron, heatmap, matrix"),
+        ({"layer": 3}, "there is no layer 3 here; choose from 2, 4"),
+        ({"heads": (4,)}, "there is no head 4 here; choose from 1-3"),
+        ({"kind": "cross"}, "there is no cross attention here; choose one of encoder"),
+        (
+            {"name": "neuron", "heads": (1, 2)},
+            "the neuron view draws one head, and 2 were named; choose one",
+        ),
+    ],
+)
+def test_what_is_not_there(given, text):
+    with pytest.raises(OptionError) as refused:
+        opening(pair_view(), **{"name": "head", **given})
+    assert str(refused.value) == text
+
+
+def test_words_must_be_known():
+    assert opening(hand_made_view(), "head", words=True) == "view=head&level=word"
+    with pytest.raises(OptionError) as refused:
+        opening(three_kinds_view(), "head", words=True)
+    assert str(refused.value) == "words are not known here, only tokens; leave the word level out"
