@@ -47,10 +47,9 @@ ACTED = """async (action) => {
   const began = performance.now();
   if (action === "head") document.querySelector(".hs-chips button").click();
   if (action === "scroll") root.querySelector(".hs-scroll").scrollTop += 1500;
-  for (let i = 0; i < 3; i++) await frame();
-  for (const canvas of root.querySelectorAll(".hs-base")) {
-    if (canvas.width > 1) canvas.getContext("2d").getImageData(0, 0, 1, 1);
-  }
+  await frame();
+  await frame();
+  while (root.querySelector(".hs-lines").getAttribute("aria-busy") === "true") await frame();
   return performance.now() - began;
 }"""
 

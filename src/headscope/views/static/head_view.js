@@ -24,7 +24,7 @@ export class HeadView {
     };
     this.ends = el("div", { class: "hs-ends", "aria-hidden": "true" }, el("span", {}, "attends"), el("span", {}, "is attended to"));
     this.body = el("div", { class: "hs-columns" }, this.columns.query.list, this.tiles.box, this.columns.key.list);
-    this.scroll = el("div", { class: "hs-scroll" }, this.body);
+    this.scroll = el("div", { class: "hs-scroll", onscroll: () => this.reveal() }, this.body);
     this.count = el("p", { class: "hs-count" });
     this.readout = el("p", { class: "hs-readout" });
     this.element = el("section", { class: "hs-head", "aria-label": "Head view" }, this.readout, this.ends, this.scroll, this.count);
@@ -108,6 +108,8 @@ export class HeadView {
   // The token to show alone: under the pointer, else focused, else pinned.
   refresh() {
     const { frame } = this;
+    // Read before anything is written, so that the page is not laid out twice.
+    const view = this.inView();
     const spot = this.pointed || this.focused || this.pinned;
     this.focus = spot && frame.heads.length ? focusOf(frame, spot.side, spot.place) : null;
     const { focus } = this;
@@ -116,10 +118,20 @@ export class HeadView {
     this.tiles.isolate(focus && ((surface, span) => paintFocus(surface, focus, looks, { step: this.step, x0: LINE_GAP, x1: this.widths.lines - LINE_GAP, least, ...span })));
     for (const side of ["query", "key"]) {
       const own = focus && focus.side === side ? focus.place : null;
-      this.columns[side].isolate(own, focus && focus.other === side ? focus.drawn : null, focus && focus.mean);
+      this.columns[side].isolate(own, focus && focus.other === side ? focus.drawn : null, focus && focus.mean, view);
     }
     this.readout.replaceChildren(...this.words());
     this.count.textContent = this.counted();
+  }
+
+  // The rows that can be seen, and a few around them.
+  inView() {
+    const { scrollTop, clientHeight } = this.scroll;
+    return [Math.max(0, Math.floor(scrollTop / this.step) - 8), Math.ceil((scrollTop + clientHeight) / this.step) + 8];
+  }
+
+  reveal() {
+    if (this.focus) this.columns[this.focus.other].reveal(this.inView());
   }
 
   tell(focus) {

@@ -1,5 +1,5 @@
 // Where the head view's parts stand: rows, columns, and a slot for each head inside a row.
-export const TILE = 512;
+export const TILE = 256;
 
 // Height of a token's row: roomy for a sentence, tighter for a text.
 export function rowStep(count) {

@@ -48,6 +48,7 @@ export class LineTiles {
     this.paint = paint;
     this.version++;
     this.job = null;
+    this.box.setAttribute("aria-busy", "true");
     this.refresh();
   }
 
@@ -66,6 +67,7 @@ export class LineTiles {
         const surface = this.surface(tile);
         this.paintOver(surface, { top: tile.top, height: tile.height });
         surface.onto(tile.over);
+        surface.release();
         tile.focusVersion = this.focusVersion;
       }
     } else this.work();
@@ -82,12 +84,16 @@ export class LineTiles {
     while (!this.paintOver && this.paint) {
       if (this.job && !this.job.tile.inView) this.job = null;
       this.job = this.job || this.nextJob();
-      if (!this.job) return;
+      if (!this.job) {
+        this.box.setAttribute("aria-busy", "false");
+        return;
+      }
       const { tile, surface, steps } = this.job;
       let done = false;
       while (!done && performance.now() < until) done = steps.next().done;
       if (done) {
         surface.onto(tile.base);
+        surface.release();
         tile.version = this.version;
         this.job = null;
       }

@@ -191,7 +191,10 @@ export class ModelView {
       const scale = window.devicePixelRatio || 1;
       const raster = cell.head.thumbnail.edges ? new RasterSurface(size, size, scale, theme.card) : null;
       paintThumbnail(raster || new CanvasSurface(cell.canvas, size, size, scale), cell.head.thumbnail, 0, 0, size, size, this.colourOf(cell.head, theme), theme);
-      if (raster) raster.onto(cell.canvas);
+      if (raster) {
+        raster.onto(cell.canvas);
+        raster.release();
+      }
       cell.painted = cell.head.thumbnail;
     }
   }

@@ -2,6 +2,10 @@
 // A canvas without a graphics card needs some 40 microseconds for a line; a text of 512 tokens has tens of thousands.
 import { rgbOf } from "./colours.js";
 
+// Buffers to be used again: a hover draws a few tiles of one size, many times a second.
+let spares = [];
+const MOST_SPARES = 4;
+
 // The same interface as CanvasSurface, as far as lines and plain rectangles go.
 export class RasterSurface {
   // `width` x `height` at `scale`, filled with the colour `ground`; y counts from `top`.
@@ -13,7 +17,10 @@ export class RasterSurface {
     this.top = top * scale - 1;
     this.allRows = this.rows + 2;
     // A pixel is a number, 0xaabbggrr: every machine that runs a browser stores its lowest byte first.
-    this.pixels = new Int32Array(this.columns * this.allRows).fill(pixelOf(ground));
+    const count = this.columns * this.allRows;
+    this.pixels = spares.find((spare) => spare.length === count) || new Int32Array(count);
+    spares = spares.filter((spare) => spare !== this.pixels);
+    this.pixels.fill(pixelOf(ground));
   }
 
   rect(x, y, width, height, { fill, opacity = 1 }) {
@@ -102,6 +109,12 @@ export class RasterSurface {
     canvas.height = this.rows;
     const bytes = new Uint8ClampedArray(this.pixels.buffer, 4 * this.columns, 4 * this.columns * this.rows);
     canvas.getContext("2d").putImageData(new ImageData(bytes, this.columns, this.rows), 0, 0);
+  }
+
+  // The drawing is done and shown.
+  release() {
+    if (spares.length < MOST_SPARES) spares.push(this.pixels);
+    this.pixels = null;
   }
 }
 

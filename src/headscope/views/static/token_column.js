@@ -59,8 +59,9 @@ export class TokenColumn {
     return { item, share };
   }
 
-  // The token that is shown alone (or null), which tokens on this side it reaches, and with what weight.
-  isolate(own, drawn, weights) {
+  // The token that is shown alone (or null), which tokens on this side it reaches, and with what weight. Only rows in
+  // view, [from, to), are written: a long text has many that nobody sees.
+  isolate(own, drawn, weights, view) {
     this.list.classList.toggle("hs-isolated", own !== null || drawn !== null);
     for (const place of this.marked) {
       if (!this.rows[place]) continue;
@@ -68,13 +69,20 @@ export class TokenColumn {
       if (this.rows[place].share.firstChild) this.rows[place].share.textContent = "";
     }
     this.marked = [];
+    this.alone = { own, drawn, weights };
     if (own !== null && this.rows[own]) {
       this.rows[own].item.classList.add("hs-own");
       this.marked.push(own);
     }
-    if (!drawn) return;
-    for (let place = 0; place < drawn.length; place++) {
-      if (!drawn[place]) continue;
+    this.reveal(view);
+  }
+
+  // More rows have come into view.
+  reveal([from, to]) {
+    if (!this.alone || !this.alone.drawn) return;
+    const { drawn, weights } = this.alone;
+    for (let place = from; place < Math.min(to, drawn.length); place++) {
+      if (!drawn[place] || this.rows[place].item.classList.contains("hs-on")) continue;
       this.rows[place].item.classList.add("hs-on");
       this.rows[place].share.textContent = percent(weights[place]);
       this.marked.push(place);
