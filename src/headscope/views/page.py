@@ -18,7 +18,8 @@ from headscope.views.script_data import json_script
 class Page:
     """What a page is made of: its title, its body, its data blocks by id, its entry script and its style sheets.
 
-    `scheme` is `light` or `dark` for a page that shall not follow the reader's system.
+    `scheme` is `light` or `dark` for a page that shall not follow the reader's system. `connect`: whether its script
+    may ask the server that the page came from.
     """
 
     title: str
@@ -27,6 +28,7 @@ class Page:
     entry: str | None = None
     styles: Sequence[str] = ("base.css",)
     scheme: str | None = None
+    connect: bool = False
 
 
 def assemble(page: Page) -> str:
@@ -35,12 +37,9 @@ def assemble(page: Page) -> str:
     The content security policy lets it load nothing and run only its own script, by hash; data blocks are inert.
     """
     code = script(page.entry) if page.entry else ""
-    allowed = f"script-src '{_hash(code)}'" if code else "script-src 'none'"
-    nothing_else = "img-src data:; base-uri 'none'; form-action 'none'"
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; {allowed}; {nothing_else}"
     head = [
         raw('<meta charset="utf-8">'),
-        el("meta", http_equiv="Content-Security-Policy", content=policy),
+        el("meta", http_equiv="Content-Security-Policy", content=policy_of(page)),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content=page.scheme or "light dark"),
         el("meta", name="referrer", content="no-referrer"),
@@ -62,6 +61,15 @@ def assemble(page: Page) -> str:
             "\n</body>\n</html>\n",
         ]
     )
+
+
+def policy_of(page: Page) -> str:
+    """Return the page's content security policy: nothing from anywhere, its own script by hash."""
+    code = script(page.entry) if page.entry else ""
+    allowed = f"script-src '{_hash(code)}'" if code else "script-src 'none'"
+    connect = " connect-src 'self';" if page.connect else ""
+    nothing_else = "img-src data:; base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; style-src 'unsafe-inline'; {allowed};{connect} {nothing_else}"
 
 
 def shapes() -> Html:

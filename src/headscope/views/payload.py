@@ -19,6 +19,7 @@ import base64
 import math
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,12 @@ _PART = 4  # every part begins at a multiple of so many bytes, so that a reader 
 
 
 def payload(
-    view: AttentionView, *, maps: bool = True, neuron: bool = True, compress: bool = True
+    view: AttentionView,
+    *,
+    maps: bool = True,
+    neuron: bool = True,
+    compress: bool = True,
+    layers: Layers | None = None,
 ) -> dict[str, Any]:
     """Return what a page needs to draw a view, fit for `json_text`.
 
@@ -45,21 +51,17 @@ def payload(
         maps: whether the weights go in; the explorer asks for them layer by layer.
         neuron: whether queries and keys go in, where they are known: several times the bytes of the weights.
         compress: whether arrays are deflated; readers need `DecompressionStream("deflate-raw")` then.
+        layers: what `layers_of` made of the view, where it is there already.
 
     Raises:
         AttentionError: queries or keys are too large for half precision.
     """
-    kinds, errors = [], [0.0]
-    for kind in view.kinds:
+    layers = layers or layers_of(view)
+    kinds = []
+    for kind, maps_of_kind in zip(view.kinds, layers.maps):
         told = _kind(kind)
         if maps:
-            told["maps"] = []
-        for layer in kind.weights:
-            maxima = row_maxima(layer)
-            codes = encode(layer, maxima)
-            errors.append(largest_error(layer, codes, maxima))
-            if maps:
-                told["maps"].append(_packed(_layer(codes, maxima), compress=compress))
+            told["maps"] = [_packed(layer, compress=compress) for layer in maps_of_kind]
         if neuron and kind.neuron:
             told["neuron"] = _neuron(kind.neuron, compress=compress)
         kinds.append(told)
@@ -68,9 +70,31 @@ def payload(
         "version": VERSION,
         "title": titled(view.title),
         "model": titled(view.model) if view.model else "",
-        "largest_error": _rounded_up(max(errors)),
+        "largest_error": layers.largest_error,
         "kinds": kinds,
     }
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """All maps of a view as bytes, `[kind][layer]`, each as `layer_bytes` writes it, and the largest error of a weight."""
+
+    maps: tuple[tuple[bytes, ...], ...]
+    largest_error: float
+
+
+def layers_of(view: AttentionView) -> Layers:
+    """Return every layer's bytes, and how far a weight read from them is off at most."""
+    kinds, errors = [], [0.0]
+    for kind in view.kinds:
+        layers = []
+        for weights in kind.weights:
+            maxima = row_maxima(weights)
+            codes = encode(weights, maxima)
+            errors.append(largest_error(weights, codes, maxima))
+            layers.append(_layer(codes, maxima))
+        kinds.append(tuple(layers))
+    return Layers(tuple(kinds), _rounded_up(max(errors)))
 
 
 def layer_bytes(weights: NDArray[np.float32]) -> bytes:
@@ -98,6 +122,19 @@ def neuron_bytes(layer: NeuronLayer) -> bytes:
     if layer.visible is not None:
         parts.append(layer.visible.astype(np.uint8).tobytes())
     return b"".join(_filled(part) for part in parts)
+
+
+def neuron_parts(layer: NeuronLayer) -> dict[str, Any]:
+    """Return what a reader of `neuron_bytes` must know of a layer, fit for JSON."""
+    return {
+        "parts": {
+            "bias": None if layer.bias is None else list(layer.bias.shape),
+            "mask": layer.visible is not None,
+        },
+        "groups": list(layer.groups),
+        "scaling": layer.scaling,
+        "softcap": layer.softcap,
+    }
 
 
 def _kind(kind: KindMaps) -> dict[str, Any]:
@@ -139,17 +176,7 @@ def _neuron(layers: Sequence[NeuronLayer], *, compress: bool) -> dict[str, Any]:
         "scaling": scaling.pop() if len(scaling) == 1 else None,
         "softcap": softcap.pop() if len(softcap) == 1 else None,
         "layers": [
-            {
-                **_packed(neuron_bytes(layer), compress=compress),
-                "parts": {
-                    "bias": None if layer.bias is None else list(layer.bias.shape),
-                    "mask": layer.visible is not None,
-                },
-                "groups": list(layer.groups),
-                "scaling": layer.scaling,
-                "softcap": layer.softcap,
-            }
-            for layer in layers
+            {**_packed(neuron_bytes(layer), compress=compress), **neuron_parts(layer)} for layer in layers
         ],
     }
 

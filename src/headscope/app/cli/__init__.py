@@ -10,6 +10,7 @@ from headscope.app.cli import (
     cluster,
     convert,
     coref,
+    explore,
     extract,
     importance,
     probe,
@@ -20,6 +21,7 @@ from headscope.app.cli import (
     train,
     view,
 )
+from headscope.app.cli.stopping import STOPPED
 from headscope.errors import HeadscopeError
 
 app = typer.Typer(
@@ -42,6 +44,7 @@ app.command("importance")(importance.command)
 app.command("probe")(probe.command)
 app.command("train")(train.command)
 app.command("view")(view.command)
+app.command("explore")(explore.command)
 
 
 @app.callback(invoke_without_command=True)
@@ -64,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SystemExit as ended:
         if ended.code != 130:  # that is what typer makes of Ctrl-C
             raise
-        _stop("stopped; nothing half-written was left, and what was finished is kept", code=130)
+        _stop(STOPPED, code=130)
     except BrokenPipeError:
         # The reader of our output (head, less) has left; that is no error, and nothing more can be printed.
         sys.stderr.close()

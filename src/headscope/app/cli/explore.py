@@ -1,0 +1,101 @@
+"""`headscope explore`: a page on this machine in which one types a sentence and sees what the heads look at."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headscope.app.cli import options as o
+from headscope.app.cli.stopping import STOPPED
+from headscope.app.cli.view import demonstration
+from headscope.errors import OptionError
+
+if TYPE_CHECKING:
+    from headscope.app.explorer.models import Named
+
+MISSING = "headscope explore needs {package}; install it with pip install 'headscope[explore]'"
+
+
+def command(
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "--bert-dir",
+            help="Hub name or folder; may be repeated. The study's model, or the embedded one, when not given.",
+            show_default=False,
+        ),
+    ] = None,
+    revision: o.Revision = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(help="A folder that headscope report wrote: its heads are the way in.", show_default=False),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; a free one when 0.", show_default=False)
+    ] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the address; open no browser.")
+    ] = False,
+    dtype: o.Dtype = "float32",
+    device: o.Device = "auto",
+) -> None:
+    """Open a page on which to type a sentence and see what every head looks at; Ctrl-C stops it."""
+    o.choose("--dtype", dtype, ("float32", "float64", "bfloat16", "float16"))
+    if revision is not None and len(model or ()) != 1:
+        raise OptionError("--revision is of one model; give one --model with it")
+    _check_installed()
+    from secrets import token_urlsafe
+
+    from headscope.app.explorer.app import create_app
+    from headscope.app.explorer.serve import HOST, listen, serve
+
+    named, blocks = _models(model, revision, study)
+    bound = listen(port)
+    port = bound.getsockname()[1]
+    token = token_urlsafe(24)
+    explorer = create_app(
+        named, token=token, port=port, example=demonstration(), study=blocks, dtype=dtype, device=device
+    )
+    address = f"http://{HOST}:{port}/?token={token}"
+    typer.echo(f"explorer: {address}\nCtrl-C stops it")
+    sys.stdout.flush()
+    try:
+        serve(explorer, bound, open_browser=None if no_browser else address)
+    except KeyboardInterrupt:
+        if not explorer.busy:
+            raise
+        # A thread deep in torch cannot be asked to end, and Python's own exit would wait for it or trip over it.
+        print(f"headscope: {STOPPED}", file=sys.stderr, flush=True)
+        os._exit(130)
+
+
+def _models(
+    names: list[str] | None, revision: str | None, study: Path | None
+) -> "tuple[list[Named], dict[str, Any] | None]":
+    """Return the models that may be looked at, and the data blocks of the study's atlas."""
+    from headscope.app.explorer.naming import named_models
+
+    if study is None:
+        return named_models(names, revision=revision), None
+    from headscope.app.explorer.study import study_blocks, study_model
+    from headscope.study.study import open_study
+
+    opened = open_study(study)
+    own = study_model(opened)
+    return (named_models(names, revision=revision, study=own) if names else [own]), study_blocks(opened)
+
+
+def _check_installed() -> None:
+    """Say in one sentence what is missing, before anything is loaded.
+
+    Raises:
+        OptionError: starlette or uvicorn is not installed.
+    """
+    from importlib.util import find_spec
+
+    for package in ("starlette", "uvicorn"):
+        if find_spec(package) is None:
+            raise OptionError(MISSING.format(package=package))

@@ -1,0 +1,203 @@
+"""Who may ask, and how much: every request passes here first, every answer last."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass
+from secrets import compare_digest
+from typing import Any, TypeAlias
+from urllib.parse import parse_qs
+
+from headscope.app.explorer.answers import Refusal, error_body
+from headscope.app.explorer.limits import Limits
+from headscope.app.explorer.page import Served
+
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+TOKEN_HEADER = "X-Headscope-Token"
+NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_ALWAYS = {
+    "content-security-policy": NOTHING,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_log = logging.getLogger("headscope.explorer")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Door:
+    """What a request must bring.
+
+    Attributes:
+        port: of the server; `Host` is 127.0.0.1 or localhost with it, so that no name of somebody else's leads here.
+        token: in the query of the page's address, and in a header of everything else.
+        limits: on the body.
+        closed: the page for whoever comes without the token.
+    """
+
+    port: int
+    token: str
+    limits: Limits
+    closed: Served
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The hosts by which the server may be called."""
+        names = ("127.0.0.1", "localhost")
+        return tuple(f"{name}:{self.port}" for name in names) + (names if self.port == 80 else ())
+
+
+class Guard:
+    """An ASGI app around another: checks host, token, origin and size, and dresses every answer.
+
+    Args:
+        app: what answers requests that may pass.
+        door: what a request must bring.
+    """
+
+    def __init__(self, app: App, door: Door) -> None:
+        self.app = app
+        self.door = door
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        answer = _Answer(send)
+        try:
+            page = scope["path"] == "/"
+            _check_host(scope, self.door)
+            if not _may_pass(scope, self.door, page=page):
+                await _refuse_token(answer, self.door, page=page)
+                return
+            _check_origin(scope, self.door)
+            body = await asyncio.wait_for(_read(scope, receive, self.door.limits.body), self.door.limits.seconds)
+            await self.app(scope, _again(body, receive), answer)
+        except Refusal as refusal:
+            await answer.refuse(refusal)
+        except TimeoutError:
+            seconds = self.door.limits.seconds
+            await answer.refuse(Refusal(408, f"the request did not arrive within {seconds:g} seconds; send it again"))
+        except _Gone:
+            return
+        except Exception as error:
+            _log.exception("headscope: the explorer met an error of its own")
+            name = type(error).__name__
+            await answer.refuse(
+                Refusal(500, f"the explorer met an error of its own ({name}); the terminal it runs in says more")
+            )
+
+
+class _Gone(Exception):
+    """Whoever asked has left."""
+
+
+class _Answer:
+    """Sends messages on, the start with the headers that every answer has."""
+
+    def __init__(self, send: Send) -> None:
+        self.send = send
+        self.started = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            own = {name.lower(): value for name, value in message.get("headers", [])}
+            more = {name.encode(): value.encode() for name, value in _ALWAYS.items()}
+            message = {**message, "headers": [*own.items(), *((n, v) for n, v in more.items() if n not in own)]}
+        await self.send(message)
+
+    async def refuse(self, refusal: Refusal) -> None:
+        """Answer with a sentence, if no answer has begun."""
+        await self.whole(
+            refusal.status, "application/json", error_body(refusal.sentence), refusal.headers.items()
+        )
+
+    async def whole(self, status: int, kind: str, body: bytes, headers: Iterable[tuple[str, str]] = ()) -> None:
+        """Send a whole answer, if none has begun."""
+        if self.started:
+            return
+        told = {"content-type": kind, "content-length": str(len(body)), **dict(headers)}
+        written = [(name.lower().encode(), value.encode()) for name, value in told.items()]
+        await self({"type": "http.response.start", "status": status, "headers": written})
+        await self({"type": "http.response.body", "body": body})
+
+
+def _check_host(scope: MutableMapping[str, Any], door: Door) -> None:
+    hosts = _headers(scope, b"host")
+    if len(hosts) != 1 or hosts[0].lower() not in door.hosts:
+        expected = " or ".join(door.hosts[:2])
+        raise Refusal(403, f"expected the host {expected}; open the address that headscope explore printed")
+
+
+def _may_pass(scope: MutableMapping[str, Any], door: Door, *, page: bool) -> bool:
+    given = _headers(scope, TOKEN_HEADER.lower().encode())
+    if page and not given:
+        query = scope.get("query_string", b"").decode("latin-1")
+        try:
+            given = parse_qs(query, keep_blank_values=True, max_num_fields=20).get("token", [])
+        except ValueError:
+            given = []
+    return len(given) == 1 and compare_digest(given[0].encode(), door.token.encode())
+
+
+async def _refuse_token(answer: _Answer, door: Door, *, page: bool) -> None:
+    if page:
+        policy = ("content-security-policy", door.closed.policy)
+        await answer.whole(403, "text/html; charset=utf-8", door.closed.body, [policy])
+        return
+    raise Refusal(
+        403, f"expected the explorer's token in the header {TOKEN_HEADER}; it is in the address that was printed"
+    )
+
+
+def _check_origin(scope: MutableMapping[str, Any], door: Door) -> None:
+    """Refuse what another site's page sends: browsers name the origin of every POST."""
+    if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+        return
+    ours = {f"http://{host}" for host in door.hosts}
+    if any(origin.lower() not in ours for origin in _headers(scope, b"origin")):
+        raise Refusal(403, "expected a request from the explorer's own page, got one from another site")
+
+
+async def _read(scope: MutableMapping[str, Any], receive: Receive, most: int) -> bytes:
+    """Read the body, counting: a length that is announced may be missing or wrong."""
+    too_large = Refusal(413, f"the request is over {most:,} bytes; shorten the text")
+    told = _headers(scope, b"content-length")
+    if told and told[0].isdecimal() and int(told[0][:12]) > most:
+        raise too_large
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _Gone
+        body += message.get("body", b"")
+        if len(body) > most:
+            raise too_large
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that hands over a body that was read already, then goes on."""
+    left = [body]
+
+    async def hand_over() -> Message:
+        if left:
+            return {"type": "http.request", "body": left.pop(), "more_body": False}
+        return await receive()
+
+    return hand_over
+
+
+def _headers(scope: MutableMapping[str, Any], name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]

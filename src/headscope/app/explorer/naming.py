@@ -1,0 +1,59 @@
+"""What models are called on the page, and where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from headscope.app.explorer.models import Named
+from headscope.errors import OptionError
+from headscope.visible import titled
+
+EMBEDDED = "headscope-minilm"
+
+
+def named_models(
+    names: Sequence[str] | None = None, *, revision: str | None = None, study: Named | None = None
+) -> list[Named]:
+    """Return models by the names of the page: hub names whole, folders by their last part.
+
+    Args:
+        names: hub names and folders; the embedded model when there are none.
+        revision: of the one model that is named.
+        study: the study's model: one of the same name has its roles.
+
+    Raises:
+        OptionError: one is named twice, or has no name.
+    """
+    found: list[Named] = []
+    for source in names or [None]:
+        if source is not None and not source.strip():
+            raise OptionError("--model '' names no model; give a hub name or a folder")
+        if any(each.source == source for each in found):
+            raise OptionError(f"--model {source} is named twice; name each model once")
+        name = _free(_called(source), [each.name for each in found])
+        same = study is not None and name == study.name
+        found.append(
+            Named(
+                name=name,
+                source=source,
+                revision=revision,
+                roles=study.roles if study and same else None,
+                weights=study.weights if study and same else None,
+            )
+        )
+    return found
+
+
+def _called(source: str | None) -> str:
+    if source is None:
+        return EMBEDDED
+    return titled(Path(source).resolve().name if Path(source).is_dir() else source)
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    """Return the name, or with a number where two folders are called the same."""
+    number = 1
+    while (name if number == 1 else f"{name} ({number})") in taken:
+        number += 1
+    return name if number == 1 else f"{name} ({number})"

@@ -1,0 +1,108 @@
+"""What a page may ask for, read from bytes that may hold anything."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import Any
+
+from headscope.app.explorer.answers import Refusal
+from headscope.app.explorer.limits import Limits
+from headscope.visible import shorten, visible
+
+_TEXTS = ("text", "text_b", "decoder_text")
+_KNOWN = ("model", *_TEXTS, "generate")
+_LONGEST_NAME = 1000
+_LONGEST_SAID = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookRequest:
+    """One text for one model to read.
+
+    Attributes:
+        model: its name, one of those the server was started with.
+        text: what it reads; the encoder's text, where there is a decoder behind it.
+        text_b: the second text of a pair.
+        decoder_text: what a decoder behind an encoder reads; the text again when None.
+        generate: tokens to write.
+    """
+
+    model: str
+    text: str
+    text_b: str | None = None
+    decoder_text: str | None = None
+    generate: int = 0
+
+    @property
+    def id(self) -> str:
+        """Name the look: the same request has the same 32 hex digits."""
+        told = json.dumps(asdict(self), sort_keys=True)
+        return blake2b(told.encode("ascii"), digest_size=16).hexdigest()
+
+
+def read_request(body: bytes, *, limits: Limits) -> LookRequest:
+    """Read a request's body.
+
+    Raises:
+        Refusal: 400 where it is no such request, 413 where a text is too long.
+    """
+    try:
+        given = json.loads(body.decode("utf-8"), parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise Refusal(400, 'the request is not JSON; expected {"model": ..., "text": ...} in UTF-8') from None
+    if not isinstance(given, dict):
+        raise Refusal(400, f'expected an object {{"model": ..., "text": ...}}, got {_kind(given)}')
+    unknown = sorted(set(given) - set(_KNOWN))
+    if unknown:
+        raise Refusal(400, f"{_said(unknown[0])} is not known; expected {', '.join(_KNOWN)}")
+    return LookRequest(
+        model=_string(given, "model", _LONGEST_NAME),
+        text=_string(given, "text", limits.characters),
+        text_b=_optional(given, "text_b", limits.characters),
+        decoder_text=_optional(given, "decoder_text", limits.characters),
+        generate=_count(given, "generate", limits.generate),
+    )
+
+
+def _string(given: dict[str, Any], name: str, most: int) -> str:
+    value = given.get(name)
+    if not isinstance(value, str):
+        came = "nothing" if name not in given else _kind(value)
+        raise Refusal(400, f"expected {name} to be a string, got {came}")
+    if len(value) > most:
+        raise Refusal(
+            413, f"{name} is {len(value):,} characters long, and at most {most:,} are read; shorten it"
+        )
+    # Half a surrogate pair is no character, and tokenisers refuse it.
+    return value.encode("utf-8", "replace").decode("utf-8")
+
+
+def _optional(given: dict[str, Any], name: str, most: int) -> str | None:
+    return None if given.get(name) is None else _string(given, name, most) or None
+
+
+def _count(given: dict[str, Any], name: str, most: int) -> int:
+    value = given.get(name, 0)
+    # True is an int in Python, and no number of tokens.
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+        came = _said(value) if isinstance(value, int | float | str) else _kind(value)
+        raise Refusal(400, f"expected {name} to be a whole number from 0 to {most}, got {came}")
+    return value
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _said(value: Any) -> str:
+    # A huge int cannot always be written out.
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**18:
+        return "a huge number"
+    return repr(shorten(visible(value[:_LONGEST_SAID]), _LONGEST_SAID)) if isinstance(value, str) else str(value)
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a truth value", type(None): "null"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,101 @@
+"""The explorer's server: a socket on 127.0.0.1, uvicorn behind it, Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+import threading
+import webbrowser
+from typing import TYPE_CHECKING
+
+from headscope.errors import OptionError
+
+if TYPE_CHECKING:
+    from uvicorn import Server
+
+    from headscope.app.explorer.app import Explorer
+
+HOST = "127.0.0.1"
+# How often the server looks whether it shall stop, and how long answers on their way may take then.
+_TICK, _GRACE = 0.05, 1
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket on 127.0.0.1 at a port, or at a free one for 0.
+
+    Raises:
+        OptionError: the port is in use, or may not be used.
+    """
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    if os.name == "posix":
+        # Else a port stays taken for a minute after a server has left it; Windows would share it instead.
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((HOST, port))
+        bound.listen(128)
+    except OSError as error:
+        bound.close()
+        if error.errno == errno.EADDRINUSE:
+            raise OptionError(
+                f"--port {port} is in use; choose another, or leave --port out for a free one"
+            ) from error
+        if error.errno in (errno.EACCES, errno.EPERM):
+            raise OptionError(f"--port {port} may not be used; choose one from 1024 to 65535") from error
+        raise
+    return bound
+
+
+def serve(explorer: Explorer, bound: socket.socket, *, open_browser: str | None = None) -> None:
+    """Answer requests until Ctrl-C or SIGTERM.
+
+    Args:
+        explorer: what answers.
+        bound: the socket to answer on.
+        open_browser: an address to open in the reader's browser once the server answers.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C, after the server has stopped.
+    """
+    import uvicorn
+
+    config = uvicorn.Config(
+        explorer.asgi,
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="off",
+        access_log=False,  # addresses hold the token
+        log_config=None,
+        log_level="critical",
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    server = uvicorn.Server(config)
+    explorer.start()
+    try:
+        asyncio.run(_run(server, explorer, bound, open_browser))
+    finally:
+        explorer.stop()
+        bound.close()
+
+
+async def _run(server: Server, explorer: Explorer, bound: socket.socket, open_browser: str | None) -> None:
+    async def watch() -> None:
+        while not server.started and not server.should_exit:
+            await asyncio.sleep(_TICK)
+        if open_browser and not server.should_exit:
+            # A browser may be slow to start.
+            threading.Thread(target=webbrowser.open, args=(open_browser,), daemon=True).start()
+        while not server.should_exit:
+            await asyncio.sleep(_TICK)
+        # Whoever waits for the model is answered now, so that uvicorn has nothing to wait for.
+        explorer.stop()
+
+    watching = asyncio.create_task(watch())
+    try:
+        await server.serve(sockets=[bound])
+    finally:
+        watching.cancel()
