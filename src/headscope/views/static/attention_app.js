@@ -5,6 +5,7 @@ import { copyText } from "./clipboard.js";
 import { el } from "./dom.js";
 import { figureCode } from "./figure_code.js";
 import { frameOf, withHead, withHeads } from "./frame.js";
+import { AllViews } from "./all_views.js";
 import { HeadView } from "./head_view.js";
 import { HeatView } from "./heat_view.js";
 import { MatrixView } from "./matrix_view.js";
@@ -17,13 +18,14 @@ import { themeOf } from "./theme.js";
 import { Toolbar } from "./toolbar.js";
 
 let mounted = 0;
+const OFFERED = ["head", "model", "neuron", "heatmap", "matrix"];
 // How long a layer may take before the view says that it waits.
 const PATIENCE = 150;
 
 // `root`: an element or a shadow root. `state`: parts of a state, or an address's part behind `#`.
 // `onState(state, hash)` hears of every change. `host`: {scheme: "light" | "dark" where the page does not say,
-// address(hash): a link to share, call: the arguments of the Python call that made the view}; without an address or a
-// call there is no button to copy one.
+// address(hash): a link to share, call: the arguments of the Python call that made the view, views: names of those to
+// offer}; without an address or a call there is no button to copy one.
 export function mountAttention(root, { source, state = {}, onState = () => {}, host = {} }) {
   const app = new AttentionApp(root, source, onState, host);
   app.show(state);
@@ -32,6 +34,8 @@ export function mountAttention(root, { source, state = {}, onState = () => {}, h
     state: () => app.state,
     show: (parts) => app.show(parts),
     ready: () => app.drawn,
+    hash: () => app.hash(),
+    trouble: () => (app.trouble.hidden ? "" : app.trouble.textContent),
     scene: () => app.scene(),
   };
 }
@@ -42,11 +46,12 @@ class AttentionApp {
     this.store = new AttentionStore(source);
     this.onState = onState;
     this.host = host;
+    this.offered = host.views || OFFERED;
     this.views = {};
     this.turn = 0;
     const prefix = `hs${++mounted}`;
     const actions = { save: (format) => this.save(format), copyLink: host.address ? () => this.copyLink() : null, copyCode: host.call ? () => this.copyCode() : null };
-    this.toolbar = new Toolbar({ set: (parts) => this.set(parts), actions, prefix, panel: `${prefix}-panel` });
+    this.toolbar = new Toolbar({ set: (parts) => this.set(parts), actions, prefix, panel: `${prefix}-panel`, views: this.offered });
     this.trouble = el("p", { class: "hs-trouble", role: "alert", hidden: true });
     this.waiting = el("p", { class: "hs-waiting", hidden: true }, "Loading the layer…");
     this.panel = el("div", { class: "hs-panel-view", role: "tabpanel", id: `${prefix}-panel`, tabindex: -1 }, this.waiting);
@@ -87,7 +92,8 @@ class AttentionApp {
   }
 
   show(parts) {
-    this.state = typeof parts === "string" ? readState(parts, this.payload) : settle(parts, this.payload);
+    const state = typeof parts === "string" ? readState(parts, this.payload) : settle(parts, this.payload);
+    this.state = this.offered.includes(state.view) ? state : { ...state, view: "head" };
     return this.refresh();
   }
 
@@ -96,8 +102,12 @@ class AttentionApp {
     const next = { ...before, ...parts };
     const kindOf = (name) => this.payload.kinds.find((kind) => kind.kind === name);
     if (parts.kind && parts.kind !== before.kind) Object.assign(next, this.carried(kindOf(before.kind), kindOf(parts.kind)));
-    // The head that was looked at alone is the one to look at in the views of one head, unless it was named.
-    if (parts.view && parts.view !== "head" && before.view === "head" && before.heads.length === 1 && parts.head === undefined) next.head = before.heads[0];
+    // The head that was looked at alone is the one to look at in the views of one head, unless it was named; and back.
+    const several = (view) => view === "head" || view === "all";
+    if (parts.view && !several(parts.view) && several(before.view) && before.heads.length === 1 && parts.head === undefined) next.head = before.heads[0];
+    if (parts.view === "all" && !several(before.view) && before.head) next.heads = [before.head];
+    // What is open in one view is not what is open in another.
+    if (parts.view && (parts.view === "all" || before.view === "all") && parts.open === undefined) next.open = false;
     this.state = settle(next, this.payload);
     this.onState(this.state, this.hash());
     return this.refresh();
@@ -114,7 +124,8 @@ class AttentionApp {
   }
 
   refresh() {
-    this.drawn = this.draw().catch((error) => this.fail(error));
+    const { state } = this;
+    this.drawn = this.draw().catch((error) => this.state === state && this.fail(error));
     return this.drawn;
   }
 
@@ -129,7 +140,10 @@ class AttentionApp {
     const patience = setTimeout(() => (this.waiting.hidden = turn !== this.turn), PATIENCE);
     try {
       const weights = await this.store.weights(kindIndex, layerIndex, level);
-      const neuron = state.view === "neuron" ? await this.store.neuron(kindIndex, layerIndex) : null;
+      const asked = state.view === "neuron" || (state.view === "all" && state.open);
+      const neuron = asked ? await this.store.neuron(kindIndex, layerIndex) : null;
+      // Queries and keys are of tokens, whatever the other views show.
+      const tokens = neuron && level !== "token" ? await this.frameAt(state, kindIndex, layerIndex, "token") : null;
       if (turn !== this.turn || this.ended.signal.aborted) return;
       const frame = { ...frameOf({ state, kind, units: this.store.unitsAt(kindIndex, level), weights, theme: this.theme }), title: this.payload.title };
       this.trouble.hidden = true;
@@ -140,16 +154,23 @@ class AttentionApp {
       if (state.view === "head") view.show(withHeads(frame));
       else if (state.view === "neuron") view.show(withHead(frame, state.head || headLabels(kind)[0]), neuron);
       else if (state.view === "model") await view.show(frame);
+      else if (state.view === "all") await view.show(frame, neuron, tokens || frame);
       else view.show(withHead(frame, state.head));
+      if (turn === this.turn) this.last = state;
     } finally {
       clearTimeout(patience);
       if (turn === this.turn) this.waiting.hidden = true;
     }
   }
 
+  async frameAt(state, kindIndex, layerIndex, level) {
+    const weights = await this.store.weights(kindIndex, layerIndex, level);
+    return frameOf({ state, kind: this.payload.kinds[kindIndex], units: this.store.unitsAt(kindIndex, level), weights, theme: this.theme });
+  }
+
   viewNamed(name) {
     if (!this.views[name]) {
-      const made = { head: HeadView, model: ModelView, neuron: NeuronView, heatmap: HeatView, matrix: MatrixView }[name];
+      const made = { head: HeadView, model: ModelView, neuron: NeuronView, heatmap: HeatView, matrix: MatrixView, all: AllViews }[name];
       const host = { set: (parts) => this.set(parts), pick: (token) => this.set({ token }), say: (text) => this.announcer.say(text) };
       this.views[name] = new made(host, this.store);
       this.panel.append(this.views[name].element);
@@ -160,6 +181,13 @@ class AttentionApp {
   fail(error) {
     this.trouble.hidden = false;
     this.trouble.textContent = error.message;
+    // What was drawn stays, and the controls say what that is.
+    if (this.last && this.last.view === this.state.view) {
+      this.state = this.last;
+      this.onState(this.state, this.hash());
+      this.toolbar.show(this.state, this.payload, this.payload.kinds[this.store.kindIndex(this.state.kind)], this.theme);
+      return;
+    }
     for (const view of Object.values(this.views)) view.element.hidden = true;
   }
 

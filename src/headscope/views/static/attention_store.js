@@ -75,7 +75,10 @@ export class AttentionStore {
 
   neuron(kindIndex, layerIndex) {
     const name = `${kindIndex} ${layerIndex}`;
-    if (!this.neurons || this.neurons.name !== name) this.neurons = { name, promise: this.source.neuron(kindIndex, layerIndex) };
+    if (!this.neurons || this.neurons.name !== name) {
+      const kept = (this.neurons = { name, promise: this.source.neuron(kindIndex, layerIndex) });
+      kept.promise.catch(() => this.neurons === kept && (this.neurons = null));
+    }
     return this.neurons.promise;
   }
 }

@@ -24,6 +24,14 @@ export function withHeads(frame) {
   return { ...frame, weights: meanOfHeads(weights, picks), heads: looks.map(() => 0), looks };
 }
 
+// The frame of the views of one head with the mean over some heads, by label; over all where none is named.
+export function withMean(frame, heads) {
+  const labels = headLabels(frame.kind);
+  const picks = heads.map((head) => labels.indexOf(head)).filter((place) => place >= 0);
+  if (!picks.length || picks.length === labels.length) return withHead(frame, 0);
+  return { ...frame, weights: meanOfHeads(frame.weights, picks), heads: [0], looks: [MEAN_LOOK] };
+}
+
 // The frame of the views of one head: `head` is a label, 0 the mean over the layer's heads.
 export function withHead(frame, head) {
   const { weights, kind } = frame;

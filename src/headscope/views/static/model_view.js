@@ -13,17 +13,19 @@ import { CanvasSurface } from "./surface.js";
 import { MOST_LINES, paintThumbnail, thumbnailOf } from "./thumbnails.js";
 
 export class ModelView {
-  // `host`: set(state parts), pick, say; `store` gives layers.
-  constructor(host, store) {
+  // `host`: set(state parts), pick, say; `store` gives layers. `enlarges`: whether a head that is chosen opens here; else
+  // the host shows it.
+  constructor(host, store, { enlarges = true } = {}) {
     this.host = host;
     this.store = store;
+    this.enlarges = enlarges;
     this.cells = [];
     this.run = 0;
     this.readout = el("p", { class: "hs-readout" });
     this.grid = el("div", {
       class: "hs-thumbs",
       role: "grid",
-      "aria-label": "Heads; arrow keys move, Enter enlarges",
+      "aria-label": `Heads; arrow keys move, Enter ${enlarges ? "enlarges" : "chooses"}`,
       onkeydown: (event) => this.key(event),
       onclick: (event) => this.hit(event, (cell) => this.open(cell)),
       onpointerover: (event) => this.hit(event, (cell) => this.name(cell)),
@@ -52,8 +54,7 @@ export class ModelView {
     if (!fresh) return;
     const kindIndex = this.store.kindIndex(kind.kind);
     for (let i = 0; i < kind.layers.length; i++) {
-      const weights = await this.store.weights(kindIndex, i, state.level);
-      const statistics = await this.store.layerStatistics(kindIndex, i, state.level);
+      const [weights, statistics] = await this.layer(kindIndex, i, state.level, run);
       if (run !== this.run) return;
       const own = frameOf({ ...frame, weights });
       for (const head of this.heads) {
@@ -68,6 +69,16 @@ export class ModelView {
     }
     this.arrange();
     if (this.frame.state.open) this.panel.title(this.tellHead(this.headAt(this.frame.state.layer, this.frame.state.head)));
+  }
+
+  // One layer's weights and statistics; where they do not come, the next showing begins anew.
+  async layer(kindIndex, i, level, run) {
+    try {
+      return [await this.store.weights(kindIndex, i, level), await this.store.layerStatistics(kindIndex, i, level)];
+    } catch (error) {
+      if (run === this.run) this.content = null;
+      throw error;
+    }
   }
 
   headAt(layer, head) {
@@ -105,7 +116,8 @@ export class ModelView {
       if (cells.length) cells[0].button.tabIndex = 0;
     }
     for (const { head, button } of this.cells) {
-      const on = state.open && head.layer === state.layer && head.head === (state.head || this.heads[0].head);
+      const at = this.enlarges ? state.open && (state.head || this.heads[0].head) : state.head;
+      const on = head.layer === state.layer && head.head === at;
       button.setAttribute("aria-selected", String(on));
       button.setAttribute("aria-label", this.tellHead(head));
     }
@@ -139,7 +151,7 @@ export class ModelView {
     const count = this.cells.length === this.heads.length ? `${this.heads.length} heads` : `${this.cells.length} of ${this.heads.length} heads`;
     const statistic = HEAD_STATISTICS.find(({ name }) => name === state.sort);
     const order = statistic ? `, most first by ${statistic.share ? "attention " : ""}${statistic.label}` : "";
-    this.readout.textContent = cell ? this.tellHead(cell.head) : `${count}${order}. Point at a head to name it; click to enlarge it.`;
+    this.readout.textContent = cell ? this.tellHead(cell.head) : `${count}${order}. Point at a head to name it; click to ${this.enlarges ? "enlarge" : "choose"} it.`;
   }
 
   hit(event, act) {
@@ -149,7 +161,7 @@ export class ModelView {
   }
 
   open({ head }) {
-    this.host.set({ open: true, layer: head.layer, head: head.head });
+    this.host.set({ ...(this.enlarges ? { open: true } : {}), layer: head.layer, head: head.head });
   }
 
   close() {

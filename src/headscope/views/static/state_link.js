@@ -4,7 +4,8 @@ import { hasWords } from "./axis.js";
 import { headLabels, keysOf } from "./embedded_source.js";
 import { HEAD_STATISTICS } from "./head_stats.js";
 
-export const VIEWS = ["head", "model", "neuron", "heatmap", "matrix"];
+// `all` is offered where the host asks for it.
+export const VIEWS = ["head", "model", "neuron", "heatmap", "matrix", "all"];
 export const THRESHOLDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 
 // What can be chosen in an input: which levels and filters it offers.

@@ -16,6 +16,14 @@ export class CanvasSurface {
     this.context.translate(x, y);
   }
 
+  // What `draw` draws counts from (x, y), and shifts of its own end with it.
+  within(x, y, draw) {
+    this.context.save();
+    this.context.translate(x, y);
+    draw();
+    this.context.restore();
+  }
+
   clear(width, height) {
     this.context.clearRect(0, 0, width, height);
   }

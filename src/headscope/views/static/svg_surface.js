@@ -36,6 +36,14 @@ export class SvgSurface {
     this.open = (this.open || 0) + 1;
   }
 
+  within(x, y, draw) {
+    const before = this.open || 0;
+    this.shift(x, y);
+    draw();
+    this.parts.push("</g>".repeat(this.open - before));
+    this.open = before;
+  }
+
   clear() {}
 
   rect(x, y, width, height, { fill = null, stroke = null, opacity = 1 }) {

@@ -9,12 +9,14 @@ import { offersOf, THRESHOLDS } from "./state_link.js";
 import { roleLabel } from "./theme.js";
 import { toldToken } from "./telling.js";
 
-const VIEW_NAMES = [["head", "Head view"], ["model", "Model view"], ["neuron", "Neuron view"], ["heatmap", "Heat map"], ["matrix", "Matrix"]];
+const VIEW_NAMES = [["all", "All views"], ["head", "Head view"], ["model", "Model view"], ["neuron", "Neuron view"], ["heatmap", "Heat map"], ["matrix", "Matrix"]];
 const ONE_HEAD = ["neuron", "heatmap", "matrix"];
 
 export class Toolbar {
-  // `set(parts)` changes the state; `actions`: save(format), copyLink, copyCode (null where there is none).
-  constructor({ set, actions, prefix, panel }) {
+  // `set(parts)` changes the state; `actions`: save(format), copyLink, copyCode (null where there is none); `views`: the
+  // names of those that are offered.
+  constructor({ set, actions, prefix, panel, views }) {
+    this.offered = VIEW_NAMES.filter(([name]) => views.includes(name));
     const tabs = (label, name, onPick) => tabRow({ label, panel, prefix: `${prefix}-${name}`, onPick });
     this.views = tabs("View", "view", (view) => set({ view }));
     this.kinds = tabs("Kind of attention", "kind", (kind) => set({ kind }));
@@ -44,23 +46,24 @@ export class Toolbar {
 
   show(state, payload, kind, theme) {
     const offers = offersOf(kind);
+    const head = state.view === "head" || state.view === "all";
     const one = ONE_HEAD.includes(state.view);
     const present = (control, on, ...values) => {
       control.element.hidden = !on;
       if (on) control.show(...values);
     };
-    this.views.show(state.view, VIEW_NAMES);
+    this.views.show(state.view, this.offered);
     this.kinds.show(state.kind, payload.kinds.map((other) => [other.kind, other.kind]));
     present(this.layer, state.view !== "model" && kind.layers.length > 1, String(state.layer), kind.layers.map((layer) => [String(layer), String(layer)]));
-    present(this.chips, state.view === "head", kind, state.heads, state.mean, theme);
+    present(this.chips, head, kind, state.heads, state.mean, theme);
     const heads = headLabels(kind).map((head) => [String(head), String(head)]);
     const chosen = state.view === "neuron" && !state.head ? heads[0][0] : String(state.head);
     present(this.head, one && kind.heads > 1, chosen, state.view === "neuron" ? heads : [["0", "mean of all"], ...heads]);
     present(this.level, offers.words && state.view !== "neuron", state.level, [["token", "tokens"], ["word", "words"]]);
     present(this.filter, offers.pairs, state.filter, Object.entries(PAIRS));
-    present(this.least, state.view === "head", String(state.least), THRESHOLDS.map((least) => [String(least), String(least)]));
+    present(this.least, head, String(state.least), THRESHOLDS.map((least) => [String(least), String(least)]));
     present(this.special, offers.special, state.special);
-    present(this.direction, state.view === "heatmap", state.direction, [["received", "received"], ["given", "given"]]);
+    present(this.direction, state.view === "heatmap" || state.view === "all", state.direction, [["received", "received"], ["given", "given"]]);
     present(this.order, state.view === "neuron", state.order, [["position", "position"], ["weight", "weight"]]);
     const known = HEAD_STATISTICS.filter(({ name }) => !kind.keys || ["entropy", "first"].includes(name));
     present(this.sort, state.view === "model", state.sort, [["", "layer and head"], ...known.map(({ name, label }) => [name, label]), ...(offers.roles ? [["role", "role"]] : [])]);

@@ -1,0 +1,55 @@
+// What the page asks of its server: one function a question, errors as sentences.
+const GONE = "The explorer does not answer any more. What is drawn stays; start headscope explore again to go on.";
+
+export class ServerError extends Error {
+  constructor(message, status, after) {
+    super(message);
+    this.status = status;
+    this.after = after;
+  }
+}
+
+export class ExplorerApi {
+  constructor(token) {
+    this.token = token;
+  }
+
+  async request(path, options = {}) {
+    let answer;
+    try {
+      answer = await fetch(path, { ...options, headers: { ...options.headers, "X-Headscope-Token": this.token }, cache: "no-store", credentials: "omit" });
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new ServerError(GONE, 0, 0);
+    }
+    if (answer.ok) return answer;
+    throw new ServerError(await sentenceOf(answer), answer.status, Number(answer.headers.get("Retry-After")) || 0);
+  }
+
+  async models() {
+    return (await (await this.request("/api/models")).json()).models;
+  }
+
+  // The payload of a look: {model, text, text_b, decoder_text, generate}. A busy server is asked again.
+  async look(request, { signal, tries = 5 } = {}) {
+    const body = JSON.stringify(request);
+    for (let left = tries; ; left--) {
+      try {
+        return await (await this.request("/api/look", { method: "POST", headers: { "Content-Type": "application/json" }, body, signal })).json();
+      } catch (error) {
+        if (error.status !== 503 || left <= 1) throw error;
+        await new Promise((done) => setTimeout(done, 1000 * Math.max(0.5, error.after)));
+      }
+    }
+  }
+}
+
+async function sentenceOf(answer) {
+  try {
+    const { error } = await answer.json();
+    if (error) return `${error[0].toUpperCase()}${error.slice(1)}`.replace(/[.]?$/, ".");
+  } catch {
+    // No JSON: not our server's words.
+  }
+  return `Expected an answer of the explorer, got status ${answer.status}.`;
+}
