@@ -9,12 +9,12 @@ import typer
 
 from headscope.app.cli import options as o
 from headscope.app.cli.stopping import STOPPED
-from headscope.app.cli.view import demonstration
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.app.explorer.models import Named
 
+EXAMPLE = "The cat sat on the mat, because it was warm."
 MISSING = "headscope explore needs {package}; install it with pip install 'headscope[explore]'"
 
 
@@ -57,7 +57,7 @@ def command(
     port = bound.getsockname()[1]
     token = token_urlsafe(24)
     explorer = create_app(
-        named, token=token, port=port, example=demonstration(), study=blocks, dtype=dtype, device=device
+        named, token=token, port=port, example=EXAMPLE, study=blocks, dtype=dtype, device=device
     )
     address = f"http://{HOST}:{port}/?token={token}"
     typer.echo(f"explorer: {address}\nCtrl-C stops it")

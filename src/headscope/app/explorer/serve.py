@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from uvicorn import Server
+    from uvicorn import Config, Server
 
     from headscope.app.explorer.app import Explorer
 
@@ -60,7 +60,20 @@ def serve(explorer: Explorer, bound: socket.socket, *, open_browser: str | None 
     """
     import uvicorn
 
-    config = uvicorn.Config(
+    server = uvicorn.Server(config_of(explorer))
+    explorer.start()
+    try:
+        asyncio.run(_run(server, explorer, bound, open_browser))
+    finally:
+        explorer.stop()
+        bound.close()
+
+
+def config_of(explorer: Explorer) -> Config:
+    """Return how uvicorn serves an explorer: plain HTTP, silent, quick to stop."""
+    import uvicorn
+
+    return uvicorn.Config(
         explorer.asgi,
         loop="asyncio",
         http="h11",
@@ -73,13 +86,6 @@ def serve(explorer: Explorer, bound: socket.socket, *, open_browser: str | None 
         timeout_keep_alive=30,
         timeout_graceful_shutdown=_GRACE,
     )
-    server = uvicorn.Server(config)
-    explorer.start()
-    try:
-        asyncio.run(_run(server, explorer, bound, open_browser))
-    finally:
-        explorer.stop()
-        bound.close()
 
 
 async def _run(server: Server, explorer: Explorer, bound: socket.socket, open_browser: str | None) -> None:

@@ -1,0 +1,186 @@
+"""What the explorer admits: sizes, JSON and its types, in words; never an error of its own."""
+
+import json
+import socket
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headscope.app.explorer.answers import Refusal
+from headscope.app.explorer.limits import Limits
+from headscope.app.explorer.request import LookRequest, read_request
+from support.explorer import TOKEN, running
+from support.model_folders import save_tiny_bert
+
+LIMITS = Limits(characters=400, tokens=64, weights=3000, body=2000, seconds=1.0)
+TOO_LARGE = "the request is over 2,000 bytes; shorten the text"
+NO_JSON = 'the request is not JSON; expected {"model": ..., "text": ...} in UTF-8'
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    folder = save_tiny_bert(tmp_path_factory.mktemp("model") / "tiny-bert")
+    with running([str(folder)], limits=LIMITS) as client:
+        yield client
+
+
+def ask(**parts):
+    return {"model": "tiny-bert", "text": "A cat.", **parts}
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (b"", NO_JSON),
+        (b"{", NO_JSON),
+        (b"\xff\xfe", NO_JSON),
+        (b'{"model": NaN}', NO_JSON),
+        (b"[" * 1900, NO_JSON),
+        (b"1" * 1900, 'expected an object {"model": ..., "text": ...}, got a number'),
+        (b"[1]", 'expected an object {"model": ..., "text": ...}, got a list'),
+        (b"null", 'expected an object {"model": ..., "text": ...}, got null'),
+        (b"{}", "expected model to be a string, got nothing"),
+        (ask(text=None), "expected text to be a string, got null"),
+        (ask(text=["A"]), "expected text to be a string, got a list"),
+        (ask(model=3), "expected model to be a string, got a number"),
+        (ask(text_b={}), "expected text_b to be a string, got an object"),
+        (ask(decoder_text=True), "expected decoder_text to be a string, got a truth value"),
+        (ask(generate="3"), "expected generate to be a whole number from 0 to 64, got '3'"),
+        (ask(generate=65), "expected generate to be a whole number from 0 to 64, got 65"),
+        (ask(generate=-1), "expected generate to be a whole number from 0 to 64, got -1"),
+        (ask(generate=1.5), "expected generate to be a whole number from 0 to 64, got 1.5"),
+        (ask(generate=True), "expected generate to be a whole number from 0 to 64, got True"),
+        (ask(generate=10**60), "expected generate to be a whole number from 0 to 64, got a huge number"),
+        (ask(colour="red"), "'colour' is not known; expected model, text, text_b, decoder_text, generate"),
+    ],
+)  # fmt: skip
+def test_what_is_no_request(client, body, sentence):
+    assert client.refused(400, client.post(body)) == sentence
+
+
+@pytest.mark.parametrize(
+    ("parts", "status", "sentence"),
+    [
+        ({"text": "a" * 401}, 413, "text is 401 characters long, and at most 400 are read; shorten it"),
+        ({"text_b": "a" * 500}, 413, "text_b is 500 characters long, and at most 400 are read; shorten it"),
+        (
+            {"text": "a " * 63},
+            413,
+            "the text is 65 tokens long and the explorer takes at most 64; shorten it",
+        ),
+        (
+            {"text": "a " * 40},
+            413,
+            "the attention of 42 tokens is 7,056 weights in tiny-bert, and the explorer takes at most 3,000; shorten "
+            "the text",
+        ),
+        ({"text": ""}, 422, "the text '' has no tokens; expected at least one word"),
+        ({"text": " \n"}, 422, "the text ' \\n' has no tokens; expected at least one word"),
+        (
+            {"generate": 3},
+            422,
+            "tiny-bert reads a text in both directions and cannot write one; ask for 0 tokens",
+        ),
+        (
+            {"decoder_text": "A dog."},
+            422,
+            "tiny-bert has no decoder behind an encoder; leave the decoder's text out",
+        ),
+        (
+            {"model": "../secret"},
+            404,
+            "there is no model of this name here; the explorer was started with tiny-bert",
+        ),
+    ],
+)
+def test_what_cannot_be_met(client, parts, status, sentence):
+    assert client.refused(status, client.post(ask(**parts))) == sentence
+
+
+def test_a_body_over_the_limit_by_its_length(client):
+    assert client.refused(413, client.post(b" " * 2001)) == TOO_LARGE
+
+
+def test_a_body_over_the_limit_in_chunks(client):
+    """No length is told beforehand: bytes are counted as they come, and the rest is not waited for."""
+    head = f"POST /api/look HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nX-Headscope-Token: {TOKEN}\r\n"
+    with socket.create_connection(("127.0.0.1", client.port), timeout=10) as wire:
+        wire.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+        for _ in range(3):
+            wire.sendall(b"320\r\n" + b" " * 0x320 + b"\r\n")
+        answer = wire.recv(65536)
+    assert b" 413 " in answer.split(b"\r\n", 1)[0]
+    assert json.loads(answer.split(b"\r\n\r\n", 1)[1]) == {"error": TOO_LARGE}
+
+
+def test_a_body_that_does_not_come(client):
+    head = f"POST /api/look HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nX-Headscope-Token: {TOKEN}\r\n"
+    answer = client.raw(f"{head}Connection: close\r\nContent-Length: 50\r\n\r\n{{".encode())
+    assert b" 408 " in answer.split(b"\r\n", 1)[0]
+    assert b"the request did not arrive within 1 seconds; send it again" in answer
+
+
+@pytest.mark.parametrize("length", ["-1", "x", "99999999999999999999999", "5, 6"])
+def test_a_length_that_is_none(client, length):
+    head = f"POST /api/look HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nX-Headscope-Token: {TOKEN}\r\n"
+    answer = client.raw(f"{head}Connection: close\r\nContent-Length: {length}\r\n\r\n{{}}".encode())
+    assert answer.split()[1] in (b"400", b"413")
+
+
+def test_bytes_that_are_no_request_at_all(client):
+    for content in (b"\x00\x01\x02\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"):
+        assert b" 400 " in client.raw(content).split(b"\r\n", 1)[0]
+    assert client.get("/api/models")[0] == 200
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=8,
+)
+REQUESTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "model": st.just("tiny-bert") | JSON,
+        "text": st.text() | JSON,
+        "text_b": st.text() | JSON,
+        "decoder_text": JSON,
+        "generate": st.integers(-2, 80) | JSON,
+    },
+)
+
+
+@given(st.binary() | (REQUESTS | JSON).map(lambda value: json.dumps(value).encode()))
+@settings(max_examples=400, deadline=None)
+def test_any_bytes_are_a_request_or_are_refused(body):
+    try:
+        found = read_request(body, limits=LIMITS)
+    except Refusal as refusal:
+        assert refusal.status in (400, 413)
+        assert refusal.sentence
+    else:
+        assert isinstance(found, LookRequest)
+        assert len(found.id) == 32
+        found.text.encode("utf-8")
+
+
+@given(REQUESTS.map(json.dumps))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_server_never_fails_at_a_request(client, body):
+    status, headers, content = client.post(body.encode())
+    assert status in (200, 400, 404, 413, 422)
+    assert headers["content-type"] == "application/json"
+    assert b"Traceback" not in content
+
+
+def test_the_same_request_has_the_same_id():
+    one = LookRequest(model="m", text="a", text_b=None)
+    assert one.id == LookRequest(model="m", text="a").id
+    others = [
+        LookRequest(model="m", text="a", text_b="b"),
+        LookRequest(model="m", text="a", decoder_text="b"),
+        LookRequest(model="m", text="a", generate=1),
+        LookRequest(model="ma", text=""),
+    ]
+    assert len({one.id, *(other.id for other in others)}) == 5
