@@ -7,7 +7,9 @@ import pytest
 from support.explorer import TOKEN, running
 from support.model_folders import save_tiny_bert
 
-NO_HOST = "expected the host 127.0.0.1:{port} or localhost:{port}; open the address that headscope explore printed"
+NO_HOST = (
+    "expected the host 127.0.0.1:{port} or localhost:{port}; open the address that headscope explore printed"
+)
 NO_TOKEN = (
     "expected the explorer's token in the header X-Headscope-Token; it is in the address that was printed"
 )
@@ -32,7 +34,9 @@ def test_the_page_opens_with_the_token(client):
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
 
 
-@pytest.mark.parametrize("path", ["/", "/?token=", "/?token=wrong", f"/?token={TOKEN}&token={TOKEN}", "/?token=%FF"])
+@pytest.mark.parametrize(
+    "path", ["/", "/?token=", "/?token=wrong", f"/?token={TOKEN}&token={TOKEN}", "/?token=%FF"]
+)
 def test_without_the_token_there_is_a_door(client, path):
     status, headers, body = client.get(path, token=False)
     assert status == 403
@@ -53,8 +57,18 @@ def test_nothing_else_answers_without_the_token(client, given, path):
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost", "127.0.0.1:{port}.evil.example", "[::1]:{port}", "0.0.0.0:{port}", ""],
-)  # fmt: skip
+    [
+        "evil.example",
+        "evil.example:{port}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "localhost",
+        "127.0.0.1:{port}.evil.example",
+        "[::1]:{port}",
+        "0.0.0.0:{port}",
+        "",
+    ],
+)
 @pytest.mark.parametrize("path", [f"/?token={TOKEN}", "/api/models"])
 def test_another_host_is_another_site(client, host, path):
     """A name of somebody else's may be made to lead to 127.0.0.1 (DNS rebinding)."""
@@ -74,7 +88,9 @@ def test_a_host_must_be_named_once(client):
     assert never.split()[1] in (b"400", b"403")
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1", ""])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1", ""]
+)
 def test_a_post_from_another_site_is_refused(client, origin):
     answer = client.post({}, headers={"Origin": origin.format(port=client.port)})
     assert client.refused(403, answer) == (
@@ -89,6 +105,7 @@ def test_a_post_from_the_page_is_answered(client, origin):
 
 
 def test_every_answer_is_dressed(client):
+    preflight = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
     asked = [
         client.get(f"/?token={TOKEN}", token=False),
         client.get("/", token=False),
@@ -98,8 +115,8 @@ def test_every_answer_is_dressed(client):
         client.post({"model": "tiny-bert", "text": "A cat."}),
         client.post(b"["),
         client.ask("DELETE", "/api/look"),
-        client.ask("OPTIONS", "/api/look", headers={"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}),
-    ]  # fmt: skip
+        client.ask("OPTIONS", "/api/look", headers=preflight),
+    ]
     told = client.look("A cat.")
     asked.append(client.get(f"/api/look/{told['id']}/layer?kind=encoder&layer=1"))
     for status, headers, _ in asked:
@@ -116,8 +133,23 @@ def test_every_answer_is_dressed(client):
 
 @pytest.mark.parametrize(
     "path",
-    ["/nothing", "/..", "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/static/dom.js", "/api", "/api/", "/api/models/", "//api/models", "/api/look/../models", "/favicon.ico", "/api/look/%00/x", "/docs", "/openapi.json"],
-)  # fmt: skip
+    [
+        "/nothing",
+        "/..",
+        "/../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/static/dom.js",
+        "/api",
+        "/api/",
+        "/api/models/",
+        "//api/models",
+        "/api/look/../models",
+        "/favicon.ico",
+        "/api/look/%00/x",
+        "/docs",
+        "/openapi.json",
+    ],
+)
 def test_there_is_nothing_at_other_addresses(client, path):
     assert client.refused(404, client.get(path)) == (
         "there is nothing at this address; expected /, /api/models or /api/look"
@@ -126,8 +158,15 @@ def test_there_is_nothing_at_other_addresses(client, path):
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("GET", "/api/look"), ("PUT", "/api/look"), ("OPTIONS", "/api/look"), ("POST", "/api/models"), ("POST", "/"), ("TRACE", "/")],
-)  # fmt: skip
+    [
+        ("GET", "/api/look"),
+        ("PUT", "/api/look"),
+        ("OPTIONS", "/api/look"),
+        ("POST", "/api/models"),
+        ("POST", "/"),
+        ("TRACE", "/"),
+    ],
+)
 def test_other_methods(client, method, path):
     sentence = client.refused(405, client.ask(method, path))
     assert sentence == "this address takes another method; the page uses GET, and POST for /api/look"

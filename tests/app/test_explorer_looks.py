@@ -139,7 +139,11 @@ def test_generated_text(client):
 
 def test_an_encoder_decoder(client):
     models = {one["name"]: one for one in client.explorer.shelf.told()}
-    assert [(one["decoder"], one["writes"]) for one in models.values()] == [(False, False), (False, True), (True, True)]
+    assert [(one["decoder"], one["writes"]) for one in models.values()] == [
+        (False, False),
+        (False, True),
+        (True, True),
+    ]
     told = client.look("The cat sat.", "tiny-t5", decoder_text="A dog")
     kinds = {kind["kind"]: kind for kind in told["kinds"]}
     assert list(kinds) == ["encoder", "decoder", "cross"]
@@ -237,7 +241,9 @@ class Slow:
 
 def test_too_many_that_wait_are_asked_to_come_back(folders):
     slow = Slow(reader_of(folders["bert"]))
-    with running([Named(name="slow", source="slow")], limits=Limits(waiting=3), load=lambda *_, **__: slow) as client:
+    with running(
+        [Named(name="slow", source="slow")], limits=Limits(waiting=3), load=lambda *_, **__: slow
+    ) as client:
         with ThreadPoolExecutor(8) as pool:
             first = pool.submit(client.post, {"model": "slow", "text": "number 0"})
             until(lambda: client.explorer.worker.busy)
@@ -324,7 +330,9 @@ def test_an_error_of_its_own_is_told_without_a_trace(folders, caplog):
         def view(self, *texts, **options):
             raise ZeroDivisionError("secret detail")
 
-    with running([Named(name="one", source="x")], load=lambda *_, **__: Broken(reader_of(folders["bert"]))) as client:
+    with running(
+        [Named(name="one", source="x")], load=lambda *_, **__: Broken(reader_of(folders["bert"]))
+    ) as client:
         answer = client.post({"model": "one", "text": "A cat."})
         assert client.refused(500, answer) == (
             "the explorer met an error of its own (ZeroDivisionError); the terminal it runs in says more"

@@ -68,10 +68,7 @@ def free(port):
         return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
-NEVER = (
-    "import time, headscope.attention.look as look\n"
-    "look.reader_of = lambda *_, **__: time.sleep(600)"
-)
+NEVER = "import time, headscope.attention.look as look\nlook.reader_of = lambda *_, **__: time.sleep(600)"
 
 
 def test_stop_while_a_model_loads(folder):
@@ -161,7 +158,10 @@ def test_a_port_in_use(cli, folder):
         (["--model", "a/b", "--model", "a/b"], "--model a/b is named twice; name each model once"),
         (["--model", ""], "--model '' names no model; give a hub name or a folder"),
         (["--revision", "main"], "--revision is of one model; give one --model with it"),
-        (["--dtype", "int8"], "--dtype 'int8' is not known; choose one of float32, float64, bfloat16, float16"),
+        (
+            ["--dtype", "int8"],
+            "--dtype 'int8' is not known; choose one of float32, float64, bfloat16, float16",
+        ),
         (
             ["--study", "nowhere"],
             "nowhere holds no headscope run: expected a manifest.json, as headscope report --out writes it",

@@ -26,7 +26,12 @@ def running(models, *, limits=None, load=None, study=None, wait=True, example="T
     bound = listen(0)
     port = bound.getsockname()[1]
     explorer = Explorer(
-        Shelf(named, device="cpu", load=load), token=TOKEN, port=port, limits=limits, study=study, example=example
+        Shelf(named, device="cpu", load=load),
+        token=TOKEN,
+        port=port,
+        limits=limits,
+        study=study,
+        example=example,
     )
     server = uvicorn.Server(config_of(explorer))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
@@ -36,7 +41,9 @@ def running(models, *, limits=None, load=None, study=None, wait=True, example="T
     try:
         until(lambda: server.started)
         if wait:
-            until(lambda: all(one["state"] in ("ready", "failed") for one in explorer.shelf.told()), seconds=60)
+            until(
+                lambda: all(one["state"] in ("ready", "failed") for one in explorer.shelf.told()), seconds=60
+            )
         yield client
     finally:
         explorer.stop()

@@ -77,7 +77,7 @@ def payload(
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """All maps of a view as bytes, `[kind][layer]`, each as `layer_bytes` writes it, and the largest error of a weight."""
+    """All maps of a view as bytes, `[kind][layer]`, each as `layer_bytes` writes it; the largest error of a weight."""
 
     maps: tuple[tuple[bytes, ...], ...]
     largest_error: float

@@ -31,7 +31,9 @@ def command(
     revision: o.Revision = None,
     study: Annotated[
         Path | None,
-        typer.Option(help="A folder that headscope report wrote: its heads are the way in.", show_default=False),
+        typer.Option(
+            help="A folder that headscope report wrote: its heads are the way in.", show_default=False
+        ),
     ] = None,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; a free one when 0.", show_default=False)

@@ -27,6 +27,12 @@ def error_body(sentence: str) -> bytes:
     return json.dumps({"error": sentence}).encode("ascii")
 
 
+def own_error(error: Exception) -> Refusal:
+    """Return 500: what went wrong is nobody's fault but ours; only its kind is told."""
+    name = type(error).__name__
+    return Refusal(500, f"the explorer met an error of its own ({name}); the terminal it runs in says more")
+
+
 def busy(sentence: str, *, seconds: int = 1) -> Refusal:
     """Return 503: the same request may be met later."""
     return Refusal(503, sentence, {"Retry-After": str(seconds)})

@@ -6,9 +6,9 @@ GET  /api/models                                {"models": [{"name", "state", "m
 POST /api/look {"model", "text", "text_b"?, "decoder_text"?, "generate"?}
                                                 the payload of views/payload.py without maps, with the look's "id"
 GET  /api/look/ID/layer?kind=K&layer=N          one layer's maps, as views.payload.layer_bytes writes them
-GET  /api/look/ID/neuron?kind=K&layer=N         its queries and keys, as views.payload.neuron_bytes writes them; how they
-                                                are laid out is JSON in the header X-Headscope-Neuron. Where there are
-                                                none: {"no_neuron": why}
+GET  /api/look/ID/neuron?kind=K&layer=N         its queries and keys, as views.payload.neuron_bytes writes them; the
+                                                header X-Headscope-Neuron holds, as JSON, how they are laid out. Where
+                                                there are none: {"no_neuron": why}
 ```
 
 Layers are labels, from 1. `/api` wants the token in the header X-Headscope-Token. An error is {"error": sentence}.
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -26,14 +27,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from headscope.app.explorer.answers import Refusal
+from headscope.app.explorer.answers import Refusal, own_error
 from headscope.app.explorer.guard import Door, Guard
 from headscope.app.explorer.limits import Limits
 from headscope.app.explorer.looking import Look, Neuron, take_look, take_neuron
 from headscope.app.explorer.looks import Recent
 from headscope.app.explorer.models import Named, Shelf
 from headscope.app.explorer.page import closed_door, explorer_page
-from headscope.app.explorer.request import read_request
+from headscope.app.explorer.request import LookRequest, read_request
 from headscope.app.explorer.worker import Worker
 
 NEURON_HEADER = "X-Headscope-Neuron"
@@ -79,7 +80,9 @@ class Explorer:
             Route("/api/look/{id}/layer", self.layer),
             Route("/api/look/{id}/neuron", self.neuron),
         ]
-        app = Starlette(routes=routes, exception_handlers={Refusal: _refused, HTTPException: _not_found})
+        # After the last one starlette raises the error on, and the guard writes it down.
+        handlers = {Refusal: _refused, HTTPException: _not_found, Exception: _failed}
+        app = Starlette(routes=routes, exception_handlers=handlers)
         app.router.redirect_slashes = False
         self.asgi = Guard(app, Door(port=port, token=token, limits=self.limits, closed=closed_door()))
 
@@ -111,7 +114,9 @@ class Explorer:
         asked = read_request(await request.body(), limits=self.limits)
         self.shelf.ready(asked.model)
         # Asked for often at once, it is computed once: whoever waited finds it kept.
-        look = self.looks.get(asked.id) or await self.worker.run(lambda: self._looked(asked))
+        look = self.looks.get(asked.id)
+        if look is None:
+            look = await self.worker.run(partial(self._looked, asked))
         return Response(look.told, media_type="application/json")
 
     async def layer(self, request: Request) -> Response:
@@ -125,21 +130,23 @@ class Explorer:
         look = self._kept(request)
         _of(look.layers, request)
         asked = look.request
-        neuron = self.neurons.get(asked.id) or await self.worker.run(lambda: self._neurons(asked))
+        neuron = self.neurons.get(asked.id)
+        if neuron is None:
+            neuron = await self.worker.run(partial(self._neurons, asked))
         kind = request.query_params["kind"]
         if kind in neuron.refused:
             return JSONResponse({"no_neuron": neuron.refused[kind]})
         parts, body = _of(neuron.layers, request)
         return Response(body, media_type="application/octet-stream", headers={NEURON_HEADER: parts})
 
-    def _looked(self, asked: Any) -> Look:
+    def _looked(self, asked: LookRequest) -> Look:
         look = self.looks.get(asked.id)
         if look is None:
             look = take_look(self.shelf, asked, limits=self.limits)
             self.looks.put(asked.id, look)
         return look
 
-    def _neurons(self, asked: Any) -> Neuron:
+    def _neurons(self, asked: LookRequest) -> Neuron:
         neuron = self.neurons.get(asked.id)
         if neuron is None:
             neuron = take_neuron(self.shelf, asked, limits=self.limits)
@@ -191,13 +198,19 @@ def _of(layers: Mapping[str, Mapping[int, Any]], request: Request) -> Any:
     labels = layers[kind]
     label = int(layer) if re.fullmatch(r"[0-9]{1,5}", layer) else 0
     if label not in labels:
-        raise Refusal(404, f"there is no such layer here; expected a number from {min(labels)} to {max(labels)}")
+        raise Refusal(
+            404, f"there is no such layer here; expected a number from {min(labels)} to {max(labels)}"
+        )
     return labels[label]
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
     return JSONResponse({"error": error.sentence}, error.status, headers=dict(error.headers))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return await _refused(request, own_error(error))
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

@@ -10,7 +10,7 @@ from secrets import compare_digest
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs
 
-from headscope.app.explorer.answers import Refusal, error_body
+from headscope.app.explorer.answers import Refusal, error_body, own_error
 from headscope.app.explorer.limits import Limits
 from headscope.app.explorer.page import Served
 
@@ -80,21 +80,22 @@ class Guard:
                 await _refuse_token(answer, self.door, page=page)
                 return
             _check_origin(scope, self.door)
-            body = await asyncio.wait_for(_read(scope, receive, self.door.limits.body), self.door.limits.seconds)
+            body = await asyncio.wait_for(
+                _read(scope, receive, self.door.limits.body), self.door.limits.seconds
+            )
             await self.app(scope, _again(body, receive), answer)
         except Refusal as refusal:
             await answer.refuse(refusal)
         except TimeoutError:
             seconds = self.door.limits.seconds
-            await answer.refuse(Refusal(408, f"the request did not arrive within {seconds:g} seconds; send it again"))
+            await answer.refuse(
+                Refusal(408, f"the request did not arrive within {seconds:g} seconds; send it again")
+            )
         except _Gone:
             return
         except Exception as error:
             _log.exception("headscope: the explorer met an error of its own")
-            name = type(error).__name__
-            await answer.refuse(
-                Refusal(500, f"the explorer met an error of its own ({name}); the terminal it runs in says more")
-            )
+            await answer.refuse(own_error(error))
 
 
 class _Gone(Exception):
@@ -113,7 +114,10 @@ class _Answer:
             self.started = True
             own = {name.lower(): value for name, value in message.get("headers", [])}
             more = {name.encode(): value.encode() for name, value in _ALWAYS.items()}
-            message = {**message, "headers": [*own.items(), *((n, v) for n, v in more.items() if n not in own)]}
+            message = {
+                **message,
+                "headers": [*own.items(), *((n, v) for n, v in more.items() if n not in own)],
+            }
         await self.send(message)
 
     async def refuse(self, refusal: Refusal) -> None:
@@ -122,7 +126,9 @@ class _Answer:
             refusal.status, "application/json", error_body(refusal.sentence), refusal.headers.items()
         )
 
-    async def whole(self, status: int, kind: str, body: bytes, headers: Iterable[tuple[str, str]] = ()) -> None:
+    async def whole(
+        self, status: int, kind: str, body: bytes, headers: Iterable[tuple[str, str]] = ()
+    ) -> None:
         """Send a whole answer, if none has begun."""
         if self.started:
             return
@@ -156,7 +162,8 @@ async def _refuse_token(answer: _Answer, door: Door, *, page: bool) -> None:
         await answer.whole(403, "text/html; charset=utf-8", door.closed.body, [policy])
         return
     raise Refusal(
-        403, f"expected the explorer's token in the header {TOKEN_HEADER}; it is in the address that was printed"
+        403,
+        f"expected the explorer's token in the header {TOKEN_HEADER}; it is in the address that was printed",
     )
 
 

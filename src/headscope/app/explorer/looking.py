@@ -1,4 +1,4 @@
-"""A look: a model run once on a text, its weights encoded for the page, its queries and keys when they are asked for."""
+"""A look: a model run once on a text, its weights encoded for the page; queries and keys when they are asked for."""
 
 from __future__ import annotations
 
@@ -99,8 +99,7 @@ def take_neuron(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Neuron
             refused[kind.kind] = kind.no_neuron or "This kind of attention has no queries and keys to show."
             continue
         layers[kind.kind] = {
-            label: (_laid_out(layer), neuron_bytes(layer))
-            for label, layer in zip(kind.layers, kind.neuron)
+            label: (_laid_out(layer), neuron_bytes(layer)) for label, layer in zip(kind.layers, kind.neuron)
         }
     return Neuron(layers=layers, refused=refused)
 
@@ -124,7 +123,9 @@ def _view(shelf: Shelf, request: LookRequest, *, limits: Limits, neuron: bool = 
         # torch says so where memory ends, on either side of the bus.
         if "memory" not in str(error).lower() and not isinstance(error, MemoryError):
             raise
-        raise Refusal(413, f"this text takes more memory than there is; shorten it ({request.model})") from error
+        raise Refusal(
+            413, f"this text takes more memory than there is; shorten it ({request.model})"
+        ) from error
 
 
 def check(reader: AttentionReader, request: LookRequest, *, limits: Limits) -> None:
@@ -160,7 +161,9 @@ def check(reader: AttentionReader, request: LookRequest, *, limits: Limits) -> N
     if tokens > most:
         written = f", the {request.generate} to be written included," if request.generate else ""
         who = f"{name} can read" if most == longest else "the explorer takes"
-        raise Refusal(413, f"the text is {tokens:,} tokens long{written} and {who} at most {most:,}; shorten it")
+        raise Refusal(
+            413, f"the text is {tokens:,} tokens long{written} and {who} at most {most:,}; shorten it"
+        )
     rows = {"encoder": (source, source), "cross": (target, source)}
     rows["decoder"] = (target, target) if decoder else (source, source)
     weights = sum(

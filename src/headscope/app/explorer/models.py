@@ -146,10 +146,10 @@ class Shelf:
     def _read(self, named: Named, *, writes: bool = False) -> AttentionReader:
         if named.refused:
             raise ModelError(named.refused)
-        load = self._load
-        if load is None:
-            # torch and transformers come in here, in the thread, so that the page is there at once.
-            from headscope.attention.look import reader_of as load
+        # torch and transformers come in here, in the thread, so that the page is there at once.
+        from headscope.attention.look import reader_of
+
+        load = self._load or reader_of
         return load(named.source, revision=named.revision, writes=writes, **self.options)
 
 

@@ -26,7 +26,8 @@ def named_models(
         OptionError: one is named twice, or has no name.
     """
     found: list[Named] = []
-    for source in names or [None]:
+    sources: Sequence[str | None] = names or [None]
+    for source in sources:
         if source is not None and not source.strip():
             raise OptionError("--model '' names no model; give a hub name or a folder")
         if any(each.source == source for each in found):

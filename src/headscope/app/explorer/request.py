@@ -100,7 +100,9 @@ def _said(value: Any) -> str:
     # A huge int cannot always be written out.
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**18:
         return "a huge number"
-    return repr(shorten(visible(value[:_LONGEST_SAID]), _LONGEST_SAID)) if isinstance(value, str) else str(value)
+    return (
+        repr(shorten(visible(value[:_LONGEST_SAID]), _LONGEST_SAID)) if isinstance(value, str) else str(value)
+    )
 
 
 def _kind(value: Any) -> str:

@@ -18,9 +18,7 @@ def study_model(study: Study) -> Named:
     """
     told = study.manifest["signature"]["model"]
     name = str(told["name"])
-    refused = (
-        f"the study's model {name} was a folder, and the study does not say where it lies; name it with --model"
-    )
+    refused = f"the study's model {name} was a folder, and the study does not say where it lies; name it with --model"
     return Named(
         name=name,
         source=None if told.get("origin") == "embedded" or name == EMBEDDED else name,
