@@ -4,9 +4,10 @@ BIN := .venv/bin
 INPUTS := pyproject.toml constraints.txt models/headscope-minilm/pyproject.toml
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test check lint examples bench clean
+.PHONY: help demo explore test check lint examples bench clean
 help:
 	@echo "make demo    install, run the report on the embedded model and text, say where report.html is"
+	@echo "make explore open a page on which to type a sentence and see every view of it"
 	@echo "make test    install what the tests need and run every test"
 	@echo "make check   format, lint, type-check, and run the examples of README and docs"
 	@echo "make bench   print ratios against the alternatives"
@@ -27,6 +28,16 @@ $(BIN)/python:
 demo: .venv/.demo
 	$(BIN)/headscope report --out demo-report
 	@echo "open $(CURDIR)/demo-report/report.html"
+
+.venv/.explore: .venv/.demo
+	$(PIP) --editable '.[demo,explore]'
+	@touch $@
+
+demo-report/manifest.json: | .venv/.demo
+	$(BIN)/headscope report --out demo-report
+
+explore: .venv/.explore demo-report/manifest.json
+	$(BIN)/headscope explore --study demo-report
 
 # axe-core, for the accessibility check of the pages; where npm is not there the check skips and says so.
 tests/views/js/node_modules: tests/views/js/package.json

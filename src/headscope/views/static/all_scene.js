@@ -1,21 +1,23 @@
-// Several scenes as one: the first at the left, the others beside it, one under the other.
+// Several scenes as one: columns beside each other, in each a scene under the other.
 const BETWEEN = 32;
 
-export function sceneOfAll(scenes, title) {
-  const [first, ...rest] = scenes;
-  const wide = Math.max(0, ...rest.map(({ width }) => width));
-  const high = rest.reduce((sum, { height }) => sum + height + BETWEEN, -BETWEEN);
+export function sceneOfAll(columns, title) {
+  const widths = columns.map((scenes) => Math.max(0, ...scenes.map(({ width }) => width)));
+  const heights = columns.map((scenes) => scenes.reduce((sum, { height }) => sum + height + BETWEEN, -BETWEEN));
   return {
-    width: first.width + (rest.length ? BETWEEN + wide : 0),
-    height: Math.max(first.height, high),
+    width: widths.reduce((sum, width) => sum + width + BETWEEN, -BETWEEN),
+    height: Math.max(0, ...heights),
     title,
     draw(surface, theme, margin) {
-      surface.within(0, 0, () => first.draw(surface, theme, margin));
-      let y = 0;
-      for (const scene of rest) {
-        surface.within(first.width + BETWEEN, y, () => scene.draw(surface, theme, margin));
-        y += scene.height + BETWEEN;
-      }
+      let x = 0;
+      columns.forEach((scenes, column) => {
+        let y = 0;
+        for (const scene of scenes) {
+          surface.within(x, y, () => scene.draw(surface, theme, margin));
+          y += scene.height + BETWEEN;
+        }
+        x += widths[column] + BETWEEN;
+      });
     },
   };
 }

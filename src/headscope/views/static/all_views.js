@@ -9,7 +9,7 @@ import { ModelView } from "./model_view.js";
 import { NeuronView } from "./neuron_view.js";
 import { sceneOfAll } from "./all_scene.js";
 
-const PANELS = [["head", "Head view"], ["heatmap", "Heat map"], ["model", "Model view"], ["matrix", "Matrix"], ["neuron", "Neuron view"]];
+const PANELS = [["head", "Head view"], ["matrix", "Matrix"], ["heatmap", "Heat map"], ["model", "Model view"], ["neuron", "Neuron view"]];
 
 export class AllViews {
   // `host`: set(state parts), pick, say; `store` gives layers.
@@ -26,7 +26,9 @@ export class AllViews {
     };
     this.more = el("button", { type: "button", class: "hs-action", "aria-expanded": "false", onclick: () => host.set({ open: !this.frame.state.open }) }, "Show");
     this.panels = Object.fromEntries(PANELS.map(([name, title]) => [name, this.panel(name, title)]));
-    this.element = el("section", { class: "hs-all", "aria-label": "All views" }, Object.values(this.panels));
+    const { head, matrix, heatmap, model, neuron } = this.panels;
+    const column = (...cards) => el("div", { class: "hs-all-column" }, cards);
+    this.element = el("section", { class: "hs-all", "aria-label": "All views" }, column(head, matrix), column(heatmap, model), neuron);
   }
 
   panel(name, title) {
@@ -56,10 +58,10 @@ export class AllViews {
     await this.parts.model.show({ ...single, state: { ...single.state, open: false } });
   }
 
-  // The parts as one picture, in the order in which they are read.
+  // The parts as one picture, in the page's two columns.
   scene() {
-    const names = ["head", "heatmap", "matrix", "model", ...(this.frame.state.open ? ["neuron"] : [])];
-    return sceneOfAll(names.map((name) => this.parts[name].scene()).filter(Boolean), this.frame.title);
+    const columns = [["head", "matrix"], ["heatmap", "model", ...(this.frame.state.open ? ["neuron"] : [])]];
+    return sceneOfAll(columns.map((names) => names.map((name) => this.parts[name].scene()).filter(Boolean)), this.frame.title);
   }
 
   destroy() {

@@ -35,8 +35,10 @@ export class ModelWatch {
 
   // Models that nobody waits for are followed too, so that the chooser tells the truth.
   async follow() {
+    if (this.following) return;
+    this.following = true;
     try {
-      while (this.models.length === 0 || this.models.some(({ state }) => state === "waiting" || state === "loading")) {
+      while (this.models.some(({ state }) => state === "waiting" || state === "loading")) {
         await this.ask();
         await new Promise((done) => setTimeout(done, 3 * PAUSE));
       }

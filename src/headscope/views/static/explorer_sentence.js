@@ -26,7 +26,6 @@ export class SentencePart {
     this.asked = null;
     this.shown = null;
     this.turn = 0;
-    this.models.follow();
   }
 
   modelsChanged(models) {
@@ -65,6 +64,7 @@ export class SentencePart {
       const model = await this.models.settled(asked.model, ({ name }) => turn === this.turn && this.tell(`Loading ${name}…`), signal);
       if (turn !== this.turn) return;
       this.form.abilities(model);
+      this.models.follow();
       const request = requestOf(asked);
       const payload = await this.api.look(request, { signal });
       if (turn !== this.turn) return;
