@@ -19,6 +19,7 @@ ORDER = [
     ("study",),
     ("figures", "views"),
     ("reporting",),
+    ("atlas",),
     ("app", "bertviz"),
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
