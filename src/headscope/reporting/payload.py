@@ -134,18 +134,18 @@ def maps_block(inputs: ReportInputs, kinds: Sequence[Kind]) -> dict[str, Any]:
 def _maps(kind: Kind, rows: pd.DataFrame) -> dict[str, Any]:
     sentences: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
     which: list[int | None] = [None] * kind.size
-    packed: list[str | None] = [None] * kind.size
+    codes: list[str | None] = [None] * kind.size
     largest: list[list[float] | None] = [None] * kind.size
     for _, row in rows.iterrows():
         tokens = tuple(str(token) for token in row["tokens"])
         keys = tuple(str(key) for key in row["keys"])
         place = (int(row["layer"]) - 1) * kind.heads_per_layer + int(row["head"]) - 1
         which[place] = sentences.setdefault((tokens, keys), len(sentences))
-        packed[place], largest[place] = packed(weights_of(row))
+        codes[place], largest[place] = packed(weights_of(row))
     return {
         "sentences": [{"queries": shown_tokens(queries), "keys": shown_tokens(keys)} for queries, keys in sentences],
         "which": which,
-        "bytes": packed,
+        "bytes": codes,
         "largest": largest,
     }
 

@@ -5,7 +5,7 @@ import { amount, tableInterval, tableNumber } from "./format.js";
 import { lineDiagram } from "./lines.js";
 import { strips } from "./strips.js";
 
-function roleLine(kind, index) {
+export function roleLine(kind, index) {
   const role = roleOf(kind, index);
   const cell = role.statistic && cellOf(kind, role.statistic, index);
   if (!cell) return [`${role.says}.`];
@@ -19,7 +19,7 @@ function roleLine(kind, index) {
 }
 
 // "Finds obj 74.8% (71.9–77.7) direct object", a line a relation.
-function findLines(kind, index) {
+export function findLines(kind, index) {
   const found = findsOf(kind, index);
   if (!found.length) return null;
   return el(

@@ -29,6 +29,7 @@ export class HeadGrid {
     this.onOpen = onOpen;
     this.statistic = null;
     this.role = null;
+    this.keep = null; // of a place: whether that head stays bright, where something else narrows the heads
     this.cells = [];
     this.opened = null;
   }
@@ -84,7 +85,7 @@ export class HeadGrid {
       const role = roleOf(kind, index);
       const cell = statistic && cellOf(kind, statistic, index);
       const marks = [...new Set(findsOf(kind, index).map((one) => one.role))];
-      const off = this.role !== null && this.role !== role.name && !marks.includes(this.role);
+      const off = (this.role !== null && this.role !== role.name && !marks.includes(this.role)) || (this.keep !== null && !this.keep(index));
       button.className = `${statistic ? "amount" : `role-${role.name}`}${off ? " off" : ""}`;
       button.style.setProperty("--amount", cell ? `${Math.round((100 * cell.value) / top)}%` : "0%");
       button.setAttribute("aria-label", describe(kind, index, statistic));
