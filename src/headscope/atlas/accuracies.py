@@ -66,7 +66,9 @@ def _antecedents(inputs: ReportInputs, kinds: Sequence[Kind]) -> list[dict[str, 
     nearest = told.systems.get("nearest", {}).get("all")
     finders = {
         (str(kind), int(layer), int(head))
-        for kind, layer, head, finds in inputs.roles[["kind", "layer", "head", "finds"]].itertuples(index=False)
+        for kind, layer, head, finds in inputs.roles[["kind", "layer", "head", "finds"]].itertuples(
+            index=False
+        )
         if COREFERENCE in list(finds)
     }
     chosen = told.held_out

@@ -62,7 +62,9 @@ def check_site(out: Path) -> None:
         OutputError: says why, and what to give.
     """
     if out.exists() and not out.is_dir():
-        raise OutputError(f"{out} is a file; --out expects a folder, new or empty, or that of an earlier atlas")
+        raise OutputError(
+            f"{out} is a file; --out expects a folder, new or empty, or that of an earlier atlas"
+        )
     if not out.is_dir():
         return
     if (out / MANIFEST).exists():
@@ -75,10 +77,10 @@ def _is_atlas(page: Path) -> bool:
     return page.is_file() and _MARK in page.read_bytes()
 
 
-def atlas(study: Study | str | Path, *, out: str | Path) -> Path:
+def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
     """Write the head atlas of a study: a card for each head, found on a map, by filters or in words.
 
-    >>> hs.atlas("my-report", out="site")
+    >>> hs.head_atlas("my-report", out="site")
 
     Args:
         study: a finished run, or its folder.

@@ -37,7 +37,9 @@ def nearest_block(inputs: ReportInputs, kind: Kind) -> list[list[Any]] | None:
     """
     if inputs.head_distances is None or kind.size < 2:
         return None
-    names = [(layer, head) for layer in range(1, kind.layers + 1) for head in range(1, kind.heads_per_layer + 1)]
+    names = [
+        (layer, head) for layer in range(1, kind.layers + 1) for head in range(1, kind.heads_per_layer + 1)
+    ]
     apart = matrix_of(inputs.head_distances, names, kind=kind.name)
     np.fill_diagonal(apart, np.inf)
     apart[np.isnan(apart)] = np.inf

@@ -1,4 +1,4 @@
-"""The real sentences on a head's card: where it finds what it finds, and where it does most of what its role rests on."""
+"""The real sentences on a head's card: where it finds something, and where it does most of what its role rests on."""
 
 from __future__ import annotations
 

@@ -155,7 +155,8 @@ def shown_on(
     """
     exact = weights.astype(np.float64)
     if statistic in _POSITION:
-        on = np.eye(*exact.shape, k=_POSITION[statistic], dtype=bool)
+        rows, keys = exact.shape
+        on = np.eye(rows, keys, k=_POSITION[statistic], dtype=bool)
     elif statistic in _CLASS:
         on = np.broadcast_to(key_classes == int(_CLASS[statistic]), exact.shape)
     elif statistic == "entropy":

@@ -143,7 +143,9 @@ def _maps(kind: Kind, rows: pd.DataFrame) -> dict[str, Any]:
         which[place] = sentences.setdefault((tokens, keys), len(sentences))
         codes[place], largest[place] = packed(weights_of(row))
     return {
-        "sentences": [{"queries": shown_tokens(queries), "keys": shown_tokens(keys)} for queries, keys in sentences],
+        "sentences": [
+            {"queries": shown_tokens(queries), "keys": shown_tokens(keys)} for queries, keys in sentences
+        ],
         "which": which,
         "bytes": codes,
         "largest": largest,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import typer
 
 from headscope.app.cli import (
+    atlas,
     cluster,
     convert,
     coref,
@@ -42,6 +43,7 @@ app.command("importance")(importance.command)
 app.command("probe")(probe.command)
 app.command("train")(train.command)
 app.command("view")(view.command)
+app.command("atlas")(atlas.command)
 
 
 @app.callback(invoke_without_command=True)

@@ -53,7 +53,7 @@ class AtlasApp {
           el(
             "section",
             { "aria-label": "Map of heads" },
-            el("div", { class: "bar" }, el("h2", {}, "Map"), this.tabs, el("span", { class: "at-soft" }, "near: they attend alike")),
+            el("div", { class: "bar" }, el("h2", {}, "Map"), this.tabs, el("span", { class: "at-soft" }, "near means alike")),
             this.noMap,
             boxes.map,
             readouts[0],

@@ -1,7 +1,7 @@
 // The sentences on a head's card, one at a time: where it finds something, then where it does most of its own thing.
 import { el, shape } from "./dom.js";
 import { findsOf, headTitle, mapOf, roleOf, statisticNamed } from "./data.js";
-import { mapOfSentence, sentencesOf } from "./atlas_data.js";
+import { atlas, mapOfSentence, sentencesOf } from "./atlas_data.js";
 import { amount } from "./format.js";
 import { lineDiagram } from "./lines.js";
 
@@ -67,7 +67,7 @@ export function sentencePart(kind, index, { onSentence = null, shared = false } 
     select.selectedIndex = at;
     [back.disabled, on.disabled] = [at === 0, at === offers.length - 1];
     told.replaceChildren(...offer.tell);
-    picture.replaceChildren(lineDiagram(map, offer.role, `${title}, ${offer.name}: what each token attends to. Up and down arrows move.`));
+    picture.replaceChildren(lineDiagram(map, offer.role, `${title}, ${offer.name}: what each token attends to. Up and down arrows move.`, offer.sentence ? offer.sentence.arcs : []));
     if (!ask) return;
     const text = offer.text === null ? map.queries.map(([drawn]) => drawn).filter((token) => !/^(\[.*\]|<.*>)$/.test(token)).join(" ").replaceAll(" ##", "") : offer.text;
     ask.hidden = !text;
@@ -82,5 +82,6 @@ export function sentencePart(kind, index, { onSentence = null, shared = false } 
     el("div", { class: "at-sentence-top" }, el("h3", {}, "Sentences"), el("span", { class: `mark role-${offers[0].role}`, "aria-hidden": "true" }, shape(offers[0].role)), select, back, on, ask),
     told,
     picture,
+    atlas.missing.clearest ? el("p", { class: "caption" }, `This run kept few sentences: ${atlas.missing.clearest} for more.`) : null,
   );
 }

@@ -66,12 +66,14 @@ export class HeadMap {
     const half = size / 2;
     const picture = shape(role);
     const inset = size * 0.22;
+    const finds = [...new Set(findsOf(this.kind, index).map((one) => one.role))];
     for (const [name, value] of Object.entries({ x: x - half + inset, y: y - half + inset, width: size - 2 * inset, height: size - 2 * inset })) picture.setAttribute(name, value);
     return svg(
       "g",
       { class: `at-mark role-${role}`, role: "button", tabindex: -1, "data-index": index, "aria-label": describe(this.kind, index) },
       svg("rect", { x: x - half, y: y - half, width: size, height: size, rx: 4 }),
       picture,
+      finds.map((name, i) => svg("circle", { class: `at-finds role-${name}`, cx: x + (i ? -half : half), cy: y + half, r: size * 0.24 })),
     );
   }
 

@@ -26,10 +26,10 @@ export function placeNames(names, places, { mark, letter, line, width, height })
     const [x, y] = places[i];
     const long = name.length * letter;
     const tries = [
-      [x + half + 3, y - line / 2, "start"],
-      [x - half - 3 - long, y - line / 2, "end"],
-      [x - long / 2, y - half - line - 1, "middle"],
-      [x - long / 2, y + half + 1, "middle"],
+      [x + half + 5, y - line / 2, "start"],
+      [x - half - 5 - long, y - line / 2, "end"],
+      [x - long / 2, y - half - line - 2, "middle"],
+      [x - long / 2, y + half + 4, "middle"],
     ];
     for (const [left, top, anchor] of tries) {
       const box = [left, top, left + long, top + line];
