@@ -48,11 +48,15 @@ _RELATIONS = {
     "punct": ("punctuation",),
     "xcomp": ("open complement", "infinitive"),
 }
+UNIVERSAL = tuple(name for name in _RELATIONS if name not in ("dobj", "poss")) + (COREFERENCE,)
+"""Relations that are understood also where the run did not measure them, to say so."""
 _COREFERENCE = ("coreference", "coref", "antecedent", "pronoun", "anaphora", "mention", "entity")
 
 
 def vocabulary(words: Words, relations: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what can be asked for: `what` (role, relation, statistic), `name`, `label`, `says`, and its `words`.
+    """Return what can be asked for: `what`, `name`, `label`, `says`, and its `words`.
+
+    `what` is role, relation, statistic, or unmeasured: a relation that this run knows nothing of.
 
     Args:
         words: the model's names of special tokens.
@@ -66,7 +70,8 @@ def vocabulary(words: Words, relations: Sequence[str]) -> list[dict[str, Any]]:
         for name in STATISTICS
         if name in _STATISTICS
     ]
-    return [*roles, *(_relation(name) for name in relations), *statistics]
+    others = [_relation(name) | {"what": "unmeasured"} for name in UNIVERSAL if name not in relations]
+    return [*roles, *(_relation(name) for name in relations), *statistics, *others]
 
 
 def _relation(name: str) -> dict[str, Any]:

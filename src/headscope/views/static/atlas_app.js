@@ -33,7 +33,7 @@ class AtlasApp {
     const readouts = [0, 1].map(() => el("p", { class: "readout" }));
     const boxes = { map: el("div"), grid: el("div", { class: "grid-box", id: "grid" }) };
     this.map = new HeadMap(boxes.map, readouts[0], (index) => this.pick(this.kind, index));
-    this.grid = new HeadGrid(boxes.grid, readouts[1], (index) => this.pick(this.kind, index));
+    this.grid = new HeadGrid(boxes.grid, readouts[1], (index) => this.pick(this.kind, index), { ids: false });
     this.noMap = el("p", { class: "caption", hidden: true }, `This run measured no distances between heads, so there is no map of them: ${atlas.missing.distances || ""}.`);
     this.tabs = el("div", { class: "tabs" });
     this.found = el("div", { class: "at-found", role: "status" });
@@ -174,9 +174,13 @@ class AtlasApp {
     if (tell) this.told();
   }
 
-  // Tell the host, and bring the card into sight where it is not.
   told() {
     this.onHead(this.opened.map(({ kind, index }) => anchorOf(kind, index)).join("~"));
+    this.reveal();
+  }
+
+  // Bring the card into sight where it is not.
+  reveal() {
     const card = this.cards.lastElementChild;
     const box = card.getBoundingClientRect();
     if (box.top < 0 || box.top > window.innerHeight * 0.7) card.scrollIntoView({ block: "start", behavior: "smooth" });
@@ -220,8 +224,10 @@ class AtlasApp {
     const heads = String(anchor || "").replace(/^#/, "").split("~").slice(0, 2).map(headAt).filter(Boolean);
     const [a, b] = heads;
     const same = b && a.kind === b.kind && a.index === b.index;
-    if (heads.length) this.open(same ? [a] : heads);
-    else if (!this.opened.length && data.kinds.length) this.open([this.first()]);
+    if (heads.length) {
+      this.open(same ? [a] : heads);
+      this.reveal();
+    } else if (!this.opened.length && data.kinds.length) this.open([this.first()]);
   }
 
   // A head worth opening first: the one that finds something furthest above its baseline.

@@ -2,7 +2,7 @@
 import { el, shape } from "./dom.js";
 import { data } from "./data.js";
 import { atlas } from "./atlas_data.js";
-import { asksForHeads, isAskedFor, relationsAsked, statisticAsked, understand } from "./head_search.js";
+import { asksForHeads, isAskedFor, relationsAsked, statisticAsked, understand, unmeasuredAsked } from "./head_search.js";
 
 const PATIENCE_TO_TYPE = 120;
 
@@ -124,6 +124,13 @@ export class AtlasFilters {
   // What cannot be answered, in words; "" where all was understood.
   trouble() {
     const { unknown } = this.asked;
+    const without = unmeasuredAsked(this.asked);
+    if (without.length) {
+      const named = without.map(({ says, label }) => (says && label !== says ? `${label} (${says})` : label)).join(", ");
+      const { missing } = atlas;
+      const why = without.some(({ name }) => name === "coreference") ? missing.coreference : missing.relations;
+      return `This run did not measure ${named}: ${why || "its treebank has fewer than 100 of them"}.`;
+    }
     if (!unknown.length) return "";
     const named = unknown.map((word) => `“${word}”`).join(", ");
     const known = asksForHeads(this.asked) ? "; the rest of the question is answered" : "";
@@ -133,8 +140,6 @@ export class AtlasFilters {
   askable() {
     const relations = atlas.relations.filter(({ overall }) => !overall).slice(0, 4).map(({ says, label }) => (says ? `${says} (${label})` : label));
     const parts = ["a role (previous, next, comma, broad)", relations.length ? `what is found (${relations.join(", ")})` : null, "a layer (layer 3)", "a head (2-5)"];
-    const { missing } = atlas;
-    const without = !relations.length && missing.relations ? ` This run measured no dependency relations: ${missing.relations}.` : "";
-    return `Ask for ${parts.filter(Boolean).join(", ").replace(/, ([^,]*)$/, " or $1")}.${without}`;
+    return `Ask for ${parts.filter(Boolean).join(", ").replace(/, ([^,]*)$/, " or $1")}.`;
   }
 }

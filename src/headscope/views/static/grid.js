@@ -23,10 +23,12 @@ export function lower(text) {
 }
 
 export class HeadGrid {
-  constructor(box, readout, onOpen) {
+  // `ids`: whether cells carry their heads' anchors, so that an address scrolls to them.
+  constructor(box, readout, onOpen, { ids = true } = {}) {
     this.box = box;
     this.readout = readout;
     this.onOpen = onOpen;
+    this.ids = ids;
     this.statistic = null;
     this.role = null;
     this.keep = null; // of a place: whether that head stays bright, where something else narrows the heads
@@ -73,7 +75,7 @@ export class HeadGrid {
 
   cell(index) {
     const { kind } = this;
-    return el("button", { type: "button", role: "gridcell", id: anchorOf(kind, index), tabindex: "-1", "data-index": index });
+    return el("button", { type: "button", role: "gridcell", id: this.ids ? anchorOf(kind, index) : null, tabindex: "-1", "data-index": index });
   }
 
   // Colour by role, or by how much of one statistic a head has.

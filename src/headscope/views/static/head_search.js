@@ -2,7 +2,7 @@
 
 const IDLE = new Set(
   ("a all an and any are as at attend attends attending attention by do does find finds finding for from give gives has have head heads i in is it its look " +
-    "looks looking me most much of on one ones or please put puts rests show shows that the their them there they this to token tokens what where which who whose with word words").split(" "),
+    "looks looking me most much of on one ones or please put puts rests show shows that the their them there they this to token tokens what where which who whose with word words verb verbs noun nouns").split(" "),
 );
 const LONGEST_PHRASE = 4;
 const FEWEST_LETTERS = 3;
@@ -18,7 +18,7 @@ export function singular(word) {
 const wordsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}:'’#]+(?:-[\p{L}]+)*/gu) || [];
 const phraseOf = (words) => words.map(singular).join(" ");
 
-// Read a question. `vocabulary`: entries {what: role | relation | statistic, name, words}.
+// Read a question. `vocabulary`: entries {what: role | relation | statistic | unmeasured, name, words}.
 // Returns {heads: [{kind, layer, head}], layers, terms: [{term, meanings}], unknown}: each term means any of its entries.
 export function understand(query, vocabulary) {
   const asked = { heads: [], layers: [], terms: [], unknown: [] };
@@ -42,17 +42,23 @@ export function understand(query, vocabulary) {
   for (let at = 0; at < words.length; ) {
     const taken = longestKnown(words.slice(at, at + LONGEST_PHRASE), phrases);
     if (taken) {
-      asked.terms.push({ term: words.slice(at, at + taken.length).join(" "), meanings: taken.meanings });
+      asked.terms.push({ term: words.slice(at, at + taken.length).join(" "), meanings: measured(taken.meanings) });
       at += taken.length;
       continue;
     }
     const word = words[at++];
     if (IDLE.has(word)) continue;
     const meanings = word.length >= FEWEST_LETTERS ? beginningWith(singular(word), phrases) : [];
-    if (meanings.length) asked.terms.push({ term: word, meanings });
+    if (meanings.length) asked.terms.push({ term: word, meanings: measured(meanings) });
     else asked.unknown.push(word);
   }
   return asked;
+}
+
+// Where a word also means something that the run measured, that is meant.
+function measured(meanings) {
+  const known = meanings.filter(({ what }) => what !== "unmeasured");
+  return known.length ? known : meanings;
 }
 
 // The longest beginning of `words` that names something; one idle word ("and") names nothing by itself.
@@ -96,12 +102,16 @@ export function isAskedFor(head, asked, found) {
   const named = asked.heads.some(({ kind, layer, head: number }) => head.number === `${layer}-${number}` && (!kind || kind === head.kind.kind));
   if (asked.heads.length && !named) return false;
   if (asked.layers.length && !asked.layers.includes(head.layer)) return false;
-  const holds = ({ what, name }) => (what === "role" ? head.role === name : found.has(name) ? head.finds.includes(name) : head.best.includes(name));
+  const holds = ({ what, name }) => (what === "unmeasured" ? false : what === "role" ? head.role === name : found.has(name) ? head.finds.includes(name) : head.best.includes(name));
   return groupsOf(asked).every((meanings) => meanings.some(holds));
 }
 
 export function relationsAsked(asked) {
   return [...new Set(asked.terms.flatMap(({ meanings }) => meanings.filter(({ what }) => what === "relation").map(({ name }) => name)))];
+}
+
+export function unmeasuredAsked(asked) {
+  return asked.terms.flatMap(({ meanings }) => meanings.filter(({ what }) => what === "unmeasured"));
 }
 
 export function statisticAsked(asked) {
