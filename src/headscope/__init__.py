@@ -14,11 +14,12 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from headscope.app.notebook import head_view, heatmap, matrix_view, model_view, neuron_view
+    from headscope.atlas.page import head_atlas
+    from headscope.atlas.run import report
     from headscope.attention.models import load_model
     from headscope.attention.tile import HeadId
     from headscope.corpora.reading import read_corpus
     from headscope.errors import HeadscopeError
-    from headscope.reporting.run import report
     from headscope.study.study import Study, open_study
 
 # One lazy table: public name -> where it lives.
@@ -26,6 +27,7 @@ _PUBLIC = {
     "HeadId": "headscope.attention.tile",
     "HeadscopeError": "headscope.errors",
     "Study": "headscope.study.study",
+    "head_atlas": "headscope.atlas.page",
     "head_view": "headscope.app.notebook",
     "heatmap": "headscope.app.notebook",
     "load_model": "headscope.attention.models",
@@ -34,13 +36,14 @@ _PUBLIC = {
     "neuron_view": "headscope.app.notebook",
     "open_study": "headscope.study.study",
     "read_corpus": "headscope.corpora.reading",
-    "report": "headscope.reporting.run",
+    "report": "headscope.atlas.run",
 }
 __all__ = [
     "HeadId",
     "HeadscopeError",
     "Study",
     "__version__",
+    "head_atlas",
     "head_view",
     "heatmap",
     "load_model",

@@ -237,9 +237,11 @@ def test_a_study_shows_itself(study):
     html = study._repr_html_()
     assert "Heads by role" in html
     assert study.tables == [
-        *("examples", "head_clusters", "head_distances", "head_map", "layer_effect", "surface")
+        *("clearest", "examples", "head_clusters", "head_distances", "head_map", "layer_effect", "surface")
     ]
-    with pytest.raises(KeyError, match="no table 'probes'; this study has examples, head_clusters, "):
+    with pytest.raises(
+        KeyError, match="no table 'probes'; this study has clearest, examples, head_clusters, "
+    ):
         study.table("probes")
     with pytest.raises(KeyError, match="no statistic 'colour'; this study has previous, next, current"):
         study["colour"]

@@ -21,7 +21,7 @@ SYNTAX = {
     "dependency_examples",
 }
 COREFERENCE = {"coreference", "coreference_heads", "coreference_examples"}
-SURFACE = {"surface", "examples"}
+SURFACE = {"surface", "examples", "clearest"}
 DISTANCES = {"head_distances", "head_map", "head_clusters", "layer_effect"}
 
 

@@ -29,24 +29,30 @@ from headscope.views.page import Page, assemble
 WIDE_HEADS = 20
 
 
-def write_report(inputs: ReportInputs, out_dir: Path) -> Path:
+def write_report(inputs: ReportInputs, out_dir: Path, *, atlas: str | None = None) -> Path:
     """Write `report.html` and the figures it links, each whole or not at all, and return the page's path.
+
+    Args:
+        inputs: the run.
+        out_dir: its folder.
+        atlas: address of the head atlas beside the page, to link to.
 
     Raises:
         OSError: the folder cannot be written to; files that were there stay as they were.
     """
     out_dir = Path(out_dir)
     write_figures(inputs, out_dir / "figures")
-    page = render_report(inputs, links=True)
+    page = render_report(inputs, links=True, atlas=atlas)
     return write_whole(out_dir / "report.html", page.encode("utf-8"))
 
 
-def render_report(inputs: ReportInputs, *, links: bool = False) -> str:
+def render_report(inputs: ReportInputs, *, links: bool = False, atlas: str | None = None) -> str:
     """Return the report as one self-contained HTML page.
 
     Args:
         inputs: the run.
         links: whether the page links `figures/figure-N.svg` and `.png` beside it.
+        atlas: address of the head atlas beside it, linked at the grid and on each card.
     """
     words, kinds = words_for(inputs.manifest), kinds_of(inputs)
     found = findings(inputs)
@@ -75,7 +81,7 @@ def render_report(inputs: ReportInputs, *, links: bool = False) -> str:
     contents += [("heads", "All heads"), ("how", "How these numbers were made")]
     parts = el(
         "main",
-        _first_screen(inputs, kinds, title, headline(found)),
+        _first_screen(inputs, kinds, title, headline(found), atlas),
         el(
             "nav",
             [el("a", heading, href=f"#section-{name}") for name, heading in contents],
@@ -137,7 +143,9 @@ def _evaluated(manifest: Mapping[str, Any], name: str, unit: str) -> str:
     return ", ".join(part for part in (named, size) if part)
 
 
-def _first_screen(inputs: ReportInputs, kinds: Sequence[Kind], title: str, first: Sequence[Sentence]) -> Html:
+def _first_screen(
+    inputs: ReportInputs, kinds: Sequence[Kind], title: str, first: Sequence[Sentence], atlas: str | None
+) -> Html:
     shown = next((part.anchor for one in first for part in one.parts if isinstance(part, HeadRef)), None)
     wide = max(kind.heads_per_layer for kind in kinds) > WIDE_HEADS
     left = el(
@@ -146,8 +154,9 @@ def _first_screen(inputs: ReportInputs, kinds: Sequence[Kind], title: str, first
         el("ul", linked(first, tag="li", class_=None), class_="findings"),
         el(
             "section",
-            el("div", el("h2", "Every head"), el("div", class_="tabs", id="kinds"), el("div", id="colour-by"),
-               class_="bar"),
+            el("div", el("h2", "Every head"), el("div", class_="tabs", id="kinds"),
+               el("a", "Head atlas", href=atlas, id="atlas-link") if atlas else None,
+               el("div", id="colour-by"), class_="bar"),
             el("div", id="grid", class_="grid-box"),
             el("p", id="readout", class_="readout", aria_live="polite"),
             el("div", id="legend", class_="legend"),
@@ -155,7 +164,15 @@ def _first_screen(inputs: ReportInputs, kinds: Sequence[Kind], title: str, first
         ),
         class_="left",
     )  # fmt: skip
-    card = el("aside", id="card", class_="card", aria_label="Head card", tabindex=-1, data_first=shown)
+    card = el(
+        "aside",
+        id="card",
+        class_="card",
+        aria_label="Head card",
+        tabindex=-1,
+        data_first=shown,
+        data_atlas=atlas,
+    )
     noscript = el(
         "noscript", el("p", "The grid, the cards and the table of heads need JavaScript; the rest does not.")
     )

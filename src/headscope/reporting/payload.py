@@ -80,12 +80,12 @@ def _accuracies(inputs: ReportInputs) -> dict[str, Cell]:
 def _find(name: str, cell: Cell | None) -> dict[str, Any]:
     known = cell is not None and cell.exists
     ends = [cell.ci_low, cell.ci_high] if cell is not None and cell.has_interval else [float("nan")] * 2
-    numbers = _numbers(np.array([cell.value if cell is not None and known else float("nan"), *ends]))
+    told = numbers(np.array([cell.value if cell is not None and known else float("nan"), *ends]))
     return {
         "name": short(name),
         "says": "an earlier mention of the same entity" if name == COREFERENCE else gloss(name),
         "role": COREFERENCE if name == COREFERENCE else "syntax",
-        "value": numbers[0], "low": numbers[1], "high": numbers[2],
+        "value": told[0], "low": told[1], "high": told[2],
     }  # fmt: skip
 
 
@@ -107,14 +107,15 @@ def _role_words(name: str, words: Words) -> dict[str, str | None]:
 
 def _columns(kind: Kind, statistic: str) -> dict[str, Any]:
     values = kind.heads[statistic].reshape(-1, 5)
-    out: dict[str, Any] = {"value": _numbers(values[:, 0])}
+    out: dict[str, Any] = {"value": numbers(values[:, 0])}
     if np.isfinite(values[:, 1]).any():
-        out["low"], out["high"] = _numbers(values[:, 1]), _numbers(values[:, 2])
-    out["uniform"], out["n"] = _constant(_numbers(values[:, 3])), _constant(_numbers(values[:, 4]))
+        out["low"], out["high"] = numbers(values[:, 1]), numbers(values[:, 2])
+    out["uniform"], out["n"] = _constant(numbers(values[:, 3])), _constant(numbers(values[:, 4]))
     return out
 
 
-def _numbers(values: np.ndarray) -> list[float | int | None]:
+def numbers(values: np.ndarray) -> list[float | int | None]:
+    """Return numbers for JSON: six decimals, null for NaN, whole ones without a point."""
     rounded = [None if np.isnan(value) else round(float(value), 6) for value in values]
     return [int(value) if value is not None and value == int(value) else value for value in rounded]
 
@@ -133,29 +134,31 @@ def maps_block(inputs: ReportInputs, kinds: Sequence[Kind]) -> dict[str, Any]:
 def _maps(kind: Kind, rows: pd.DataFrame) -> dict[str, Any]:
     sentences: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
     which: list[int | None] = [None] * kind.size
-    packed: list[str | None] = [None] * kind.size
+    codes: list[str | None] = [None] * kind.size
     largest: list[list[float] | None] = [None] * kind.size
     for _, row in rows.iterrows():
         tokens = tuple(str(token) for token in row["tokens"])
         keys = tuple(str(key) for key in row["keys"])
         place = (int(row["layer"]) - 1) * kind.heads_per_layer + int(row["head"]) - 1
         which[place] = sentences.setdefault((tokens, keys), len(sentences))
-        packed[place], largest[place] = _packed(weights_of(row))
+        codes[place], largest[place] = packed(weights_of(row))
     return {
-        "sentences": [{"queries": _shown(queries), "keys": _shown(keys)} for queries, keys in sentences],
+        "sentences": [
+            {"queries": shown_tokens(queries), "keys": shown_tokens(keys)} for queries, keys in sentences
+        ],
         "which": which,
-        "bytes": packed,
+        "bytes": codes,
         "largest": largest,
     }
 
 
-def _packed(weights: np.ndarray) -> tuple[str, list[float]]:
+def packed(weights: np.ndarray) -> tuple[str, list[float]]:
     """Return the codes of `weights [query, key]` row by row in base64, and each row's maximum to four digits."""
     largest = np.array([float(f"{value:.4g}") for value in weights.max(axis=1, initial=0.0)])
     return base64.b64encode(encode(weights, largest).tobytes()).decode("ascii"), largest.tolist()
 
 
-def _shown(tokens: Sequence[str]) -> list[list[str]]:
+def shown_tokens(tokens: Sequence[str]) -> list[list[str]]:
     """Write each token as it is drawn, and in full where that differs."""
     out = []
     for token in tokens:

@@ -1,6 +1,6 @@
 """A run over saved attention maps: no model, no tokeniser, the same tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -8,8 +8,11 @@ from headscope.attention.anatomy import KindLayout
 from headscope.attention.maps import MapsSource
 from headscope.attention.maps_index import MapEntry
 from headscope.attention.maps_tokens import rows_of
+from headscope.attention.raw_tokens import raw_axis
+from headscope.encoding.segment import NO_WORD, Segment
 from headscope.errors import OptionError
 from headscope.heads.examples import MOST_TOKENS, ExampleMaps
+from headscope.heads.excerpts import Excerpt
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 from headscope.study.options import RunOptions
 from headscope.study.signature import make_signature
@@ -97,6 +100,36 @@ class MapsRun:
         rows = rows_of(entry.queries(maps.kind), by_word=by_word).tokens
         keys = rows_of(entry.keys(maps.kind), by_word=by_word).tokens
         return rows[: len(maps.queries)], keys[: len(maps.keys)]
+
+    def again(self, segments: Iterable[Segment]) -> MapsSource:
+        """Return the stream of tiles over segments that a scan kept, for what it did not keep of them."""
+        wanted = {(segment.document, segment.index) for segment in segments}
+        places = enumerate((entry.document, entry.index) for entry in self.entries)
+        return self._source.only([place for place, key in places if key in wanted])
+
+    def written(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
+        """Return tokens of an excerpt's rows and columns, and what the model read of it as text."""
+        kind, by_word = excerpt.wanted.kind, self._source.index.word_level is not None
+        key = (excerpt.wanted.document, excerpt.wanted.segment)
+        entry = next(e for e in self.entries if (e.document, e.index) == key)
+        sides = (entry.queries(kind), entry.keys(kind))
+        tables = [rows_of(side, by_word=by_word) for side in sides]
+        rows, keys = (
+            [table.tokens[place] for place in places.tolist()]
+            for table, places in zip(tables, (excerpt.rows, excerpt.columns), strict=True)
+        )
+        read = 1 if kind == "cross" else 0
+        places = (excerpt.rows, excerpt.columns)[read].tolist()
+        words = {tables[read].word_ids[place] for place in places} - {NO_WORD}
+        if entry.words:
+            return rows, keys, " ".join(entry.words[word] for word in sorted(words))
+        pieces = [
+            token
+            for token, word in zip(sides[read].tokens, sides[read].word_ids, strict=True)
+            if word in words
+        ]
+        axis = raw_axis(pieces)
+        return rows, keys, " ".join(axis.word_text or axis.tokens)
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the run beyond its signature."""

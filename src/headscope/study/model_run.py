@@ -20,6 +20,7 @@ from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OptionError
 from headscope.heads.candidates import SentenceKeeper
 from headscope.heads.examples import MOST_TOKENS, ExampleMaps
+from headscope.heads.excerpts import Excerpt
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 from headscope.study.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, has_mentions
 from headscope.study.options import RunOptions
@@ -181,6 +182,19 @@ class ModelRun:
         """Return readable tokens of a map's rows and columns."""
         tokeniser = self.loaded.tokeniser
         return readable_tokens(tokeniser, maps.queries), readable_tokens(tokeniser, maps.keys)
+
+    def again(self, segments: Iterable[Segment]) -> ModelSource:
+        """Return the stream of tiles over segments that a scan kept, for what it did not keep of them."""
+        return self.over(segments)
+
+    def written(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
+        """Return readable tokens of an excerpt's rows and columns, and what the model read of it as text."""
+        tokeniser = self.loaded.tokeniser
+        rows, keys = readable_tokens(tokeniser, excerpt.queries), readable_tokens(tokeniser, excerpt.keys)
+        # Across attention it is the keys that stand for the text; what the decoder reads is the same text again.
+        ids = excerpt.keys if excerpt.wanted.kind == "cross" else excerpt.queries
+        known = [int(number) for number in ids if number < len(tokeniser)]
+        return rows, keys, str(tokeniser.decode(known, skip_special_tokens=True)).strip()
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the run beyond its signature; complete once it was scanned."""

@@ -21,6 +21,7 @@ class Stage:
         corpora: what it reads, by the name in the signature; `text` for the text itself.
         options: those that shape its numbers, beyond those that shape all.
         after: stages whose tables it reads, where they are measured.
+        version: raised with the tables that it makes; a finished stage of another version is measured again.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Stage:
     corpora: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    version: int = 1
 
     @property
     def measure(self) -> Callable[..., Any]:
@@ -38,7 +40,8 @@ class Stage:
 
 
 _STAGES = (
-    Stage(name="surface", function="surface:measure_surface", corpora=("text",), options=_TEXT),
+    # 2: the table `clearest`.
+    Stage(name="surface", function="surface:measure_surface", corpora=("text",), options=_TEXT, version=2),
     Stage(
         name="syntax",
         function="syntax:measure_syntax",
@@ -108,7 +111,7 @@ def stage_signature(
     kept = {name: signature["options"].get(name) for name in ("maps", "word_level", "shards")}
     return signature_id(
         {
-            "stage": stage.name,
+            "stage": stage.name if stage.version == 1 else f"{stage.name} {stage.version}",
             "model": model,
             "tokeniser": signature["tokeniser"],
             "corpora": {} if options.maps is not None else reads,

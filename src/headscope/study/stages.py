@@ -1,13 +1,15 @@
 """From a prepared run to its tables, stage by stage."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
 from headscope.attention.anatomy import KindLayout
 from headscope.attention.source import TileSource
+from headscope.encoding.segment import Segment
 from headscope.heads.examples import ExampleMaps
+from headscope.heads.excerpts import Excerpt
 from headscope.study.maps_run import MapsRun
 from headscope.study.model_run import ModelRun
 from headscope.study.options import RunOptions, Watcher
@@ -41,6 +43,12 @@ class Run(Protocol):
 
     def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
         """Return readable tokens of a map's rows and columns."""
+
+    def again(self, segments: Iterable[Segment]) -> TileSource:
+        """Return the stream of tiles over segments that a scan kept."""
+
+    def written(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
+        """Return readable tokens of an excerpt's rows and columns, and what the model read of it as text."""
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the run beyond its signature."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import typer
 
 from headscope.app.cli import (
+    atlas,
     cluster,
     convert,
     coref,
@@ -45,6 +46,7 @@ app.command("probe")(probe.command)
 app.command("train")(train.command)
 app.command("view")(view.command)
 app.command("explore")(explore.command)
+app.command("atlas")(atlas.command)
 
 
 @app.callback(invoke_without_command=True)

@@ -26,7 +26,8 @@ def command(
     quiet = given.pop("quiet")
     asked = o.run_options(**given)
     from headscope.app.cli.progress import ProgressPrinter
-    from headscope.reporting.run import first_findings, run_report
+    from headscope.atlas.run import ATLAS, run_report
+    from headscope.reporting.run import first_findings
 
     with ProgressPrinter(quiet=quiet) as watch:
         study = run_report(asked, out=out, watch=watch)
@@ -36,3 +37,4 @@ def command(
     for note in study.manifest["notes"]:
         typer.echo(f"note: {note}")
     typer.echo(f"report: {study.report_path}")
+    typer.echo(f"atlas: {study.path / ATLAS / 'index.html'}")

@@ -1,11 +1,11 @@
 // A head's card: its role in words, what it does on one sentence, and where it stands among all heads.
 import { el, shape } from "./dom.js";
-import { cellOf, findsOf, headTitle, mapOf, roleOf, statisticNamed } from "./data.js";
+import { anchorOf, cellOf, findsOf, headTitle, mapOf, roleOf, statisticNamed } from "./data.js";
 import { amount, tableInterval, tableNumber } from "./format.js";
 import { lineDiagram } from "./lines.js";
 import { strips } from "./strips.js";
 
-function roleLine(kind, index) {
+export function roleLine(kind, index) {
   const role = roleOf(kind, index);
   const cell = role.statistic && cellOf(kind, role.statistic, index);
   if (!cell) return [`${role.says}.`];
@@ -19,7 +19,7 @@ function roleLine(kind, index) {
 }
 
 // "Finds obj 74.8% (71.9–77.7) direct object", a line a relation.
-function findLines(kind, index) {
+export function findLines(kind, index) {
   const found = findsOf(kind, index);
   if (!found.length) return null;
   return el(
@@ -52,5 +52,9 @@ export function showCard(box, kind, index) {
     strips(kind, index),
     el("p", { class: "caption" }, "Grey: every head, taller where several fall together. Dashed: uniform attention. Bar: 95% interval. Point at a token to see its attention alone."),
   );
+  if (box.dataset.atlas) {
+    const link = el("a", { href: `${box.dataset.atlas}#${anchorOf(kind, index)}` }, "This head in the atlas");
+    box.append(el("p", { class: "caption" }, link, ": its sentences, relations and nearest heads."));
+  }
   box.dataset.head = `${kind.kind} ${index}`;
 }

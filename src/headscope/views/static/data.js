@@ -1,9 +1,12 @@
 // The run's numbers: heads by kind, their statistics, and their maps on the shared sentence (read when first needed).
-function block(id) {
-  return JSON.parse(document.getElementById(id).textContent);
+
+// A block of the document's data, or null where it has none (an explorer without a study).
+export function block(id) {
+  const element = document.getElementById(id);
+  return element && JSON.parse(element.textContent);
 }
 
-export const data = block("data");
+export const data = block("data") || { kinds: [], roles: [], statistics: [] };
 const LEVELS = 255;
 let mapsRead = null;
 
@@ -69,7 +72,7 @@ export function headAt(anchor) {
 
 // A head's map on its sentence: weights[query][key], or null when the run kept none.
 export function mapOf(kind, index) {
-  mapsRead = mapsRead || block("maps");
+  mapsRead = mapsRead || block("maps") || {};
   const maps = mapsRead[kind.kind];
   if (!maps || maps.which[index] === null) return null;
   const { queries, keys } = maps.sentences[maps.which[index]];

@@ -23,12 +23,15 @@ export function lower(text) {
 }
 
 export class HeadGrid {
-  constructor(box, readout, onOpen) {
+  // `ids`: whether cells carry their heads' anchors, so that an address scrolls to them.
+  constructor(box, readout, onOpen, { ids = true } = {}) {
     this.box = box;
     this.readout = readout;
     this.onOpen = onOpen;
+    this.ids = ids;
     this.statistic = null;
     this.role = null;
+    this.keep = null; // of a place: whether that head stays bright, where something else narrows the heads
     this.cells = [];
     this.opened = null;
   }
@@ -72,7 +75,7 @@ export class HeadGrid {
 
   cell(index) {
     const { kind } = this;
-    return el("button", { type: "button", role: "gridcell", id: anchorOf(kind, index), tabindex: "-1", "data-index": index });
+    return el("button", { type: "button", role: "gridcell", id: this.ids ? anchorOf(kind, index) : null, tabindex: "-1", "data-index": index });
   }
 
   // Colour by role, or by how much of one statistic a head has.
@@ -84,7 +87,7 @@ export class HeadGrid {
       const role = roleOf(kind, index);
       const cell = statistic && cellOf(kind, statistic, index);
       const marks = [...new Set(findsOf(kind, index).map((one) => one.role))];
-      const off = this.role !== null && this.role !== role.name && !marks.includes(this.role);
+      const off = (this.role !== null && this.role !== role.name && !marks.includes(this.role)) || (this.keep !== null && !this.keep(index));
       button.className = `${statistic ? "amount" : `role-${role.name}`}${off ? " off" : ""}`;
       button.style.setProperty("--amount", cell ? `${Math.round((100 * cell.value) / top)}%` : "0%");
       button.setAttribute("aria-label", describe(kind, index, statistic));

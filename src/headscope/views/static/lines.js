@@ -7,7 +7,8 @@ const LEFT = 126;
 const RIGHT = 274;
 const FAINTEST = 0.012;
 
-export function lineDiagram(map, role, title) {
+// `marked`: pairs [query, key] whose lines are drawn heavier, and their tokens bold.
+export function lineDiagram(map, role, title, marked = []) {
   const { queries, keys, weights } = map;
   const rows = Math.max(queries.length, keys.length);
   const step = rows > 24 ? 16 : rows > 16 ? 18 : 20;
@@ -70,8 +71,11 @@ export function lineDiagram(map, role, title) {
     return text;
   }
 
+  const heavy = new Set(marked.map(([query, key]) => `${query} ${key}`));
+  for (const { query, key, line } of strokes) line.classList.toggle("marked", heavy.has(`${query} ${key}`));
   queries.forEach((pair, i) => sides.query.push(token("query", i, pair)));
   keys.forEach((pair, i) => sides.key.push(token("key", i, pair)));
+  for (const [query, key] of marked) [sides.query[query], sides.key[key]].forEach((text) => text.classList.add("marked"));
 
   function walk(event) {
     const side = ["query", "key"].find((name) => sides[name].includes(event.target));

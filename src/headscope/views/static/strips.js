@@ -35,7 +35,7 @@ function ticks(kind, statistic, top) {
   return drawn.get(key);
 }
 
-function strip(kind, statistic, index) {
+function strip(kind, statistic, index, rank) {
   const cell = cellOf(kind, statistic.name, index);
   if (!cell) return null;
   const top = scaleOf(kind, statistic);
@@ -53,6 +53,7 @@ function strip(kind, statistic, index) {
   );
   const ends = tableInterval(cell, statistic.share);
   const even = uniform === null ? "" : `; uniform ${tableNumber(uniform, statistic.share)}`;
+  const place = rank && rank(statistic.name);
   return el(
     "div",
     { class: "strip", title: `${statistic.label}: n = ${cell.n}${even}` },
@@ -60,9 +61,11 @@ function strip(kind, statistic, index) {
     el("dd", { class: "picture" }, picture),
     el("dd", { class: "value" }, tableNumber(cell.value, statistic.share), el("small", {}, statistic.share ? "%" : " nats")),
     el("dd", { class: "ends" }, ends),
+    place ? el("dd", { class: "rank", title: place.whole }, place.short) : null,
   );
 }
 
-export function strips(kind, index) {
-  return el("dl", { class: "strips" }, data.statistics.map((statistic) => strip(kind, statistic, index)).filter(Boolean));
+// `rank(statistic)`: a head's place among all, {short, whole}, where it shall be told.
+export function strips(kind, index, rank = null) {
+  return el("dl", { class: "strips" }, data.statistics.map((statistic) => strip(kind, statistic, index, rank)).filter(Boolean));
 }

@@ -1,0 +1,97 @@
+"""The head atlas as one self-contained page, and as a folder of a site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from headscope.atlas.blocks import atlas_blocks, check_study
+from headscope.errors import OutputError
+from headscope.study.files import write_text
+from headscope.study.study import MANIFEST, Study, open_study
+from headscope.views.markup import el
+from headscope.views.page import Page, assemble
+
+ENTRY = "atlas_page.js"
+STYLES = ("base.css", "grid.css", "atlas.css")
+INDEX = "index.html"
+_MARK = b'<script type="application/json" id="atlas">'
+
+
+def atlas_page(study: Study, *, report: str | None = None) -> str:
+    """Return the atlas as one offline page, which loads nothing and runs only its own script.
+
+    Args:
+        study: a finished run.
+        report: address of the report's page, to link to.
+
+    Raises:
+        InputError: the run has no statistics of heads on text.
+    """
+    blocks = atlas_blocks(study, report=report)
+    title = f"Head atlas of {blocks['atlas']['model']}"
+    body = [
+        el("main", id="app", class_="at-page"),
+        el("noscript", el("p", "The atlas is drawn by a script; switch JavaScript on to see it.")),
+    ]
+    return assemble(Page(title=title, body=body, data=blocks, entry=ENTRY, styles=STYLES))
+
+
+def write_atlas(study: Study, out: Path, *, report: str | None = None) -> Path:
+    """Write `index.html` into a folder, whole or not at all, and return its path.
+
+    Args:
+        study: a finished run.
+        out: the folder; made where there is none.
+        report: address of the report's page as seen from the atlas, to link to.
+
+    Raises:
+        InputError: the run has no statistics of heads on text.
+        OutputError: the folder is a file, or holds a run.
+    """
+    check_study(study)
+    check_site(out)
+    page = atlas_page(study, report=report)
+    write_text(out / INDEX, page)
+    return out / INDEX
+
+
+def check_site(out: Path) -> None:
+    """Refuse a place that is no place for a site.
+
+    Raises:
+        OutputError: says why, and what to give.
+    """
+    if out.exists() and not out.is_dir():
+        raise OutputError(
+            f"{out} is a file; --out expects a folder, new or empty, or that of an earlier atlas"
+        )
+    if not out.is_dir():
+        return
+    if (out / MANIFEST).exists():
+        raise OutputError(f"{out} holds a run; give --out a folder of its own, such as {out / 'atlas'}")
+    if any(out.iterdir()) and not _is_atlas(out / INDEX):
+        raise OutputError(f"{out} holds other files and no atlas; give --out a new or empty folder")
+
+
+def _is_atlas(page: Path) -> bool:
+    return page.is_file() and _MARK in page.read_bytes()
+
+
+def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
+    """Write the head atlas of a study: a card for each head, found on a map, by filters or in words.
+
+    >>> hs.head_atlas("my-report", out="site")
+
+    Args:
+        study: a finished run, or its folder.
+        out: folder of the site; `index.html` in it holds everything, and a head's card is `index.html#encoder-8-10`.
+
+    Returns:
+        The page's path.
+
+    Raises:
+        InputError: the folder holds no run, or one without statistics of heads on text.
+        OutputError: `out` is no place for a site.
+    """
+    opened = study if isinstance(study, Study) else open_study(study)
+    return write_atlas(opened, Path(out))

@@ -1,0 +1,52 @@
+"""Where heads lie: their places on the map, and the heads nearest to each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headscope.geometry.pairs import matrix_of
+from headscope.reporting.arrays import Kind
+from headscope.reporting.inputs import ReportInputs
+from headscope.reporting.payload import numbers
+
+NEAREST = 5
+
+
+def map_block(inputs: ReportInputs, kind: Kind) -> dict[str, Any] | None:
+    """Return every head's place on the map in head order, `x` and `y` in nats, and its cluster; None without a map."""
+    if inputs.head_map is None:
+        return None
+    own = inputs.head_map[inputs.head_map["kind"] == kind.name]
+    if own.empty:
+        return None
+    place = (own["layer"].to_numpy(int) - 1) * kind.heads_per_layer + own["head"].to_numpy(int) - 1
+    out: dict[str, Any] = {}
+    for name in ("x", "y", "cluster"):
+        column = np.full(kind.size, np.nan)
+        column[place] = own[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        out[name] = numbers(column.round(4))
+    return out
+
+
+def nearest_block(inputs: ReportInputs, kind: Kind) -> list[list[Any]] | None:
+    """Return for each head the five nearest of its kind, as [place, divergence in nats]; None without distances.
+
+    Of equally near ones the first in head order.
+    """
+    if inputs.head_distances is None or kind.size < 2:
+        return None
+    names = [
+        (layer, head) for layer in range(1, kind.layers + 1) for head in range(1, kind.heads_per_layer + 1)
+    ]
+    apart = matrix_of(inputs.head_distances, names, kind=kind.name)
+    np.fill_diagonal(apart, np.inf)
+    apart[np.isnan(apart)] = np.inf
+    if not np.isfinite(apart).any():
+        return None
+    order = np.argsort(apart, axis=1, kind="stable")[:, :NEAREST]
+    return [
+        [[int(other), round(float(apart[own, other]), 6)] for other in line if np.isfinite(apart[own, other])]
+        for own, line in enumerate(order)
+    ]

@@ -1,0 +1,120 @@
+// What a question asks for: "which head finds objects?", "previous", "comma", "layer 3", "8-10".
+
+const IDLE = new Set(
+  ("a all an and any are as at attend attends attending attention by do does find finds finding for from give gives has have head heads i in is it its look " +
+    "looks looking me most much of on one ones or please put puts rests show shows that the their them there they this to token tokens what where which who whose with word words verb verbs noun nouns").split(" "),
+);
+const LONGEST_PHRASE = 4;
+const FEWEST_LETTERS = 3;
+
+// One word, its plural as its singular.
+export function singular(word) {
+  if (word.length > 4 && word.endsWith("ies")) return `${word.slice(0, -3)}y`;
+  if (word.length > 4 && /(?:ss|x|ch|sh)es$/.test(word)) return word.slice(0, -2);
+  if (word.length > 3 && word.endsWith("s") && !word.endsWith("ss") && !word.endsWith("us")) return word.slice(0, -1);
+  return word;
+}
+
+const wordsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}:'’#]+(?:-[\p{L}]+)*/gu) || [];
+const phraseOf = (words) => words.map(singular).join(" ");
+
+// Read a question. `vocabulary`: entries {what: role | relation | statistic | unmeasured, name, words}.
+// Returns {heads: [{kind, layer, head}], layers, terms: [{term, meanings}], unknown}: each term means any of its entries.
+export function understand(query, vocabulary) {
+  const asked = { heads: [], layers: [], terms: [], unknown: [] };
+  let rest = query.toLowerCase();
+  rest = rest.replace(/(?:\b(encoder|decoder|cross)[\s-]+)?\b(\d+)\s*[-–.]\s*(\d+)\b/g, (_, kind, layer, head) => {
+    asked.heads.push({ kind: kind || null, layer: Number(layer), head: Number(head) });
+    return " ";
+  });
+  rest = rest.replace(/\blayers?\s*((?:\d+)(?:\s*(?:,|and|or|\s)\s*\d+)*)|\b(\d+)\s*-(?!\S)/g, (_, list, prefix) => {
+    for (const number of (list || prefix).match(/\d+/g)) asked.layers.push(Number(number));
+    return " ";
+  });
+  const phrases = new Map();
+  for (const entry of vocabulary) {
+    for (const word of entry.words) {
+      const phrase = phraseOf(wordsOf(word));
+      if (phrase && !(phrases.get(phrase) || []).includes(entry)) phrases.set(phrase, [...(phrases.get(phrase) || []), entry]);
+    }
+  }
+  const words = wordsOf(rest);
+  for (let at = 0; at < words.length; ) {
+    const taken = longestKnown(words.slice(at, at + LONGEST_PHRASE), phrases);
+    if (taken) {
+      asked.terms.push({ term: words.slice(at, at + taken.length).join(" "), meanings: measured(taken.meanings) });
+      at += taken.length;
+      continue;
+    }
+    const word = words[at++];
+    if (IDLE.has(word)) continue;
+    const meanings = word.length >= FEWEST_LETTERS ? beginningWith(singular(word), phrases) : [];
+    if (meanings.length) asked.terms.push({ term: word, meanings: measured(meanings) });
+    else asked.unknown.push(word);
+  }
+  return asked;
+}
+
+// Where a word also means something that the run measured, that is meant.
+function measured(meanings) {
+  const known = meanings.filter(({ what }) => what !== "unmeasured");
+  return known.length ? known : meanings;
+}
+
+// The longest beginning of `words` that names something; one idle word ("and") names nothing by itself.
+function longestKnown(words, phrases) {
+  for (let length = words.length; length > 0; length--) {
+    if (length === 1 && IDLE.has(words[0])) return null;
+    const meanings = phrases.get(phraseOf(words.slice(0, length)));
+    if (meanings) return { length, meanings };
+  }
+  return null;
+}
+
+function beginningWith(start, phrases) {
+  const found = new Set();
+  for (const [phrase, entries] of phrases) {
+    if (phrase.split(" ").some((word) => word.startsWith(start))) entries.forEach((entry) => found.add(entry));
+  }
+  return [...found];
+}
+
+// Whether anything was asked of heads; a statistic only says by what to sort.
+export function asksForHeads(asked) {
+  return asked.heads.length > 0 || asked.layers.length > 0 || groupsOf(asked).length > 0;
+}
+
+// Terms of the same sort are alternatives (no head has two roles); terms of different sorts must all hold.
+function groupsOf(asked) {
+  const groups = new Map();
+  for (const { meanings } of asked.terms) {
+    const useful = meanings.filter(({ what }) => what !== "statistic");
+    if (!useful.length) continue;
+    const sort = [...new Set(useful.map(({ what }) => what))].sort().join();
+    groups.set(sort, [...(groups.get(sort) || []), ...useful]);
+  }
+  return [...groups.values()];
+}
+
+// Whether a head {kind: {kind}, number, layer, role, finds, best} is asked for. Where no head finds a relation beyond
+// its baseline, `found` says so (a set of names) and the head that is best at it stands in.
+export function isAskedFor(head, asked, found) {
+  const named = asked.heads.some(({ kind, layer, head: number }) => head.number === `${layer}-${number}` && (!kind || kind === head.kind.kind));
+  if (asked.heads.length && !named) return false;
+  if (asked.layers.length && !asked.layers.includes(head.layer)) return false;
+  const holds = ({ what, name }) => (what === "unmeasured" ? false : what === "role" ? head.role === name : found.has(name) ? head.finds.includes(name) : head.best.includes(name));
+  return groupsOf(asked).every((meanings) => meanings.some(holds));
+}
+
+export function relationsAsked(asked) {
+  return [...new Set(asked.terms.flatMap(({ meanings }) => meanings.filter(({ what }) => what === "relation").map(({ name }) => name)))];
+}
+
+export function unmeasuredAsked(asked) {
+  return asked.terms.flatMap(({ meanings }) => meanings.filter(({ what }) => what === "unmeasured"));
+}
+
+export function statisticAsked(asked) {
+  const entry = asked.terms.flatMap(({ meanings }) => meanings).find(({ what }) => what === "statistic");
+  return entry ? entry.name : null;
+}

@@ -1,0 +1,371 @@
+"""The atlas in a real browser: heads found by map, grid, chips and words; cards, sentences, two heads side by side."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from headscope.views.page import Page, assemble
+
+pytestmark = pytest.mark.browser
+AXE = Path(__file__).parents[1] / "views" / "js" / "node_modules" / "axe-core" / "axe.min.js"
+SEARCH = "input[type=search]"
+
+
+def cards(page):
+    return [text.split("\n")[0] for text in page.locator(".at-card h2").all_inner_texts()]
+
+
+def ask(page, words):
+    page.fill(SEARCH, words)
+    page.press(SEARCH, "Enter")
+
+
+def found(page):
+    return page.locator(".at-found a").all_inner_texts()
+
+
+def bright(page, which):
+    """Anchors of the heads that are not dimmed, on the map or in the grid."""
+    marks = {"map": ".at-mark:not(.at-off)", "grid": "#grid [role=gridcell]:not(.off)"}[which]
+    numbers = page.eval_on_selector_all(marks, "marks => marks.map(mark => Number(mark.dataset.index))")
+    return {f"{index // 12 + 1}-{index % 12 + 1}" for index in numbers}
+
+
+@pytest.fixture
+def finder(studies):
+    """The head that finds a relation."""
+    table = studies["whole"].roles
+
+    def of(name):
+        (row,) = [row for row in table.to_dict("records") if name in row["finds"]]
+        return f"{row['layer']}-{row['head']}"
+
+    return of
+
+
+@pytest.mark.parametrize("name", ["whole", "bare", "two", "t5", "hostile", "tokens"])
+def test_opens_without_an_error_or_a_request(visit, name):
+    page = visit(name)
+    assert page.locator("#grid [role=gridcell]").count() > 0
+    assert len(cards(page)) == 1
+    assert page.locator("h1").inner_text().startswith("Head atlas of ")
+
+
+def test_every_head_is_on_the_map_and_in_the_grid(visit, studies):
+    page = visit("whole")
+    assert page.locator(".at-mark").count() == page.locator("#grid [role=gridcell]").count() == 72
+    roles = studies["whole"].roles
+    for row in roles.iloc[::11].to_dict("records"):
+        index = (row["layer"] - 1) * 12 + row["head"] - 1
+        mark = page.locator(f".at-mark[data-index='{index}']")
+        assert mark.get_attribute("class") == f"at-mark role-{row['role']}"
+        assert mark.get_attribute("aria-label").startswith(f"Head {row['layer']}-{row['head']} · ")
+    table = studies["whole"].table("head_map")
+    xs = page.eval_on_selector_all(
+        ".at-mark > rect", "all => all.map(r => [+r.getAttribute('x'), +r.getAttribute('y')])"
+    )
+    own = table.sort_values(["layer", "head"])
+    assert np.corrcoef(np.array(xs)[:, 0], own["x"])[0, 1] == pytest.approx(1, abs=1e-4)
+    assert np.corrcoef(np.array(xs)[:, 1], own["y"])[0, 1] == pytest.approx(-1, abs=1e-4)
+
+
+def test_hover_names_and_click_opens(visit):
+    page = visit("whole")
+    page.locator(".at-mark[data-index='2'] > rect").hover(force=True)
+    assert page.locator(".readout").first.inner_text().startswith("Head 1-3 · ")
+    page.locator(".at-mark[data-index='2']").dispatch_event("click")
+    assert cards(page) == ["Head 1-3"]
+    assert page.url.endswith("#encoder-1-3")
+    page.locator("#grid [data-index='40']").click()
+    assert cards(page) == ["Head 4-5"]
+    assert page.locator(".at-mark[data-index='40']").get_attribute("aria-pressed") == "true"
+
+
+def test_the_map_by_keyboard(visit):
+    page = visit("whole")
+    assert page.locator(".at-mark[tabindex='0']").count() == 1
+    page.locator(".at-mark[tabindex='0']").focus()
+    page.keyboard.press("Home")
+    places = page.eval_on_selector_all(
+        ".at-mark > rect", "all => all.map(r => [+r.getAttribute('x'), +r.getAttribute('y')])"
+    )
+    at = page.evaluate("Number(document.activeElement.dataset.index)")
+    assert at == 0
+    for key, way in (
+        ("ArrowRight", (0, 1)),
+        ("ArrowLeft", (0, -1)),
+        ("ArrowDown", (1, 1)),
+        ("ArrowUp", (1, -1)),
+    ):
+        page.keyboard.press(key)
+        now = page.evaluate("Number(document.activeElement.dataset.index)")
+        axis, sign = way
+        assert now == at or sign * (places[now][axis] - places[at][axis]) > 0, key
+        at = now
+    page.keyboard.press("Enter")
+    assert cards(page) == [f"Head {at // 12 + 1}-{at % 12 + 1}"]
+    assert page.evaluate("document.activeElement.dataset.index") == str(at)
+    assert page.locator(".at-mark[tabindex='0']").count() == 1
+
+
+def test_a_previous_head_an_object_head_and_a_sentence_are_two_clicks_away(visit, finder, studies):
+    page = visit("whole")
+    page.click(".at-chips [data-name=previous]")
+    roles = studies["whole"].roles
+    previous = {f"{r['layer']}-{r['head']}" for r in roles[roles["role"] == "previous"].to_dict("records")}
+    assert set(found(page)) == previous == bright(page, "map") == bright(page, "grid")
+    page.locator(".at-found a").first.click()
+    assert cards(page)[0].removeprefix("Head ") in previous
+    assert page.locator(".at-sentences .lines line").count() > 5
+    page.click("text=Show all heads")
+    assert len(bright(page, "map")) == 72
+    page.click(".at-chips [data-name=obj]")
+    page.locator(".at-found a").first.click()
+    assert cards(page) == [f"Head {finder('obj')}"]
+    assert page.locator(".at-sentences select").input_value() == "finds obj 1"
+    assert "on the right words" in page.locator(".at-told").inner_text()
+    assert page.locator(".at-sentences line.marked").count() > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "relation"),
+    [("which head finds objects?", "obj"), ("subjects", "nsubj"), ("antecedent of a pronoun", "coreference")],
+)
+def test_questions_in_words(visit, finder, words, relation):
+    page = visit("whole")
+    ask(page, words)
+    assert found(page) == [finder(relation)]
+    assert bright(page, "map") == {finder(relation)}
+    first = page.locator(".at-list tbody tr").first
+    assert finder(relation) in first.inner_text()
+    assert page.locator(".at-list tbody tr").count() == 6
+    assert "other heads that are most accurate" in page.locator(".at-list .caption").inner_text()
+
+
+def test_numbers_and_layers(visit):
+    page = visit("whole")
+    ask(page, "4-7")
+    assert found(page) == ["4-7"]
+    ask(page, "layer 3")
+    assert page.locator(".at-list tbody tr").count() == 12
+    assert bright(page, "grid") == {f"3-{head}" for head in range(1, 13)}
+
+
+def test_nothing_found_says_what_can_be_asked(visit):
+    page = visit("whole")
+    ask(page, "which head finds unicorns?")
+    text = page.locator(".at-found").inner_text()
+    assert text.startswith(
+        "No head is found. Nothing here is called “unicorns”. Ask for a role (previous, next,"
+    )
+    assert bright(page, "map") == set()
+    bare = visit("bare")
+    ask(bare, "objects")
+    assert bare.locator(".at-found").inner_text() == (
+        "No head is found. This run did not measure obj (direct object): give the run a --treebank."
+    )
+
+
+def test_the_list_sorts(visit, studies):
+    page = visit("whole")
+    page.select_option(".at-list select", "statistic entropy")
+    surface = studies["whole"].surface
+    own = surface[(surface["statistic"] == "entropy") & surface["head"].notna()].sort_values("value")
+    names = [f"{layer}-{head}" for layer, head in own[["layer", "head"]].to_numpy()]
+    rows = page.locator(".at-list tbody th")
+    assert rows.all_inner_texts()[:5] == names[::-1][:5]
+    page.click(".at-list-top button")
+    assert rows.all_inner_texts()[:5] == names[:5]
+    page.select_option(".at-list select", "relation obj")
+    values = [
+        float(text.split("\n")[0].split()[0])
+        for text in page.locator(".at-list td.at-number").all_inner_texts()
+    ]
+    assert values == sorted(values, reverse=True)
+
+
+def test_the_card_against_the_tables(visit, studies, finder):
+    page = visit("whole", anchor=f"#encoder-{finder('obj')}")
+    layer, head = map(int, finder("obj").split("-"))
+    study = studies["whole"]
+    surface = study.surface
+    ranks = page.locator(".strip .rank").all_inner_texts()
+    names = page.locator(".strip dt").all_inner_texts()
+    assert len(ranks) == len(names) == 11
+    own = surface[(surface["statistic"] == "previous") & surface["head"].notna()]
+    value = own[(own["layer"] == layer) & (own["head"] == head)]["value"].iloc[0]
+    assert int(re.match(r"\d+", ranks[0])[0]) == 1 + (own["value"].round(6) > round(value, 6)).sum()
+    first = page.locator(".at-relations tbody tr").first.inner_text()
+    assert first.startswith("obj") and "best" in first
+    near = page.locator(".at-nearest li")
+    assert near.count() == 5
+    name = near.first.locator("a").inner_text()
+    near.first.locator("a").click()
+    assert cards(page) == [f"Head {name}"]
+
+
+def test_two_heads_side_by_side(visit):
+    page = visit("whole", width=1400, anchor="#encoder-2-4")
+    page.click(".at-card-actions >> text=Compare")
+    assert "Choose the head to compare Head 2-4 with" in page.locator(".at-hint").inner_text()
+    page.keyboard.press("Escape")
+    assert page.locator(".at-hint").is_hidden()
+    page.click(".at-card-actions >> text=Compare")
+    page.locator("#grid [data-index='50']").click()
+    assert cards(page) == ["Head 2-4", "Head 5-3"]
+    assert page.url.endswith("#encoder-2-4~encoder-5-3")
+    left, right = (page.locator(".at-card").nth(place).bounding_box() for place in (0, 1))
+    assert left["y"] == right["y"] and left["x"] + left["width"] <= right["x"]
+    # Both on the same sentence, so that they can be compared.
+    assert (
+        page.locator(".at-sentences select").evaluate_all("all => all.map(s => s.value)")
+        == ["the same for all heads"] * 2
+    )
+    page.locator("#grid [data-index='51']").click()
+    assert cards(page) == ["Head 2-4", "Head 5-4"]
+    page.click("[aria-label='Close Head 2-4']")
+    assert cards(page) == ["Head 5-4"]
+    assert page.url.endswith("#encoder-5-4")
+    page.locator(".at-nearest button").first.click()
+    assert len(cards(page)) == 2
+
+
+def test_addresses(visit):
+    assert cards(visit("whole", anchor="#encoder-2-4~encoder-5-3")) == ["Head 2-4", "Head 5-3"]
+    page = visit("two", anchor="#decoder-3-4")
+    assert cards(page) == ["Decoder head 3-4"]
+    assert page.locator("[role=tab][aria-selected=true]").inner_text() == "decoder"
+    page.evaluate("location.hash = 'encoder-2-2'")
+    page.wait_for_function("document.querySelector('.at-card').dataset.head === 'encoder-2-2'")
+    assert len(cards(visit("whole", anchor="#encoder-99-1"))) == 1
+    assert len(cards(visit("whole", anchor="#encoder-2-4~encoder-2-4"))) == 1
+    assert visit("whole", anchor="#encoder-2-4").evaluate("scrollY") == 0
+
+
+def test_without_distances_the_grid_is_the_way_in(visit):
+    page = visit("bare")
+    assert page.locator(".at-map").count() == 0
+    assert (
+        "no distances between heads, so there is no map"
+        in page.locator("[aria-label='Map of heads']").inner_text()
+    )
+    page.locator("#grid [data-index='4']").click()
+    assert cards(page) == ["Head 2-2"]
+    text = page.locator(".at-card").inner_text()
+    assert "This run measured no relations: give the run a --treebank." in text
+    assert "This run measured no distances between heads" in text
+
+
+def test_chips_by_keyboard(visit, finder):
+    page = visit("whole")
+    page.focus(".at-chips [data-name=obj]")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.dataset.name") == "obj"
+    assert page.locator("[data-name=obj]").get_attribute("aria-pressed") == "true"
+    page.focus(".at-found a")
+    page.keyboard.press("Enter")
+    assert cards(page) == [f"Head {finder('obj')}"]
+
+
+@pytest.mark.parametrize("name", ["hostile", "tokens"])
+def test_hostile_text_is_text(visit, name):
+    page = visit(name)
+    for index in range(page.locator("#grid [role=gridcell]").count()):
+        page.locator(f"#grid [data-index='{index}']").click()
+        for _ in range(page.locator(".at-sentences option").count() - 1):
+            page.click("[aria-label='Next sentence']")
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 4  # three blocks of data, and the page's own
+    ask(page, "</script><script>alert(1)</script>")
+    assert "No head is found" in page.locator(".at-found").inner_text()
+
+
+@pytest.mark.parametrize("width", [360, 400, 768, 1280, 1600])
+@pytest.mark.parametrize("name", ["whole", "t5", "tokens"])
+def test_the_page_never_scrolls_sideways(visit, name, width):
+    page = visit(name, width=width, height=800)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator(".at-card-actions button").first.click()
+    page.locator("#grid [data-index='1']").dispatch_event("click")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("name", "anchor", "words"),
+    [
+        ("whole", "", ""),
+        ("whole", "#encoder-2-4~encoder-5-3", "objects"),
+        ("two", "#decoder-3-4", ""),
+        ("bare", "", "zebra"),
+    ],
+)
+def test_the_accessibility_check(visit, name, anchor, words, scheme):
+    if not AXE.exists():
+        pytest.skip("needs axe-core: `make test` installs it where npm is there")
+    page = visit(name, anchor=anchor, scheme=scheme)
+    if words:
+        ask(page, words)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    told = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    problems = [(one["id"], [node["html"][:200] for node in one["nodes"]][:3]) for one in told["violations"]]
+    assert not problems, json.dumps(problems, indent=1)
+
+
+def test_a_host_hears_of_sentences(visit_file, studies, tmp_path, monkeypatch):
+    """The explorer mounts the same code: its own entry gets the sentence that the reader asks to see."""
+    from headscope.atlas.blocks import atlas_blocks
+    from headscope.atlas.page import STYLES
+    from headscope.views import bundle
+    from headscope.views.markup import el
+
+    entry = """
+import { mountAtlas } from "./atlas_app.js";
+window.heard = [];
+window.atlasView = mountAtlas(document.getElementById("app"), {
+  onSentence: (sentence) => window.heard.push(sentence),
+  onHead: (anchor) => window.heard.push(anchor),
+});
+window.atlasView.show("encoder-3-7");
+"""
+    plain = bundle.source
+    monkeypatch.setattr(bundle, "source", lambda name: entry if name == "host.js" else plain(name))
+    page_text = assemble(
+        Page(
+            title="host",
+            body=[el("main", el("h1", "host"), id="app")],
+            data=atlas_blocks(studies["whole"]),
+            entry="host.js",
+            styles=STYLES,
+        )
+    )
+    (tmp_path / "host.html").write_text(page_text, encoding="utf-8")
+    page = visit_file(tmp_path / "host.html")
+    assert page.evaluate("window.heard") == []
+    page.locator("#grid [data-index='30']").click()
+    page.click("text=Show in the views")
+    anchor, sentence = page.evaluate("window.heard")
+    assert anchor == "encoder-3-7"
+    assert {name: sentence[name] for name in ("kind", "layer", "head")} == {
+        "kind": "encoder",
+        "layer": 3,
+        "head": 7,
+    }
+    assert sentence["text"] and "[CLS]" not in sentence["text"]
+    assert sentence["tokens"][0] == "[CLS]"
+    page.evaluate("window.atlasView.destroy()")
+    assert page.locator(".at-atlas").count() == 0
+
+
+def test_names_are_unique_over_the_atlas_and_the_views():
+    """The explorer joins both in one script."""
+    from headscope.views import bundle
+
+    order = []
+    bundle._visit("atlas_app.js", order, ())
+    bundle._visit("attention_app.js", order, ())
+    names = [name for module in order for name in bundle._DECLARED.findall(bundle.source(module))]
+    assert len(names) == len(set(names)), sorted(name for name in names if names.count(name) > 1)

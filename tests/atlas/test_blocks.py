@@ -1,0 +1,188 @@
+"""The atlas's data against the tables it is made of."""
+
+import base64
+import json
+
+import numpy as np
+import pytest
+
+from headscope.atlas.blocks import atlas_blocks
+from headscope.atlas.sentences import joined
+from headscope.errors import InputError
+from headscope.reporting.arrays import kinds_of
+from headscope.reporting.payload import data_block, maps_block
+from headscope.reporting.run import inputs_of
+from headscope.reporting.words import words_for
+from headscope.views.quantise import decode
+from headscope.views.script_data import json_text
+
+
+@pytest.fixture(scope="module")
+def blocks(studies):
+    return {name: atlas_blocks(study) for name, study in studies.items()}
+
+
+def places(table, heads):
+    return ((table["layer"].astype(int) - 1) * heads + table["head"].astype(int) - 1).to_numpy()
+
+
+def test_the_reports_data_is_in_it_unchanged(blocks, studies):
+    for name in ("whole", "bare", "t5"):
+        one = inputs_of(studies[name])
+        words, kinds = words_for(one.manifest), kinds_of(one)
+        assert json.loads(json_text(blocks[name]["data"])) == json.loads(
+            json_text(data_block(one, kinds, words))
+        )
+        assert blocks[name]["maps"] == maps_block(one, kinds)
+
+
+def test_every_block_is_json(blocks):
+    for name, one in blocks.items():
+        assert set(one) == {"data", "maps", "atlas"}
+        for block in one.values():
+            assert json.loads(json_text(block)), name
+
+
+def test_accuracies_are_those_of_the_table(blocks, studies):
+    told = {one["name"]: one for one in blocks["whole"]["atlas"]["relations"]}
+    table = studies["whole"].table("dependency")
+    assert list(told) == [*dict.fromkeys(table["relation"]), "coreference"]
+    for name in ("obj", "nsubj", "det"):
+        own = table[(table["relation"] == name) & (table["model"] == "trained")]
+        best = own.loc[own.groupby(["layer", "head"])["accuracy"].idxmax()]
+        at = places(best, 12)
+        columns = told[name]["heads"]["encoder"]
+        for key, column in (("value", "accuracy"), ("low", "ci_low"), ("high", "ci_high")):
+            np.testing.assert_allclose(np.array(columns[key])[at], best[column], atol=5e-5)
+        ways = np.where(best["direction"] == "dependent->head", 0, 1)
+        np.testing.assert_array_equal(np.array(columns["way"])[at], ways)
+        assert told[name]["n"] == own["n"].max()
+        offsets = studies["whole"].table("dependency_baselines")
+        offsets = offsets[(offsets["relation"] == name) & (offsets["baseline"] == "offset")]
+        assert told[name]["baseline"] == pytest.approx(offsets["accuracy"].max(), abs=1e-6)
+
+
+def test_the_best_head_is_the_held_out_one(blocks, studies):
+    told = {one["name"]: one["best"] for one in blocks["whole"]["atlas"]["relations"]}
+    table = studies["whole"].table("dependency_best")
+    held = table[(table["model"] == "trained") & (table["selection"] == "held-out")]
+    assert len(held) > 5
+    for row in held.to_dict("records"):
+        best = told[row["relation"]]
+        assert best["index"] == (row["layer"] - 1) * 12 + row["head"] - 1
+        beats = row["q_value"] < 0.05 and row["accuracy"] > row["baseline_accuracy"]
+        assert best["beats"] == beats, row["relation"]
+    found = {name for names in studies["whole"].roles["finds"] for name in names}
+    assert {name for name, best in told.items() if best and best["beats"]} == found
+    assert told["coreference"]["beats"] and "coreference" in found
+
+
+def test_nearest_heads_are_those_of_the_distances(blocks, studies):
+    near = blocks["whole"]["atlas"]["kinds"]["encoder"]["nearest"]
+    table = studies["whole"].table("head_distances")
+    for index in (0, 17, 71):
+        layer, head = index // 12 + 1, index % 12 + 1
+        apart = []
+        for row in table.to_dict("records"):
+            ends = [(row[f"layer_{side}"], row[f"head_{side}"]) for side in "ab"]
+            if (layer, head) in ends:
+                (other,) = [end for end in ends if end != (layer, head)]
+                apart.append((row["divergence"], (other[0] - 1) * 12 + other[1] - 1))
+        assert [at for at, _ in near[index]] == [at for _, at in sorted(apart)[:5]]
+        assert [nats for _, nats in near[index]] == pytest.approx([d for d, _ in sorted(apart)[:5]], abs=1e-6)
+
+
+def test_places_are_those_of_the_map(blocks, studies):
+    told = blocks["two"]["atlas"]["kinds"]["decoder"]["map"]
+    table = studies["two"].table("head_map")
+    own = table[table["kind"] == "decoder"]
+    at = places(own, 4)
+    for name in ("x", "y", "cluster"):
+        np.testing.assert_allclose(np.array(told[name])[at], own[name], atol=5e-5)
+
+
+def test_sentences_are_the_tables_weights(blocks, studies):
+    study, atlas = studies["whole"], blocks["whole"]["atlas"]
+    told = atlas["kinds"]["encoder"]["sentences"]
+    arcs, clearest = study.table("dependency_examples"), study.table("clearest")
+    assert sum(map(len, told.values())) == len(arcs) + len(clearest)
+    for table, relation in ((arcs, True), (clearest, False)):
+        for row in table.iloc[::7].to_dict("records"):
+            index = (row["layer"] - 1) * 12 + row["head"] - 1
+            name = row["relation"] if relation else row["behaviour"]
+            value = row["value"]
+            (one, *_) = [
+                s for s in told[index] if s["name"] == name and s["value"] == pytest.approx(value, abs=1e-6)
+                and (not relation or s["outcome"] == row["outcome"])
+                and [t[0] for t in s["tokens"]] == list(row["tokens"])
+            ]  # fmt: skip
+            n = len(row["tokens"])
+            codes = np.frombuffer(base64.b64decode(one["bytes"]), dtype=np.uint8).reshape(n, -1)
+            weights = np.reshape(row["weights"], (n, -1))
+            largest = weights.max(1, keepdims=True)
+            assert (np.abs(decode(codes, np.array(one["largest"])) - weights) <= largest / 255 + 1e-3).all()
+            if relation:
+                assert [arc[:2] for arc in one["arcs"]] == [
+                    [q, k] for q, k in zip(row["queries"], row["keys"])
+                ]
+                assert all(arc[2] for arc in one["arcs"]) == (row["outcome"] == "right")
+                assert "[" not in one["text"]
+            else:
+                assert one["text"] == row["text"]
+
+
+def test_a_run_without_the_new_table_still_has_the_sentences_of_its_examples(blocks, studies):
+    atlas = blocks["bare"]["atlas"]
+    assert atlas["missing"]["clearest"] == "run headscope report again"
+    kept = studies["bare"].table("examples")
+    own = kept[kept["behaviour"] != "shared"]
+    told = atlas["kinds"]["encoder"]["sentences"]
+    assert sum(map(len, told.values())) == len(own) > 0
+    assert blocks["whole"]["atlas"]["missing"] == dict.fromkeys(
+        ("relations", "coreference", "distances", "clearest")
+    )
+
+
+def test_what_was_not_measured_is_said(blocks):
+    atlas = blocks["bare"]["atlas"]
+    assert atlas["relations"] == []
+    assert atlas["kinds"]["encoder"]["map"] is None
+    assert atlas["kinds"]["encoder"]["nearest"] is None
+    assert atlas["missing"]["relations"] == "give the run a --treebank"
+    asked = {entry["name"]: entry["what"] for entry in atlas["vocabulary"]}
+    assert asked["obj"] == "unmeasured"
+    assert asked["previous"] == "role"
+
+
+def test_words_to_ask_with(blocks):
+    entries = blocks["whole"]["atlas"]["vocabulary"]
+    words = {}
+    for entry in entries:
+        for word in entry["words"]:
+            words.setdefault(word, []).append((entry["what"], entry["name"]))
+    assert ("relation", "obj") in words["object"]
+    assert ("relation", "nsubj") in words["subject"]
+    assert words["comma"] == [("role", "punctuation")]
+    assert words["[cls]"] == [("role", "cls")]
+    assert words["antecedent"] == [("relation", "coreference")]
+    assert "all words" not in {entry["label"] for entry in entries}
+
+
+def test_words_as_a_line_of_text():
+    assert joined(["He", "said", "(", "twice", ")", ",", "do", "n't", ",", "it", "'s", "50", "%", "!"]) == (
+        "He said (twice), don't, it's 50%!"
+    )
+
+
+def test_a_run_without_statistics_is_refused(studies, tmp_path):
+    study = studies["bare"]
+    (tmp_path / "tables").mkdir()
+    study.table("examples").to_parquet(tmp_path / "tables" / "examples.parquet")
+    (tmp_path / "manifest.json").write_text((study.path / "manifest.json").read_text())
+    lacking = type(study)(tmp_path, study.manifest)
+    with pytest.raises(InputError) as refused:
+        atlas_blocks(lacking)
+    assert str(refused.value) == (
+        f"{tmp_path} has no table 'surface', which the atlas is made of; it has examples. Give the folder of a "
+        "headscope report"
+    )

@@ -1,0 +1,53 @@
+"""Made-up runs as directories: what `mock_inputs` builds, written as a run writes it."""
+
+import json
+from dataclasses import fields
+
+import pandas as pd
+
+from headscope.study.study import open_study
+
+NOT_TABLES = {"manifest", "roles", "paper", "is_bert_base", "arc_examples"}
+CLEAREST = [
+    *("kind", "layer", "head", "behaviour", "rank", "value", "document", "segment"),
+    *("start", "tokens", "keys", "weights", "text"),
+]
+
+
+def clearest_of(inputs, *, most=2):
+    """A table of the clearest sentences: each head's map on the shared one, as often as wanted."""
+    shared = inputs.examples[inputs.examples["behaviour"] == "shared"]
+    named = shared.drop(columns="behaviour").merge(inputs.roles, on=["kind", "layer", "head"])
+    rows = [
+        {
+            **{name: row.get(name) for name in CLEAREST},
+            "behaviour": row["role"],
+            "rank": rank,
+            "value": 0.9 - 0.1 * rank,
+            "start": 0,
+            "text": " ".join(token for token in row["tokens"] if not token.startswith("[")),
+        }
+        for row in named.to_dict("records")
+        for rank in range(1, most + 1)
+    ]
+    return pd.DataFrame(rows, columns=CLEAREST)
+
+
+def write_study(inputs, folder, *, clearest=True):
+    """Write a run's directory and open it."""
+    tables = {
+        field.name: getattr(inputs, field.name) for field in fields(inputs) if field.name not in NOT_TABLES
+    }
+    tables["dependency_examples"] = inputs.arc_examples
+    tables["clearest"] = clearest_of(inputs) if clearest else None
+    if inputs.coreference is not None:
+        # Made-up runs name what is found with the roles; on disk it follows from this.
+        tables["coreference"] = inputs.coreference.assign(q_value=0.001)
+    (folder / "tables").mkdir(parents=True)
+    for name, table in tables.items():
+        if table is not None:
+            table.to_parquet(folder / "tables" / f"{name}.parquet", index=False)
+    stages = {"surface": {"signature": "x", "seconds": 1.0, "tables": ["surface", "examples"], "notes": []}}
+    manifest = {"stages": stages, **inputs.manifest}
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return open_study(folder)

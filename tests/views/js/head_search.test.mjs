@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { asksForHeads, isAskedFor, relationsAsked, singular, statisticAsked, understand, unmeasuredAsked } from "../../../src/headscope/views/static/head_search.js";
+
+const entry = (what, name, ...words) => ({ what, name, words });
+const VOCABULARY = [
+  entry("role", "previous", "previous", "look back", "previous token"),
+  entry("role", "next", "next", "next token"),
+  entry("role", "punctuation", "punctuation", "comma", "period or comma"),
+  entry("role", "cls", "cls", "first token", "[cls]"),
+  entry("role", "broad", "broad", "everywhere"),
+  entry("relation", "obj", "obj", "object", "direct object"),
+  entry("relation", "iobj", "iobj", "indirect object"),
+  entry("relation", "nsubj", "nsubj", "subject"),
+  entry("relation", "punct", "punct", "punctuation"),
+  entry("relation", "nmod:poss", "nmod:poss", "possessor"),
+  entry("relation", "coreference", "coreference", "coref", "antecedent"),
+  entry("statistic", "entropy", "entropy"),
+  entry("unmeasured", "xcomp", "xcomp", "infinitive"),
+  entry("unmeasured", "dobj", "object"),
+];
+const ask = (text) => understand(text, VOCABULARY);
+const named = (text) => ask(text).terms.map(({ meanings }) => meanings.map(({ name }) => name));
+const head = (number, role, finds = [], best = finds) => ({ kind: { kind: "encoder" }, number, layer: Number(number.split("-")[0]), role, finds, best });
+const HEADS = [head("1-3", "previous"), head("2-9", "next"), head("3-1", "mixed", ["obj"]), head("3-4", "broad", ["nsubj"]), head("4-2", "punctuation", [], ["iobj"]), head("5-5", "previous", ["obj"], ["obj"])];
+const FOUND = new Set(["obj", "nsubj"]);
+const answers = (text) => HEADS.filter((one) => isAskedFor(one, ask(text), FOUND)).map(({ number }) => number);
+
+test("a question in words names what is found", () => {
+  assert.deepEqual(named("which head finds objects?"), [["obj"]]);
+  assert.deepEqual(named("Which heads find the subject of a verb"), [["nsubj"]].concat());
+  assert.deepEqual(named("who looks back?"), [["previous"]]);
+  assert.deepEqual(named("indirect objects"), [["iobj"]]);
+  assert.deepEqual(named("possessors"), [["nmod:poss"]]);
+  assert.deepEqual(named("nmod:poss"), [["nmod:poss"]]);
+  assert.deepEqual(named("[CLS]"), [["cls"]]);
+});
+
+test("a word may mean a role and a relation; a beginning is enough", () => {
+  assert.deepEqual(named("punctuation"), [["punctuation", "punct"]]);
+  assert.deepEqual(named("punct"), [["punct"]]);
+  assert.deepEqual(named("corefer"), [["coreference"]]);
+  assert.deepEqual(ask("ob").unknown, ["ob"]);
+});
+
+test("heads and layers by number", () => {
+  assert.deepEqual(ask("8-10").heads, [{ kind: null, layer: 8, head: 10 }]);
+  assert.deepEqual(ask("cross 2-3 and 1-1").heads, [{ kind: "cross", layer: 2, head: 3 }, { kind: null, layer: 1, head: 1 }]);
+  assert.deepEqual(ask("layers 3, 4 and 5").layers, [3, 4, 5]);
+  assert.deepEqual(ask("3-").layers, [3]);
+  assert.deepEqual(ask("heads of layer 2").terms, []);
+});
+
+test("what is not known is said, and nothing is found for it", () => {
+  const asked = ask("which head finds unicorns?");
+  assert.deepEqual([asked.unknown, asked.terms, asksForHeads(asked)], [["unicorns"], [], false]);
+  assert.deepEqual(unmeasuredAsked(ask("infinitives")).map(({ name }) => name), ["xcomp"]);
+  assert.deepEqual(unmeasuredAsked(ask("objects")), []);
+  assert.deepEqual(answers("infinitives"), []);
+});
+
+test("heads that answer", () => {
+  assert.deepEqual(answers("which head finds objects?"), ["3-1", "5-5"]);
+  assert.deepEqual(answers("previous"), ["1-3", "5-5"]);
+  assert.deepEqual(answers("previous or next"), ["1-3", "2-9", "5-5"]);
+  assert.deepEqual(answers("previous that finds objects"), ["5-5"]);
+  assert.deepEqual(answers("objects and subjects in layer 3"), ["3-1", "3-4"]);
+  assert.deepEqual(answers("comma"), ["4-2"]);
+  assert.deepEqual(answers("3-4"), ["3-4"]);
+  assert.deepEqual(answers("decoder 3-4"), []);
+  assert.deepEqual(answers(""), HEADS.map(({ number }) => number));
+});
+
+test("where no head beats the baseline the best one stands in", () => {
+  assert.deepEqual(answers("indirect object"), ["4-2"]);
+});
+
+test("what to sort by", () => {
+  assert.equal(statisticAsked(ask("entropy")), "entropy");
+  assert.equal(asksForHeads(ask("entropy")), false);
+  assert.deepEqual(relationsAsked(ask("object, subject")), ["obj", "nsubj"]);
+});
+
+test("plurals", () => {
+  assert.deepEqual(["objects", "commas", "entities", "classes", "class", "focus", "is", "prefixes"].map(singular), ["object", "comma", "entity", "class", "class", "focus", "is", "prefix"]);
+});
+
+test("hostile questions are only words", () => {
+  for (const text of ["<script>alert(1)</script>", "((((", "\u202eobject", "a".repeat(100000), "1-", "constructor __proto__ toString"]) {
+    assert.ok(ask(text), text.slice(0, 20));
+  }
+  assert.deepEqual(ask("constructor __proto__").terms, []);
+});
