@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hasWords, unitsOf } from "../../../src/headscope/views/static/axis.js";
-import { placesOf, shownUnits } from "../../../src/headscope/views/static/filters.js";
+import { shownUnits } from "../../../src/headscope/views/static/filters.js";
 import { meanOfHeads, wordWeights } from "../../../src/headscope/views/static/word_level.js";
 import { axisOf, close, randomWeights, weightsFrom } from "./support.mjs";
 
@@ -85,7 +85,6 @@ test("sentence pairs and special tokens", () => {
   assert.deepEqual(shown("key", "bb"), [5, 6]);
   const words = unitsOf(AXIS, "word");
   assert.deepEqual(Array.from(shownUnits(words, "key", { pairs: "ab" })), [4, 5]);
-  assert.deepEqual(Array.from(placesOf([1, 3], 5)), [-1, 0, -1, 1, -1]);
 });
 
 test("without a second sentence the filter shows all", () => {

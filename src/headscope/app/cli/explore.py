@@ -82,6 +82,9 @@ def _models(
 
     if study is None:
         return named_models(names, revision=revision), None
+    if sys.stderr.isatty():
+        # It takes seconds, before there is an address to print.
+        typer.echo(f"explorer: reading {study}", err=True)
     from headscope.app.explorer.study import study_blocks, study_model
     from headscope.study.study import open_study
 

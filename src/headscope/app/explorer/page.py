@@ -12,7 +12,7 @@ from headscope.views.markup import el
 from headscope.views.page import Page, assemble, policy_of
 
 EXPLORER_STYLE = "explorer.css"
-STYLES = ("base.css", ATTENTION_STYLE, EXPLORER_STYLE)
+STYLES = ("base.css", "grid.css", ATTENTION_STYLE, "atlas.css", EXPLORER_STYLE)
 _SCRIPTS_OFF = "The explorer is drawn by a script; switch JavaScript on to see it."
 _CLOSED = "This page opens with the address that headscope explore printed: it holds a token, and this one does not."
 

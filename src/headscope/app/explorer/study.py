@@ -43,6 +43,6 @@ def roles_of(study: Study) -> dict[str, tuple[tuple[str | None, ...], ...]]:
 
 def study_blocks(study: Study) -> dict[str, Any]:
     """Return the data blocks of the study's atlas, by id."""
-    from headscope.atlas import atlas_blocks
+    from headscope.atlas.blocks import atlas_blocks
 
     return dict(atlas_blocks(study))

@@ -1,5 +1,5 @@
 // The part of the explorer's address behind `#`: what is looked at, then what is shown of it. It never holds the token.
-const PARTS = [["model", "model"], ["text", "text"], ["text_b", "text-b"], ["decoder_text", "decoder-text"], ["generate", "generate"], ["part", "part"]];
+const PARTS = [["model", "model"], ["text", "text"], ["text_b", "text-b"], ["decoder_text", "decoder-text"], ["generate", "generate"], ["part", "part"], ["atlas", "atlas"]];
 
 // `asked`: {model, text, text_b, decoder_text, generate, part}; what is empty goes unsaid.
 export function writeAsked(asked) {

@@ -23,7 +23,7 @@ export class SentencePart {
     this.trouble = el("p", { class: "hs-trouble", role: "alert", hidden: true });
     this.views = el("div", { class: "ex-views" });
     this.element = el("div", { class: "ex-part" }, this.form.element, this.trouble, this.status, this.views);
-    this.asked = null;
+    this.title = "headscope explorer";
     this.shown = null;
     this.turn = 0;
   }
@@ -55,7 +55,6 @@ export class SentencePart {
     if (this.asking) this.asking.abort();
     this.asking = new AbortController();
     const { signal } = this.asking;
-    this.asked = asked;
     this.form.show(asked);
     this.trouble.hidden = true;
     this.tell("");
@@ -102,8 +101,14 @@ export class SentencePart {
     }
     box.classList.remove("ex-next");
     this.shown = { asked, view, box };
-    document.title = `${payload.title} · headscope explorer`;
+    this.title = `${payload.title} · headscope explorer`;
+    if (!this.element.hidden) document.title = this.title;
     this.onAddress(asked, view.hash(), fresh);
+  }
+
+  // The address of what is shown, when the page comes back to it.
+  readdress() {
+    this.onAddress(this.shown.asked, this.shown.view.hash(), true);
   }
 
   // An address was opened: the same text in another state, or another text.

@@ -10,10 +10,3 @@ export function shownUnits(units, side, { pairs = "all", special = true } = {}) 
   for (let unit = from; unit < to; unit++) if (special || !units.special.has(unit)) shown.push(unit);
   return Int32Array.from(shown);
 }
-
-// Where each unit stands among those shown; -1 where it is hidden.
-export function placesOf(shown, count) {
-  const places = new Int32Array(count).fill(-1);
-  shown.forEach((unit, place) => (places[unit] = place));
-  return places;
-}
