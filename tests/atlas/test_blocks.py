@@ -74,7 +74,8 @@ def test_the_best_head_is_the_held_out_one(blocks, studies):
         assert best["beats"] == beats, row["relation"]
     found = {name for names in studies["whole"].roles["finds"] for name in names}
     assert {name for name, best in told.items() if best and best["beats"]} == found
-    assert told["coreference"]["beats"] and "coreference" in found
+    assert told["coreference"]["beats"]
+    assert "coreference" in found
 
 
 def test_nearest_heads_are_those_of_the_distances(blocks, studies):

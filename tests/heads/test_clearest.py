@@ -90,7 +90,7 @@ def test_equal_scores_go_by_document_and_segment():
 
 
 def test_merging_is_the_same_in_any_order():
-    shares = {name: share for name, share in zip("abcdef", (0.1, 0.9, 0.4, 0.4, 0.7, 0.2))}
+    shares = dict(zip("abcdef", (0.1, 0.9, 0.4, 0.4, 0.7, 0.2)))
     whole, _ = kept(shares)
     parts = [kept(shares, segments=[segment(name, 8) for name in part])[1] for part in ("abc", "def")]
     for first, second in (parts, parts[::-1]):

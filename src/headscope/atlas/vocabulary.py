@@ -48,7 +48,7 @@ _RELATIONS = {
     "punct": ("punctuation",),
     "xcomp": ("open complement", "infinitive"),
 }
-UNIVERSAL = tuple(name for name in _RELATIONS if name not in ("dobj", "poss")) + (COREFERENCE,)
+UNIVERSAL = (*(name for name in _RELATIONS if name not in ("dobj", "poss")), COREFERENCE)
 """Relations that are understood also where the run did not measure them, to say so."""
 _COREFERENCE = ("coreference", "coref", "antecedent", "pronoun", "anaphora", "mention", "entity")
 

@@ -106,7 +106,8 @@ class AtlasApp {
           .sort((a, b) => (relation.heads[b.kind.kind].value[b.index] || 0) - (relation.heads[a.kind.kind].value[a.index] || 0))
           .slice(0, RUNNERS_UP)
       : [];
-    this.list.show([...left, ...nearly], nearly.length ? `With the ${nearly.length} other heads that are most accurate at ${relation.label}.` : null);
+    const note = nearly.length ? `With the ${nearly.length} other heads that are most accurate at ${relation.label}.` : null;
+    this.list.show([...left, ...nearly], { followers: nearly.length, note });
   }
 
   tellFound(left) {

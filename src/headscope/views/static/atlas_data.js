@@ -9,7 +9,7 @@ export const atlas = block("atlas") || NO_ATLAS;
 const partsOf = (kind) => atlas.kinds[kind.kind] || {};
 
 // {x, y, cluster} in head order, or null where the run measured no distances.
-export function placesOf(kind) {
+export function mapPlacesOf(kind) {
   return partsOf(kind).map || null;
 }
 

@@ -41,12 +41,12 @@ export class AtlasList {
   sortBy(measure) {
     this.measure = measure;
     this.down = true;
-    this.show(this.heads, this.note);
+    this.show(this.heads, this.more);
   }
 
   turnRound() {
     this.down = !this.down;
-    this.show(this.heads, this.note);
+    this.show(this.heads, this.more);
     this.turn.focus();
   }
 
@@ -62,18 +62,19 @@ export class AtlasList {
     return relation ? { label: `finds ${relation.label}`, share: true, of: ({ kind, index }) => accuracyOf(relation, kind, index) } : null;
   }
 
-  // Write the heads; `note` is said of those that follow the ones asked for: {from, text}.
-  show(heads, note = null) {
+  // Write the heads. The last `followers` of them were not asked for, only come near: they stay last, `note` says so.
+  show(heads, { followers = 0, note = null } = {}) {
     this.heads = heads;
-    this.note = note;
+    this.more = { followers, note };
     this.select.value = this.measure;
     const measure = this.chosen();
     this.turn.hidden = !measure;
     this.turn.textContent = this.down ? "↓ most first" : "↑ least first";
-    const rows = heads.map((head, place) => ({ head, place, number: measure && measure.of(head) }));
+    const rows = heads.map((head, place) => ({ head, place, follows: place >= heads.length - followers, number: measure && measure.of(head) }));
     if (measure) {
       const value = ({ number }) => (number ? number.value : null);
       rows.sort((a, b) => {
+        if (a.follows !== b.follows) return a.follows - b.follows;
         const [x, y] = [value(a), value(b)];
         if (x === null || y === null) return (x === null) - (y === null) || a.place - b.place;
         return (this.down ? y - x : x - y) || a.place - b.place;
@@ -92,7 +93,7 @@ export class AtlasList {
 
   showMore() {
     this.most = this.heads.length;
-    this.show(this.heads, this.note);
+    this.show(this.heads, this.more);
     this.most = FIRST_ROWS;
   }
 

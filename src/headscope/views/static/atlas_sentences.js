@@ -78,7 +78,7 @@ export function sentencePart(kind, index, { onSentence = null, shared = false } 
   show(at);
   return el(
     "section",
-    { class: "at-sentences", "aria-label": "Sentences" },
+    { class: "at-sentences" },
     el("div", { class: "at-sentence-top" }, el("h3", {}, "Sentences"), el("span", { class: `mark role-${offers[0].role}`, "aria-hidden": "true" }, shape(offers[0].role)), select, back, on, ask),
     told,
     picture,

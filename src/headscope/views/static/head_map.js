@@ -1,7 +1,7 @@
 // The head map: every head where its attention puts it, coloured and shaped by role; likeness is nearness.
 import { el, shape, svg } from "./dom.js";
 import { findsOf, roleOf } from "./data.js";
-import { placesOf } from "./atlas_data.js";
+import { mapPlacesOf } from "./atlas_data.js";
 import { describe } from "./grid.js";
 import { layOutMap, placeNames, towards } from "./map_layout.js";
 
@@ -22,7 +22,7 @@ export class HeadMap {
   show(kind) {
     this.kind = kind;
     this.opened = [];
-    const where = placesOf(kind);
+    const where = mapPlacesOf(kind);
     if (!where) {
       this.places = [];
       this.marks = [];
