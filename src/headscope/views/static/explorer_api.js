@@ -44,10 +44,15 @@ export class ExplorerApi {
   }
 }
 
+// What the server says begins small and ends without a point, as in a terminal.
+export function asSentence(text) {
+  return `${text[0].toUpperCase()}${text.slice(1)}`.replace(/[.]?$/, ".");
+}
+
 async function sentenceOf(answer) {
   try {
     const { error } = await answer.json();
-    if (error) return `${error[0].toUpperCase()}${error.slice(1)}`.replace(/[.]?$/, ".");
+    if (error) return asSentence(error);
   } catch {
     // No JSON: not our server's words.
   }

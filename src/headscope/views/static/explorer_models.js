@@ -1,4 +1,6 @@
 // The server's models while they load: asked again and again until none is on its way.
+import { asSentence } from "./explorer_api.js";
+
 const PAUSE = 300;
 
 export class ModelWatch {
@@ -26,7 +28,7 @@ export class ModelWatch {
       await this.ask();
       const model = this.named(name);
       if (signal.aborted) throw new DOMException("another text was asked for", "AbortError");
-      if (!model || model.state === "failed") throw new Error(model ? `${model.message.replace(/[.]?$/, "")}.` : `The explorer was not started with the model ${name}; choose one of ${this.models.map((one) => one.name).join(", ")}.`);
+      if (!model || model.state === "failed") throw new Error(model ? asSentence(model.message) : `The explorer was not started with the model ${name}; choose one of ${this.models.map((one) => one.name).join(", ")}.`);
       if (model.state === "ready") return model;
       tell(model);
       await new Promise((done) => setTimeout(done, PAUSE));
