@@ -244,7 +244,8 @@ def test_a_long_text_scrolls_inside_and_only_draws_what_is_seen(visit):
         """() => {
             const canvas = [...document.querySelectorAll('.hs-base')].at(-1);
             if (!canvas.width || !canvas.height) return false;
-            const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+            const kept = { willReadFrequently: true };
+            const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', kept);
             copy.drawImage(canvas, 0, 0);
             return copy.getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value);
         }"""
