@@ -21,8 +21,10 @@ $(BIN)/python:
 	$(PIP) ./models/headscope-minilm --editable '.[demo]'
 	@touch $@
 
+# BertViz for its signatures alone: of what it asks for, its views need nothing that is not here.
 .venv/.dev: .venv/.demo
-	$(PIP) --editable '.[demo,dev]'
+	$(PIP) --editable '.[demo,dev,explore,notebook]'
+	$(PIP) --no-deps bertviz==1.4.1
 	@touch $@
 
 demo: .venv/.demo

@@ -8,3 +8,8 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 from jaxtyping import install_import_hook
 
 install_import_hook("headscope", "beartype.beartype")
+
+# One browser a process, whatever folders' tests run in it.
+from support.browser import browser, visit_file  # noqa: E402
+
+__all__ = ["browser", "visit_file"]

@@ -1,10 +1,9 @@
 import pytest
 
 from headscope.app.cli import main
-from support.browser import browser
 from support.explorer_pages import visit_server
 
-__all__ = ["browser", "cli", "visit_server"]
+__all__ = ["cli", "visit_server"]
 
 
 @pytest.fixture

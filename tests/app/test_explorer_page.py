@@ -1,6 +1,5 @@
 """The explorer in a real browser: type a sentence, see every view of it, linked; links, keys, troubles."""
 
-import json
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from headscope.app.explorer.limits import Limits
 from headscope.attention.look import reader_of
 from support.attention_pages import ink
+from support.axe import violations
 from support.explorer import running
 from support.explorer_pages import (
     drawn,
@@ -25,7 +25,6 @@ from support.explorer_pages import (
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 
 pytestmark = pytest.mark.browser
-AXE = Path(__file__).parents[1] / "views" / "js" / "node_modules" / "axe-core" / "axe.min.js"
 SVG = "{http://www.w3.org/2000/svg}"
 EXAMPLE = "The cat sat on the mat."
 OTHER = "A dog came by and looked at the cat."
@@ -477,11 +476,6 @@ def test_no_page_is_wider_than_the_window(visit_server, client, width, scheme):
     "hash", ["view=all", "view=all&open=1&layer=2&heads=3&token=q3", "view=model&text-b=It%20slept."]
 )
 def test_the_page_passes_the_accessibility_check(visit_server, several, hash, scheme):
-    if not AXE.exists():
-        pytest.skip("needs axe-core: `make test` installs it where npm is there")
     page = visit_server(several, hash, scheme=scheme)
     page.wait_for_timeout(200)
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    problems = [(one["id"], [node["html"][:160] for node in one["nodes"]][:3]) for one in found["violations"]]
-    assert not problems, json.dumps(problems, indent=1)
+    assert violations(page) == []

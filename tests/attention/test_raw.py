@@ -97,8 +97,8 @@ def test_layers_that_are_not_there():
 
 
 NOT_KEPT = (
-    "load the model with attn_implementation='eager' and call it with output_attentions=True (other implementations "
-    "keep no weights)"
+    "give `outputs.attentions` of a model that was loaded with attn_implementation='eager' and called with "
+    "output_attentions=True (other implementations keep no weights)"
 )
 
 

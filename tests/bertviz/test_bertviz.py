@@ -59,7 +59,7 @@ def bert():
 def test_one_sentence(bert):
     model, tokenizer = bert
     inputs = tokenizer.encode("the cat sat on the mat", return_tensors="pt")
-    attention = attention_of(model, input_ids=inputs)[-1]
+    attention = attention_of(model, input_ids=inputs).attentions
     tokens = tokenizer.convert_ids_to_tokens(inputs[0])
     html = head_view(attention, tokens, html_action="return")
     told = block(html)
@@ -72,8 +72,8 @@ def test_one_sentence(bert):
 
 def test_a_pair_of_sentences(bert):
     model, tokenizer = bert
-    given = tokenizer("the cat sat", "the dog ran", return_tensors="pt")
-    attention = attention_of(model, **given)[-1]
+    given = tokenizer("the cat sat", "the dog ran", return_tensors="pt", return_token_type_ids=True)
+    attention = attention_of(model, **given).attentions
     start = given["token_type_ids"][0].tolist().index(1)
     tokens = tokenizer.convert_ids_to_tokens(given["input_ids"][0])
     told = block(head_view(attention, tokens, start, layer=1, heads=[0, 3], html_action="return"))
@@ -231,6 +231,6 @@ def test_a_model_that_kept_no_weights():
     model.set_attn_implementation("sdpa")
     kept = model(**inputs, output_attentions=True).attentions or ()
     with pytest.raises(
-        AttentionError, match=r"^there are no weights in encoder attention; load the model with"
+        AttentionError, match=r"^there are no weights in encoder attention; give `outputs.attentions` of"
     ):
         head_view(kept, ["the", "cat"], html_action="return")

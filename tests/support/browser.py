@@ -1,4 +1,4 @@
-"""A real browser for pages: fixtures that a folder's conftest imports."""
+"""A real browser for pages, with the network off: fixtures of every folder's tests."""
 
 import shutil
 
@@ -11,6 +11,8 @@ ARGUMENTS = [
     "--disable-gpu",
     "--disable-background-networking",
     "--no-first-run",
+    # No name is looked up: what is not on this machine cannot be reached.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 
 

@@ -35,7 +35,9 @@ def test_hostile_tokens_stay_in_their_element():
 def test_nothing_is_loaded_from_anywhere():
     page = attention_page(three_kinds_view())
     assert "default-src &#x27;none&#x27;" in page
-    assert not re.search(r'\b(?:src|href)="(?!#)', page)
+    # In a script the word stands in the SVG that is saved, where pictures are data.
+    markup = re.sub(r"<script\b.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.search(r'\b(?:src|href)="(?!#)', markup)
     # Names of XML's own languages are no addresses that anything loads.
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
 

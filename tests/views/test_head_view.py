@@ -240,10 +240,15 @@ def test_a_long_text_scrolls_inside_and_only_draws_what_is_seen(visit):
     drawn = "canvases => canvases.filter(canvas => canvas.width > 300 || canvas.height > 300).length"
     assert 0 < page.eval_on_selector_all(".hs-base", drawn) < page.locator(".hs-base").count()
     box.evaluate("box => (box.scrollTop = box.scrollHeight)")
-    settled(page)
-    last = page.locator(".hs-base").last
-    assert last.evaluate(
-        "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(value => value)"
+    page.wait_for_function(
+        """() => {
+            const canvas = [...document.querySelectorAll('.hs-base')].at(-1);
+            if (!canvas.width || !canvas.height) return false;
+            const kept = { willReadFrequently: true };
+            const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', kept);
+            copy.drawImage(canvas, 0, 0);
+            return copy.getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value);
+        }"""
     )
 
 

@@ -78,7 +78,7 @@ def test_model_view_sorts_and_filters(visit, made):
         for layer, head in zip(*np.unravel_index(np.argsort(-previous, axis=None), previous.shape))
     ]
     assert order[:3] == best[:3]
-    page.select_option(".hs-field:has-text('Role') select", "previous")
+    page.select_option(".hs-field:has(span:text-is('Role')) select", "previous")
     settled(page)
     shown = page.eval_on_selector_all("[data-head]", "cells => cells.map(cell => cell.dataset.head)")
     roles = made["pair"].kinds[0].roles

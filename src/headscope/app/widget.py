@@ -63,7 +63,10 @@ class AttentionWidget(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Return the widget, and beside it the page for places where widgets cannot run."""
-        bundle, *metadata = super()._repr_mimebundle_(**kwargs)
+        shown = super()._repr_mimebundle_(**kwargs)
+        if shown is None:
+            return None
+        bundle, *metadata = shown
         page = self._page()
         title = self.view.title
         small = len(page) <= MOST_FALLBACK

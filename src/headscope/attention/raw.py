@@ -14,8 +14,8 @@ from headscope.attention.view import AttentionView, Axis, KindMaps
 from headscope.errors import AttentionError, InputError, OptionError
 
 _NOT_KEPT = (
-    "load the model with attn_implementation='eager' and call it with output_attentions=True (other implementations "
-    "keep no weights)"
+    "give `outputs.attentions` of a model that was loaded with attn_implementation='eager' and called with "
+    "output_attentions=True (other implementations keep no weights)"
 )
 
 

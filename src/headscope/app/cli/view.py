@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -88,7 +88,7 @@ def command(
     from headscope.views.state import opening
 
     read = demonstration() if text is None else text
-    chosen = {
+    chosen: dict[str, Any] = {
         "decoder_text": decoder_text,
         "generate": generate,
         "include_layers": layers,
