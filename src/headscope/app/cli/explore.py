@@ -67,9 +67,8 @@ def command(
     try:
         serve(explorer, bound, open_browser=None if no_browser else address)
     except KeyboardInterrupt:
-        if not explorer.busy:
-            raise
-        # A thread deep in torch cannot be asked to end, and Python's own exit would wait for it or trip over it.
+        # A thread deep in torch cannot be asked to end, and Python's own exit would wait for it or trip over it; where
+        # there is none, that exit takes a second for nothing.
         print(f"headscope: {STOPPED}", file=sys.stderr, flush=True)
         os._exit(130)
 

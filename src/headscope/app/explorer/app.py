@@ -95,11 +95,6 @@ class Explorer:
         self.shelf.stop()
         self.worker.stop()
 
-    @property
-    def busy(self) -> bool:
-        """Whether a thread is at work that will not stop at once."""
-        return self.shelf.busy or self.worker.busy
-
     async def page(self, request: Request) -> Response:
         """Answer with the page."""
         page = self._page

@@ -98,9 +98,13 @@ def take_neuron(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Neuron
         if not kind.neuron:
             refused[kind.kind] = kind.no_neuron or "This kind of attention has no queries and keys to show."
             continue
-        layers[kind.kind] = {
-            label: (_laid_out(layer), neuron_bytes(layer)) for label, layer in zip(kind.layers, kind.neuron)
-        }
+        try:
+            layers[kind.kind] = {
+                label: (_laid_out(layer), neuron_bytes(layer))
+                for label, layer in zip(kind.layers, kind.neuron)
+            }
+        except HeadscopeError as error:
+            refused[kind.kind] = f"Not shown: {error}."
     return Neuron(layers=layers, refused=refused)
 
 

@@ -82,11 +82,6 @@ class Shelf:
         """Load no further model."""
         self._stopped = True
 
-    @property
-    def busy(self) -> bool:
-        """Whether a model is being loaded."""
-        return self._thread.is_alive()
-
     def told(self) -> list[dict[str, Any]]:
         """Return name, state, message and abilities of every model, in order."""
         return [
