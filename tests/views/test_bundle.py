@@ -63,7 +63,7 @@ def test_a_script_that_would_end_its_element_is_refused(monkeypatch):
         bundle.script("main.js")
 
 
-ENTRIES = ("report.js", "attention_page.js", "attention_widget.js")
+ENTRIES = ("report.js", "atlas_page.js", "attention_page.js", "attention_widget.js")
 
 
 def test_the_bundles_hold_every_script():
