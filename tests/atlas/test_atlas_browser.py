@@ -370,3 +370,20 @@ def test_names_are_unique_over_the_atlas_and_the_views():
     bundle._visit("attention_app.js", order, ())
     names = [name for module in order for name in bundle._DECLARED.findall(bundle.source(module))]
     assert len(names) == len(set(names)), sorted(name for name in names if names.count(name) > 1)
+
+
+def test_the_report_and_its_atlas_lead_to_one_another(studies, browser):
+    from headscope.atlas.run import draw
+
+    draw(studies["whole"])
+    page = browser.new_page()
+    page.goto(studies["whole"].report_path.as_uri())
+    page.click("#encoder-2-4")
+    page.click("text=This head in the atlas")
+    page.wait_for_selector(".at-card")
+    assert cards(page) == ["Head 2-4"]
+    page.click("text=the report")
+    page.wait_for_selector("#card h2")
+    page.click("#atlas-link")
+    page.wait_for_selector(".at-card")
+    page.close()
