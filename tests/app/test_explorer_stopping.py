@@ -55,7 +55,7 @@ class Running:
 
 
 def wait_for(run, state):
-    for _ in range(600):
+    for _ in range(2400):
         _, answer = run.ask()
         if f'"state":"{state}"'.encode() in answer().read():
             return

@@ -56,7 +56,7 @@ def drawn(page):
     settled(page)
 
 
-def holds(page, expression, *, seconds=30.0):
+def holds(page, expression, *, seconds=60.0):
     """Wait until a JavaScript expression is true; the page's policy forbids Playwright's own way of waiting."""
     end = time.monotonic() + seconds
     while not page.evaluate(expression):

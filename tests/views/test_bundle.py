@@ -90,7 +90,9 @@ def test_the_palette_is_a_module_of_its_own():
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_no_script_writes_markup_or_evaluates_text(name):
     source = bundle.source(name)
-    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc|DOMParser"
+    forbidden = (
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc|DOMParser"
+    )
     assert not re.search(forbidden, source)
     # One script asks a server, the explorer's.
     assert ("fetch(" in source) == (name == "explorer_api.js")
