@@ -42,19 +42,18 @@ export function showCard(box, kind, index) {
   const role = roleOf(kind, index);
   const title = headTitle(kind, index);
   const map = mapOf(kind, index);
+  const { atlas: address } = box.dataset;
+  const link = address && el("a", { href: `${address}#${anchorOf(kind, index)}` }, "This head in the atlas");
   box.replaceChildren(
     el("h2", {}, title, el("span", { class: `badge role-${role.name}` }, shape(role.name), role.label)),
     el("p", { class: "role" }, roleLine(kind, index)),
     findLines(kind, index) || "",
+    link ? el("p", { class: "at-link-line" }, link, ": sentences, relations, nearest heads") : "",
     map
       ? lineDiagram(map, role.name, `${title} on an example sentence: what each token attends to. Up and down arrows move.`)
       : el("p", { class: "caption" }, "This run kept no example sentence for this head."),
     strips(kind, index),
     el("p", { class: "caption" }, "Grey: every head, taller where several fall together. Dashed: uniform attention. Bar: 95% interval. Point at a token to see its attention alone."),
   );
-  if (box.dataset.atlas) {
-    const link = el("a", { href: `${box.dataset.atlas}#${anchorOf(kind, index)}` }, "This head in the atlas");
-    box.append(el("p", { class: "caption" }, link, ": its sentences, relations and nearest heads."));
-  }
   box.dataset.head = `${kind.kind} ${index}`;
 }
