@@ -43,6 +43,8 @@ def test_every_view_of_a_model(bert, name):
     head = "heads=3" if name in ("head", "model") else "head=3"
     assert told(page)["state"] == f"view={name}&layer=2&{head}"
     assert told(page)["kinds"][0]["queries"]["tokens"] == ["[CLS]", "the", "cat", "sat", "[SEP]"]
+    assert told(page)["kinds"][0]["neuron"]["width"] == 8
+    page = FUNCTIONS[name](bert, "the cat sat " * 15, static=True)
     assert (told(page)["kinds"][0]["neuron"] is not None) == (name == "neuron")
 
 

@@ -72,7 +72,14 @@ def test_every_view(view, bert, which):
     assert kind["queries"]["tokens"] == ["[CLS]", "the", "cat", "sat", ".", "[SEP]"]
     assert read_maps(kind).shape == (2, 2, 6, 6)
     np.testing.assert_allclose(read_maps(kind).sum(-1), 1, atol=0.02)
-    assert (kind["neuron"] is not None) == (which == "neuron")
+    assert kind["neuron"]["width"] == 8
+
+
+@pytest.mark.parametrize("which", ["head", "neuron"])
+def test_queries_and_keys_of_a_long_text_are_kept_for_their_view(view, bert, which):
+    told = view(which, "--model", bert, "--text", "the cat sat " * 15)
+    assert len(told["kinds"][0]["queries"]["tokens"]) > 32
+    assert (told["kinds"][0]["neuron"] is not None) == (which == "neuron")
 
 
 def test_the_embedded_model_and_text(view):

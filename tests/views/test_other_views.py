@@ -158,9 +158,9 @@ def test_neuron_view_says_why_there_is_none(visit):
     page = visit("three", "view=neuron&kind=cross")
     assert page.locator(".hs-missing").inner_text() == "Nobody kept these queries and keys."
     page = visit("generated", "view=neuron")
-    assert (
-        page.locator(".hs-missing").inner_text()
-        == "This page holds no queries and keys: they were not asked for."
+    assert page.locator(".hs-missing").inner_text() == (
+        "This page holds no queries and keys: it was written without them, as pages of long texts are. "
+        "`headscope view neuron` and `neuron_view` keep them."
     )
 
 

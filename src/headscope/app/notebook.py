@@ -80,7 +80,7 @@ def _view(
     static: bool = False,
     **given: Any,
 ) -> Any:
-    view = look(model, text, text_b, neuron=name == "neuron", **given)
+    view = look(model, text, text_b, neuron=name == "neuron" or None, **given)
     if state is None:
         state = opening(view, name, kind=kind, layer=layer, heads=heads, words=words)
     return show(

@@ -26,6 +26,8 @@ from headscope.visible import shorten
 MOST_WEIGHTS = 1 << 28
 """No browser opens a page of more weights than this, at a byte each."""
 LONGEST_HEADING = 80
+SHORT = 32
+"""Tokens of a text whose queries and keys are kept without being asked for."""
 FALLBACK = (
     "{name} does not hand over its queries and keys (it does not use transformers' attention interface): the neuron "
     "view needs a family that does, as BERT, GPT-2, Llama, T5 or Gemma."
@@ -53,7 +55,7 @@ class AttentionReader:
         text_b: str | None = None,
         *,
         layers: Sequence[int] = (),
-        neuron: bool = False,
+        neuron: bool | None = False,
         **more: Any,
     ) -> AttentionView:
         """Run the model on a text and return all its weights, those of transformers' own eager attention.
@@ -64,7 +66,8 @@ class AttentionReader:
             text: the text; the encoder's, where there is a decoder behind it.
             text_b: the second text of a pair.
             layers: 1-based labels of the layers to keep, within each kind; all when empty.
-            neuron: whether to keep queries and keys, with all that turns them into weights.
+            neuron: whether to keep queries and keys, with all that turns them into weights; None for texts of at most
+                `SHORT` tokens, where they add little.
             **more: `decoder_text`, `generate`, `max_length`, `too_long`: see `Asked`.
 
         Raises:
@@ -74,6 +77,8 @@ class AttentionReader:
         wanted = chosen_layers(self.anatomy.layout, layers)
         reading = read(self.loaded, self.encoder, self.anatomy, asked)
         self._check_size(reading, wanted)
+        if neuron is None:
+            neuron = reading.longest <= SHORT
         kept = self._run(reading, wanted, neuron=neuron)
         kinds = tuple(
             self._kind(part, wanted[part.kind], kept, reading, neuron=neuron)

@@ -72,7 +72,7 @@ def look(
     include_layers: Sequence[int] | None = None,
     include_heads: Sequence[int] | None = None,
     tokenizer: Any = None,
-    neuron: bool = False,
+    neuron: bool | None = None,
     **more: Any,
 ) -> AttentionView:
     """Return a view of a model's attention on a text, or of attention that was computed elsewhere.
@@ -92,7 +92,7 @@ def look(
         include_layers: labels of the layers to keep, from 1; all when None.
         include_heads: labels of the heads to keep, from 1, of attention that is there already; all when None.
         tokenizer: of a transformers model.
-        neuron: whether queries and keys are wanted, as the neuron view needs them.
+        neuron: whether queries and keys are wanted, as the neuron view needs them; None takes those of short texts.
         **more: `decoder_text`, `generate`, `max_length`, `too_long` (see `Asked`), and `revision`, `dtype`, `device`.
 
     Raises:
@@ -134,7 +134,7 @@ def look(
     reader = reader_of(model, tokenizer=tokenizer, writes=bool(more.get("generate")), **loading)
     view = reader.view(text, text_b, layers=tuple(include_layers or ()), neuron=neuron, **more)
     refused = [kind.no_neuron for kind in view.kinds if kind.no_neuron]
-    if len(refused) == len(view.kinds):
+    if neuron and len(refused) == len(view.kinds):
         raise ModelError(str(refused[0]).rstrip("."))
     return view
 

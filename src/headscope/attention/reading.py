@@ -59,6 +59,11 @@ class Reading:
         target = None if self.target is None else self.target.segment
         return inputs_of(encoder, anatomy, self.source.segment, target)
 
+    @property
+    def longest(self) -> int:
+        """Tokens of the longer text."""
+        return max(len(one.segment) for one in (self.source, self.target) if one is not None)
+
     def sides(self, kind: str) -> tuple[TextInput, TextInput | None]:
         """Return the queries and the keys of a kind of attention; keys are None where they are the queries."""
         if self.target is None or kind == "encoder":

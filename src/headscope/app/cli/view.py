@@ -96,7 +96,14 @@ def command(
         "revision": revision,
     }
     view = look(
-        model, read, text_b, neuron=which == "neuron", too_long=too_long, dtype=dtype, device=device, **chosen
+        model,
+        read,
+        text_b,
+        neuron=which == "neuron" or None,
+        too_long=too_long,
+        dtype=dtype,
+        device=device,
+        **chosen,
     )
     state = opening(view, which, layer=layer, heads=heads, words=word_level)
     call = figure_call(model, read, text_b, **chosen)
