@@ -35,10 +35,10 @@ demo: .venv/.demo
 	$(PIP) --editable '.[demo,explore]'
 	@touch $@
 
-demo-report/manifest.json: | .venv/.demo
+demo-report/report.html: | .venv/.demo
 	$(BIN)/headscope report --out demo-report
 
-explore: .venv/.explore demo-report/manifest.json
+explore: .venv/.explore demo-report/report.html
 	$(BIN)/headscope explore --study demo-report
 
 # axe-core, for the accessibility check of the pages; where npm is not there the check skips and says so.
@@ -68,6 +68,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/probe_epoch.py $(if $(TREEBANK_TRAIN),--treebank $(TREEBANK_TRAIN))
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/start_up.py
+	$(BIN)/python benchmarks/view_pages.py
 	$(BIN)/python benchmarks/view_redraw.py
 
 clean:

@@ -1,4 +1,9 @@
 import os
+import signal
+
+# Where this was started in the background Ctrl-C is ignored, and the programs that tests start would inherit that.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No test may reach a model hub; those that test the hub's code set up a server of their own.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")

@@ -4,11 +4,10 @@ import pytest
 
 from headscope.atlas.page import write_atlas
 from support import mock_inputs
-from support.browser import browser, visit_file
 from support.mock_distances import with_distances
 from support.mock_study import write_study
 
-__all__ = ["browser", "inputs", "sites", "studies", "visit", "visit_file"]
+__all__ = ["inputs", "sites", "studies", "visit"]
 
 
 @pytest.fixture(scope="session")

@@ -36,5 +36,5 @@ def command(
         typer.echo(f"- {finding}")
     for note in study.manifest["notes"]:
         typer.echo(f"note: {note}")
-    typer.echo(f"report: {study.report_path}")
     typer.echo(f"atlas: {study.path / ATLAS / 'index.html'}")
+    typer.echo(f"report: {study.report_path}")
