@@ -10,6 +10,7 @@ import pytest
 import headscope
 
 ORDER = [
+    ("storage",),
     ("corpora",),
     ("encoding",),
     ("attention",),

@@ -7,6 +7,7 @@ import pytest
 
 import headscope as hs
 from headscope.errors import OutputError
+from headscope.study.manifest import write_manifest
 from support import mock_inputs
 from support.mock_study import write_study
 
@@ -58,7 +59,7 @@ def test_what_is_no_study_is_refused(cli, tmp_path):
 def test_a_run_without_statistics_is_refused(cli, study, tmp_path):
     bare = tmp_path / "bare"
     bare.mkdir()
-    (bare / "manifest.json").write_text((study.path / "manifest.json").read_text())
+    write_manifest(bare, {**study.manifest, "stages": {}})
     refused(
         cli("atlas", "--study", bare, "--out", tmp_path / "site"),
         f"{bare} has no table 'surface', which the atlas is made of; it has no table. Give the folder of a headscope "

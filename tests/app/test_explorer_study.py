@@ -1,6 +1,5 @@
 """The explorer with a study: its heads as the way in, its model for the views, its roles in them."""
 
-import json
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from headscope.app.explorer.models import Named
 from headscope.app.explorer.naming import named_models
 from headscope.app.explorer.study import roles_of, study_blocks, study_model
+from headscope.study.manifest import read_manifest, write_manifest
 from headscope.study.study import open_study
 from support import mock_inputs
 from support.axe import violations
@@ -31,9 +31,9 @@ def study(tmp_path_factory):
 
 def told_of(study, folder, **facts):
     """The study with other facts on its model in its manifest."""
-    manifest = json.loads((study.path / "manifest.json").read_text())
+    manifest = read_manifest(study.path).content
     manifest["signature"]["model"] = {**manifest["signature"]["model"], **facts}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_manifest(folder, manifest)
     (folder / "tables").symlink_to(study.path / "tables")
     return open_study(folder)
 

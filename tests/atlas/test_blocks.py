@@ -177,10 +177,7 @@ def test_words_as_a_line_of_text():
 
 def test_a_run_without_statistics_is_refused(studies, tmp_path):
     study = studies["bare"]
-    (tmp_path / "tables").mkdir()
-    study.table("examples").to_parquet(tmp_path / "tables" / "examples.parquet")
-    (tmp_path / "manifest.json").write_text((study.path / "manifest.json").read_text())
-    lacking = type(study)(tmp_path, study.manifest)
+    lacking = type(study)(tmp_path, {**study.manifest, "stages": {"surface": {"tables": ["examples"]}}})
     with pytest.raises(InputError) as refused:
         atlas_blocks(lacking)
     assert str(refused.value) == (

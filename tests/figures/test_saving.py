@@ -1,9 +1,7 @@
 import xml.etree.ElementTree as ET
 
-import pytest
-
 from headscope.figures import example_panel, save, statistic_panel
-from headscope.figures.saving import png_bytes, svg_text, write_whole
+from headscope.figures.saving import png_bytes, svg_text
 from support import mock_inputs
 
 
@@ -44,20 +42,6 @@ def test_hostile_tokens_give_a_well_formed_file():
         assert "</script><scrip…" in [
             element.text for element in root.iter("{http://www.w3.org/2000/svg}text")
         ]
-
-
-def test_a_failed_write_leaves_the_old_file_and_no_temporary(tmp_path, monkeypatch):
-    path = tmp_path / "report.html"
-    write_whole(path, b"old")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("headscope.figures.saving.os.replace", full)
-    with pytest.raises(OSError, match="No space left"):
-        write_whole(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_drawing_leaves_matplotlibs_settings_alone():

@@ -122,7 +122,7 @@ def test_uniform_is_what_uniform_attention_gives(study):
 def test_intervals_are_those_of_documents(study):
     """Recomputed from scratch: 2,000 resamples of per-document sums of one head."""
     from headscope.statistics.surface import SurfaceAccumulator
-    from headscope.study.files import read_arrays
+    from headscope.storage.files import read_arrays
 
     arrays, about = read_arrays(study.path / "state" / "surface.safetensors")
     assert about["signature"] == study.manifest["signature"]["id"]

@@ -1,10 +1,11 @@
 """Made-up runs as directories: what `mock_inputs` builds, written as a run writes it."""
 
-import json
 from dataclasses import fields
 
 import pandas as pd
 
+from headscope.storage.files import write_parquet
+from headscope.study.manifest import write_manifest
 from headscope.study.study import open_study
 
 NOT_TABLES = {"manifest", "roles", "paper", "is_bert_base", "arc_examples"}
@@ -43,11 +44,11 @@ def write_study(inputs, folder, *, clearest=True):
     if inputs.coreference is not None:
         # Made-up runs name what is found with the roles; on disk it follows from this.
         tables["coreference"] = inputs.coreference.assign(q_value=0.001)
-    (folder / "tables").mkdir(parents=True)
-    for name, table in tables.items():
-        if table is not None:
-            table.to_parquet(folder / "tables" / f"{name}.parquet", index=False)
-    stages = {"surface": {"signature": "x", "seconds": 1.0, "tables": ["surface", "examples"], "notes": []}}
-    manifest = {"stages": stages, **inputs.manifest}
-    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    there = {name: table for name, table in tables.items() if table is not None}
+    files = {
+        f"tables/{name}.parquet": write_parquet(folder / "tables" / f"{name}.parquet", table)
+        for name, table in there.items()
+    }
+    stage = {"signature": "x", "seconds": 1.0, "tables": list(there), "files": files, "notes": []}
+    write_manifest(folder, {**inputs.manifest, "stages": {"surface": stage}})
     return open_study(folder)

@@ -10,7 +10,7 @@ import anywidget
 import traitlets
 
 from headscope.attention.view import AttentionView
-from headscope.study.files import write_text
+from headscope.storage.lock import placed
 from headscope.views.attention_page import ATTENTION_STYLE, attention_page
 from headscope.views.bundle import script, source
 from headscope.views.payload import payload
@@ -55,7 +55,8 @@ class AttentionWidget(anywidget.AnyWidget):
 
     def save(self, path: str | Path) -> Path:
         """Write the view as it is now as one page that opens offline; return its path."""
-        write_text(Path(path), self._page())
+        with placed(Path(path), replace=True) as part:
+            part.write_text(self._page(), encoding="utf-8")
         return Path(path)
 
     def _page(self) -> str:

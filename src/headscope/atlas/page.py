@@ -6,8 +6,9 @@ from pathlib import Path
 
 from headscope.atlas.blocks import atlas_blocks, check_study
 from headscope.errors import OutputError
-from headscope.study.files import write_text
-from headscope.study.study import MANIFEST, Study, open_study
+from headscope.storage.files import write_text
+from headscope.study.manifest import MANIFEST
+from headscope.study.study import Study, open_study
 from headscope.views.markup import el
 from headscope.views.page import Page, assemble
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from headscope.errors import OptionError
 from headscope.reporting.run import inputs_of
+from headscope.storage.lock import folder_held
+from headscope.study.folder import check_place
 from headscope.study.options import RunOptions, Watcher, as_paths
 from headscope.study.stages import prepare
 from headscope.study.study import Study, open_study
@@ -76,9 +78,13 @@ def run_report(options: RunOptions, *, out: Path, watch: Watcher | None = None) 
     The folder is looked at before the scan, so that no work is lost to a wrong `--out`; a finished run of
     the same signature is not computed again, only its figures and page are.
     """
-    write_run(prepare(options), out, watch=watch)
-    study = open_study(out)
-    draw(study)
+    check_place(out)
+    # Held from the start: a second run is told now, and not when its model is loaded.
+    with folder_held(out) as held:
+        write_run(prepare(options), out, watch=watch)
+        study = open_study(out)
+        held.check()
+        draw(study)
     return study
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.attention.maps_index import MapEntry, MapsIndex, Mask, Shard, default_mask, write_index
-from headscope.attention.partial import whole_or_absent
+from headscope.storage.atomic import whole_or_absent
 
 SHARD_BYTES = 256 << 20
 STORES = ("float16", "float32")
@@ -21,7 +21,7 @@ class MapsFolder:
     """Write maps segment by segment; use as a context manager.
 
     The folder appears when the block ends without an error, whole: until then everything lies in
-    `NAME.partial` beside it, which an error or Ctrl-C removes.
+    a part beside it, which an error or Ctrl-C removes.
 
     Args:
         path: the folder to make.

@@ -12,9 +12,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.partial import whole_or_absent
 from headscope.attention.unpickling import read_plain_pickle
 from headscope.errors import InputError
+from headscope.storage.atomic import whole_or_absent
 
 _LAYOUT = "[layers, heads, n, n]"
 
@@ -98,7 +98,7 @@ def write_original_pickle(
         OutputError: something stands at `path` and may not be replaced.
     """
     number = 0
-    with whole_or_absent(Path(path), replace=replace) as partial, partial.open("wb") as file:
+    with whole_or_absent(Path(path), replace=replace) as part, part.open("wb") as file:
         # A list to which each entry is appended: the same pickle as that of the whole list, but never whole.
         file.write(pickle.PROTO + b"\x02" + pickle.EMPTY_LIST)
         for entry in entries:

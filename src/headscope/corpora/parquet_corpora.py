@@ -1,6 +1,5 @@
 """Parquet files of the hub's datasets as the plain files that the readers take: CoNLL-U, and text."""
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
@@ -8,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from headscope.errors import InputError
+from headscope.storage.atomic import whole_or_absent
+from headscope.storage.lock import place_held
 
 # Lists with one entry a word; CoNLL-U writes _ for the columns that a file lacks.
 _WORD_COLUMNS = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -31,6 +32,7 @@ _UPOS = (
     "ADV", "INTJ", "VERB", "AUX",
 )  # fmt: skip
 _ROWS = 512  # held at once
+_PATIENCE = 600.0  # seconds for another run that is writing the same file
 _ANOTHER = "the data are broken: try another @revision, or give a local file"
 
 
@@ -169,12 +171,9 @@ def _rows(source: Path, *, needed: Sequence[str], name: str) -> Iterator[dict[st
 
 
 def _write(target: Path, pieces: Iterable[str]) -> None:
-    """Write beside the target, then rename: nothing half-written is ever read."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with beside.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(pieces)
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
+    with (
+        place_held(target, wait=_PATIENCE),
+        whole_or_absent(target, replace=True) as part,
+        part.open("w", encoding="utf-8", newline="\n") as file,
+    ):
+        file.writelines(pieces)

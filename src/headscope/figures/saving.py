@@ -1,11 +1,9 @@
-"""Writing figures and pages: whole or not at all, and the same bytes for the same picture."""
+"""Writing figures: whole or not at all, and the same bytes for the same picture."""
 
 from __future__ import annotations
 
 import io
-import os
 import re
-import tempfile
 import warnings
 from pathlib import Path
 
@@ -14,27 +12,9 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from headscope.figures.style import look
+from headscope.storage.atomic import write_bytes
 
 DOTS_PER_INCH = 200
-
-
-def write_whole(path: Path, content: bytes) -> Path:
-    """Write `content` to a temporary file beside `path`, then rename it: a reader never sees half a file.
-
-    Raises:
-        OSError: nothing could be written; the temporary file is removed and `path` is as it was.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(name, 0o644)  # mkstemp's 0600 would keep a colleague from opening the file
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return path
 
 
 def svg_text(figure: Figure) -> str:
@@ -66,8 +46,9 @@ def png_bytes(figure: Figure) -> bytes:
 
 def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
     """Write `folder/name.svg` and `folder/name.png`, each whole or not at all, and return both paths."""
-    svg = write_whole(folder / f"{name}.svg", svg_text(figure).encode("utf-8"))
-    png = write_whole(folder / f"{name}.png", png_bytes(figure))
+    svg, png = folder / f"{name}.svg", folder / f"{name}.png"
+    write_bytes(svg, svg_text(figure).encode("utf-8"))
+    write_bytes(png, png_bytes(figure))
     return svg, png
 
 

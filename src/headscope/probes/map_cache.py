@@ -2,18 +2,18 @@
 
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from headscope.errors import OptionError, OutputError
 from headscope.probes.shards import WordMaps
+from headscope.storage.parts import contents
+from headscope.storage.scratch import scratch, sweep_scratch
 
 CACHE_GIB = 20.0
 GIB_VARIABLE = "HEADSCOPE_CACHE_GIB"
 _VERSION = 1  # of what tables hold
-_STALE = 3600.0  # seconds without a byte after which a half-written set is a killed run's
 
 
 def cache_folder() -> Path:
@@ -70,13 +70,11 @@ class MapCache:
                 f"{need}, more than the limit of {self.gib:g} GiB; set {GIB_VARIABLE} to more, or {way_out}"
             )
         self.folder.mkdir(parents=True, exist_ok=True)
-        for path in self.folder.glob("*.partial"):
-            if time.time() - _touched(path) > _STALE:
-                shutil.rmtree(path, ignore_errors=True)
-        others = [path for path in self.folder.iterdir() if path.is_dir() and path.name not in sizes]
+        sweep_scratch(self.folder)
+        others = [path for path in contents(self.folder) if path.is_dir() and path.name not in sizes]
         held = sum(sizes.values()) + sum(_size(path) for path in others)
         for path in sorted(others, key=_touched):
-            if held > most and path.suffix != ".partial":
+            if held > most:
                 held -= _size(path)
                 shutil.rmtree(path, ignore_errors=True)
         missing = sum(size for key, size in sizes.items() if not self.has(key))
@@ -104,11 +102,11 @@ class MapCache:
         """
         place = self.folder / key
         if not self.has(key):
-            with self._partial(key) as partial:
-                make(partial)
+            with scratch(self.folder, key) as part:
+                make(part)
                 shutil.rmtree(place, ignore_errors=True)  # one that is not whole
                 try:
-                    partial.rename(place)
+                    part.rename(place)
                 except OSError:
                     if not self.has(key):  # else another run was quicker
                         raise
@@ -118,20 +116,9 @@ class MapCache:
     @contextmanager
     def passing(self, make: Callable[[Path], None]) -> Iterator[WordMaps]:
         """Make a set that is removed when the block ends."""
-        with self._partial("passing") as partial:
-            make(partial)
-            yield WordMaps(partial)
-
-    @contextmanager
-    def _partial(self, name: str) -> Iterator[Path]:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        number = 0
-        while (path := self.folder / f"{name}.{os.getpid()}-{number}.partial").exists():
-            number += 1
-        try:
-            yield path
-        finally:
-            shutil.rmtree(path, ignore_errors=True)
+        with scratch(self.folder, "passing") as part:
+            make(part)
+            yield WordMaps(part)
 
 
 def _size(folder: Path) -> int:

@@ -24,6 +24,7 @@ from headscope.probes.structural_training import (
     StructuralProbe,
     train_structural,
 )
+from headscope.storage.scratch import scratch
 
 NAME = "structural"
 MOST_BYTES = 4 << 30
@@ -92,8 +93,8 @@ def measure_structural(
         OutputError: there is room for less than a fiftieth of train.
     """
     say = tell or (lambda what, done, total: None)
-    with tempfile.TemporaryDirectory(prefix="headscope-", dir=folder) as made:
-        base = Path(made)
+    with scratch(Path(tempfile.gettempdir()) if folder is None else folder, "headscope") as base:
+        base.mkdir()
         stores, share = _fill(read, train, dev, base, words=words, seed=seed, most_bytes=most_bytes, say=say)
         bench = _Bench(*stores, seed=seed, options=options or StructuralOptions(), device=device)
         layers, total = bench.store.layers, bench.store.layers + seeds - 1

@@ -42,7 +42,6 @@ def write_figures(inputs: ReportInputs, folder: Path) -> list[Path]:
     if inputs.importance is not None:
         paths += save(importance_curves(inputs.importance, names=class_names(words)), folder, "figure-3")
     paths += _section_4(inputs, folder)
-    paths += save_probe_figures(inputs, kinds_of(inputs), folder)
     paths += save_distance_figures(inputs, kinds_of(inputs), words, folder)
     paths += save_probe_figures(inputs, kinds_of(inputs), folder)
     return sorted(paths)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headscope.figures.saving import write_whole
 from headscope.reporting.arcs_section import arcs_section
 from headscope.reporting.arrays import Kind, kinds_of
 from headscope.reporting.coreference_section import coreference_section
@@ -23,6 +22,7 @@ from headscope.reporting.sentences import HeadRef, Sentence
 from headscope.reporting.syntax_section import syntax_section
 from headscope.reporting.terms import more_terms
 from headscope.reporting.words import count, join, plain, words_for
+from headscope.storage.atomic import write_bytes
 from headscope.views.markup import Html, el
 from headscope.views.page import Page, assemble
 
@@ -43,7 +43,8 @@ def write_report(inputs: ReportInputs, out_dir: Path, *, atlas: str | None = Non
     out_dir = Path(out_dir)
     write_figures(inputs, out_dir / "figures")
     page = render_report(inputs, links=True, atlas=atlas)
-    return write_whole(out_dir / "report.html", page.encode("utf-8"))
+    write_bytes(out_dir / "report.html", page.encode("utf-8"))
+    return out_dir / "report.html"
 
 
 def render_report(inputs: ReportInputs, *, links: bool = False, atlas: str | None = None) -> str:

@@ -1,6 +1,5 @@
 """Attention maps of a corpus on disk, as the original's `extract_attention.py` makes them."""
 
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +9,6 @@ from headscope.attention.debug import load_debug_model
 from headscope.attention.maps import MapsWriter
 from headscope.attention.maps_index import MapsIndex, read_index
 from headscope.attention.models import LoadedModel, load_model
-from headscope.attention.partial import already_there, is_free
 from headscope.attention.pickle_maps import maps_to_pickle
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
@@ -20,6 +18,9 @@ from headscope.encoding.casing import keep_case
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer, PackingCounts
 from headscope.errors import InputError, OptionError, OutputError
+from headscope.storage.atomic import already_there, is_free
+from headscope.storage.lock import place_held
+from headscope.storage.parts import part_of, remove
 from headscope.study.model_run import auto_batch_size, check_length
 from headscope.study.options import RunOptions
 from headscope.study.signature import make_signature, model_facts, tokeniser_hash
@@ -81,7 +82,12 @@ def extract(options: RunOptions, out: str | Path, how: MapOptions) -> Extraction
     Raises:
         HeadscopeError: the model, the corpus, an option or `out` is not as it should be.
     """
-    path = Path(out)
+    # Held from the start: a second run is told now, and not after hours.
+    with place_held(Path(out)):
+        return _extract(options, Path(out), how)
+
+
+def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
     if how.pickle and not how.replace and not is_free(path):
         raise OutputError(already_there(path))
     corpus = Corpus(options.text)
@@ -130,11 +136,13 @@ def extract(options: RunOptions, out: str | Path, how: MapOptions) -> Extraction
 
     if not how.pickle:
         return Extraction(path=path, index=index, counts=packer.counts, bytes=write_maps(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
     # By way of a folder of maps: batches come sorted by length, and the pickle keeps the input's order.
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as between:
-        write_maps(Path(between) / "maps")
-        _, left_out = maps_to_pickle(Path(between) / "maps", path, replace=how.replace)
+    between = part_of(path)
+    try:
+        write_maps(between)
+        _, left_out = maps_to_pickle(between, path, replace=how.replace)
+    finally:
+        remove(between)
     size = path.stat().st_size
     return Extraction(path=path, index=index, counts=packer.counts, bytes=size, left_out=left_out)
 

@@ -106,7 +106,9 @@ def manifest_of(run: Run) -> dict[str, Any]:
     }
 
 
-def with_stage(manifest: dict[str, Any], run: Run, result: StageResult, *, signature: str) -> dict[str, Any]:
+def with_stage(
+    manifest: dict[str, Any], run: Run, result: StageResult, *, signature: str, files: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the manifest with what a stage found, and the counts as they are now.
 
     Args:
@@ -114,6 +116,7 @@ def with_stage(manifest: dict[str, Any], run: Run, result: StageResult, *, signa
         run: what was measured.
         result: of the stage.
         signature: the stage's own.
+        files: the hash of each file that it wrote.
     """
     facts = run.facts() if "text" in STAGES[result.name].corpora else {}
     done = {
@@ -122,6 +125,7 @@ def with_stage(manifest: dict[str, Any], run: Run, result: StageResult, *, signa
             "signature": signature,
             "seconds": round(result.seconds, 3),
             "tables": list(result.tables),
+            "files": dict(files),
             "notes": list(dict.fromkeys([*facts.pop("notes", []), *result.notes])),
         },
     }

@@ -1,20 +1,24 @@
 """A run's directory, and what is in it."""
 
-import json
 from collections.abc import Mapping
 from functools import cached_property
 from html import escape
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import xarray as xr
 
-from headscope.errors import InputError, OutputError
+from headscope.errors import InputError
 from headscope.heads.behaviours import finds, roles
+from headscope.storage.atomic import hash_of
+from headscope.study.manifest import MANIFEST, read_manifest
 from headscope.study.results import surface_array
 
-MANIFEST = "manifest.json"
+_AGAIN = "give the same headscope command with --out {path} again, which measures that part anew"
+_CHANGED = f"was changed or damaged since the run wrote it; {_AGAIN}"
+_GONE = f"is not there any more; {_AGAIN}"
 
 
 class Study:
@@ -78,18 +82,18 @@ class Study:
     @property
     def tables(self) -> list[str]:
         """Names of the tables that the run wrote."""
-        return sorted(path.stem for path in (self.path / "tables").glob("*.parquet"))
+        return sorted(table for stage in self.manifest["stages"].values() for table in stage["tables"])
 
     def table(self, name: str) -> pd.DataFrame:
         """Read a table of the run as a data frame.
 
         Raises:
             KeyError: the run has no such table; names those it has.
+            InputError: its file is gone, or is not as the run wrote it.
         """
-        path = self.path / "tables" / f"{name}.parquet"
-        if not path.is_file():
+        if name not in self.tables:
             raise KeyError(f"no table {name!r}; this study has {', '.join(self.tables)}")
-        return pd.read_parquet(path)
+        return pd.read_parquet(BytesIO(checked(self.path, self.manifest, f"tables/{name}.parquet")))
 
     @property
     def report_path(self) -> Path:
@@ -130,101 +134,34 @@ def open_study(path: str | Path) -> Study:
     """Open a run's directory.
 
     Raises:
-        InputError: there is no finished run in it.
+        InputError: there is no run in it, or its manifest is not as the run wrote it.
     """
-    manifest = read_manifest(Path(path))
-    if manifest is None:
+    found = read_manifest(Path(path))
+    if found is None:
         raise InputError(
             f"{path} holds no headscope run: expected a manifest.json, as headscope report --out writes it"
         )
-    return Study(Path(path), manifest)
+    if not found.whole:
+        raise InputError(f"{Path(path) / MANIFEST} {_CHANGED.format(path=path)}")
+    return Study(Path(path), found.content)
 
 
-def read_manifest(path: Path) -> dict[str, Any] | None:
-    """Read a run's manifest, or None where there is none.
+def checked(folder: Path, manifest: Mapping[str, Any], file: str) -> bytes:
+    """Return the bytes of a run's file, if they are those that the run wrote.
 
-    Raises:
-        InputError: the file is not the manifest of a run.
-    """
-    try:
-        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except ValueError as error:
-        raise InputError(
-            f"{path / MANIFEST} is not JSON ({error}); delete the folder and run again"
-        ) from error
-    if not isinstance(manifest, dict) or not {"signature", "kinds", "counts"} <= manifest.keys():
-        raise InputError(
-            f"{path / MANIFEST} is not the manifest of a headscope run; give a folder that headscope report wrote"
-        )
-    return manifest
-
-
-def check_out(path: Path, signature: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Look whether a directory is free for a run, or holds stages of the same model and corpora already.
-
-    Returns:
-        The manifest if it does and was made with the same versions; else None.
+    Args:
+        folder: of the run.
+        manifest: has the file's hash.
+        file: its path in the folder, as `tables/surface.parquet`.
 
     Raises:
-        OutputError: it holds a run of another model, of corpora of other names, or something else.
+        InputError: they are not, or the file is gone; says what to do.
     """
-    if path.exists() and not path.is_dir():
-        raise OutputError(f"{path} is a file; --out expects a folder, new or empty")
-    manifest = read_manifest(path)
-    if manifest is not None:
-        found = manifest["signature"]
-        if _same_study(found, signature):
-            # Numbers of other versions are computed anew.
-            return manifest if found.get("versions") == signature["versions"] else None
-        corpora = found.get("corpus", {})
-        names = [corpora.get("name"), *(c["name"] for c in corpora.values() if isinstance(c, Mapping))]
-        what = "; ".join(
-            dict.fromkeys(str(name) for name in [found.get("model", {}).get("name"), *names] if name)
-        )
-        raise OutputError(
-            f"{path} already holds a different run ({what}; signature {found.get('id')}); give another --out, or "
-            "delete that folder"
-        )
-    if path.is_dir() and any(path.iterdir()):
-        raise OutputError(f"{path} holds other files and no headscope run; give --out a new or empty folder")
-    _try_to_write(path)
-    return None
-
-
-def _same_study(found: Mapping[str, Any], signature: Mapping[str, Any]) -> bool:
-    """Whether another run may add to a folder: the same model, and no corpus of another name in an old one's place."""
-
-    def model(of: Mapping[str, Any]) -> list[Any]:
-        return [of.get("model", {}).get(key) for key in ("weights", "family")] + [of.get("tokeniser")]
-
-    def clash(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-        # The same files under other options give another hash (a limit cuts them); other files have other names.
-        return all(key in each for key in ("name", "hash") for each in (old, new)) and all(
-            old[key] != new[key] for key in ("name", "hash")
-        )
-
-    old, new = found.get("corpus", {}), signature["corpus"]
-    parts = [name for name in new if isinstance(new[name], Mapping) and isinstance(old.get(name), Mapping)]
-    clashes = [clash(old, new), *(clash(old[name], new[name]) for name in parts)]
-    return model(found) == model(signature) and not any(clashes)
-
-
-def has_stage(path: Path, manifest: Mapping[str, Any], name: str, *, signature: str) -> bool:
-    """Whether a stage with this signature is finished: the manifest says so, and its tables are there."""
-    stage = manifest.get("stages", {}).get(name)
-    if not isinstance(stage, dict) or stage.get("signature") != signature:
-        return False
-    tables = stage.get("tables", [])
-    return bool(tables) and all((path / "tables" / f"{table}.parquet").is_file() for table in tables)
-
-
-def _try_to_write(path: Path) -> None:
-    """Fail now rather than after a long scan, if the folder cannot be made or written to."""
-    path.mkdir(parents=True, exist_ok=True)
-    probe = path / ".headscope.tmp"
+    hashes = [stage["files"].get(file) for stage in manifest["stages"].values()]
     try:
-        probe.touch()
-    finally:
-        probe.unlink(missing_ok=True)
+        content = (folder / file).read_bytes()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise InputError(f"{folder / file} {_GONE.format(path=folder)}") from None
+    if hash_of(content) not in hashes:
+        raise InputError(f"{folder / file} {_CHANGED.format(path=folder)}")
+    return content

@@ -1,43 +1,75 @@
 """A run's stages measured and written, each as it is done, so that nothing computed is lost."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headscope.study.files import read_arrays, write_arrays, write_json, write_parquet
+from headscope.storage.files import read_arrays, write_arrays, write_parquet
+from headscope.storage.lock import Held, folder_held
+from headscope.storage.sealed import Sealed
+from headscope.study.folder import check_out, damaged_files
+from headscope.study.manifest import MANIFEST, write_manifest
 from headscope.study.options import Watcher
 from headscope.study.results import StageResult
 from headscope.study.stage_table import Stage, stage_signature
 from headscope.study.stages import Run, manifest_of, measure_stage, notes_of, stages_of, with_stage
-from headscope.study.study import MANIFEST, check_out, has_stage, open_study
+from headscope.study.study import open_study
 
 
 def write_run(run: Run, out: Path, *, watch: Watcher | None = None) -> None:
     """Measure a run's stages and write their tables; a stage whose signature the folder holds already is kept.
 
-    The folder is looked at before a scan, so that no work is lost to a wrong place. Stages of the folder that this
-    run does not ask for stay. Only the last writing of the manifest says that the run is whole.
+    The folder is held and looked at before a scan, so that no work is lost to a wrong place or to a neighbour. Stages
+    of the folder that this run does not ask for stay. A finished stage whose files are not as they were written is
+    measured again, with a note. Only the last writing of the manifest says that the run is whole.
 
     Raises:
-        OutputError: the folder holds something else.
+        OutputError: the folder holds something else, or another run holds it.
     """
-    found = check_out(out, run.signature)
-    manifest = {**manifest_of(run), **(found or {}), "signature": run.signature}
+    with folder_held(out) as held:
+        _write(run, held, watch)
+
+
+def _write(run: Run, held: Held, watch: Watcher | None) -> None:
+    out = held.folder
+    found, words = _found(check_out(out, run.signature), out, run)
+    manifest = {**manifest_of(run), **found, "signature": run.signature}
     ids: dict[str, str] = {}
     for stage in stages_of(run):
         earlier = _Written(out, list(ids))
         signature = stage_signature(stage, run.signature, run.options, before=ids)
         ids[stage.name] = signature
-        if has_stage(out, manifest, stage.name, signature=signature):
-            continue
+        written = manifest["stages"].get(stage.name)
+        again = words
+        if written is not None and written.get("signature") == signature:
+            damaged = damaged_files(out, written)
+            if not damaged:
+                continue
+            again = [f"{', '.join(damaged)} was not as it was written: {stage.name} was measured again"]
         result = measure_stage(stage, run, earlier, watch)
-        manifest = _write_stage(out, _without(manifest, stage), result)
-        manifest = with_stage(manifest, run, result, signature=signature)
+        held.check()
+        manifest = _without(manifest, stage)
+        files = _write_stage(out, manifest, result)
+        result = replace(result, notes=(*result.notes, *again))
+        manifest = with_stage(manifest, run, result, signature=signature, files=files)
         # Now, not with the next stage: that may be stopped long before it has anything to write.
-        write_json(out / MANIFEST, {**manifest, "complete": False})
+        write_manifest(out, {**manifest, "complete": False})
     whole = {**manifest, "notes": notes_of(run, manifest["stages"]), "complete": True}
+    held.check()
     if whole != found:
-        write_json(out / MANIFEST, whole)
+        write_manifest(out, whole)
+
+
+def _found(before: Sealed | None, out: Path, run: Run) -> tuple[dict[str, Any], list[str]]:
+    """Return what of an earlier manifest holds, and what the user must be told of it."""
+    if before is None:
+        return {}, []
+    if not before.whole:
+        return {}, [f"{MANIFEST} was not as it was written: everything was measured again"]
+    # Numbers of other versions are computed anew.
+    same = before.content["signature"].get("versions") == run.signature["versions"]
+    return (before.content if same else {}), []
 
 
 def read_stages(out: Path, *names: str) -> list[StageResult]:
@@ -64,14 +96,15 @@ def _without(manifest: dict[str, Any], stage: Stage) -> dict[str, Any]:
     return {**manifest, "stages": {k: v for k, v in manifest["stages"].items() if k != stage.name}}
 
 
-def _write_stage(out: Path, manifest: dict[str, Any], result: StageResult) -> dict[str, Any]:
+def _write_stage(out: Path, manifest: dict[str, Any], result: StageResult) -> dict[str, str]:
+    """Write a stage's tables and sums; return the hash of each file, by its path in the folder."""
     # The folder says whose it is before anything else lies in it, and never claims tables half of which are older.
-    write_json(out / MANIFEST, {**manifest, "complete": False})
-    for table, frame in result.tables.items():
-        write_parquet(out / "tables" / f"{table}.parquet", frame)
+    write_manifest(out, {**manifest, "complete": False})
+    tables = {f"tables/{table}.parquet": frame for table, frame in result.tables.items()}
+    files = {file: write_parquet(out / file, frame) for file, frame in tables.items()}
+    state = f"state/{result.name}.safetensors"
     about = {"signature": manifest["signature"]["id"]}
-    write_arrays(out / "state" / f"{result.name}.safetensors", result.state, about=about)
-    return manifest
+    return {**files, state: write_arrays(out / state, result.state, about=about)}
 
 
 class _Written(Mapping[str, StageResult]):

@@ -1,17 +1,22 @@
 """Checkpoints: model folders that a report can be made of, and the state from which a stopped training goes on."""
 
 from collections.abc import Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from safetensors import safe_open
-from safetensors.torch import save_file
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 from torch import Tensor
 
 from headscope.attention.models import quiet_libraries
-from headscope.attention.partial import whole_or_absent
+from headscope.errors import InputError
+from headscope.storage.atomic import whole_or_absent, write_bytes
 
 RESUME = "resume.safetensors"
+_HASH = "hash"
+_DAMAGED = "{path} is damaged: the training cannot go on from it; delete that file and train again"
 
 
 def checkpoint_path(out: Path, step: int) -> Path:
@@ -31,31 +36,50 @@ def checkpoints_of(out: Path) -> dict[int, Path]:
 
 def write_checkpoint(folder: Path, model: Any, tokeniser: Any) -> None:
     """Write a model and its tokeniser as a folder that `load_model` takes; whole or absent."""
-    with whole_or_absent(folder, replace=True) as partial, quiet_libraries():
-        model.save_pretrained(partial)
-        tokeniser.save_pretrained(partial)
-        for file in partial.iterdir():
+    with whole_or_absent(folder, replace=True) as part, quiet_libraries():
+        model.save_pretrained(part)
+        tokeniser.save_pretrained(part)
+        for file in part.iterdir():
             file.chmod(0o644)  # safetensors lets nobody else read what it writes
 
 
-def publish(checkpoint: Path, out: Path) -> None:
-    """Copy a checkpoint's files beside the card, so that `out` is the trained model's own folder."""
-    for file in sorted(checkpoint.iterdir()):
-        with whole_or_absent(out / file.name, replace=True) as partial:
-            partial.write_bytes(file.read_bytes())
+def publish(checkpoint: Path, out: Path) -> dict[str, str]:
+    """Copy a checkpoint's files beside the card, so that `out` is the model's own folder; return their hashes."""
+    return {
+        file.name: write_bytes(out / file.name, file.read_bytes()) for file in sorted(checkpoint.iterdir())
+    }
 
 
 def write_resume(out: Path, tensors: Mapping[str, Tensor], about: Mapping[str, str]) -> None:
     """Write the state of a training and words about it in one file; it replaces the one before once it is whole."""
-    with whole_or_absent(out / RESUME, replace=True) as partial:
-        save_file({name: tensor.cpu() for name, tensor in tensors.items()}, partial, metadata=dict(about))
-        partial.chmod(0o644)
+    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    write_bytes(out / RESUME, save(kept, metadata={**about, _HASH: _hash_of(kept)}))
 
 
 def read_resume(out: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
-    """Read the state of a training back, or return None where there is none."""
+    """Read the state of a training back, or return None where there is none.
+
+    Raises:
+        InputError: the file is not as it was written.
+    """
     path = out / RESUME
     if not path.is_file():
         return None
-    with safe_open(str(path), framework="pt") as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            about = dict(file.metadata() or {})
+    except SafetensorError as error:
+        raise InputError(_DAMAGED.format(path=path)) from error
+    if about.pop(_HASH, None) != _hash_of(tensors):
+        raise InputError(_DAMAGED.format(path=path))
+    return tensors, about
+
+
+def _hash_of(tensors: Mapping[str, Tensor]) -> str:
+    """Hash names, shapes, types and bytes; a file's own hash cannot lie in it."""
+    digest = blake2b(digest_size=16)
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()

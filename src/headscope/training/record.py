@@ -1,14 +1,15 @@
 """What a training writes down: a tidy table of its curves, and a file of facts."""
 
-import json
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from headscope.attention.partial import whole_or_absent
 from headscope.errors import InputError
+from headscope.storage.files import write_parquet
+from headscope.storage.sealed import read_sealed, write_sealed
 from headscope.training.measuring import MEASURES, HeldOut
 
 LOG, FACTS = "training.parquet", "training.json"
@@ -17,6 +18,7 @@ COLUMNS = (
     *("learning_rate", "seconds"),
 )
 Row = dict[str, Any]
+_REMEDY = "delete the folder and train again"
 
 
 def held_out_rows(found: HeldOut, at: Mapping[str, Any]) -> list[Row]:
@@ -54,37 +56,49 @@ def table_of(rows: list[Row]) -> pd.DataFrame:
     return table.astype({**numbers, **floats})
 
 
-def write_log(out: Path, rows: list[Row]) -> None:
-    """Write `training.parquet`."""
-    with whole_or_absent(out / LOG, replace=True) as partial:
-        table_of(rows).to_parquet(partial, index=False)
+def write_log(out: Path, rows: list[Row]) -> str:
+    """Write `training.parquet`, and return its hash."""
+    return write_parquet(out / LOG, table_of(rows))
 
 
 def read_log(out: Path) -> pd.DataFrame:
-    """Read `training.parquet`."""
-    return pd.read_parquet(out / LOG)
+    """Read `training.parquet`.
+
+    Raises:
+        InputError: it is gone, damaged, or of other columns.
+    """
+    path = out / LOG
+    try:
+        log = pd.read_parquet(BytesIO(path.read_bytes()))
+        return log[list(COLUMNS)]
+    except FileNotFoundError:
+        raise InputError(f"{path} is not there any more; {_REMEDY}") from None
+    except (ValueError, KeyError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the file system's, not the decoder's
+            raise
+        raise InputError(
+            f"{path} is damaged: no table of a training can be read from it; {_REMEDY}"
+        ) from error
 
 
 def write_facts(out: Path, facts: Mapping[str, Any]) -> None:
     """Write `training.json`."""
-    with whole_or_absent(out / FACTS, replace=True) as partial:
-        text = json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False)
-        partial.write_text(text + "\n", encoding="utf-8")
+    write_sealed(out / FACTS, facts)
 
 
 def read_facts(out: Path) -> dict[str, Any] | None:
     """Read `training.json`, or return None where there is none.
 
     Raises:
-        InputError: the file is not a training's.
+        InputError: the file is not a training's, or is not as it was written.
     """
     path = out / FACTS
-    try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
+    found = read_sealed(path, remedy=_REMEDY)
+    if found is None:
         return None
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON ({error}); delete the folder and train again") from error
-    if not isinstance(facts, dict) or not {"signature", "steps", "complete"} <= facts.keys():
+    if not isinstance(found.content, dict) or not {"signature", "steps", "complete"} <= found.content.keys():
         raise InputError(f"{path} is not of a training; give a folder that headscope train wrote")
+    if not found.whole:
+        raise InputError(f"{path} was changed or damaged since headscope wrote it; {_REMEDY}")
+    facts: dict[str, Any] = found.content
     return facts

@@ -9,7 +9,10 @@ import pandas as pd
 
 from headscope.attention.models import choose_device
 from headscope.errors import OutputError
-from headscope.training.checkpoints import checkpoints_of
+from headscope.storage.atomic import hash_of_file
+from headscope.storage.lock import folder_held
+from headscope.storage.parts import contents, sweep
+from headscope.training.checkpoints import RESUME, checkpoints_of
 from headscope.training.loop import reproducible
 from headscope.training.options import Size, TrainOptions
 from headscope.training.prepare import Prepared, prepare
@@ -81,14 +84,22 @@ def train(
 
 def run_training(options: TrainOptions, *, out: Path, watch: TrainingWatcher | None = None) -> Training:
     """Do what `train` does, from options that were put together before."""
-    with reproducible(choose_device(options.device)):
+    _found(out)
+    # Held from the start: a second training is told now, and not when its corpus is read.
+    with reproducible(choose_device(options.device)), folder_held(out):
         before = _found(out)
         prepared = prepare(options)
+        notes: list[str] = []
         if before is not None:
             _check_same(before, prepared, out)
+            sweep(out)
             if before["complete"]:
-                return Training(out, before)
-        return Training(out, Session(prepared, out, before, watch).finish())
+                damaged = _damaged(before, out)
+                (out / RESUME).unlink(missing_ok=True)  # a kill may have come before it went
+                if not damaged:
+                    return Training(out, before)
+                notes = [f"{', '.join(damaged)} was not as it was written: the training began again"]
+        return Training(out, Session(prepared, out, before, watch, notes=notes).finish())
 
 
 def _found(out: Path) -> dict[str, Any] | None:
@@ -100,9 +111,14 @@ def _found(out: Path) -> dict[str, Any] | None:
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out} is a file; --out expects a folder, new or empty")
     before = read_facts(out)
-    if before is None and out.is_dir() and any(path.suffix != ".partial" for path in out.iterdir()):
+    if before is None and out.is_dir() and any(contents(out)):
         raise OutputError(f"{out} holds other files and no training; give --out a new or empty folder")
     return before
+
+
+def _damaged(facts: Mapping[str, Any], out: Path) -> list[str]:
+    """Return which files of a finished training are gone or not as they were written."""
+    return [name for name, hashed in facts["files"].items() if hash_of_file(out / name) != hashed]
 
 
 def _check_same(before: Mapping[str, Any], prepared: Prepared, out: Path) -> None:

@@ -1,15 +1,17 @@
 """One training in its folder: steps, looks at the held-out documents, and files written so that a kill loses little."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from headscope.attention.partial import whole_or_absent
+from headscope.errors import InputError
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.storage.files import write_text
+from headscope.storage.lock import check_held
 from headscope.training.card import model_card
 from headscope.training.checkpoints import (
     RESUME,
@@ -24,6 +26,7 @@ from headscope.training.optimiser import load_state, rate_at, state_tensors
 from headscope.training.options import DEFAULT_STEPS
 from headscope.training.prepare import Prepared
 from headscope.training.record import (
+    LOG,
     Row,
     held_out_rows,
     read_log,
@@ -68,6 +71,7 @@ class Session:
         out: its folder; what a stopped session left there is gone on from.
         before: what `training.json` says there, or None.
         watch: told of progress.
+        notes: what the user should know beside what the session itself finds.
     """
 
     def __init__(
@@ -76,8 +80,12 @@ class Session:
         out: Path,
         before: dict[str, Any] | None,
         watch: TrainingWatcher | None,
+        *,
+        notes: Sequence[str] = (),
     ) -> None:
         self.prepared, self.out, self.watch = prepared, out, watch
+        self.notes = [*_notes(prepared), *notes]
+        self.files: dict[str, str] = {}
         self.options = prepared.options
         self.trainer = Trainer(prepared)
         if before is not None:
@@ -88,18 +96,31 @@ class Session:
             self.steps = self.options.steps or DEFAULT_STEPS
         self.rows: list[Row] = []
         self.done, self.earlier = 0, 0.0
-        if (saved := read_resume(out)) is not None:
-            self._go_on(*saved)
+        try:
+            self._go_on()
+        except InputError:
+            self.notes.append(
+                f"what a stopped training left in {RESUME} or {LOG} was damaged: the training began again"
+            )
         self.begun_at = self.done
         self.began = time.perf_counter()
         self._write_facts(complete=False)
 
-    def _go_on(self, tensors: dict[str, torch.Tensor], about: dict[str, str]) -> None:
+    def _go_on(self) -> None:
+        """Take up what a stopped session left.
+
+        Raises:
+            InputError: it is damaged; nothing was taken of it.
+        """
+        saved = read_resume(self.out)
+        if saved is None:
+            return
+        tensors, about = saved
+        log = read_log(self.out)
         load_state(self.trainer.model, self.trainer.optimiser, tensors)
         self.done, self.trainer.tokens = int(about["step"]), int(about["tokens"])
         self.earlier = float(about["seconds"])
         # What was logged after the state was written will be logged again.
-        log = read_log(self.out)
         self.rows = log[log["step"] <= self.done].to_dict("records")  # type: ignore[assignment]
 
     def finish(self) -> dict[str, Any]:
@@ -120,11 +141,11 @@ class Session:
                 self._checkpoint()
             else:
                 self._tell(rows)
-        publish(checkpoint_path(self.out, self.steps), self.out)
+        check_held(self.out)
+        self.files |= publish(checkpoint_path(self.out, self.steps), self.out)
         facts = self._facts(complete=True)
-        with whole_or_absent(self.out / "README.md", replace=True) as partial:
-            name = self.out.resolve().name
-            partial.write_text(model_card(facts, table_of(self.rows), name=name), encoding="utf-8")
+        name = self.out.resolve().name
+        write_text(self.out / "README.md", model_card(facts, table_of(self.rows), name=name))
         write_facts(self.out, facts)
         (self.out / RESUME).unlink(missing_ok=True)
         return facts
@@ -134,7 +155,8 @@ class Session:
         found = self.trainer.measure()
         rows = [] if found is None else held_out_rows(found, self._moment())
         self.rows += rows
-        write_log(self.out, self.rows)
+        check_held(self.out)
+        self.files[LOG] = write_log(self.out, self.rows)
         write_checkpoint(
             checkpoint_path(self.out, self.done), self.trainer.model, self.prepared.start.tokeniser
         )
@@ -194,7 +216,8 @@ class Session:
             "device": str(trainer.device),
             "precision": trainer.precision,
             "threads": torch.get_num_threads(),
-            "notes": list(_notes(prepared)),
+            "notes": self.notes,
+            "files": self.files if complete else {},
         }
 
 

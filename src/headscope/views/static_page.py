@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headscope.errors import OptionError
-from headscope.study.files import write_text
+from headscope.storage.lock import placed
 
 HEIGHT = 640
 
@@ -35,7 +35,8 @@ class StaticPage:
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file and return its path."""
-        write_text(Path(path), self.data)
+        with placed(Path(path), replace=True) as part:
+            part.write_text(self.data, encoding="utf-8")
         return Path(path)
 
     def display(self) -> None:

@@ -1,6 +1,5 @@
 """The command line: one file a command, heavy imports inside the commands."""
 
-import errno
 import sys
 from collections.abc import Sequence
 
@@ -75,20 +74,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stderr.close()
         raise SystemExit(0) from None
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            place = f" ({error.filename})" if error.filename else ""
-            _stop(
-                f"no room left on the disk{place}; free some space, or give --out a folder on another disk",
-                code=2,
-            )
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            _stop(
-                f"may not write or read {error.filename}; expected a place you have rights to, choose another",
-                code=2,
-            )
-        if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG):
-            _stop(f"cannot write {error.filename}: {error.strerror}; give another place", code=2)
-        raise
+        from headscope.storage.trouble import in_words
+
+        _stop(in_words(error), code=2)
+    except MemoryError:
+        _stop(
+            "the machine has no memory left for this; lower --batch-size and --max-length, or run less beside it",
+            code=2,
+        )
 
 
 def _hyphens(argument: str) -> str:

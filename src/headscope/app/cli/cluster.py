@@ -117,7 +117,8 @@ def write_matrices(distances: "StageResult", mapped: "StageResult", path: Path) 
     import numpy as np
 
     from headscope.geometry.pairs import matrix_of
-    from headscope.study.files import write_atomically
+    from headscope.storage.atomic import whole_or_absent
+    from headscope.storage.lock import place_held
 
     places = mapped.tables["head_map"]
     kinds = list(dict.fromkeys(places["kind"]))
@@ -127,12 +128,9 @@ def write_matrices(distances: "StageResult", mapped: "StageResult", path: Path) 
         heads = list(zip(own["layer"].tolist(), own["head"].tolist(), strict=True))
         array = matrix_of(distances.tables["head_distances"], heads, kind=kind)
         target = path if len(kinds) == 1 else path.with_name(f"{path.stem}-{kind}.npy")
-
-        def fill(beside: Path, array: Any = array) -> None:
-            with beside.open("wb") as file:  # numpy would add .npy to a name
-                np.save(file, array)
-
-        write_atomically(target, fill)
+        # By an open file: numpy would add .npy to a name.
+        with place_held(target), whole_or_absent(target, replace=True) as part, part.open("wb") as file:
+            np.save(file, array)
         written.append((target, len(heads)))
     return written
 

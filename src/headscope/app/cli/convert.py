@@ -60,8 +60,10 @@ def command(
 
 def _to_pickle(folder: Path, out: Path, *, replace: bool) -> None:
     from headscope.attention.pickle_maps import maps_to_pickle
+    from headscope.storage.lock import place_held
 
-    written, left_out = maps_to_pickle(folder, out, replace=replace)
+    with place_held(out):
+        written, left_out = maps_to_pickle(folder, out, replace=replace)
     typer.echo(f"wrote {out}: {written:,} entries, float16")
     if left_out:
         typer.echo(f"left out {left_out:,}: a word has no row of its own")
@@ -71,12 +73,14 @@ def _to_maps(file: Path, out: Path, *, model: str | None, revision: str | None, 
     from headscope.attention.models import load_tokeniser
     from headscope.attention.pickle_maps import pickle_to_maps
     from headscope.encoding.encoder import Encoder
+    from headscope.storage.lock import place_held
 
     encoder, name = None, None
     if model is not None:
         tokeniser, name = load_tokeniser(model, revision=revision)
         encoder = Encoder(tokeniser)
-    number = pickle_to_maps(file, out, encoder=encoder, name=name, replace=replace)
+    with place_held(out):
+        number = pickle_to_maps(file, out, encoder=encoder, name=name, replace=replace)
     typer.echo(f"wrote {out}: the maps of {number:,} entries, float16")
 
 
@@ -97,9 +101,9 @@ def _to_treebank(source: Path, out: Path, *, replace: bool) -> None:
     if out.is_dir():
         raise OutputError(f"{out} is a folder; expected a place for a file")
 
-    from headscope.attention.partial import whole_or_absent
     from headscope.corpora.treebank import read_treebank
     from headscope.corpora.treebank_writer import fit_word, lost_in, treebank_text
+    from headscope.storage.lock import placed
 
     lost: Counter[str] = Counter()
     sentences = words = changed = 0
@@ -113,7 +117,7 @@ def _to_treebank(source: Path, out: Path, *, replace: bool) -> None:
             lost.update(lost_in(document, form=form))
             yield document
 
-    with whole_or_absent(out, replace=replace) as partial, partial.open("w", encoding="utf-8") as file:
+    with placed(out, replace=replace) as part, part.open("w", encoding="utf-8") as file:
         file.writelines(treebank_text(counted(), form=form))
     typer.echo(f"wrote {out}: {sentences:,} sentences, {words:,} words")
     for what, number in sorted((+lost).items()):

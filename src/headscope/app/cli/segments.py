@@ -54,11 +54,11 @@ def command(
     place = out or default_out(text or [])
 
     from headscope.attention.models import load_tokeniser
-    from headscope.attention.partial import whole_or_absent
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.casing import keep_case
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.packing import Packer
+    from headscope.storage.lock import placed
 
     documents = read_corpus(text or [], limit_documents=num_docs)
     tokeniser, _ = load_tokeniser(model, revision=revision)
@@ -75,7 +75,7 @@ def command(
             names = tokeniser.convert_ids_to_tokens(segment.ids.tolist())
             yield {"tokens": [str(name) for name in names], **segment.fields}
 
-    with whole_or_absent(place, replace=force) as partial, partial.open("w", encoding="utf-8") as file:
+    with placed(place, replace=force) as part, part.open("w", encoding="utf-8") as file:
         # Only pre-training packing is shuffled, with the generator that drew its cuts, as in the original.
         lines = (
             _shuffled(entries(), packer.random) if packing == "pretraining" else map(json.dumps, entries())

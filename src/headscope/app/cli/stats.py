@@ -82,14 +82,13 @@ def _cell(name: str, value: float) -> str:
 
 
 def _write(surface: "pd.DataFrame", out: Path) -> None:
-    from headscope.study.files import write_atomically
+    from headscope.storage.files import write_parquet, write_text
+    from headscope.storage.lock import place_held
 
-    def fill(beside: Path) -> None:
+    with place_held(out):
         if out.suffix == ".csv":
-            surface.to_csv(beside, index=False)
+            write_text(out, surface.to_csv(index=False))
         elif out.suffix == ".json":
-            surface.to_json(beside, orient="records", indent=1, double_precision=15)
+            write_text(out, surface.to_json(orient="records", indent=1, double_precision=15))
         else:
-            surface.to_parquet(beside, index=False)
-
-    write_atomically(out, fill)
+            write_parquet(out, surface)

@@ -82,7 +82,7 @@ def command(
         raise OptionError(f"--out {out} is no place for a file; give a file in a folder that exists")
 
     from headscope.attention.look import look
-    from headscope.study.files import write_text
+    from headscope.storage.lock import placed
     from headscope.views.attention_page import attention_page
     from headscope.views.figure_call import figure_call
     from headscope.views.state import opening
@@ -108,7 +108,8 @@ def command(
     state = opening(view, which, layer=layer, heads=heads, words=word_level)
     call = figure_call(model, read, text_b, **chosen)
     page = attention_page(view, state=state, call=call, compress=not no_compress)
-    write_text(out, page)
+    with placed(out, replace=True) as part:
+        part.write_text(page, encoding="utf-8")
     weights = sum(kind.weights.size for kind in view.kinds)
     typer.echo(f"view: {out} ({weights:,} weights, {len(page.encode()) / 1e6:.1f} MB)")
 

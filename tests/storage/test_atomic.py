@@ -2,8 +2,8 @@
 
 import pytest
 
-from headscope.attention.partial import whole_or_absent
 from headscope.errors import OutputError
+from headscope.storage.atomic import whole_or_absent
 
 
 def fill(path, kind, text):

@@ -1,0 +1,48 @@
+"""Text, JSON, tables and arrays as files that are whole or absent; each writer returns the hash of what it wrote."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headscope.storage.atomic import write_bytes
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+
+def write_text(path: Path, text: str) -> str:
+    """Write a text file in UTF-8."""
+    return write_bytes(path, text.encode())
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> str:
+    """Write a JSON file with stable layout."""
+    return write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_parquet(path: Path, table: "pd.DataFrame") -> str:
+    """Write a table as Parquet."""
+    # As bytes: the writer of files hides what the disk says in an error of its own.
+    content: bytes = table.to_parquet(index=False)
+    return write_bytes(path, content)
+
+
+def write_arrays(path: Path, arrays: "Mapping[str, NDArray[Any]]", *, about: Mapping[str, str]) -> str:
+    """Write named arrays as safetensors, with words about them."""
+    import numpy as np
+    from safetensors.numpy import save
+
+    # ascontiguousarray would make vectors of single numbers.
+    ready = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
+    # Not save_file: it hides a full disk in an error of its own, and lets nobody else read the file.
+    return write_bytes(path, save(ready, metadata=dict(about)))
+
+
+def read_arrays(path: Path) -> "tuple[dict[str, NDArray[Any]], dict[str, str]]":
+    """Read named arrays and the words about them."""
+    from safetensors import safe_open
+
+    with safe_open(str(path), framework="numpy") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118

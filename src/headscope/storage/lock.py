@@ -1,0 +1,155 @@
+"""One run at a time in a folder or at a place; the system holds the lock, so that a killed run leaves none."""
+
+import getpass
+import json
+import os
+import socket
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from headscope.errors import OutputError
+from headscope.storage.atomic import whole_or_absent
+from headscope.storage.parts import contents, lock_of, sweep_beside
+
+
+@dataclass(frozen=True)
+class Held:
+    """A folder that this run holds.
+
+    Attributes:
+        folder: the folder.
+        lock: the file in it that is locked.
+    """
+
+    folder: Path
+    lock: Path
+
+    def check(self) -> None:
+        """Refuse to go on where the folder was removed or replaced during the run.
+
+        Raises:
+            OutputError: it was; what the run found so far went with it.
+        """
+        if not self.lock.is_file():
+            raise OutputError(
+                f"{self.folder} was removed or replaced while this run wrote to it; run the same command again, and "
+                "leave the folder alone until it ends"
+            )
+
+
+# The folders that this thread's run holds.
+_HELD: ContextVar[Mapping[Path, Held]] = ContextVar("headscope_held", default=MappingProxyType({}))
+
+
+@contextmanager
+def folder_held(folder: Path) -> Iterator[Held]:
+    """Hold a folder of results while the block runs; it is made where there is none.
+
+    A folder that was made here and got nothing is removed again. Within the block the same thread may hold it again.
+
+    Raises:
+        OutputError: another run holds it; says which.
+    """
+    held = _HELD.get()
+    if folder.resolve() in held:
+        yield held[folder.resolve()]
+        return
+    made = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = lock_of(folder / "run")
+    try:
+        with _locked(lock, folder):
+            own = Held(folder, lock)
+            before = _HELD.set({**held, folder.resolve(): own})
+            try:
+                yield own
+            finally:
+                _HELD.reset(before)
+    finally:
+        if made and folder.is_dir() and not any(contents(folder)):
+            with suppress(OSError):  # what another run is just putting there keeps it
+                folder.rmdir()
+
+
+def check_held(folder: Path) -> None:
+    """Refuse to go on where a folder that this thread's run holds was removed or replaced; see `Held.check`."""
+    held = _HELD.get().get(folder.resolve())
+    if held is not None:
+        held.check()
+
+
+@contextmanager
+def place_held(path: Path, *, wait: float = 0.0) -> Iterator[None]:
+    """Hold the place of one file or folder while the block runs, and sweep away what stopped runs left of it.
+
+    Args:
+        path: of the file or folder.
+        wait: seconds to wait for another run that holds it.
+
+    Raises:
+        OutputError: another run holds it; says which.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(lock_of(path), path, wait=wait):
+        sweep_beside(path)
+        yield
+
+
+@contextmanager
+def placed(path: Path, *, replace: bool = False) -> Iterator[Path]:
+    """Hold a place and write it: `place_held` about `whole_or_absent`, for a result that stands by itself."""
+    with place_held(path), whole_or_absent(path, replace=replace) as part:
+        yield part
+
+
+@contextmanager
+def _locked(lock: Path, place: Path, *, wait: float = 0.0) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
+    # A lock's state is its thread's own by default: a scan may end in another thread than it began.
+    own = FileLock(lock, timeout=wait, thread_local=False)
+    try:
+        own.acquire()
+    except Timeout:
+        raise OutputError(_held_by(lock, place)) from None
+    try:
+        lock.write_text(json.dumps(_about()), encoding="utf-8")
+        yield
+    finally:
+        # Before it is let go: whoever waits for the file that went sees that it went, and opens the next.
+        with suppress(OSError):
+            lock.unlink()
+        own.release()
+
+
+def _about() -> dict[str, Any]:
+    """Return what another run is told of this one."""
+    with suppress(KeyError, OSError):  # no such user, as in a container
+        return {"user": getpass.getuser(), **_process()}
+    return _process()
+
+
+def _process() -> dict[str, Any]:
+    return {
+        "process": os.getpid(),
+        "machine": socket.gethostname(),
+        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200] if sys.argv else "",
+        "since": datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+    }
+
+
+def _held_by(lock: Path, place: Path) -> str:
+    """Say who holds a place, as far as its lock file tells."""
+    holder = "another run"
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        about = json.loads(lock.read_text(encoding="utf-8"))
+        user = f" of {about['user']}" if "user" in about else ""
+        holder = f"process {about['process']}{user} on {about['machine']} ({about['command']}; since {about['since']})"
+    return f"{place} is being written by {holder}; wait until it ends, or give another --out"

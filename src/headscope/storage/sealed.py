@@ -1,0 +1,64 @@
+"""JSON files that carry the hash of what they say, so that a change or damage is noticed when they are read."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headscope.errors import InputError
+from headscope.storage.atomic import hash_of
+from headscope.storage.files import write_json
+
+SEAL = "seal"
+_MOST_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A file's content.
+
+    Attributes:
+        content: any JSON value; a dict comes without its seal.
+        whole: whether it is as it was written: its seal is the hash of the rest.
+    """
+
+    content: Any
+    whole: bool
+
+
+def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a dict as JSON with its seal, whole or not at all."""
+    write_json(path, {**content, SEAL: seal_of(content)})
+
+
+def read_sealed(path: Path, *, remedy: str) -> Sealed | None:
+    """Read a JSON file, or return None where there is none.
+
+    Args:
+        path: of the file.
+        remedy: what the user is told to do where it cannot be read.
+
+    Raises:
+        InputError: it is no JSON, too large, or nested too deeply.
+    """
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path} is larger than 64 MiB, and headscope writes none so large; {remedy}")
+        content = json.loads(path.read_text(encoding="utf-8"))
+        whole = isinstance(content, dict) and content.pop(SEAL, None) == seal_of(content)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder and should be a file; {remedy}") from None
+    except RecursionError:
+        raise InputError(f"{path} is nested too deeply; {remedy}") from None
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON ({error}); {remedy}") from error
+    return Sealed(content, whole=whole)
+
+
+def seal_of(content: Mapping[str, Any]) -> str:
+    """Return the hash of a dict's JSON, the same in any order of its keys."""
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    return hash_of(text.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,69 @@
+"""A run's manifest: sealed when it is written, checked when it is read."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headscope.errors import InputError
+from headscope.storage.sealed import Sealed, read_sealed, write_sealed
+
+MANIFEST = "manifest.json"
+_MOST = 100_000  # layers, heads
+_KINDS = ("encoder", "decoder", "cross")
+_SIGNATURE = ("model", "corpus", "options", "versions")
+_REMEDY = "delete the folder and run again"
+
+
+def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
+    """Write a run's manifest with its seal, whole or not at all."""
+    write_sealed(folder / MANIFEST, content)
+
+
+def read_manifest(folder: Path) -> Sealed | None:
+    """Read a run's manifest, or return None where there is none.
+
+    Raises:
+        InputError: the file is not the manifest of a run; says what to do.
+    """
+    path = folder / MANIFEST
+    found = read_sealed(path, remedy=_REMEDY)
+    if found is None:
+        return None
+    if not isinstance(found.content, dict) or not {"signature", "kinds", "counts"} <= found.content.keys():
+        raise InputError(
+            f"{path} is not the manifest of a headscope run; give a folder that headscope report wrote"
+        )
+    if (part := _misshapen(found.content)) is not None:
+        raise InputError(f"{path} is damaged: its {part} is not what a run writes there; {_REMEDY}")
+    return found
+
+
+def _misshapen(content: Mapping[str, Any]) -> str | None:
+    """Return the name of a part that is of another type than a run writes; None where there is none."""
+    signature, kinds = content["signature"], content["kinds"]
+    if not (isinstance(signature, dict) and all(isinstance(signature.get(p, {}), dict) for p in _SIGNATURE)):
+        return "signature"
+    if not isinstance(signature.get("model", {}).get("name"), str):
+        return "signature"
+    if not (isinstance(kinds, list) and kinds and all(_is_kind(kind) for kind in kinds)):
+        return "kinds"
+    if not isinstance(content["counts"], dict):
+        return "counts"
+    stages = content.get("stages", {})
+    if not (isinstance(stages, dict) and all(_is_stage(stage) for stage in stages.values())):
+        return "stages"
+    notes = content.get("notes", [])
+    return None if isinstance(notes, list) and all(isinstance(note, str) for note in notes) else "notes"
+
+
+def _is_kind(part: Any) -> bool:
+    if not (isinstance(part, dict) and part.get("kind") in _KINDS):
+        return False
+    return all(type(part.get(name)) is int and 0 < part[name] <= _MOST for name in ("layers", "heads"))
+
+
+def _is_stage(stage: Any) -> bool:
+    if not (isinstance(stage, dict) and isinstance(stage.get("files", {}), dict)):
+        return False
+    lists = (stage.get("tables", []), stage.get("notes", []))
+    return all(isinstance(each, list) and all(isinstance(one, str) for one in each) for each in lists)
