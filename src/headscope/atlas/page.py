@@ -7,6 +7,8 @@ from pathlib import Path
 from headscope.atlas.blocks import atlas_blocks, check_study
 from headscope.errors import OutputError
 from headscope.storage.files import write_text
+from headscope.storage.lock import place_held
+from headscope.storage.parts import contents
 from headscope.study.manifest import MANIFEST
 from headscope.study.study import Study, open_study
 from headscope.views.markup import el
@@ -52,7 +54,8 @@ def write_atlas(study: Study, out: Path, *, report: str | None = None) -> Path:
     check_study(study)
     check_site(out)
     page = atlas_page(study, report=report)
-    write_text(out / INDEX, page)
+    with place_held(out / INDEX):
+        write_text(out / INDEX, page)
     return out / INDEX
 
 
@@ -70,7 +73,7 @@ def check_site(out: Path) -> None:
         return
     if (out / MANIFEST).exists():
         raise OutputError(f"{out} holds a run; give --out a folder of its own, such as {out / 'atlas'}")
-    if any(out.iterdir()) and not _is_atlas(out / INDEX):
+    if any(contents(out)) and not _is_atlas(out / INDEX):
         raise OutputError(f"{out} holds other files and no atlas; give --out a new or empty folder")
 
 

@@ -47,7 +47,13 @@ def whole_or_absent(path: Path, *, replace: bool = False) -> Iterator[Path]:
 
 
 def write_bytes(path: Path, content: bytes) -> str:
-    """Write a file, whole or not at all, and return its hash (`hash_of`); one that stands there gives way."""
+    """Write a file, whole or not at all, and return its hash (`hash_of`); one that stands there gives way.
+
+    Raises:
+        IsADirectoryError: a folder stands there, which may hold what nobody meant to lose.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     try:
         with whole_or_absent(path, replace=True) as part:
             part.write_bytes(content)

@@ -11,6 +11,8 @@ MANIFEST = "manifest.json"
 _MOST = 100_000  # layers, heads
 _KINDS = ("encoder", "decoder", "cross")
 _SIGNATURE = ("model", "corpus", "options", "versions")
+_COUNTS = ("documents", "documents_used", "segments", "tokens", "truncated", "skipped")
+_TEXTS = ("created", "headscope", "tap", "device")
 _REMEDY = "delete the folder and run again"
 
 
@@ -47,13 +49,27 @@ def _misshapen(content: Mapping[str, Any]) -> str | None:
         return "signature"
     if not (isinstance(kinds, list) and kinds and all(_is_kind(kind) for kind in kinds)):
         return "kinds"
-    if not isinstance(content["counts"], dict):
+    if not _are_counts(content["counts"]):
         return "counts"
     stages = content.get("stages", {})
     if not (isinstance(stages, dict) and all(_is_stage(stage) for stage in stages.values())):
         return "stages"
+    for name in _TEXTS:
+        if not isinstance(content.get(name, ""), str):
+            return name
     notes = content.get("notes", [])
     return None if isinstance(notes, list) and all(isinstance(note, str) for note in notes) else "notes"
+
+
+def _are_counts(counts: Any) -> bool:
+    if not isinstance(counts, dict) or not isinstance(counts.get("skipped_why", {}), dict):
+        return False
+    numbers = [*counts.values(), *counts.get("skipped_why", {}).values()]
+    return set(_COUNTS) <= counts.keys() and all(
+        type(number) is int and 0 <= number < 1 << 63
+        for number in numbers
+        if number is not counts.get("skipped_why")
+    )
 
 
 def _is_kind(part: Any) -> bool:
@@ -63,7 +79,7 @@ def _is_kind(part: Any) -> bool:
 
 
 def _is_stage(stage: Any) -> bool:
-    if not (isinstance(stage, dict) and isinstance(stage.get("files", {}), dict)):
+    if not (isinstance(stage, dict) and isinstance(stage.get("files"), dict)):
         return False
-    lists = (stage.get("tables", []), stage.get("notes", []))
+    lists = (stage.get("tables"), stage.get("notes"))
     return all(isinstance(each, list) and all(isinstance(one, str) for one in each) for each in lists)
