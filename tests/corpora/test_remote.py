@@ -431,7 +431,7 @@ def test_what_is_not_about_the_hub_is_left_alone(hub, tmp_path, monkeypatch):
     def fail(*_):
         raise full
 
-    monkeypatch.setattr(parquet_corpora.os, "replace", fail)
+    monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="No space left on device"):
         fetch("ud:fr_gsd", cache_dir=tmp_path)
     assert list((tmp_path / "assets/headscope/corpora-1").iterdir()) == []

@@ -24,7 +24,7 @@ from headscope.training import session as session_module
 from headscope.training.masking import Masker
 from headscope.training.options import Size, TrainOptions
 from headscope.training.prepare import prepare
-from headscope.training.record import COLUMNS
+from headscope.training.record import COLUMNS, read_facts, write_facts
 from headscope.training.run import train
 from headscope.training.start import go_on_with
 from headscope.training.text import TrainingText
@@ -369,10 +369,10 @@ def test_other_versions_do_not_go_on(text, tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         train(text=text, out=out, watch=stop, **HOW, **STEPS)
-    facts = json.loads((out / "training.json").read_text())
+    facts = read_facts(out)
     now = facts["versions"]["torch"]
     facts["versions"]["torch"] = "2.0.0"
-    (out / "training.json").write_text(json.dumps(facts))
+    write_facts(out, facts)
     with pytest.raises(OutputError) as refused:
         train(text=text, out=out, **HOW, **STEPS)
     assert str(refused.value) == (

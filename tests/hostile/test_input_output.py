@@ -1,0 +1,178 @@
+"""What the file system refuses becomes one sentence, whatever it is, and what was finished is kept."""
+
+import errno
+import os
+import resource
+
+import pytest
+
+from headscope.app import cli
+from headscope.errors import OutputError
+from headscope.storage import atomic
+from headscope.storage.atomic import write_bytes
+from headscope.storage.trouble import in_words
+from headscope.study import writing
+from headscope.study.options import RunOptions
+from headscope.study.stages import prepare
+from headscope.study.writing import write_run
+from support.commands import run_command
+from support.hostile import printable
+from support.model_folders import save_tiny_bert
+
+AGAIN = "what was finished is kept: run the same command again"
+ROOM = "free some space, or give --out a folder on another disk"
+SENTENCES = {
+    errno.ENOSPC: f"no room left on the disk (/out/x); {ROOM}",
+    errno.EDQUOT: f"your share of the disk is used up (/out/x); {ROOM}",
+    errno.EFBIG: f"a file grew larger than this file system or your limits allow (/out/x); {ROOM}, or raise ulimit -f",
+    errno.EIO: f"the disk or network failed on /out/x (input/output error); {AGAIN} once it is sound, or on another",
+    errno.ESTALE: f"the network folder of /out/x went away (stale file handle); {AGAIN} once it is back",
+    errno.ENOENT: f"/out/x is not there, or was removed during the run; {AGAIN}, and leave its folder alone",
+    errno.EACCES: "may not write or read /out/x; expected a place you have rights to, choose another",
+    errno.EROFS: "may not write or read /out/x; expected a place you have rights to, choose another",
+    errno.ENOTDIR: "cannot write /out/x: Not a directory; give another place",
+    errno.ENAMETOOLONG: "cannot write /out/x: File name too long; give another place",
+    errno.EMFILE: "too many files are open; raise the limit (ulimit -n), or run less beside this",
+    errno.ENOLCK: "/out/x is on a file system that gives out no locks; give --out a folder on another",
+    errno.ETIMEDOUT: f"the system refused /out/x: connection timed out; {AGAIN}, or give another place",
+}
+
+
+def error_of(number, name="/out/x"):
+    return OSError(number, os.strerror(number), name)
+
+
+@pytest.mark.parametrize("number", SENTENCES, ids=errno.errorcode.get)
+def test_the_sentences(number):
+    assert in_words(error_of(number)) == SENTENCES[number]
+
+
+# The reader of our output has left: that is no error.
+LEFT = {errno.EPIPE, errno.ESHUTDOWN}
+
+
+@pytest.mark.parametrize("number", sorted(errno.errorcode.keys() - LEFT), ids=errno.errorcode.get)
+@pytest.mark.parametrize("name", ["/out/x", None])
+def test_every_error_of_the_system_ends_the_command_line_with_a_sentence(name, number, monkeypatch):
+    def fail(_):
+        raise error_of(number, name)
+
+    monkeypatch.setattr(cli, "app", fail)
+    code, out, err = run_command("stats")
+    assert (code, out) == (2, "")
+    assert err.startswith("headscope: ")
+    assert err.count("\n") == 1
+    assert printable(err)
+    assert "errno" not in err.lower()
+
+
+def test_no_memory_is_a_sentence(monkeypatch):
+    def fail(_):
+        raise MemoryError
+
+    monkeypatch.setattr(cli, "app", fail)
+    assert run_command("stats") == (
+        2,
+        "",
+        "headscope: the machine has no memory left for this; lower --batch-size and --max-length, or run less beside "
+        "it\n",
+    )
+
+
+def test_a_limit_on_the_size_of_files(tmp_path):
+    """A real refusal of the system, not a made one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    path = tmp_path / "table"
+    write_bytes(path, b"old")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
+    try:
+        with pytest.raises(OSError, match="File too large") as refused:
+            write_bytes(path, b"x" * 4096)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert in_words(refused.value).startswith(
+        f"a file grew larger than this file system or your limits allow ({path}); "
+    )
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    base = tmp_path_factory.mktemp("run")
+    (base / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n\n" * 6)
+    model = save_tiny_bert(base / "tiny")
+    stages = ("surface", "distances", "map")
+    return prepare(
+        RunOptions(
+            model=str(model), text=(str(base / "text.txt"),), packing="single", max_length=32, stages=stages
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def found(run, tmp_path_factory):
+    kept, measure = {}, writing.measure_stage
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            writing, "measure_stage", lambda stage, *rest: kept.setdefault(stage.name, measure(stage, *rest))
+        )
+        write_run(run, tmp_path_factory.mktemp("whole") / "run")
+    return kept
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.ESTALE], ids=errno.errorcode.get)
+def test_a_run_that_is_refused_at_each_write_in_turn_keeps_what_is_finished(
+    number, run, found, tmp_path, monkeypatch
+):
+    """The n-th write fails, for every n: what is there is whole, no part is left, and the next run goes on from it."""
+    measured = []
+
+    def again(stage, *_):
+        measured.append(stage.name)
+        return found[stage.name]
+
+    monkeypatch.setattr(writing, "measure_stage", again)
+    settle, writes = atomic.settle, 0
+    for failing in range(1, 100):
+        left = [failing]
+
+        def fail(path, left=left):
+            left[0] -= 1
+            if not left[0]:
+                raise error_of(number, str(path))
+            settle(path)
+
+        out = tmp_path / str(failing)
+        with monkeypatch.context() as patch:
+            patch.setattr(atomic, "settle", fail)
+            try:
+                write_run(run, out)
+            except OSError as error:
+                said = in_words(error)
+            else:
+                writes = failing - 1
+                break
+        assert said
+        assert str(out) in said
+        assert "headscope-part" not in said
+        assert [path for path in out.rglob("*") if "headscope" in path.name] == []
+        before = list(measured)
+        del measured[:]
+        write_run(run, out)
+        assert [*before, *measured][-3:] == ["surface", "distances", "map"] or set(measured) < set(found)
+        assert sorted(path.name for path in out.rglob("*.parquet")) == sorted(
+            f"{table}.parquet" for result in found.values() for table in result.tables
+        )
+        del measured[:]
+    assert writes >= 17
+
+
+def test_a_run_in_a_place_that_is_no_folder(run, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises((OutputError, OSError)) as refused:
+        write_run(run, tmp_path / "file")
+    assert "file" in str(refused.value)
+    with pytest.raises(NotADirectoryError) as refused:
+        write_run(run, tmp_path / "file" / "out")
+    assert in_words(refused.value).startswith("cannot write ")
