@@ -4,12 +4,13 @@ BIN := .venv/bin
 INPUTS := pyproject.toml constraints.txt models/headscope-minilm/pyproject.toml
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo explore test check lint examples bench clean
+.PHONY: help demo explore test check lint examples bench soak clean
 help:
 	@echo "make demo    install, run the report on the embedded model and text, say where report.html is"
 	@echo "make explore open a page on which to type a sentence and see every view of it"
 	@echo "make test    install what the tests need and run every test"
 	@echo "make check   format, lint, type-check, and run the examples of README and docs"
+	@echo "make soak    kill every command that writes, a hundred times and about each rename, and compare"
 	@echo "make bench   print ratios against the alternatives"
 
 $(BIN)/python:
@@ -70,6 +71,10 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/view_pages.py
 	$(BIN)/python benchmarks/view_redraw.py
+
+# Kills every command that writes, at random and about each rename, and compares what it comes to; about half an hour.
+soak: .venv/.dev
+	$(BIN)/python tests/soak/run.py --kills $(or $(KILLS),100) --seed $(or $(SEED),0)
 
 clean:
 	rm -rf .venv tests/views/js/node_modules demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -139,8 +139,8 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
     # By way of a folder of maps: batches come sorted by length, and the pickle keeps the input's order.
     between = part_of(path)
     try:
-        write_maps(between)
-        _, left_out = maps_to_pickle(between, path, replace=how.replace)
+        write_maps(between / "maps")
+        _, left_out = maps_to_pickle(between / "maps", path, replace=how.replace)
     finally:
         remove(between)
     size = path.stat().st_size

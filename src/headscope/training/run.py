@@ -88,11 +88,11 @@ def run_training(options: TrainOptions, *, out: Path, watch: TrainingWatcher | N
     # Held from the start: a second training is told now, and not when its corpus is read.
     with reproducible(choose_device(options.device)), folder_held(out):
         before = _found(out)
+        sweep(out)
         prepared = prepare(options)
         notes: list[str] = []
         if before is not None:
             _check_same(before, prepared, out)
-            sweep(out)
             if before["complete"]:
                 damaged = _damaged(before, out)
                 (out / RESUME).unlink(missing_ok=True)  # a kill may have come before it went

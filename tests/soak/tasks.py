@@ -1,0 +1,129 @@
+"""The work that is killed: every stage of a report, attention maps of each form, and a training."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headscope.corpora.synthetic import synthetic_documents, write_conllu
+from headscope.errors import OutputError
+from headscope.storage.parts import is_own
+from headscope.storage.sealed import read_sealed
+from support.model_folders import save_tiny_masked_lm
+
+CLOCK = ("created", "seconds", "seal", "timings")
+# What a clock is written into; of these the tables behind them are compared.
+TIMED = ("training.parquet", "README.md")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One command that writes.
+
+    Attributes:
+        name: for people.
+        work: writes into the folder that it is given; called again it goes on.
+    """
+
+    name: str
+    work: Callable[[Path], object]
+
+
+def tasks(base: Path) -> list[Task]:
+    """Return the tasks, on small corpora and a tiny random model that are made in `base`."""
+    write_conllu(synthetic_documents(12), base / "dev.conllu")
+    write_conllu(synthetic_documents(12, seed=3), base / "train.conllu")
+    (base / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n" * 8)
+    model = str(save_tiny_masked_lm(base / "tiny"))
+
+    def report(out: Path) -> None:
+        import headscope as hs
+
+        hs.report(
+            model,
+            text=base / "text.txt",
+            treebank=base / "dev.conllu",
+            treebank_train=base / "train.conllu",
+            coref=base / "dev.conllu",
+            loss="mlm",
+            controls=1,
+            seeds=1,
+            max_length=64,
+            out=out / "report",
+        )
+
+    def maps(out: Path, **how: Any) -> None:
+        from headscope.study.extraction import MapOptions, extract
+        from headscope.study.options import RunOptions
+
+        options = RunOptions(
+            model=model, text=(str(base / "text.txt"),), packing="single", max_length=32, stages=("surface",)
+        )
+        pickle = how.get("pickle", False)
+        try:
+            extract(options, out / ("maps.pkl" if pickle else "maps"), MapOptions(**how))
+        except OutputError as refused:
+            # A pickle does not say what it is of, so a finished one is in the way; what was left of it is swept.
+            if not pickle or "is there already" not in str(refused):
+                raise
+
+    def training(out: Path) -> None:
+        from headscope.training.run import train
+
+        train(
+            text=base / "text.txt",
+            out=out / "model",
+            packing="single",
+            size="1x2x16",
+            vocabulary=300,
+            batch_size=8,
+            learning_rate=5e-3,
+            dropout=0.1,
+            steps=24,
+            every=6,
+        )
+
+    return [
+        Task("report", report),
+        Task("extract", maps),
+        Task("extract words", lambda out: maps(out, word_level="mean")),
+        Task("extract pickle", lambda out: maps(out, pickle=True)),
+        Task("train", training),
+    ]
+
+
+def left_behind(out: Path) -> list[str]:
+    """Return what a killed run left that is no result."""
+    return sorted(str(path.relative_to(out)) for path in out.rglob("*") if is_own(path))
+
+
+def answers(out: Path) -> dict[str, Any]:
+    """Return what lies in a folder, without what the clock writes."""
+    return {str(path.relative_to(out)): _answer(path) for path in _files(out)}
+
+
+def _files(out: Path) -> Iterator[Path]:
+    return (path for path in sorted(out.rglob("*")) if path.is_file() and not _inside_own(path, out))
+
+
+def _inside_own(path: Path, out: Path) -> bool:
+    return any(is_own(Path(part)) for part in path.relative_to(out).parts)
+
+
+def _answer(path: Path) -> Any:
+    if path.name in ("manifest.json", "training.json"):
+        found = read_sealed(path, remedy="")
+        assert found is not None
+        assert found.whole
+        return _without_clock(found.content)
+    if path.name == "training.parquet":
+        import pandas as pd
+
+        return pd.read_parquet(path).drop(columns="seconds").to_csv()
+    return "timed" if path.name in TIMED else path.read_bytes()
+
+
+def _without_clock(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {k: _without_clock(v) for k, v in content.items() if k not in (*CLOCK, *TIMED)}
+    return [_without_clock(each) for each in content] if isinstance(content, list) else content
