@@ -23,8 +23,8 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file in UTF-8."""
-    write_atomically(path, lambda beside: _fill(beside, text.encode()))
+    """Write a text file in UTF-8; a lone surrogate, as of a file's name that is no UTF-8, as `\\udce9`."""
+    write_atomically(path, lambda beside: _fill(beside, text.encode(errors="backslashreplace")))
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
