@@ -82,38 +82,38 @@ TYPED: dict[str, Callable[[Path, str], list[str]]] = {
 
 
 @cache
-def _inputs():
+def inputs():
     """One made-up run, whose names are changed for each text."""
     measured = [("nsubj", 400, 1, 2, "d", 80.0, 60.0, 1)]
-    inputs = with_treebank(encoder(1, 2), measured=measured, documents=20)
-    return with_probes(with_coreference(inputs, documents=20), documents=20, seeds=1)
+    run = with_treebank(encoder(1, 2), measured=measured, documents=20)
+    return with_probes(with_coreference(run, documents=20), documents=20, seeds=1)
 
 
 def typed() -> Iterator[tuple[str, str, str]]:
     """Yield a name, a way and a text: each text by some of the ways, so that each kind comes by each of them."""
     ways = list(TYPED)
     for place, (name, text) in enumerate(TEXTS.items()):
-        for step in range(5):
-            way = ways[(place + 3 * step) % len(ways)]
+        for step in range(3):
+            way = ways[(place + 5 * step) % len(ways)]
             yield f"{way}, {name}", way, text
 
 
 def _as_result(column: str, text: str, *names: str, **facts: object) -> SimpleNamespace:
     """What `show` of a command reads of a stage's result, with `text` in a column of its tables."""
-    inputs = _inputs()
-    tables = {name: _renamed(getattr(inputs, name), column, text) for name in names}
-    return SimpleNamespace(name=names[0], tables=tables, facts={**inputs.manifest, **facts})
+    run = inputs()
+    tables = {name: _renamed(getattr(run, name), column, text) for name in names}
+    return SimpleNamespace(name=names[0], tables=tables, facts={**run.manifest, **facts})
 
 
 def syntax_result(text: str) -> SimpleNamespace:
     """A treebank with such a relation, in a file of such a name."""
-    facts = {**_inputs().manifest["treebank"], "name": text}
+    facts = {**inputs().manifest["treebank"], "name": text}
     return _as_result("relation", text, "dependency_best", "dependency", treebank=facts)
 
 
 def coreference_result(text: str) -> SimpleNamespace:
     """Mentions of such a type, documents of such a name, left out for such a reason."""
-    facts = {**_inputs().manifest["coreference"], "name": text, "lost_why": {text: 3}, "max_length": 128}
+    facts = {**inputs().manifest["coreference"], "name": text, "lost_why": {text: 3}, "max_length": 128}
     result = _as_result("mention_type", text, "coreference", "coreference_heads", coreference=facts)
     result.tables["coreference"]["q_value"] = 0.001
     return result
@@ -126,7 +126,7 @@ def gap_result(text: str) -> SimpleNamespace:
 
 def probe_result(text: str) -> SimpleNamespace:
     """Treebanks and word vectors of such names."""
-    told = _inputs().manifest["probes"]
+    told = inputs().manifest["probes"]
     named = {part: {**told[part], "name": text} for part in ("train", "dev")}
     return _as_result("vectors", text, "probes", probes={**told, **named, "vectors": text})
 

@@ -67,8 +67,8 @@ def _say_traceback(
 
 
 def _one_line(
-    message: Warning | str, kind: type[Warning], file: str, line: int, source: str | None = None
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
 ) -> str:
     from headscope.visible import printable
 
-    return printable(f"{kind.__name__}: {message}") + "\n"
+    return printable(f"{category.__name__}: {message}") + "\n"
