@@ -241,6 +241,21 @@ def test_an_output_that_nobody_reads(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EPIPE])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EPIPE])
+def test_files_are_written_before_anything_is_said(number, monkeypatch, tmp_path):
+    """`headscope stats --out FILE | head -1` leaves the whole file."""
+    from headscope.study import stages, surface
+
+    measured = SimpleNamespace(tables={"surface": made.inputs().surface})
+    monkeypatch.setattr(stages, "prepare", lambda _: SimpleNamespace(facts=lambda: {"notes": []}))
+    monkeypatch.setattr(surface, "measure_surface", lambda *_: measured)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", Refuses(number))
+        with pytest.raises(SystemExit):
+            main(["stats", "--out", str(tmp_path / "heads.csv")])
+    assert len(pd.read_csv(tmp_path / "heads.csv")) == len(made.inputs().surface)
+
+
 def test_an_error_stream_that_takes_nothing_changes_no_exit_code(number, capsys, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", Refuses(number))

@@ -52,13 +52,14 @@ def command(
             write_run(run, out, watch=watch)
             results = read_stages(out, *STAGES)
     found = {result.name: result for result in results}
+    # Before anything is said: the reader of a pipe may leave at any line.
+    written = [] if matrix is None else write_matrices(found["distances"], found["map"], matrix)
     show(found["distances"], found["map"])
     notes = [*run.facts()["notes"], *(note for result in results for note in result.notes)]
     for note in dict.fromkeys(notes):
         say(f"note: {note}")
-    if matrix is not None:
-        for path, heads in write_matrices(found["distances"], found["map"], matrix):
-            say(f"matrix: {path} ({heads} x {heads})")
+    for path, heads in written:
+        say(f"matrix: {path} ({heads} x {heads})")
     if out is not None:
         say(f"tables: {out / 'tables'}")
 

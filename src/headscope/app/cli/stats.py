@@ -40,11 +40,12 @@ def command(
     with ProgressPrinter(quiet=quiet) as watch:
         run = prepare(asked)
         surface = measure_surface(run, watch).tables["surface"]
+    if out is not None:
+        _write(surface, out)  # before anything is said: the reader of a pipe may leave at any line
     _print(surface)
     for note in run.facts()["notes"]:
         say(f"note: {note}")
     if out is not None:
-        _write(surface, out)
         say(f"table: {out} ({len(surface):,} rows)")
 
 
