@@ -240,7 +240,6 @@ def test_an_output_that_nobody_reads(capsys, monkeypatch):
     assert (ended.value.code, capsys.readouterr().err) == (0, "")
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EPIPE])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EPIPE])
 def test_files_are_written_before_anything_is_said(number, monkeypatch, tmp_path):
     """`headscope stats --out FILE | head -1` leaves the whole file."""
@@ -256,6 +255,7 @@ def test_files_are_written_before_anything_is_said(number, monkeypatch, tmp_path
     assert len(pd.read_csv(tmp_path / "heads.csv")) == len(made.inputs().surface)
 
 
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EPIPE])
 def test_an_error_stream_that_takes_nothing_changes_no_exit_code(number, capsys, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", Refuses(number))
