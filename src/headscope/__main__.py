@@ -1,6 +1,6 @@
 """`python -m headscope`."""
 
-from headscope.app.cli import main
+from headscope.app.entry import main
 
 if __name__ == "__main__":
     main()

@@ -1,12 +1,17 @@
-"""Token text made fit to be drawn: nothing invisible, nothing that turns its neighbours round, no endless line."""
+"""Foreign text made fit to be drawn or printed: nothing invisible, nothing that turns its neighbours round, no end."""
 
 from __future__ import annotations
 
 import unicodedata
 
 LONGEST_TITLE = 200
+LONGEST_LINE, LONGEST_LINES = 4_000, 20_000
 MOST_MARKS = 4
 _JOINERS = "\u200c\u200d"
+_SIGNS = {"\n": "⏎", "\r": "␍", "\t": "⇥"}
+_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+# Letters and marks by their category, which no font draws.
+_BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 
 
 def visible(token: str) -> str:
@@ -24,16 +29,48 @@ def visible(token: str) -> str:
             continue
         if character in _JOINERS and inside:
             shown.append(character)
-        elif character in "\n\r\t":
-            shown.append({"\n": "⏎", "\r": "␍", "\t": "⇥"}[character])
-        elif unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}:
-            shown.append(f"⟨U+{ord(character):04X}⟩")
         else:
-            shown.append(character)
+            shown.append(_shown(character))
     text = "".join(shown)
     if not text:
         return "⟨empty⟩"
     return "␣" * len(text) if text.isspace() else text
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    """Return a sentence fit for a terminal: nothing in it moves the cursor, hides, or turns its neighbours round.
+
+    What `visible` writes as signs is so written here, joiners too: a file's name is to be told from one that looks
+    the same. A line break that a file's text brings becomes `⏎`, so that it cannot pass for a line of ours. A text
+    of more than 4,000 characters loses its middle.
+
+    Args:
+        text: a message, or a cell of a table; foreign text may be anywhere in it.
+        lines: whether its line breaks are our own and stay, as in a traceback; 20,000 characters may then be left.
+    """
+    shown = []
+    marks = 0
+    for character in without_middle(text, LONGEST_LINES if lines else LONGEST_LINE):
+        marks = marks + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0
+        if marks <= MOST_MARKS:
+            shown.append(character if lines and character == "\n" else _shown(character, _BLANKS))
+    return "".join(shown)
+
+
+def without_middle(text: str, limit: int) -> str:
+    """Return `text`, or its two ends with the number of characters left out between them where it is over `limit`."""
+    if len(text) <= limit:
+        return text
+    start, end = limit // 2, limit // 4
+    return f"{text[:start]}… ({len(text) - start - end:,} characters left out) …{text[-end:]}"
+
+
+def _shown(character: str, more: str = "") -> str:
+    if character in _SIGNS:
+        return _SIGNS[character]
+    if character in more or unicodedata.category(character) in _UNSEEN:
+        return f"⟨U+{ord(character):04X}⟩"
+    return character
 
 
 def cells(text: str) -> int:

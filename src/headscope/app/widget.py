@@ -56,7 +56,7 @@ class AttentionWidget(anywidget.AnyWidget):
     def save(self, path: str | Path) -> Path:
         """Write the view as it is now as one page that opens offline; return its path."""
         with placed(Path(path), replace=True) as part:
-            part.write_text(self._page(), encoding="utf-8")
+            part.write_text(self._page(), encoding="utf-8", errors="backslashreplace")
         return Path(path)
 
     def _page(self) -> str:

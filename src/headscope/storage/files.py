@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def write_text(path: Path, text: str) -> str:
-    """Write a text file in UTF-8."""
-    return write_bytes(path, text.encode())
+    """Write a text file in UTF-8; a lone surrogate, as of a file's name that is no UTF-8, as `\\udce9`."""
+    return write_bytes(path, text.encode(errors="backslashreplace"))
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> str:

@@ -36,7 +36,7 @@ class StaticPage:
     def save(self, path: str | Path) -> Path:
         """Write the page to a file and return its path."""
         with placed(Path(path), replace=True) as part:
-            part.write_text(self.data, encoding="utf-8")
+            part.write_text(self.data, encoding="utf-8", errors="backslashreplace")
         return Path(path)
 
     def display(self) -> None:

@@ -21,7 +21,9 @@ from headscope.app.cli import (
     train,
     view,
 )
-from headscope.app.cli.stopping import STOPPED
+from headscope.app.cli.printing import fit_output, say, say_beside
+from headscope.app.cli.usage import run
+from headscope.app.stopping import STOPPED, Stoppable
 from headscope.errors import HeadscopeError
 
 app = typer.Typer(
@@ -54,7 +56,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
     if version:
         from headscope import __version__
 
-        typer.echo(f"headscope {__version__}")
+        say(f"headscope {__version__}")
         raise typer.Exit
 
 
@@ -62,16 +64,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; exit with 2 and one sentence where the user can mend the problem."""
     given = [_hyphens(each) for each in (sys.argv[1:] if arguments is None else arguments)]
     try:
-        app(given)
+        with Stoppable(), fit_output():
+            run(app, given)
     except HeadscopeError as error:
         _stop(str(error), code=2)
-    except SystemExit as ended:
-        if ended.code != 130:  # that is what typer makes of Ctrl-C
-            raise
-        _stop(STOPPED, code=130)
+    except KeyboardInterrupt as stopped:
+        _stop(STOPPED, code=getattr(stopped, "code", 130))
     except BrokenPipeError:
         # The reader of our output (head, less) has left; that is no error, and nothing more can be printed.
-        sys.stderr.close()
         raise SystemExit(0) from None
     except OSError as error:
         from headscope.storage.trouble import in_words
@@ -93,5 +93,5 @@ def _hyphens(argument: str) -> str:
 
 
 def _stop(sentence: str, *, code: int) -> None:
-    print(f"headscope: {sentence}", file=sys.stderr)
+    say_beside(sentence)
     raise SystemExit(code) from None

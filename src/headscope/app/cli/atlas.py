@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from headscope.app.cli.printing import say
+
 
 def command(
     study: Annotated[Path, typer.Option("--study", help="Folder of a headscope report.")],
@@ -20,4 +22,4 @@ def command(
     from headscope.atlas.page import head_atlas
 
     page = head_atlas(study, out=out)
-    typer.echo(f"atlas: {page} ({page.stat().st_size / 1e6:.1f} MB)")
+    say(f"atlas: {page} ({page.stat().st_size / 1e6:.1f} MB)")

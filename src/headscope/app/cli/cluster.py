@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headscope.app.cli import options as o
-from headscope.app.cli.syntax import Out, print_table
+from headscope.app.cli.printing import say, show_table
+from headscope.app.cli.syntax import Out
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -51,15 +52,16 @@ def command(
             write_run(run, out, watch=watch)
             results = read_stages(out, *STAGES)
     found = {result.name: result for result in results}
+    # Before anything is said: the reader of a pipe may leave at any line.
+    written = [] if matrix is None else write_matrices(found["distances"], found["map"], matrix)
     show(found["distances"], found["map"])
     notes = [*run.facts()["notes"], *(note for result in results for note in result.notes)]
     for note in dict.fromkeys(notes):
-        typer.echo(f"note: {note}")
-    if matrix is not None:
-        for path, heads in write_matrices(found["distances"], found["map"], matrix):
-            typer.echo(f"matrix: {path} ({heads} x {heads})")
+        say(f"note: {note}")
+    for path, heads in written:
+        say(f"matrix: {path} ({heads} x {heads})")
     if out is not None:
-        typer.echo(f"tables: {out / 'tables'}")
+        say(f"tables: {out / 'tables'}")
 
 
 def show(distances: "StageResult", mapped: "StageResult") -> None:
@@ -72,11 +74,13 @@ def show(distances: "StageResult", mapped: "StageResult") -> None:
     for place, effect in enumerate(effects.to_dict("records")):
         kind = effect["kind"]
         if several:
-            typer.echo(f"{'' if place == 0 else chr(10)}{kind} attention")
-        typer.echo(effect_line(effect))
+            if place:
+                say()
+            say(f"{kind} attention")
+        say(effect_line(effect))
         heads = places[places["kind"] == kind]
         _show_clusters(clusters[clusters["kind"] == kind], heads)
-        typer.echo(cut_line(effect))
+        say(cut_line(effect))
         nearest = nearest_pairs(pairs, kind=kind, most=MOST_PAIRS)
         if len(nearest):
             _show_pairs(nearest)
@@ -148,14 +152,11 @@ def _check_matrix(path: Path) -> None:
 
 
 def _show_clusters(clusters: "pd.DataFrame", heads: "pd.DataFrame") -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, side in (
+    columns = [
         *(("cluster", "right"), ("heads", "right"), ("stability", "right"), ("roles", "left")),
         ("which", "left"),
-    ):
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
+    ]
+    shown = []
     for row in clusters.to_dict("records"):
         own = heads[heads["cluster"] == row["cluster"]].sort_values(["layer", "head"])
         names = [f"{layer}-{head}" for layer, head in zip(own["layer"], own["head"], strict=True)]
@@ -163,22 +164,18 @@ def _show_clusters(clusters: "pd.DataFrame", heads: "pd.DataFrame") -> None:
         roles = own["role"].dropna().value_counts()
         told = ", ".join(f"{role} {number}" for role, number in roles.items()) or "-"
         stable = "-" if row["stability"] != row["stability"] else f"{row['stability']:.2f}"
-        table.add_row(
-            str(row["cluster"]), str(row["size"]), stable, told, " ".join(names[:MOST_HEADS]) + more
-        )
-    print_table(table)
+        which = " ".join(names[:MOST_HEADS]) + more
+        shown.append([str(row["cluster"]), str(row["size"]), stable, told, which])
+    show_table(columns, shown)
 
 
 def _show_pairs(nearest: "pd.DataFrame") -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, side in (("nearest heads", "left"), ("nats apart", "right"), ("95% interval", "right")):
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
+    columns = [("nearest heads", "left"), ("nats apart", "right"), ("95% interval", "right")]
+    shown = []
     for row in nearest.to_dict("records"):
         pair = f"{row['layer_a']}-{row['head_a']} and {row['layer_b']}-{row['head_b']}"
-        table.add_row(pair, nats(row["divergence"]), _ends(row, "{}") or "-")
-    print_table(table)
+        shown.append([pair, nats(row["divergence"]), _ends(row, "{}") or "-"])
+    show_table(columns, shown)
 
 
 def _ends(row: dict[Any, Any], form: str) -> str:
@@ -191,6 +188,6 @@ def _ends(row: dict[Any, Any], form: str) -> str:
 def _show_reading(distances: "StageResult") -> None:
     for kind, read in distances.facts["distances"].items():
         sample = "" if read["rows_read"] == read["rows"] else f", {read['rows_read']:,} of them read"
-        typer.echo(
+        say(
             f"{kind}: {read['rows']:,} rows of attention{sample} in {read['segments']:,} inputs; 95% intervals"
         )

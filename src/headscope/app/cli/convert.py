@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headscope.app.cli import options as o
+from headscope.app.cli.printing import say
 from headscope.errors import InputError, OptionError, OutputError
 
 if TYPE_CHECKING:
@@ -64,9 +65,9 @@ def _to_pickle(folder: Path, out: Path, *, replace: bool) -> None:
 
     with place_held(out):
         written, left_out = maps_to_pickle(folder, out, replace=replace)
-    typer.echo(f"wrote {out}: {written:,} entries, float16")
+    say(f"wrote {out}: {written:,} entries, float16")
     if left_out:
-        typer.echo(f"left out {left_out:,}: a word has no row of its own")
+        say(f"left out {left_out:,}: a word has no row of its own")
 
 
 def _to_maps(file: Path, out: Path, *, model: str | None, revision: str | None, replace: bool) -> None:
@@ -81,7 +82,7 @@ def _to_maps(file: Path, out: Path, *, model: str | None, revision: str | None, 
         encoder = Encoder(tokeniser)
     with place_held(out):
         number = pickle_to_maps(file, out, encoder=encoder, name=name, replace=replace)
-    typer.echo(f"wrote {out}: the maps of {number:,} entries, float16")
+    say(f"wrote {out}: the maps of {number:,} entries, float16")
 
 
 def _ending(path: Path) -> str:
@@ -119,10 +120,10 @@ def _to_treebank(source: Path, out: Path, *, replace: bool) -> None:
 
     with placed(out, replace=replace) as part, part.open("w", encoding="utf-8") as file:
         file.writelines(treebank_text(counted(), form=form))
-    typer.echo(f"wrote {out}: {sentences:,} sentences, {words:,} words")
+    say(f"wrote {out}: {sentences:,} sentences, {words:,} words")
     for what, number in sorted((+lost).items()):
-        typer.echo(f"left out {number:,} {what}")
+        say(f"left out {number:,} {what}")
     if _ending(source) == ".conllu":
-        typer.echo("left out any lemmas, features, enhanced dependencies, comments and last column")
+        say("left out any lemmas, features, enhanced dependencies, comments and last column")
     if changed:
-        typer.echo(f"changed {changed:,} words: white space within a word became _")
+        say(f"changed {changed:,} words: white space within a word became _")

@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from headscope.app.cli import options as o
-from headscope.app.cli.syntax import Out, interval, percent, print_table, q_value, run_tables
+from headscope.app.cli.printing import say, show_table
+from headscope.app.cli.syntax import Out, interval, percent, q_value, run_tables
 
 if TYPE_CHECKING:
     from headscope.study.results import StageResult
@@ -18,7 +17,7 @@ def command(out: Out = None, **given: Any) -> None:
     Without --coref the synthetic documents are read.
     """
     for line in run_tables("coreference", out=out, given=given, show=show):
-        typer.echo(line)
+        say(line)
 
 
 def show(result: "StageResult") -> None:
@@ -30,16 +29,11 @@ def show(result: "StageResult") -> None:
 
 
 def _show_systems(result: "StageResult") -> None:
-    from rich.table import Table
-
     systems = result.tables["coreference"]
     types = list(dict.fromkeys(systems["mention_type"]))
     n = systems.drop_duplicates("mention_type").set_index("mention_type")["n"]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("system")
-    for name in types:
-        table.add_column(f"{name} ({n[name]:,})", justify="right")
-    table.add_column("q", justify="right")
+    columns = [("system", "left"), *((f"{name} ({n[name]:,})", "right") for name in types), ("q", "right")]
+    shown = []
     several = result.tables["coreference_heads"]["kind"].nunique() > 1
     rows = systems.assign(name=[_name(row, several=several) for row in systems.to_dict("records")])
     for name, own in rows.groupby("name", sort=False):
@@ -50,18 +44,18 @@ def _show_systems(result: "StageResult") -> None:
             for kind, part in own.groupby("mention_type")
         }
         q = own["q_value"].dropna()
-        table.add_row(
-            str(name), *(cells.get(kind, "-") for kind in types), q_value(q.iloc[0]) if len(q) else ""
+        shown.append(
+            [str(name), *(cells.get(kind, "-") for kind in types), q_value(q.iloc[0]) if len(q) else ""]
         )
-    print_table(table)
+    show_table(columns, shown)
     facts = result.facts["coreference"]
-    typer.echo(
+    say(
         f"{facts['name']}: {facts['counted']:,} of {facts['mentions']:,} mentions have an antecedent in their window "
         f"of at most {facts['max_length']} tokens ({facts['windows']:,} windows, {facts['documents']:,} documents); "
         "percent, 95% interval"
     )
     for why, number in facts["lost_why"].items():
-        typer.echo(f"left out {number:,}: {why}")
+        say(f"left out {number:,}: {why}")
 
 
 def _name(row: dict[Any, Any], *, several: bool) -> str:
@@ -79,14 +73,8 @@ def _head(row: dict[Any, Any], *, several: bool) -> str:
 
 
 def _show_gap(result: "StageResult") -> None:
-    from rich.table import Table
-
     gap = result.tables["gap"]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("system")
     measures = [(m, g) for m in dict.fromkeys(gap["measure"]) for g in dict.fromkeys(gap["gender"])]
-    for measure, gender in measures:
-        table.add_column(f"{measure}, {gender}", justify="right")
     facts = result.facts["gap"]
     several = len(facts["kinds"]) > 1
     named = gap.assign(
@@ -95,8 +83,10 @@ def _show_gap(result: "StageResult") -> None:
             for row in gap.to_dict("records")
         ]
     )
+    shown = []
     for name, own in named.groupby("name", sort=False):
         values = own.set_index(["measure", "gender"])["value"]
-        table.add_row(str(name), *(percent(values.get(key, float("nan"))) for key in measures))
-    print_table(table)
-    typer.echo(f"{facts['name']}: {facts['used']:,} of {facts['rows']:,} rows of GAP; percent")
+        shown.append([str(name), *(percent(values.get(key, float("nan"))) for key in measures)])
+    columns = [("system", "left"), *((f"{measure}, {gender}", "right") for measure, gender in measures)]
+    show_table(columns, shown)
+    say(f"{facts['name']}: {facts['used']:,} of {facts['rows']:,} rows of GAP; percent")

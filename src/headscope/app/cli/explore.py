@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headscope.app.cli import options as o
-from headscope.app.cli.stopping import STOPPED
+from headscope.app.cli.printing import say, say_beside
+from headscope.app.stopping import STOPPED
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -62,15 +63,15 @@ def command(
         named, token=token, port=port, example=EXAMPLE, study=blocks, dtype=dtype, device=device
     )
     address = f"http://{HOST}:{port}/?token={token}"
-    typer.echo(f"explorer: {address}\nCtrl-C stops it")
-    sys.stdout.flush()
+    say(f"explorer: {address}")
+    say("Ctrl-C stops it")
     try:
         serve(explorer, bound, open_browser=None if no_browser else address)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         # A thread deep in torch cannot be asked to end, and Python's own exit would wait for it or trip over it; where
         # there is none, that exit takes a second for nothing.
-        print(f"headscope: {STOPPED}", file=sys.stderr, flush=True)
-        os._exit(130)
+        say_beside(STOPPED)
+        os._exit(getattr(stopped, "code", 130))
 
 
 def _models(
@@ -83,7 +84,7 @@ def _models(
         return named_models(names, revision=revision), None
     if sys.stderr.isatty():
         # It takes seconds, before there is an address to print.
-        typer.echo(f"explorer: reading {study}", err=True)
+        say_beside(f"reading {study}")
     from headscope.app.explorer.study import study_blocks, study_model
     from headscope.study.study import open_study
 

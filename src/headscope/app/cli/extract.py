@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headscope.app.cli import options as o
+from headscope.app.cli.printing import say
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def command(
         replace=force,
     )
     for line in said(extract(options, place, how), max_length=options.max_length):
-        typer.echo(line)
+        say(line)
 
 
 def default_out(inputs: list[str], *, pickle: bool) -> Path:

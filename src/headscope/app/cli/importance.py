@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headscope.app.cli import options as o
-from headscope.app.cli.syntax import Out, print_table, run_tables
+from headscope.app.cli.printing import say, show_table
+from headscope.app.cli.syntax import Out, run_tables
 
 if TYPE_CHECKING:
     from headscope.study.results import StageResult
@@ -32,28 +33,26 @@ def command(loss: Loss = None, out: Out = None, **given: Any) -> None:
         o.choose("--loss", loss, LOSSES)
     given["loss"] = loss or "none"
     for line in run_tables("importance", out=out, given=given, show=show):
-        typer.echo(line)
+        say(line)
 
 
 def show(result: "StageResult") -> None:
     """Print the layers' means of both measures by class of token."""
-    from rich.table import Table
-
     table = result.tables["importance"]
     means = table[table["head"].isna()]
     several = means["kind"].nunique() > 1
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    shown.add_column("layer")
+    columns = [("layer", "left")]
     for measure in ("gradient:", "w x gradient:"):
         for place, name in enumerate(_NAMES.values()):
-            shown.add_column(f"{measure} {name}" if place == 0 else name, justify="right")
+            columns.append((f"{measure} {name}" if place == 0 else name, "right"))
+    shown = []
     for (kind, layer), rows in means.groupby(["kind", "layer"], sort=False):
         value = rows.set_index(["measure", "key_class"])["value"]
         cells = [number(value[m, name]) for m in ("gradient", "weight_times_gradient") for name in _NAMES]
-        shown.add_row(f"{kind} {layer}" if several else str(layer), *cells)
-    print_table(shown)
+        shown.append([f"{kind} {layer}" if several else str(layer), *cells])
+    show_table(columns, shown)
     facts = result.facts["importance"]
-    typer.echo(
+    say(
         f"loss {facts['loss']}: {facts['loss_mean']:.2f} nats a token on average over {facts['segments']:,} segments, "
         f"{facts['targets']:,} tokens predicted; mean over heads, in thousandths: |d loss / d weight|, and that times "
         "the weight; by class of the token attended to"

@@ -233,7 +233,8 @@ def read_batch_size(value: str) -> int | None:
     """
     if value == "auto":
         return None
-    if value.isdecimal() and int(value) > 0:
+    # Python reads no number of thousands of digits.
+    if value.isdecimal() and len(value) < 10 and int(value) > 0:
         return int(value)
     raise OptionError(f"--batch-size {value!r} is not known; give a number from 1, or auto")
 

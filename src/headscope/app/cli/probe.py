@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from headscope.app.cli import options as o
-from headscope.app.cli.syntax import Out, interval, percent, print_table, run_tables
+from headscope.app.cli.printing import say, show_table
+from headscope.app.cli.syntax import Out, interval, percent, run_tables
 
 if TYPE_CHECKING:
     from headscope.study.results import StageResult
@@ -26,21 +25,18 @@ def command(out: Out = None, **given: Any) -> None:
     structural probe on each layer's vectors.
     """
     for line in run_tables("probes", out=out, given=given, show=show):
-        typer.echo(line)
+        say(line)
 
 
 def show(result: "StageResult") -> None:
     """Print table 3: the share of head words that each probe finds, with its interval and its seeds' spread."""
-    from rich.table import Table
-
     from headscope.figures.probe_scores import SYSTEMS
 
     probes = result.tables["probes"]
     more = [name for name in _MORE if (probes["measure"] == name).any()]
-    table = Table(box=None, pad_edge=False, header_style="bold")
     columns = [("probe", "left"), ("found", "right"), ("95% interval", "right"), ("spread", "right")]
-    for name, side in [*columns, *((_MORE[name], "right") for name in more), ("n", "right")]:
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
+    columns += [*((_MORE[name], "right") for name in more), ("n", "right")]
+    shown = []
     means = probes[probes["seed"].isna()]
     for (probe, model), system in SYSTEMS.items():
         rows = means[(means["probe"] == probe) & (means["model"] == model)].to_dict("records")
@@ -50,16 +46,17 @@ def show(result: "StageResult") -> None:
         row = own[system.measure]
         where = f", {row['vectors']}" if probe == "structural" else ""
         measure = f" ({system.measure})" if system.measure != "UAS" else ""
-        table.add_row(
+        cells = (
             f"{system.name}{where}{measure}",
             *(percent(row["value"]), interval(row), percent(row["spread"])),
             *(percent(own[name]["value"]) if name in own else "-" for name in more),
             f"{row['n']:,}",
         )
-    print_table(table)
+        shown.append(cells)
+    show_table(columns, shown)
     facts = result.facts["probes"]
     layer = _spearman(means)
-    typer.echo(
+    say(
         f"trained on {facts['train']['sentences']:,} sentences of {facts['train']['name']}, measured on "
         f"{facts['dev']['sentences']:,} of {facts['dev']['name']}; percent of the words, punctuation left out, means "
         f"over {facts['seeds']} seed{'' if facts['seeds'] == 1 else 's'}; words: {facts['vectors']}{layer}"

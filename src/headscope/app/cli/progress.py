@@ -2,8 +2,12 @@
 
 import sys
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+
+from headscope.app.cli.printing import say_beside
+from headscope.visible import printable
 
 if TYPE_CHECKING:
     from headscope.study.options import Progress
@@ -30,7 +34,8 @@ class ProgressPrinter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            with suppress(OSError):  # the terminal may be gone
+                self._bar.stop()
 
     def __call__(self, progress: "Progress") -> None:
         """Show one state."""
@@ -42,7 +47,7 @@ class ProgressPrinter:
         now = time.monotonic()
         if now - self._said >= _SECONDS_BETWEEN_LINES:
             self._said = now
-            print(f"headscope: {describe(progress)}", file=sys.stderr, flush=True)
+            say_beside(describe(progress))
 
     def _draw(self, progress: "Progress") -> None:
         from rich.console import Console
@@ -52,7 +57,7 @@ class ProgressPrinter:
         if self._bar is None:
             bar = Bar(
                 BarColumn(bar_width=32),
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 console=Console(stderr=True),
                 transient=True,
             )
@@ -61,7 +66,10 @@ class ProgressPrinter:
             self._bar = bar
         share = progress.share
         self._bar.update(
-            0, description=describe(progress), completed=share, total=None if share is None else 1.0
+            0,
+            description=printable(describe(progress)),
+            completed=share,
+            total=None if share is None else 1.0,
         )
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from headscope.app.cli import options as o
+from headscope.app.cli.printing import say
 
 
 @o.takes(
@@ -31,10 +32,10 @@ def command(
 
     with ProgressPrinter(quiet=quiet) as watch:
         study = run_report(asked, out=out, watch=watch)
-    typer.echo(study.summary())
+    say(study.summary())
     for finding in first_findings(study):
-        typer.echo(f"- {finding}")
+        say(f"- {finding}")
     for note in study.manifest["notes"]:
-        typer.echo(f"note: {note}")
-    typer.echo(f"atlas: {study.path / ATLAS / 'index.html'}")
-    typer.echo(f"report: {study.report_path}")
+        say(f"note: {note}")
+    say(f"atlas: {study.path / ATLAS / 'index.html'}")
+    say(f"report: {study.report_path}")

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from headscope.app.cli import options as o
+from headscope.app.cli.printing import say
 from headscope.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -88,13 +89,13 @@ def command(
                 f"no input could be made of {counts.documents:,} documents ({why or 'all lines are empty'}); "
                 "a document of one line needs --packing single"
             )
-    typer.echo(
+    say(
         f"wrote {place}: {counts.segments:,} inputs of {counts.documents_used:,} documents, {counts.tokens:,} tokens"
     )
     if counts.truncated:
-        typer.echo(f"shortened {counts.truncated:,} to {max_length} tokens")
+        say(f"shortened {counts.truncated:,} to {max_length} tokens")
     for reason, number in sorted(counts.skipped.items()):
-        typer.echo(f"left out {number:,}: {reason}")
+        say(f"left out {number:,}: {reason}")
 
 
 def default_out(inputs: list[str]) -> Path:

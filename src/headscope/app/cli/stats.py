@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headscope.app.cli import options as o
+from headscope.app.cli.printing import say, show_table
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -39,19 +40,17 @@ def command(
     with ProgressPrinter(quiet=quiet) as watch:
         run = prepare(asked)
         surface = measure_surface(run, watch).tables["surface"]
+    if out is not None:
+        _write(surface, out)  # before anything is said: the reader of a pipe may leave at any line
     _print(surface)
     for note in run.facts()["notes"]:
-        typer.echo(f"note: {note}")
+        say(f"note: {note}")
     if out is not None:
-        _write(surface, out)
-        typer.echo(f"table: {out} ({len(surface):,} rows)")
+        say(f"table: {out} ({len(surface):,} rows)")
 
 
 def _print(surface: "pd.DataFrame") -> None:
     """Print a row for each head: percent of attention, entropy in nats, and the role."""
-    from rich.console import Console
-    from rich.table import Table
-
     from headscope.heads.behaviours import roles
 
     wide = surface[surface["head"].notna()].pivot_table(
@@ -59,19 +58,14 @@ def _print(surface: "pd.DataFrame") -> None:
     )
     rows = wide.reset_index().dropna(how="all", subset=list(wide.columns)).merge(roles(surface))
     several = surface["kind"].nunique() > 1
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("head")
-    for name in _SHOWN:
-        table.add_column({"max_weight": "largest"}.get(name, name), justify="right")
-    table.add_column("role")
+    shown = []
     for row in rows.to_dict("records"):
         label = f"{row['layer']}-{row['head']}"
         cells = [_cell(name, row.get(name, float("nan"))) for name in _SHOWN]
-        table.add_row(f"{row['kind']} {label}" if several else label, *cells, row["role"])
-    # A pipe gets whole lines, whatever width a console thinks it has.
-    console = Console(width=None if Console().is_terminal else 120)
-    console.print(table)
-    console.print("percent of attention; entropy in nats; largest: mean over tokens of the largest weight")
+        shown.append([f"{row['kind']} {label}" if several else label, *cells, row["role"]])
+    numbers = [({"max_weight": "largest"}.get(name, name), "right") for name in _SHOWN]
+    show_table([("head", "left"), *numbers, ("role", "left")], shown)
+    say("percent of attention; entropy in nats; largest: mean over tokens of the largest weight")
 
 
 def _cell(name: str, value: float) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headscope.app.cli import options as o
+from headscope.app.cli.printing import say, show_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,7 @@ def command(out: Out = None, **given: Any) -> None:
     Without --treebank or --maps the synthetic treebank is read.
     """
     for line in run_tables("syntax", out=out, given=given, show=show):
-        typer.echo(line)
+        say(line)
 
 
 def run_tables(stage: str, *, out: Path | None, given: dict[str, Any], show: Any) -> list[str]:
@@ -57,8 +58,6 @@ def run_tables(stage: str, *, out: Path | None, given: dict[str, Any], show: Any
 
 def show(result: "StageResult") -> None:
     """Print table 1: for each relation the held-out best head, its accuracy, and the best offset's."""
-    from rich.table import Table
-
     from headscope.heads.arcs import FEWEST_ARCS
 
     best = result.tables["dependency_best"]
@@ -66,45 +65,36 @@ def show(result: "StageResult") -> None:
     selection = "held-out" if (trained["selection"] == "held-out").any() else "same-data"
     control = best[(best["model"] == "control") & (best["selection"] == selection)]
     chance = control.groupby("relation")["accuracy"].mean()
-    table = Table(box=None, pad_edge=False, header_style="bold")
     columns = [
         *(("relation", "left"), ("n", "right"), ("head", "left"), ("direction", "left")),
         *(("accuracy", "right"), ("95% interval", "right"), ("offset", "right"), ("accuracy", "right")),
         *([("control", "right")] if len(chance) else []),
         ("q", "right"),
     ]
-    for name, side in columns:
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
     several = result.tables["dependency"]["kind"].nunique() > 1
+    rows = []
     for row in trained[trained["selection"] == selection].to_dict("records"):
         head = f"{row['layer']}-{row['head']}"
-        table.add_row(
+        cells = (
             *(row["relation"], f"{row['n']:,}", f"{row['kind']} {head}" if several else head),
             *(row["direction"], percent(row["accuracy"]), interval(row)),
             *(f"{row['baseline_offset']:+d}", percent(row["baseline_accuracy"])),
             *([percent(chance.get(row["relation"], float("nan")))] if len(chance) else []),
             q_value(row["q_value"]),
         )
-    print_table(table)
+        rows.append(cells)
+    show_table(columns, rows)
     facts = result.facts["treebank"]
     how = (
         "head, direction and offset chosen on one half of the documents and scored on the other"
         if selection == "held-out"
         else "head, direction and offset chosen and scored on the same data, as the original's notebook does"
     )
-    typer.echo(
+    say(
         f"{facts['name']}: {facts['sentences']:,} sentences of {facts['documents']:,} documents; percent; {how}; "
         f"relations of at least {FEWEST_ARCS} arcs; {'control: random weights; ' if len(chance) else ''}"
         "q: one-sided test against the offset, false discovery rate"
     )
-
-
-def print_table(table: Any) -> None:
-    """Print a table; a pipe gets whole lines, whatever width a console thinks it has."""
-    from rich.console import Console
-
-    console = Console(width=None if Console().is_terminal else 140)
-    console.print(table)
 
 
 def percent(value: float) -> str:

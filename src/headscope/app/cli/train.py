@@ -1,6 +1,5 @@
 """`headscope train`: masked-LM training of a model to look at, with checkpoints that a report can be made of."""
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headscope.app.cli import options as o
+from headscope.app.cli.printing import say, say_beside
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -119,21 +119,21 @@ def command(
     )
     training = run_training(asked, out=out, watch=TrainingPrinter(quiet=quiet))
     facts = training.facts
-    typer.echo(
+    say(
         f"{facts['start']['name']}, {facts['steps']:,} steps on {facts['data']['name']}: "
         f"{len(training.checkpoints):,} checkpoints in {out}"
     )
     log = training.log
     last = log[(log["split"] == "held-out") & (log["step"] == facts["steps"])].set_index("measure")
     if len(last):
-        typer.echo(
+        say(
             f"held out: loss {last['value']['loss']:.3f} nats{_interval(last.loc['loss'], 1.0, '.3f')}, "
             f"masked accuracy {100 * last['value']['accuracy']:.1f}%{_interval(last.loc['accuracy'], 100.0, '.1f')}, "
             f"n = {int(last['n']['loss']):,} tokens"
         )
     for note in facts["notes"]:
-        typer.echo(f"note: {note}")
-    typer.echo(f"card: {out / 'README.md'}")
+        say(f"note: {note}")
+    say(f"card: {out / 'README.md'}")
 
 
 def _interval(row: "object", scale: float, form: str) -> str:
@@ -158,7 +158,7 @@ class TrainingPrinter:
         if self.quiet or (progress.held_out_loss is None and now - self._said < _SECONDS_BETWEEN_LINES):
             return
         self._said = now
-        print(f"headscope: {describe(progress)}", file=sys.stderr, flush=True)
+        say_beside(describe(progress))
 
 
 def describe(progress: "TrainingProgress") -> str:

@@ -7,9 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from headscope.app.cli import options as o
+from headscope.app.cli.printing import say
 from headscope.errors import OptionError
 
 VIEWS = ("head", "model", "neuron", "heatmap", "matrix")
+MOST_RANGES = 1_000
 _LABEL = re.compile(r"[1-9]\d{0,3}")
 
 
@@ -109,9 +111,9 @@ def command(
     call = figure_call(model, read, text_b, **chosen)
     page = attention_page(view, state=state, call=call, compress=not no_compress)
     with placed(out, replace=True) as part:
-        part.write_text(page, encoding="utf-8")
+        part.write_text(page, encoding="utf-8", errors="backslashreplace")
     weights = sum(kind.weights.size for kind in view.kinds)
-    typer.echo(f"view: {out} ({weights:,} weights, {len(page.encode()) / 1e6:.1f} MB)")
+    say(f"view: {out} ({weights:,} weights, {len(page.encode()) / 1e6:.1f} MB)")
 
 
 def numbers(option: str, value: str | None) -> tuple[int, ...]:
@@ -121,7 +123,12 @@ def numbers(option: str, value: str | None) -> tuple[int, ...]:
         OptionError: it is not of that form.
     """
     found: list[int] = []
-    for part in (value or "").split(",") if value is not None else []:
+    parts = [] if value is None else value.split(",")
+    if len(parts) > MOST_RANGES:
+        raise OptionError(
+            f"{option} lists {len(parts):,} numbers and ranges; expected at most {MOST_RANGES:,}"
+        )
+    for part in parts:
         first, dash, last = part.strip().partition("-")
         if not _LABEL.fullmatch(first) or (dash and not _LABEL.fullmatch(last)):
             raise OptionError(

@@ -1,0 +1,91 @@
+"""The one way to each standard stream: whatever a file's text holds, a terminal gets what can be printed."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from headscope.errors import OutputError
+from headscope.visible import printable, shorten
+
+# Columns of a table that goes into a pipe, which gets whole lines whatever width a console thinks it has.
+_WIDTH_OF_A_PIPE = 140
+_WIDEST_CELL = 200
+
+
+def say(line: str = "") -> None:
+    """Print a line on standard output.
+
+    Raises:
+        BrokenPipeError: nobody reads any more.
+        OutputError: standard output takes nothing, as on a full disk.
+    """
+    _write(f"{printable(line)}\n")
+
+
+def say_beside(line: str) -> None:
+    """Print a line on standard error, after the program's name; where that takes nothing, go on without."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"headscope: {printable(line)}\n")
+            sys.stderr.flush()
+
+
+def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table on standard output, as wide as the terminal.
+
+    Args:
+        columns: name and side (left, right) of each.
+        rows: their cells; none is read as markup.
+
+    Raises:
+        BrokenPipeError: nobody reads any more.
+        OutputError: standard output takes nothing, as on a full disk.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    def cell(text: str) -> Text:
+        return Text(shorten(printable(text), _WIDEST_CELL))
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, side in columns:
+        table.add_column(cell(name), justify=side)  # type: ignore[arg-type]
+    for row in rows:
+        table.add_row(*map(cell, row))
+    console = Console(width=None if Console().is_terminal else _WIDTH_OF_A_PIPE)
+    # Written here, not there: where nobody reads any more rich ends the process itself.
+    with console.capture() as drawn:
+        console.print(table)
+    _write(drawn.get())
+
+
+@contextmanager
+def fit_output() -> Iterator[None]:
+    """Let standard output write what its encoding lacks as `\\u2026`, as standard error does, in place of an error."""
+    stream = sys.stdout
+    if (change := getattr(stream, "reconfigure", None)) is None:
+        yield
+        return
+    before = stream.errors
+    change(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        with suppress(OSError, ValueError):  # it flushes, and what cannot be flushed has been said
+            change(errors=before)
+
+
+def _write(text: str) -> None:
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"standard output takes nothing more ({error.strerror}); expected a terminal, a pipe that is read, or "
+            "a file on a disk with room; results that go into files are written"
+        ) from error

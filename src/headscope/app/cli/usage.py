@@ -1,0 +1,105 @@
+"""What was typed, checked and run: whatever is wrong with it is said in one sentence of our own."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import typer
+
+from headscope.errors import OptionError
+from headscope.visible import without_middle
+
+# Newer typers carry click inside, older ones import it: the base of this class is the right one in both.
+_UsageError: Any = typer.BadParameter.__mro__[1]
+# Their own checks of an empty text say more.
+_MAY_BE_EMPTY = ("--model", "--bert-dir", "--text-b", "--decoder-text")
+_LONGEST_VALUE = 200
+
+
+def run(app: typer.Typer, arguments: Sequence[str]) -> None:
+    """Run what was typed; ends in `SystemExit` where it succeeds.
+
+    Raises:
+        OptionError: a command, option or value that is not known; says which are.
+    """
+    root: Any = typer.main.get_command(app)
+    check(arguments, commands=root.commands)
+    try:
+        with root.make_context("headscope", list(arguments)) as context:
+            root.invoke(context)
+    except typer.Exit as ended:
+        raise SystemExit(ended.exit_code) from None
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            typer.echo(error.format_message(), err=True)
+            raise SystemExit(2) from None
+        raise OptionError(sentence(error, arguments)) from None
+    raise SystemExit(0)
+
+
+def check(arguments: Sequence[str], *, commands: Iterable[str]) -> None:
+    """Refuse what no command could take.
+
+    Raises:
+        OptionError: an unknown command, an empty text where a place or a number belongs, or a NUL.
+    """
+    known = list(commands)
+    first = next((each for each in arguments if not each.startswith("-")), None)
+    if first is not None and first not in known:
+        near = get_close_matches(first[:_LONGEST_VALUE], known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise OptionError(f"there is no command {_quoted(first)}; expected one of {', '.join(known)}{hint}")
+    before = ""
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if "\0" in argument:
+            raise OptionError(
+                f"the argument {_quoted(argument)} holds a NUL, which no file name or text may; give it without"
+            )
+        if not argument and before.startswith("-") and before not in _MAY_BE_EMPTY:
+            raise OptionError(_EMPTY.format(option=before))
+        if name.startswith("--") and equals and not value and name not in _MAY_BE_EMPTY:
+            raise OptionError(_EMPTY.format(option=name))
+        if not argument and not before.startswith("-"):
+            raise OptionError("an argument is empty; expected a name (is a variable of the shell not set?)")
+        before = argument
+
+
+_EMPTY = "{option} '' is empty; expected a value (is a variable of the shell not set?), or leave {option} out"
+
+
+def sentence(error: Any, arguments: Sequence[str]) -> str:
+    """Say an error of typer's in one sentence: what was expected, what came, where to look."""
+    typed = [each for each in arguments if not each.startswith("-")]
+    command = error.ctx.command_path if error.ctx is not None else f"headscope {typed[0]}"
+    lists = f"{command} --help lists what it takes"
+    kind = type(error).__name__
+    if kind == "NoSuchOption":
+        near = f"did you mean {sorted(error.possibilities)[0]}? " if error.possibilities else ""
+        return f"{command} has no option {_quoted(error.option_name)}; {near}{lists}"
+    if kind == "MissingParameter":
+        wanted = error.param.metavar or " or ".join(error.param.opts)
+        return f"{command} expects {wanted}, which was not given; {lists}"
+    if kind == "BadOptionUsage":
+        return f"{error.option_name} expects a value after it, and nothing came; {lists}"
+    reason = error.message.strip().rstrip(".")
+    reason = without_middle(reason[:1].lower() + reason[1:], 2 * _LONGEST_VALUE)
+    if kind == "BadParameter" and error.param is not None:
+        option = error.param.opts[0]
+        given = [_quoted(value) for value in _values(error.param.opts, arguments)]
+        return f"{' '.join([option, *given[:1]])} cannot be taken: {reason}; {lists}"
+    return f"{reason}; {lists}"
+
+
+def _values(options: Sequence[str], arguments: Sequence[str]) -> list[str]:
+    """Return what was given to an option, as it was typed."""
+    found = []
+    for place, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name in options:
+            found += [value] if equals else list(arguments[place + 1 : place + 2])
+    return found
+
+
+def _quoted(text: str) -> str:
+    return f"'{without_middle(text, _LONGEST_VALUE)}'"

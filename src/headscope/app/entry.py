@@ -1,0 +1,74 @@
+"""The program's first and last moments: guarded before anything heavy is imported, quiet after the last word."""
+
+import os
+import sys
+import threading
+import warnings
+from contextlib import suppress
+from types import TracebackType
+
+from headscope.app.stopping import leave, take_signals
+
+
+def main() -> None:
+    """Run the command line as a program of its own; always ends in `SystemExit`.
+
+    Whoever calls the command line from Python wants `headscope.app.cli.main`, which leaves the process as it was.
+    """
+    _plug_closed_streams()
+    take_signals(lambda number, frame: leave(number))
+    sys.excepthook = _say_traceback
+    threading.excepthook = lambda problem: _say_traceback(
+        problem.exc_type, problem.exc_value, problem.exc_traceback
+    )
+    warnings.formatwarning = _one_line
+    try:
+        from headscope.app.cli import main as run
+
+        run()
+    finally:
+        _drop_what_cannot_be_written()
+
+
+def _plug_closed_streams() -> None:
+    """Open closed standard streams on nothing: else the first file that a run opens would get their number."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
+def _drop_what_cannot_be_written() -> None:
+    """Flush what is left, and send to nothing what cannot be: Python's own flush at exit would complain of it."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+
+
+def _say_traceback(
+    kind: type[BaseException], error: BaseException | None, trace: TracebackType | None
+) -> None:
+    """Print an error of our own, without what a file's text in it could do to the terminal."""
+    import traceback
+
+    from headscope.visible import printable
+
+    told = "".join(traceback.format_exception(kind, error, trace))
+    with suppress(OSError, ValueError):
+        sys.stderr.write(printable(told, lines=True))
+        sys.stderr.flush()
+
+
+def _one_line(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    from headscope.visible import printable
+
+    return printable(f"{category.__name__}: {message}") + "\n"

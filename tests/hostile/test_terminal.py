@@ -1,0 +1,432 @@
+"""What reaches a terminal: nothing raw of what a file, a name or an option holds, on either stream."""
+
+import errno
+import io
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from headscope.app.cli import cluster, coref, main, options, printing, probe, report, syntax
+from headscope.app.cli.progress import ProgressPrinter
+from headscope.errors import InputError
+from headscope.study.options import Progress
+from headscope.visible import printable as made_printable
+from support import hostile_terminal as made
+from support.hostile import printable
+
+each_text = pytest.mark.parametrize(
+    "text", [pytest.param(text, id=name) for name, text in made.TEXTS.items()]
+)
+each_held = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in made.HELD.items()])
+# Where the table is slow to draw, or to load: a third of them, another one each.
+thirds = [
+    pytest.mark.parametrize(
+        "text", [pytest.param(text, id=name) for name, text in list(made.HELD.items())[at::3]]
+    )
+    for at in range(3)
+]
+# A character may take ten when it is written out.
+LONGEST = 40_000
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    said = capsys.readouterr()
+    return ended.value.code, said.out, said.err
+
+
+def check_output(out, text):
+    """Nothing raw, no line of a file's, no markup read as such, no name of a hundred thousand letters."""
+    assert printable(out)
+    assert len(out) < 5 * LONGEST
+    assert not any(line.startswith("headscope: wrote") for line in out.splitlines())
+    if text.isascii() and text.isprintable() and len(text) < 100:
+        assert text in out.replace("\n", "")
+
+
+@each_text
+def test_a_sentence_is_made_printable(text):
+    told = made_printable(f"no such file: {text}; give a text file")
+    assert printable(told)
+    assert "\n" not in told
+    assert len(told) < LONGEST
+    assert told.startswith("no such file: ")
+    assert told.endswith("; give a text file")
+
+
+def test_signs_and_what_is_left_out_word_for_word():
+    assert made_printable("a\x1b[31m\rb\nc\td\u200be\u202e\ud800\u3164") == (
+        "a⟨U+001B⟩[31m␍b⏎c⇥d⟨U+200B⟩e⟨U+202E⟩⟨U+D800⟩⟨U+3164⟩"
+    )
+    assert made_printable("x" * 4_001) == f"{'x' * 2_000}… (1,001 characters left out) …{'x' * 1_000}"
+    assert made_printable("Traceback\n  a\x1bb\n", lines=True) == "Traceback\n  a⟨U+001B⟩b\n"
+    assert made_printable("ordinary: café, 漢字, 🙂") == "ordinary: café, 漢字, 🙂"
+
+
+@each_held
+def test_a_table_of_relations(text, capsys):
+    syntax.show(made.syntax_result(text))
+    check_output(capsys.readouterr().out, text)
+
+
+@thirds[2]
+def test_a_table_of_mentions(text, capsys):
+    coref.show(made.coreference_result(text))
+    check_output(capsys.readouterr().out, text)
+
+
+@thirds[0]
+def test_a_table_of_gap(text, capsys):
+    coref.show(made.gap_result(text))
+    check_output(capsys.readouterr().out, text)
+
+
+@thirds[1]
+def test_a_table_of_probes(text, capsys):
+    probe.show(made.probe_result(text))
+    check_output(capsys.readouterr().out, text)
+
+
+@each_held
+def test_a_table_of_clusters(text, capsys):
+    clusters = pd.DataFrame({"cluster": [1], "size": [2], "stability": [0.5]})
+    heads = pd.DataFrame(
+        {"cluster": 1, "layer": 1, "head": [1, 2], "role": pd.Series([text, text], dtype=object)}
+    )
+    cluster._show_clusters(clusters, heads)
+    check_output(capsys.readouterr().out, text)
+
+
+@thirds[0]
+def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
+    """Findings, notes, the model's and the folder's name."""
+    from headscope.atlas import run as atlas_run
+    from headscope.reporting import run as reporting_run
+
+    study = SimpleNamespace(
+        summary=lambda: f"{text}: 2 x 2 heads",
+        manifest={"notes": [text]},
+        path=tmp_path / text,
+        report_path=text,
+    )
+    monkeypatch.setattr(atlas_run, "run_report", lambda *_, **__: study)
+    monkeypatch.setattr(reporting_run, "first_findings", lambda _: [f"8-10 finds {text}."])
+    report.command(out=tmp_path, **{name: default for name, (_, default) in options.SHARED.items()})
+    out = capsys.readouterr().out
+    check_output(out, text)
+    assert len(out.splitlines()) == 5
+
+
+@pytest.mark.parametrize(("way", "text"), [pytest.param(*case, id=name) for name, *case in made.typed()])
+def test_what_is_typed(way, text, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *made.TYPED[way](tmp_path, text))
+    assert (code, out) == (2, ""), err[-300:]
+    assert err.startswith("headscope: ")
+    assert len(err.splitlines()) == 1
+    assert printable(err)
+    assert len(err) < LONGEST
+    assert not list(tmp_path.iterdir())
+
+
+@each_text
+def test_any_refusal(text, capsys, monkeypatch):
+    """What a reader says of a document's id, a word or a relation."""
+    from headscope.app.cli import usage
+
+    def refuse(*_):
+        raise InputError(f"document {text}, word {text}: expected a number")
+
+    monkeypatch.setattr(usage.typer.main, "get_command", refuse)
+    code, out, err = run(capsys, "stats")
+    assert (code, out) == (2, "")
+    assert printable(err)
+    assert len(err.splitlines()) == 1
+    assert err.startswith("headscope: document ")
+    assert err.endswith(": expected a number\n")
+
+
+@each_text
+def test_progress_in_lines(text, capsys):
+    with ProgressPrinter() as watch:
+        watch(Progress(text, 3, 9, 3, None, 1.0))
+    err = capsys.readouterr().err
+    assert err.startswith("headscope: ")
+    assert len(err.splitlines()) == 1
+    assert printable(err)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@each_text
+def test_progress_in_a_bar(text, monkeypatch):
+    """The bar's own control sequences aside, nothing of the text's reaches the terminal."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with ProgressPrinter() as watch:
+        watch(Progress(text, 3, 9, 3, None, 1.0))
+        watch._bar.refresh()
+    raw = stream.getvalue()
+    for sent in (
+        "\x1b[31m",
+        "\x1b[2J",
+        "\x1b]",
+        "\x1bP",
+        "\x1bZ",
+        "\x9b",
+        "\x07",
+        "\b",
+        "\0",
+        "\u202e",
+        "\u200b",
+    ):
+        assert sent not in raw
+    if text == "[/x]":
+        assert "[/x]" in raw
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@each_text
+def test_an_output_that_cannot_hold_it(text, encoding, monkeypatch):
+    held = io.BytesIO()
+    stream = io.TextIOWrapper(held, encoding=encoding, errors="strict")
+    monkeypatch.setattr(sys, "stdout", stream)
+    with printing.fit_output():
+        printing.say(f"finds “{text}” → 漢")
+        printing.show_table([("rélation 漢", "left")], [[text]])
+    assert stream.errors == "strict"
+    out = held.getvalue().decode(encoding)
+    assert "\\u6f22" in out
+    assert printable(out)
+
+
+class Refuses(io.StringIO):
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def write(self, text):
+        raise OSError(self.number, os.strerror(self.number))
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EDQUOT])
+def test_an_output_that_takes_nothing(number, capsys, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", Refuses(number))
+        with pytest.raises(SystemExit) as ended:
+            main(["--version"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == (
+        f"headscope: standard output takes nothing more ({os.strerror(number)}); expected a terminal, a pipe that is "
+        "read, or a file on a disk with room; results that go into files are written\n"
+    )
+
+
+def test_an_output_that_nobody_reads(capsys, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", Refuses(errno.EPIPE))
+        with pytest.raises(SystemExit) as ended:
+            main(["--version"])
+    assert (ended.value.code, capsys.readouterr().err) == (0, "")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EPIPE])
+def test_files_are_written_before_anything_is_said(number, monkeypatch, tmp_path):
+    """`headscope stats --out FILE | head -1` leaves the whole file."""
+    from headscope.study import stages, surface
+
+    measured = SimpleNamespace(tables={"surface": made.inputs().surface})
+    monkeypatch.setattr(stages, "prepare", lambda _: SimpleNamespace(facts=lambda: {"notes": []}))
+    monkeypatch.setattr(surface, "measure_surface", lambda *_: measured)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", Refuses(number))
+        with pytest.raises(SystemExit):
+            main(["stats", "--out", str(tmp_path / "heads.csv")])
+    assert len(pd.read_csv(tmp_path / "heads.csv")) == len(made.inputs().surface)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EPIPE])
+def test_an_error_stream_that_takes_nothing_changes_no_exit_code(number, capsys, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", Refuses(number))
+        with pytest.raises(SystemExit) as ended:
+            main(["stats", "--packing", "no"])
+    assert (ended.value.code, capsys.readouterr().out) == (2, "")
+
+
+@pytest.mark.parametrize("gone", ["stdout", "stderr"])
+def test_a_stream_that_is_none(gone, capsys, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, gone, None)
+        for arguments, code in ((["--version"], 0), (["--help"], 0), (["stats", "--packing", "no"], 2)):
+            with pytest.raises(SystemExit) as ended:
+                main(arguments)
+            assert ended.value.code == code
+    said = capsys.readouterr()
+    assert "--packing" not in said.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["syntax", "--controls", "-1"],
+            "--controls '-1' cannot be taken: input should be greater than or equal to 0; headscope syntax --help "
+            "lists what it takes",
+        ),
+        (
+            ["syntax", "--controls=-1"],
+            "--controls '-1' cannot be taken: input should be greater than or equal to 0; headscope syntax --help "
+            "lists what it takes",
+        ),
+        (
+            ["stats", "--controls", "1"],
+            "headscope stats has no option '--controls'; headscope stats --help lists what it takes",
+        ),
+        (
+            ["stats", "--limt", "3"],
+            "headscope stats has no option '--limt'; did you mean --limit? headscope stats --help lists what it takes",
+        ),
+        (["--foo"], "headscope has no option '--foo'; headscope --help lists what it takes"),
+        (
+            ["syntax", "--controls"],
+            "--controls expects a value after it, and nothing came; headscope syntax --help lists what it takes",
+        ),
+        (
+            ["report"],
+            "headscope report expects --out or -o, which was not given; headscope report --help lists what it takes",
+        ),
+        (
+            ["convert"],
+            "headscope convert expects IN, which was not given; headscope convert --help lists what it takes",
+        ),
+        (
+            ["view", "head", "b"],
+            "got unexpected extra argument(s) (b); headscope view --help lists what it takes",
+        ),
+        (
+            ["stast"],
+            "there is no command 'stast'; expected one of report, stats, segments, extract, convert, syntax, coref, "
+            "cluster, importance, probe, train, view, explore, atlas; did you mean stats?",
+        ),
+        (
+            ["stats", "--text", "a\0b"],
+            "the argument 'a⟨U+0000⟩b' holds a NUL, which no file name or text may; give it without",
+        ),
+        (["convert", "", "x"], "an argument is empty; expected a name (is a variable of the shell not set?)"),
+        *(
+            (
+                [command, option, ""] if form == "apart" else [command, f"{option}="],
+                f"{option} '' is empty; expected a value (is a variable of the shell not set?), or leave {option} out",
+            )
+            for command, options in {
+                "report": ("--out", "--text", "--treebank", "--coref", "--maps", "--device"),
+                "train": ("--out", "--tokeniser", "--size"),
+                "view": ("--text", "--out", "--layer"),
+                "atlas": ("--study", "--out"),
+            }.items()
+            for option in options
+            for form in ("apart", "joined")
+        ),
+    ],
+)
+def test_usage_word_for_word(arguments, sentence, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, *arguments) == (2, "", f"headscope: {sentence}\n")
+
+
+@pytest.mark.parametrize("digits", [5_000, 100_000])
+@pytest.mark.parametrize("option", ["--batch-size", "--limit", "--seed", "--max-length"])
+def test_numbers_of_many_digits(option, digits, capsys):
+    """Python reads none of over 4,300 digits."""
+    code, out, err = run(capsys, "stats", option, "9" * digits)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"headscope: {option} '999")
+    assert len(err) < LONGEST
+
+
+def test_a_list_of_heads_without_end_is_refused(capsys):
+    code, _, err = run(capsys, "view", "--head", "1-9999," * 14_000 + "1")
+    assert (code, err) == (2, "headscope: --head lists 14,001 numbers and ranges; expected at most 1,000\n")
+
+
+def test_a_csv_of_stats_holds_no_foreign_text():
+    """So that there is no cell that a spreadsheet could take for somebody's formula."""
+    texts = made.inputs().surface.select_dtypes(exclude="number")
+    assert set(texts) == {"kind", "statistic"}
+    assert not texts.stack().str.startswith(("=", "+", "-", "@", "\t", "\r")).any()
+
+
+def program(*arguments, shell="", **options):
+    """Run headscope as a program; return its exit code and what it said."""
+    command = [sys.executable, "-m", "headscope", *arguments]
+    if shell:
+        command = ["sh", "-c", f'"$0" "$@" {shell}', *command]
+    done = subprocess.run(command, capture_output=True, timeout=60, **options)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def test_a_full_disk_as_output():
+    code, _, err = program("--version", shell="> /dev/full")
+    assert code == 2
+    assert err == (
+        "headscope: standard output takes nothing more (No space left on device); expected a terminal, a pipe that is "
+        "read, or a file on a disk with room; results that go into files are written\n"
+    )
+    code, _, err = program("--help", shell="> /dev/full")
+    assert (code, len(err.splitlines())) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shell", "code"),
+    [
+        (["--version"], ">&-", 0),
+        (["foo"], "2>&-", 2),
+        (["foo"], "2>/dev/full", 2),
+        (["--version"], "<&- >&- 2>&-", 0),
+    ],
+)
+def test_a_stream_that_is_closed_or_full(arguments, shell, code):
+    assert program(*arguments, shell=shell) == (code, "", "")
+
+
+def test_a_reader_that_has_left():
+    """At the last flush too: no word of Python's own about what it could not write."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "headscope", "--help"], stdout=writer, stderr=subprocess.PIPE, timeout=60
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("locale", [{"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "cp1252"}])
+def test_arguments_that_are_no_utf8_in_a_poor_locale(locale):
+    code, out, err = program(b"caf\xe9\x1b[31m", env={**os.environ, **locale})
+    assert (code, out) == (2, "")
+    assert "caf" in err
+    assert printable(err)
+
+
+def test_a_bug_of_ours_is_printable_too():
+    code = (
+        "import headscope.app.cli as cli\n"
+        "def fail(*_): raise ValueError('a\\x1b[31m\\rb')\n"
+        "cli.run = fail\n"
+        "from headscope.app.entry import main\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert printable(done.stderr)
+    assert done.stderr.endswith("ValueError: a⟨U+001B⟩[31m␍b\n")
