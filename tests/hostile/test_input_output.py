@@ -54,10 +54,10 @@ LEFT = {errno.EPIPE, errno.ESHUTDOWN}
 @pytest.mark.parametrize("number", sorted(errno.errorcode.keys() - LEFT), ids=errno.errorcode.get)
 @pytest.mark.parametrize("name", ["/out/x", None])
 def test_every_error_of_the_system_ends_the_command_line_with_a_sentence(name, number, monkeypatch):
-    def fail(_):
+    def fail(*_):
         raise error_of(number, name)
 
-    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(cli, "run", fail)
     code, out, err = run_command("stats")
     assert (code, out) == (2, "")
     assert err.startswith("headscope: ")
@@ -67,10 +67,10 @@ def test_every_error_of_the_system_ends_the_command_line_with_a_sentence(name, n
 
 
 def test_no_memory_is_a_sentence(monkeypatch):
-    def fail(_):
+    def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(cli, "run", fail)
     assert run_command("stats") == (
         2,
         "",

@@ -9,12 +9,12 @@ import threading
 import time
 
 import pytest
-from headscope.attention.partial import whole_or_absent
 
 import headscope.app.cli as cli_module
 from headscope.app import stopping
 from headscope.app.cli import main
 from headscope.app.stopping import STOPPED, Stoppable, Stopped
+from headscope.storage.atomic import whole_or_absent
 
 SIGNALS = {"Ctrl-C": signal.SIGINT, "SIGTERM": signal.SIGTERM, "SIGHUP": signal.SIGHUP}
 each_signal = pytest.mark.parametrize("number", SIGNALS.values(), ids=SIGNALS)

@@ -16,7 +16,7 @@ from typing import Any
 
 from headscope.errors import OutputError
 from headscope.storage.atomic import whole_or_absent
-from headscope.storage.parts import contents, lock_of, sweep_beside
+from headscope.storage.parts import lock_of, sweep_beside
 
 
 @dataclass(frozen=True)
@@ -61,21 +61,14 @@ def folder_held(folder: Path) -> Iterator[Held]:
     if folder.resolve() in held:
         yield held[folder.resolve()]
         return
-    made = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
     lock = lock_of(folder / "run")
-    try:
-        with _locked(lock, folder):
-            own = Held(folder, lock)
-            before = _HELD.set({**held, folder.resolve(): own})
-            try:
-                yield own
-            finally:
-                _HELD.reset(before)
-    finally:
-        if made and folder.is_dir() and not any(contents(folder)):
-            with suppress(OSError):  # what another run is just putting there keeps it
-                folder.rmdir()
+    with _made(folder), _locked(lock, folder):
+        own = Held(folder, lock)
+        before = _HELD.set({**held, folder.resolve(): own})
+        try:
+            yield own
+        finally:
+            _HELD.reset(before)
 
 
 def check_held(folder: Path) -> None:
@@ -96,8 +89,7 @@ def place_held(path: Path, *, wait: float = 0.0) -> Iterator[None]:
     Raises:
         OutputError: another run holds it; says which.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(lock_of(path), path, wait=wait):
+    with _made(path.parent), _locked(lock_of(path), path, wait=wait):
         sweep_beside(path)
         yield
 
@@ -107,6 +99,19 @@ def placed(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """Hold a place and write it: `place_held` about `whole_or_absent`, for a result that stands by itself."""
     with place_held(path), whole_or_absent(path, replace=replace) as part:
         yield part
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Make a folder and those above it; what was made here and got nothing is removed again."""
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # the first that holds something keeps those above it
+            for each in made:
+                each.rmdir()
 
 
 @contextmanager
