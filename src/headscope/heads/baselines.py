@@ -79,11 +79,11 @@ def _agreeing(words: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
     kinds, own = np.unique(features_of(words, table), axis=0, return_inverse=True)
     own = own.reshape(-1)
     agrees = agreement(kinds, kinds)
-    for kind in np.unique(own[table.asked]):  # mentions of one number, gender and person have the same answers
+    for kind in np.unique(
+        own[table.asked]
+    ):  # mentions of one number, gender and person have the same answers
         asking = np.flatnonzero(own[table.asked] == kind)
-        first = first_headed(
-            table.heads, table.allowed & agrees[kind][own], table.candidate_words.shape[1]
-        )
+        first = first_headed(table.heads, table.allowed & agrees[kind][own], table.candidate_words.shape[1])
         places = table.asked[asking]
         found[asking] = _rightmost(candidate_words(first, places, table.heads[places]))
     return found

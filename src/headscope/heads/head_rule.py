@@ -11,6 +11,7 @@ _NEVER_NOUN = english.PREPOSITIONS | english.FUNCTION_WORDS
 _NO_NOUN = _NEVER_NOUN | english.ARTICLES | english.POSSESSIVES | english.QUANTITIES | english.ADJECTIVES
 _STOPS = english.COMMAS | english.PREPOSITIONS | english.RELATIVES
 _PHRASES = frozenset(("nsubj", "obj", "obl", "nmod"))
+_MOST_WORDS = 200  # of a noun phrase: words in one long chain would each make a phrase of all that follow
 LEADING = frozenset(("case", "punct", "cc", "mark"))
 
 
@@ -50,7 +51,8 @@ def rule_agreement(documents: Iterable[AnnotatedDocument]) -> tuple[int, float]:
 
     A phrase is a noun (NOUN, PROPN) that is nsubj, obj, obl or nmod, sub-typed or not, with all that depends on
     it, without the prepositions, conjunctions and punctuation that it begins with; one whose words do not
-    stand together is left out, and so is a single word, of which the rule is always right.
+    stand together is left out, and so are a single word, of which the rule is always right, and one of more than
+    200 words, which is no phrase of any language.
 
     Returns:
         The number of phrases, and the share of them on which the two agree: NaN where there are none.
@@ -83,7 +85,7 @@ def _noun_phrases(sentence: Sentence) -> Iterator[tuple[int, int, int]]:
         whole = last - first == sizes[noun]
         while first < noun and _leads(sentence, first, noun):
             first += 1
-        if whole and last - first > 1:
+        if whole and 1 < last - first <= _MOST_WORDS:
             yield first, last, noun
 
 

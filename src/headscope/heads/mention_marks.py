@@ -10,7 +10,9 @@ from torch import Tensor
 from headscope.heads.mention_table import MentionTable
 from headscope.heads.word_rows import WordRows, on_places, places_of_words
 
-_WEIGHTS_AT_ONCE = 1 << 22  # compared together, so that many mentions in one input do not multiply its attention
+_WEIGHTS_AT_ONCE = (
+    1 << 22
+)  # compared together, so that many mentions in one input do not multiply its attention
 
 
 @dataclass(frozen=True, eq=False)
