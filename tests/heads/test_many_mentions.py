@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from headscope.attention.words import WordAxis
 from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
 from headscope.corpora.trees import depths
+from headscope.encoding.encoder import Encoder
 from headscope.heads.baselines import BASELINES, baseline_hits, choices
 from headscope.heads.coreference_windows import MentionCounts, coreference_segments
 from headscope.heads.head_rule import rule_agreement
@@ -19,7 +20,6 @@ from headscope.heads.mention_marks import MentionMarks, MentionQuestions
 from headscope.heads.mention_table import MENTION_TYPES, mention_table
 from headscope.heads.rules import agreement, features_of
 from headscope.heads.word_rows import WordRows
-from headscope.encoding.encoder import Encoder
 from support.coreference import word_tokeniser
 
 WORDS = ("Ann", "she", "the", "queen", "queens", "and", "he", "Ann", "it", "the", "queen", "they")

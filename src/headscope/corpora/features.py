@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from headscope.corpora.document import Document, document_id
-from headscope.corpora.files import expand, open_text, source_name, split_lines
+from headscope.corpora.files import expand, open_text, split_lines
 from headscope.corpora.jsonstream import line_values, list_values
+from headscope.corpora.opening import source_name
 from headscope.errors import InputError
 
 CONTENT = ("text", "words", "tokens")
