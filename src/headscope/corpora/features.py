@@ -117,7 +117,7 @@ def _string(value: Any, field: str, origin: str, *, blank: bool = False) -> str:
 
 
 def _fields(entry: dict[str, Any]) -> str:
-    names = [repr(name)[1:-1] for name in entry]
+    names = [repr(name[:40])[1:-1] + "..." * (len(name) > 40) for name in entry]
     return ", ".join(names[:8] + ["..."] * (len(names) > 8)) or "it has no field"
 
 

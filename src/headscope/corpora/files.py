@@ -22,6 +22,7 @@ from headscope.corpora.opening import (
 from headscope.errors import InputError
 
 MAX_LINE = 16 << 20  # bytes; without a limit, a file without line ends would be held whole
+MAX_BLANK = 4 << 20  # characters together; a few bytes of gzip can unpack to lines without end
 SUFFIXES = (".txt", ".json", ".jsonl", ".gz")
 EXPECTED_TEXT = "text, one sentence or one paragraph a line, with a blank line between documents"
 
@@ -107,7 +108,7 @@ def open_lines(path: str | Path) -> Iterator[str]:
     """Yield the lines of a file (`-`: standard input) without their line ends.
 
     Raises:
-        InputError: as `open_text`; a line over 16 MiB.
+        InputError: as `open_text`; as `split_lines`.
     """
     return split_lines(open_text(path), name=source_name(path))
 
@@ -116,10 +117,15 @@ def split_lines(pieces: Iterable[str], *, name: str) -> Iterator[str]:
     """Yield the lines of a text that comes in pieces; `name` is what an error calls the text.
 
     Raises:
-        InputError: a line over 16 MiB.
+        InputError: a line over 16 MiB; 4 MiB of white space together.
     """
-    number, held, size = 1, [], 0
+    number, held, size, blank = 1, [], 0, 0
     for piece in pieces:
+        blank = blank + len(piece) if piece.isspace() else 0
+        if blank > MAX_BLANK:
+            raise InputError(
+                f"{name}, line {number}: more than 4 MiB of white space begin here or before; remove it"
+            )
         first, *others = piece.split("\n")
         held.append(first)
         size += len(first.encode())

@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 from headscope.corpora.gunzip import CHUNK
 from headscope.errors import InputError
@@ -76,7 +76,7 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
 
 
-def _until_end(stream: BinaryIO) -> Iterator[bytes]:
+def _until_end(stream: Any) -> Iterator[bytes]:
     # read1 hands over what a pipe has, and does not wait for a full chunk
     read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
     yield from iter(lambda: read(CHUNK), b"")
@@ -108,8 +108,8 @@ def _piped(pipe: int, name: str) -> Iterator[bytes]:
             time.sleep(0.02)
 
 
-def _standard_input() -> BinaryIO:
-    stream: BinaryIO | None = getattr(sys.stdin, "buffer", None)
+def _standard_input() -> Any:
+    stream: Any = getattr(sys.stdin, "buffer", None)
     if stream is None:  # as in a notebook
         raise InputError("there is no standard input to read here; give a file")
     return stream

@@ -125,7 +125,9 @@ def _lines(
     number, first = next(lines)
     first = _tidy(first)
     promised: int | None = None
-    if (header := first.split(" ")) and len(header) == 2 and all(each.isdecimal() for each in header):
+    header = first.split(" ")
+    # int() refuses thousands of digits
+    if len(header) == 2 and all(each.isdecimal() and len(each) < 16 for each in header):
         promised, width = int(header[0]), int(header[1])
     else:
         width = _trailing_numbers(first)
@@ -178,7 +180,8 @@ def _is_number(text: str) -> bool:
 
 def _vector(fields: list[str], word: str, origin: str) -> NDArray[np.float32]:
     try:
-        vector = np.array([float(each) for each in fields], dtype=np.float32)
+        with np.errstate(over="ignore"):  # too large for float32: infinite, which is refused below
+            vector = np.array([float(each) for each in fields], dtype=np.float32)
     except ValueError:
         wrong = next(each for each in fields if not _is_number(each))
         raise InputError(
