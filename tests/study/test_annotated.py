@@ -133,7 +133,9 @@ def test_gap_files_among_others(tmp_path):
     assert [each.id for each in found.read(limit=1)] == ["own-1"]
     before = found.digest()
     gap.write_text(gap.read_text().replace("TRUE", "FALSE"))
-    assert found.digest() != before
+    changed = GapCorpus.of((str(gap),))
+    assert changed is not None
+    assert changed.digest() != before
     assert GapCorpus.of((str(other),)) is None
     assert GapCorpus.of(()) is None
     assert has_mentions((str(other), str(gap)))

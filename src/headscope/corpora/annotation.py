@@ -28,7 +28,7 @@ class Sentence:
         return len(self.words)
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Mention:
     """A stretch of words that names an entity.
 

@@ -9,7 +9,8 @@ from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
 from headscope.corpora.constituency import dependency_heads
 from headscope.corpora.document import document_id
 from headscope.corpora.entities import Brackets, match_brackets, printable
-from headscope.corpora.files import expand, open_lines, source_name
+from headscope.corpora.files import expand, open_lines
+from headscope.corpora.opening import source_name
 from headscope.errors import InputError
 
 CONLL2012_SUFFIXES = (".conll", ".gold_conll", ".v4_gold_conll", ".auto_conll", ".v4_auto_conll")

@@ -10,7 +10,8 @@ from pathlib import Path
 from headscope.corpora.annotation import AnnotatedDocument, Mention
 from headscope.corpora.conllu_rows import ConlluSentence, conllu_blocks, read_block
 from headscope.corpora.document import document_id
-from headscope.corpora.files import expand, open_text, source_name, split_lines
+from headscope.corpora.files import expand, open_text, split_lines
+from headscope.corpora.opening import source_name
 from headscope.errors import InputError
 
 EXPECTED_CONLLU = (

@@ -7,8 +7,9 @@ from pathlib import Path
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.conll2012 import CONLL2012_SUFFIXES, conll2012_documents
 from headscope.corpora.conllu import read_conllu
-from headscope.corpora.files import expand, open_lines, source_name
+from headscope.corpora.files import expand, open_lines
 from headscope.corpora.gap import GAP_SUFFIXES
+from headscope.corpora.opening import is_pipe, source_name
 from headscope.errors import InputError
 
 SUFFIXES = (".conllu", *CONLL2012_SUFFIXES, *GAP_SUFFIXES)
@@ -51,7 +52,7 @@ def coreference_files(paths: str | Path | Sequence[str | Path]) -> CoreferenceFi
         if not ending:
             raise InputError(
                 f"{source_name(path)}: expected a name that ends in {', '.join(SUFFIXES)} (or that with .gz); "
-                "rename the file by its format"
+                f"{'write the pipe to a file named' if is_pipe(path) else 'rename the file'} by its format"
             )
         (gap if ending in GAP_SUFFIXES else annotated).append(path)
     if not annotated and not gap:

@@ -26,7 +26,7 @@ class CorpusDigest(Iterator[Document]):
 
     def __next__(self) -> Document:
         document = next(self._source)
-        self._hash.update(_content(document))
+        self._hash.update(content_of(document))
         self._documents += 1
         return document
 
@@ -41,7 +41,12 @@ class CorpusDigest(Iterator[Document]):
         return self._hash.hexdigest()
 
 
-def _content(document: Document) -> bytes:
+def content_of(document: Document) -> bytes:
+    """Return the bytes that a document is hashed by.
+
+    Raises:
+        InputError: its fields are not JSON or are nested too deeply.
+    """
     # one line of JSON, in which line ends are escaped: no two contents can run into one another
     parts = [document.lines, document.whole, document.words, document.tokens, dict(document.fields)]
     try:

@@ -1,12 +1,15 @@
 """The bracket notation of mentions: `(e1-person`, `e1)`, `(0|(12)|3)`."""
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from headscope.corpora.annotation import Mention
 from headscope.errors import InputError
 
+MAX_MENTIONS = 1_000_000  # of a document; a line of 16 MiB can hold eight times as many
+MAX_COVERED = 50_000_000  # words of all its mentions together: each is looked at
 _BRACKET = re.compile(r"(\()?([^()|]*)(\))?\|?")
 _PART = re.compile(r"(.+)\[([0-9]{1,4})/([0-9]{1,4})\]")
 _ID_FIELDS = ("eid", "GRP")  # what CorefUD and GUM call the entity's id in `# global.Entity`
@@ -59,7 +62,8 @@ def mentions_of(
 
     Raises:
         InputError: a closing bracket of an entity that is not open, a mention that is never closed or whose
-            parts do not add up, a value that is no such brackets, a bracket without an id.
+            parts do not add up, a value that is no such brackets, a bracket without an id, more than a million
+            mentions.
     """
     flags = empty or [False] * len(values)
     places, at = [], 0
@@ -89,7 +93,8 @@ def match_brackets(
     """
     open_: dict[str, list[Brackets]] = {}
     parts: dict[str, _Parts] = {}
-    found = []
+    found: list[Mention] = []
+    covered = 0
     for place in places:
         for opens, closes, label in _split(place, id_field):
             if opens:
@@ -112,6 +117,12 @@ def match_brackets(
                 entity = label
             if place.end > start:
                 found.append(Mention(offset + start, offset + place.end, prefix + entity))
+                covered += place.end - start
+                if len(found) > MAX_MENTIONS or covered > MAX_COVERED:
+                    raise InputError(
+                        f"{place.origin}: the document has more mentions than can be read: expected at most a "
+                        "million, and 50 million words in them together; divide the document"
+                    )
     if unclosed := [(place.start, place.origin, label) for label in open_ for place in open_[label]]:
         _, origin, label = min(unclosed, key=lambda left: left[0])
         raise InputError(
@@ -125,34 +136,34 @@ def match_brackets(
 
 @dataclass
 class _Parts:
-    """The mentions of one entity of which some parts have been seen: (start, parts seen, total, origin)."""
+    """The mentions of one entity of which some parts have been seen."""
 
-    begun: list[tuple[int, int, int, str]] = field(default_factory=list)
+    # (start, origin) by parts seen and total, those begun first first
+    begun: dict[tuple[int, int], deque[tuple[int, str]]] = field(default_factory=dict)
 
     def add(self, start: int, number: int, total: int, origin: str, entity: str) -> int | None:
         """Take the next part; return where its mention starts when that was its last part."""
-        if number == 1:
-            seen = (start, 1, total, origin)
-        else:
-            at = next((i for i, kept in enumerate(self.begun) if kept[1:3] == (number - 1, total)), None)
-            if at is None:
+        first, where = start, origin
+        if number != 1:
+            before = self.begun.get((number - 1, total))
+            if not before:
                 raise InputError(
                     f"{origin}: part {number} of {total} of a mention of {printable(entity)} is out of order; "
                     f"number the parts of a mention in order, from [1/{total}] to [{total}/{total}]"
                 )
-            first, _, _, where = self.begun.pop(at)
-            seen = (first, number, total, where)
+            first, where = before.popleft()
         if number >= total:
-            return seen[0]
-        self.begun.append(seen)
+            return first
+        self.begun.setdefault((number, total), deque()).append((first, where))
         return None
 
     def check(self, entity: str) -> None:
-        for _, seen, total, origin in self.begun:
-            raise InputError(
-                f"{origin}: the mention of {printable(entity)} with a part {seen} of {total} has no part "
-                f"{seen + 1}; add it, or take the numbers in square brackets away"
-            )
+        for (seen, total), begun in self.begun.items():
+            for _, origin in begun:
+                raise InputError(
+                    f"{origin}: the mention of {printable(entity)} with a part {seen} of {total} has no part "
+                    f"{seen + 1}; add it, or take the numbers in square brackets away"
+                )
 
 
 def _split(place: Brackets, id_field: int) -> Iterator[tuple[bool, bool, str]]:

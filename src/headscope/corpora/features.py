@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from headscope.corpora.document import Document, document_id
-from headscope.corpora.files import expand, open_text, source_name, split_lines
+from headscope.corpora.files import expand, open_text, split_lines
 from headscope.corpora.jsonstream import line_values, list_values
+from headscope.corpora.opening import source_name
 from headscope.errors import InputError
 
 CONTENT = ("text", "words", "tokens")
@@ -116,7 +117,7 @@ def _string(value: Any, field: str, origin: str, *, blank: bool = False) -> str:
 
 
 def _fields(entry: dict[str, Any]) -> str:
-    names = [repr(name)[1:-1] for name in entry]
+    names = [repr(name[:40])[1:-1] + "..." * (len(name) > 40) for name in entry]
     return ", ".join(names[:8] + ["..."] * (len(names) > 8)) or "it has no field"
 
 

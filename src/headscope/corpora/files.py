@@ -1,24 +1,30 @@
 """Opening a corpus: which files are meant, and their text as a stream of pieces or lines."""
 
 import codecs
-import errno
 import io
 import os
 import stat
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Literal
 
-from headscope.corpora.gunzip import CHUNK, GZIP_MAGIC, gunzip
+from headscope.corpora.gunzip import GZIP_MAGIC, gunzip
+from headscope.corpora.opening import (
+    GIVE,
+    file_chunks,
+    is_pipe,
+    missing,
+    other_than_file,
+    source_name,
+    unreadable,
+)
 from headscope.errors import InputError
 
 MAX_LINE = 16 << 20  # bytes; without a limit, a file without line ends would be held whole
+MAX_BLANK = 4 << 20  # characters together; a few bytes of gzip can unpack to lines without end
 SUFFIXES = (".txt", ".json", ".jsonl", ".gz")
 EXPECTED_TEXT = "text, one sentence or one paragraph a line, with a blank line between documents"
-GIVE = "give a text file, a .json features file, a directory of them, or - for standard input"
 
 
 def expand(
@@ -32,8 +38,8 @@ def expand(
 
     A directory means its files whose names end in one of `suffixes`, with or without `.gz` after it,
     sub-directories included, sorted by name; what is hidden (a leading dot) is skipped. `-` means standard
-    input. A single path will do. Every path is looked up before the first is yielded, so that a slip in the
-    last does not come out hours later.
+    input; a pipe is taken where it is given by name. A single path will do. Every path is looked up before the
+    first is yielded, so that a slip in the last does not come out hours later.
 
     Args:
         paths: files, directories, or `-`.
@@ -42,8 +48,8 @@ def expand(
         give: what errors tell the user to give.
 
     Raises:
-        InputError: a path that does not exist or may not be read, a directory without such a file, or `-`
-            given twice.
+        InputError: a path that does not exist or may not be read, a socket or a device, a directory without such
+            a file or with a pipe among them, or `-` given twice.
     """
     if isinstance(paths, str | Path):
         paths = [paths]
@@ -54,7 +60,7 @@ def expand(
                 raise InputError("- is given twice, but standard input can be read only once; give it once")
             found.append("-")
         elif path == "":  # Path("") would be the current directory
-            raise _missing("''", give)
+            raise missing("''", give)
         elif _is_directory(Path(path), give):
             found.extend(_files_under(Path(path), suffixes, what, give))
         else:
@@ -64,23 +70,31 @@ def expand(
 
 def _is_directory(path: Path, give: str) -> bool:
     try:
+        if kind := other_than_file(path):
+            raise InputError(f"{source_name(path)} is {kind}, not a file; {give}")
         return stat.S_ISDIR(path.stat().st_mode)
     except ValueError:  # a NUL in the name
-        raise _missing(source_name(path), give) from None
+        raise missing(source_name(path), give) from None
     except OSError as error:
-        raise _unreadable(source_name(path), error, give) from None
+        raise unreadable(source_name(path), error, give) from None
 
 
 def _files_under(directory: Path, suffixes: tuple[str, ...], what: str, give: str) -> list[Path]:
     def refuse(error: OSError) -> None:  # os.walk would leave out what it cannot list without a word
-        raise _unreadable(source_name(error.filename or directory), error, give) from None
+        raise unreadable(source_name(error.filename or directory), error, give) from None
 
     endings = (*suffixes, *(f"{suffix}.gz" for suffix in suffixes))
     files = []
     for folder, folders, names in os.walk(directory, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
         wanted = [name for name in names if name.lower().endswith(endings) and not name.startswith(".")]
-        files += [path for name in wanted if not _is_directory(path := Path(folder, name), give)]
+        found = [path for name in wanted if not _is_directory(path := Path(folder, name), give)]
+        if pipe := next(filter(is_pipe, found), None):
+            raise InputError(
+                f"{source_name(pipe)} is a pipe: a folder's files are read, and a pipe only where it is given by name; "
+                "take it out of the folder"
+            )
+        files += found
     if not files:
         *most, last = (f"*{suffix}" for suffix in suffixes)
         raise InputError(
@@ -90,18 +104,11 @@ def _files_under(directory: Path, suffixes: tuple[str, ...], what: str, give: st
     return sorted(files)
 
 
-def source_name(path: str | Path) -> str:
-    """Return how messages call a file: its path as given, made printable; `-` is `standard input`."""
-    name = "standard input" if str(path) == "-" else str(path)
-    name = name if name.isprintable() else repr(name)[1:-1]
-    return name if len(name) <= 300 else name[:300] + "..."
-
-
 def open_lines(path: str | Path) -> Iterator[str]:
     """Yield the lines of a file (`-`: standard input) without their line ends.
 
     Raises:
-        InputError: as `open_text`; a line over 16 MiB.
+        InputError: as `open_text`; as `split_lines`.
     """
     return split_lines(open_text(path), name=source_name(path))
 
@@ -110,10 +117,15 @@ def split_lines(pieces: Iterable[str], *, name: str) -> Iterator[str]:
     """Yield the lines of a text that comes in pieces; `name` is what an error calls the text.
 
     Raises:
-        InputError: a line over 16 MiB.
+        InputError: a line over 16 MiB; 4 MiB of white space together.
     """
-    number, held, size = 1, [], 0
+    number, held, size, blank = 1, [], 0, 0
     for piece in pieces:
+        blank = blank + len(piece) if piece.isspace() else 0
+        if blank > MAX_BLANK:
+            raise InputError(
+                f"{name}, line {number}: more than 4 MiB of white space begin here or before; remove it"
+            )
         first, *others = piece.split("\n")
         held.append(first)
         size += len(first.encode())
@@ -127,19 +139,22 @@ def split_lines(pieces: Iterable[str], *, name: str) -> Iterator[str]:
         yield last
 
 
-def open_text(path: str | Path, *, expected: str = EXPECTED_TEXT) -> Iterator[str]:
+def open_text(
+    path: str | Path, *, expected: str = EXPECTED_TEXT, seen: Callable[[bytes], object] | None = None
+) -> Iterator[str]:
     r"""Yield the text of a file (`-`: standard input) in pieces of about 64 KiB, none empty.
 
     Gzip is unpacked, whatever the file is called; a byte order mark is dropped; `\r\n` and `\r` become `\n`.
-    `expected` says what an empty file should have held.
+    `expected` says what an empty file should have held; `seen` is given the file's bytes as they lie there.
 
     Raises:
-        InputError: a file that cannot be read, is empty, binary or not UTF-8, or is a broken gzip file.
+        InputError: a file that cannot be read, is empty, binary or not UTF-8, or is a broken gzip file; a socket, a
+            device, or a pipe that nothing is written to.
     """
     name, offset, begun = source_name(path), 0, False
     decoder = codecs.getincrementaldecoder("utf-8")()
     newlines = io.IncrementalNewlineDecoder(None, translate=True)
-    for data in chain(_open_bytes(path, name), [b""]):
+    for data in chain(_open_bytes(path, name, seen), [b""]):
         if (at := data.find(0)) >= 0:
             raise InputError(
                 f"{name} is not text: NUL byte at offset {offset + at}; give UTF-8 text "
@@ -163,40 +178,26 @@ def open_text(path: str | Path, *, expected: str = EXPECTED_TEXT) -> Iterator[st
         raise InputError(f"{name} is empty: expected {expected}")
 
 
-def _open_bytes(path: str | Path, name: str) -> Iterator[bytes]:
+def _open_bytes(path: str | Path, name: str, seen: Callable[[bytes], object] | None) -> Iterator[bytes]:
     """Yield the bytes of a file, unpacked and never empty: `open_text` takes empty bytes for the end."""
-    try:
-        with nullcontext(_standard_input()) if str(path) == "-" else open(path, "rb") as stream:
-            # read1 hands over what a pipe has, and does not wait for a full chunk
-            read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
-            if head := stream.read(2):
-                chunks = chain([head + read(CHUNK)], iter(lambda: read(CHUNK), b""))
-                if head == GZIP_MAGIC:
-                    yield from gunzip(chunks, name=name)
-                elif name.lower().endswith(".gz"):
-                    raise InputError(
-                        f"{name} ends in .gz but is not gzip; rename it, or make or fetch it again"
-                    )
-                else:
-                    yield from chunks
-    except OSError as error:
-        raise _unreadable(name, error) from None
+    chunks = file_chunks(path, name)
+    if seen is not None:
+        chunks = _told(chunks, seen)
+    head = b""
+    while len(head) < len(GZIP_MAGIC) and (more := next(chunks, b"")):
+        head += more
+    if not head:
+        return
+    chunks = chain([head], chunks)
+    if head.startswith(GZIP_MAGIC):
+        yield from gunzip(chunks, name=name)
+    elif name.lower().endswith(".gz"):
+        raise InputError(f"{name} ends in .gz but is not gzip; rename it, or make or fetch it again")
+    else:
+        yield from chunks
 
 
-def _standard_input() -> Any:
-    stream: BinaryIO | None = getattr(sys.stdin, "buffer", None)
-    if stream is None:  # as in a notebook
-        raise InputError("there is no standard input to read here; give a file")
-    return stream
-
-
-def _missing(name: str, give: str = GIVE) -> InputError:
-    return InputError(f"no such file: {name}; {give}")
-
-
-def _unreadable(name: str, error: OSError, give: str = GIVE) -> InputError:
-    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
-        return _missing(name, give)
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return InputError(f"cannot read {name}: permission denied; make it readable or give a readable copy")
-    return InputError(f"cannot read {name}: {(error.strerror or str(error)).lower()}; {give}")
+def _told(chunks: Iterable[bytes], seen: Callable[[bytes], object]) -> Iterator[bytes]:
+    for chunk in chunks:
+        seen(chunk)
+        yield chunk

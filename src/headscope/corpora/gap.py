@@ -9,7 +9,8 @@ from typing import Literal
 
 from headscope.corpora.document import document_id
 from headscope.corpora.entities import printable
-from headscope.corpora.files import expand, open_lines, source_name
+from headscope.corpora.files import expand, open_lines
+from headscope.corpora.opening import source_name
 from headscope.errors import InputError
 
 GAP_SUFFIXES = (".tsv",)

@@ -136,7 +136,7 @@ def list_values(pieces: Iterable[str], *, name: str) -> Iterator[Any]:
 
 def _begins(character: str) -> str:
     named = {"{": "an object", '"': "a string", "": "only white space"}
-    return named.get(character) or f"text that begins with {character}"
+    return named.get(character) or f"text that begins with {repr(character)[1:-1]}"
 
 
 def line_values(lines: Iterable[str], *, name: str) -> Iterator[Any]:

@@ -6,12 +6,14 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
+from headscope.corpora.trees import shown
 from headscope.errors import InputError
 from headscope.storage.atomic import whole_or_absent
 from headscope.storage.lock import place_held
 
 # Lists with one entry a word; CoNLL-U writes _ for the columns that a file lacks.
 _WORD_COLUMNS = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+_LISTS = ("comments", "mwt", "empty_nodes")
 _NEEDED = ("tokens", "head", "deprel")
 _NODE_FIELDS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _TOKEN_FIELDS = (
@@ -63,7 +65,7 @@ def parquet_to_text(source: Path, target: Path, *, name: str) -> None:
         InputError: a file that is not Parquet or lacks the column.
     """
     rows = _rows(source, needed=("text",), name=name)
-    articles = wikitext_articles(row["text"] or "" for row in rows)
+    articles = wikitext_articles(_text(row["text"], f"{name}, row {n}") for n, row in enumerate(rows, 1))
     _write(target, ("\n".join(article) + "\n\n" for article in articles))
 
 
@@ -75,6 +77,9 @@ def conllu_sentence(row: Mapping[str, Any], *, where: str) -> str:
             or a tab or line end inside a field.
     """
     columns: list[Sequence[Any] | None] = [row.get(column) for column in _WORD_COLUMNS]
+    for column, given in zip((*_WORD_COLUMNS, *_LISTS), [*columns, *map(row.get, _LISTS)]):
+        if given is not None and not isinstance(given, list | tuple):
+            raise InputError(f"{where}: {column} is no list; {_ANOTHER}")
     count = len(row["tokens"] or ())
     if not count:
         raise InputError(f"{where}: no tokens; {_ANOTHER}")
@@ -87,10 +92,10 @@ def conllu_sentence(row: Mapping[str, Any], *, where: str) -> str:
         table.append(((at + 1, 1), [at + 1, *entries]))
     # A multi-word token stands before its first word, an empty node (8.1) behind the word it is counted from.
     for token in row.get("mwt") or ():
-        first, _ = _numbers(token["id"], "-", where)
+        first, _ = _numbers(token, "-", where)
         table.append(((first, 0), [token.get(field) for field in _TOKEN_FIELDS]))
     for node in row.get("empty_nodes") or ():
-        word, nth = _numbers(node["id"], ".", where)
+        word, nth = _numbers(node, ".", where)
         table.append(((word, 2, nth), [node.get(field) for field in _NODE_FIELDS]))
     lines = [f"# {comment}" for comment in _comments(row)]
     for _, fields in sorted(table, key=lambda entry: entry[0]):
@@ -126,6 +131,12 @@ def wikitext_articles(lines: Iterable[str]) -> Iterator[list[str]]:
         yield article
 
 
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str | None):
+        raise InputError(f"{where}: text is no string; {_ANOTHER}")
+    return value or ""
+
+
 def _comments(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield the comment lines without their #; two are kept in columns of their own, with a mark in their place."""
     own = {
@@ -140,11 +151,14 @@ def _comments(row: Mapping[str, Any]) -> Iterator[str]:
             yield f"{own[mark][0]} = {own[mark][1]}"
 
 
-def _numbers(text: str, between: str, where: str) -> tuple[int, int]:
-    first, _, second = text.partition(between)
-    if not (first.isdecimal() and second.isdecimal()):
+def _numbers(row: Any, between: str, where: str) -> tuple[int, int]:
+    """Return the two numbers of the id of a multi-word token or an empty node."""
+    text = row.get("id") if isinstance(row, Mapping) else row
+    first, _, second = text.partition(between) if isinstance(text, str) else ("", "", "")
+    if not all(number.isdecimal() and len(number) < 10 for number in (first, second)):
+        found = shown(text) if isinstance(text, str) else shown(str(text))
         raise InputError(
-            f"{where}: {text!r} is no id of a multi-word token (1-2) or empty node (1.1); {_ANOTHER}"
+            f"{where}: {found} is no id of a multi-word token (1-2) or empty node (1.1); {_ANOTHER}"
         )
     return int(first), int(second)
 

@@ -7,7 +7,8 @@ from typing import Literal
 
 from headscope.corpora.document import Document
 from headscope.corpora.features import EXPECTED_FEATURES, feature_documents
-from headscope.corpora.files import EXPECTED_TEXT, GIVE, expand, open_text, source_name, split_lines
+from headscope.corpora.files import EXPECTED_TEXT, SUFFIXES, expand, open_text, split_lines
+from headscope.corpora.opening import GIVE, is_pipe, source_name
 from headscope.corpora.text import text_documents
 from headscope.errors import InputError, OptionError
 
@@ -18,8 +19,9 @@ def read_corpus(
     """Return the documents of files, directories and `-`, in order, with ids that are unique over them all.
 
     `.json` and `.jsonl` files (gzipped or not) are read as features (`read_features`), others as text
-    (`read_text`). Standard input is text unless its first character that is no white space is `[` (a JSON
-    list) or `{` (JSON Lines). Files are opened one after another as the documents are drawn.
+    (`read_text`). Standard input, and a pipe whose name has no ending that is known (`<(...)`), is text unless its
+    first character that is no white space is `[` (a JSON list) or `{` (JSON Lines). Files are opened one after
+    another as the documents are drawn.
 
     Args:
         paths: as `files.expand` takes them; looked up at once, before the first document is drawn.
@@ -48,10 +50,10 @@ def _documents(paths: list[Path | Literal["-"]]) -> Iterator[Document]:
 
 def _documents_of(path: Path | Literal["-"], start: int) -> Iterator[Document]:
     name = source_name(path)
-    if path == "-":
-        yield from _piped_documents(name, start)
+    suffix = "" if path == "-" else Path(path.name.lower().removesuffix(".gz")).suffix
+    if path == "-" or (is_pipe(path) and suffix not in (".conllu", *SUFFIXES)):
+        yield from _piped_documents(path, name, start)
         return
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix == ".conllu":  # its columns would be read as language
         raise InputError(f"{name} is a treebank, not text; give it with --treebank (or --coref)")
     if suffix in (".json", ".jsonl"):
@@ -62,10 +64,10 @@ def _documents_of(path: Path | Literal["-"], start: int) -> Iterator[Document]:
         yield from text_documents(lines, name=name, start=start)
 
 
-def _piped_documents(name: str, start: int) -> Iterator[Document]:
+def _piped_documents(path: Path | Literal["-"], name: str, start: int) -> Iterator[Document]:
     seen: list[str] = []
     begin = ""
-    pieces = open_text("-")
+    pieces = open_text(path)
     for piece in pieces:
         seen.append(piece)
         if begin := piece.lstrip()[:1]:

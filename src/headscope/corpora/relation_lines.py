@@ -8,7 +8,8 @@ from pathlib import Path
 
 from headscope.corpora.annotation import AnnotatedDocument, Sentence
 from headscope.corpora.document import document_id
-from headscope.corpora.files import expand, open_text, source_name, split_lines
+from headscope.corpora.files import expand, open_text, split_lines
+from headscope.corpora.opening import source_name
 from headscope.corpora.trees import MAX_ROWS, check_relations, check_tree, read_heads, shown, too_long
 from headscope.errors import InputError
 

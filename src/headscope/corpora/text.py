@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from headscope.corpora.document import Document, document_id
-from headscope.corpora.files import EXPECTED_TEXT, expand, open_lines, source_name
+from headscope.corpora.files import EXPECTED_TEXT, expand, open_lines
+from headscope.corpora.opening import source_name
 from headscope.errors import InputError
 
 MAX_DOCUMENT = 64_000_000  # characters: a document is held whole, and is the unit of every interval

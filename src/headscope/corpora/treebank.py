@@ -10,7 +10,8 @@ from headscope.corpora.annotation import AnnotatedDocument, Sentence
 from headscope.corpora.conllu import EXPECTED_CONLLU, conllu_documents
 from headscope.corpora.document import Document
 from headscope.corpora.features import feature_documents
-from headscope.corpora.files import expand, open_text, source_name, split_lines
+from headscope.corpora.files import expand, open_text, split_lines
+from headscope.corpora.opening import is_pipe, source_name
 from headscope.corpora.relation_lines import EXPECTED_LINES, relation_line_documents
 from headscope.corpora.trees import check_relations, check_tree, shown
 from headscope.errors import InputError
@@ -32,7 +33,8 @@ def read_treebank(
     `.json` and `.jsonl` are the original's features with `words`, `heads` and `relns`, each entry a document; any
     other file has `word head-label` lines (`relation_lines.read_relation_lines`). A directory means its `.conllu`
     files, or without any its other files with these endings and `.txt`: treebanks come with licences and plain
-    text beside them. Standard input is CoNLL-U. Files are opened one after another as the documents are drawn.
+    text beside them. Standard input is CoNLL-U, and so is a pipe without such an
+    ending (`<(...)`). Files are opened one after another as the documents are drawn.
 
     Args:
         paths: files, directories, or `-`; looked up at once, before the first document is drawn.
@@ -56,8 +58,9 @@ def _files_of(path: str | Path) -> list[Path | Literal["-"]]:
 
 
 def form_of(path: str | Path) -> str:
-    """Return the ending that says a file's format, in lower case and without `.gz`."""
-    return ".conllu" if str(path) == "-" else Path(Path(path).name.lower().removesuffix(".gz")).suffix
+    """Return the ending that says a file's format, in lower case and without `.gz`; a nameless pipe is CoNLL-U."""
+    ending = Path(Path(path).name.lower().removesuffix(".gz")).suffix
+    return ".conllu" if str(path) == "-" or (ending not in SUFFIXES and is_pipe(path)) else ending
 
 
 def _documents(files: Iterable[Path | Literal["-"]], left_out: Counter[str]) -> Iterator[AnnotatedDocument]:

@@ -72,6 +72,22 @@ def find_circle(heads: Sequence[int]) -> list[int]:
     return []
 
 
+def depths(heads: Sequence[int]) -> list[int]:
+    """Return how many steps each word is from its root, 0 for a root; heads are a tree's, from 1 (`check_tree`)."""
+    known = [-1] * len(heads)
+    for start in range(len(heads)):
+        path, at = [], start
+        while at >= 0 and known[at] < 0:
+            path.append(at)
+            known[at] = 0  # a circle, in a sentence made by hand, ends here too
+            at = heads[at] - 1
+        depth = known[at] if at >= 0 else -1
+        for place in reversed(path):
+            depth += 1
+            known[place] = depth
+    return known
+
+
 def read_heads(written: Sequence[str], *, words: Sequence[str], origins: Sequence[str]) -> tuple[int, ...]:
     """Return heads that were written as text; `origins` as in `check_tree`.
 

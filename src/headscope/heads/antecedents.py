@@ -3,6 +3,10 @@
 Mentions are ordered by their start, longer ones first. The candidates of a mention with head word h are the
 earlier mentions in that order whose head word stands left of h. A mention counts if a candidate is of its
 entity. A head is right if the candidate head word that h attends to most heads a mention of that entity.
+
+Nothing here holds every pair of mentions: one window may have a hundred thousand of them on the same few words. A
+word heads a candidate of a mention if the first mention that it heads comes earlier and it stands left, so one
+number a word says who the candidates are of all.
 """
 
 import numpy as np
@@ -17,46 +21,59 @@ def mention_order(
     return np.lexsort((-ends, starts)).astype(np.int64)
 
 
-def candidate_pairs(
-    heads: Int[np.ndarray, " mention"], allowed: Bool[np.ndarray, " mention"]
-) -> Bool[np.ndarray, "mention mention"]:
-    """Say who is a candidate of whom, `[mention, candidate]`.
+def first_headed(
+    heads: Int[np.ndarray, " mention"], allowed: Bool[np.ndarray, " mention"], words: int
+) -> NDArray[np.int64]:
+    """Return the place of the first mention that each word heads, the number of mentions for none, `[word]`.
 
     Args:
         heads: position of each mention's head word; the mentions are in order (`mention_order`).
         allowed: which mentions may be candidates at all (all, or those of entities with several mentions).
+        words: how many words there are.
     """
-    at = np.arange(len(heads))
-    earlier = at[None, :] < at[:, None]
-    pairs: NDArray[np.bool_] = earlier & (heads[None, :] < heads[:, None]) & allowed[None, :]
-    return pairs
-
-
-def counted(
-    candidates: Bool[np.ndarray, "mention mention"], entities: Int[np.ndarray, " mention"]
-) -> Bool[np.ndarray, " mention"]:
-    """Say which mentions have a candidate of their own entity, `[mention]`."""
-    found: NDArray[np.bool_] = (candidates & (entities[None, :] == entities[:, None])).any(1)
-    return found
+    first = np.full(words, len(heads), dtype=np.int64)
+    may = np.flatnonzero(allowed)
+    np.minimum.at(first, heads[may], may)
+    return first
 
 
 def candidate_words(
-    candidates: Bool[np.ndarray, "mention candidate"], heads: Int[np.ndarray, " candidate"], words: int
-) -> Bool[np.ndarray, "mention word"]:
-    """Say which words head a candidate, `[mention, word]`; several mentions may share a head word."""
-    chosen = np.zeros((len(candidates), words), dtype=bool)
-    mention, candidate = np.nonzero(candidates)
-    chosen[mention, heads[candidate]] = True
-    return chosen
+    first: Int[np.ndarray, " word"], places: Int[np.ndarray, " asked"], heads: Int[np.ndarray, " asked"]
+) -> Bool[np.ndarray, "asked word"]:
+    """Say which words head a candidate, `[asked, word]`; several mentions may share a head word.
+
+    Args:
+        first: from `first_headed`.
+        places: of the mentions asked about, in the order of all.
+        heads: their head words.
+    """
+    left = np.arange(len(first)) < heads[:, None]
+    left &= first < places[:, None]
+    return left
+
+
+def counted(
+    heads: Int[np.ndarray, " mention"],
+    entities: Int[np.ndarray, " mention"],
+    allowed: Bool[np.ndarray, " mention"],
+) -> NDArray[np.bool_]:
+    """Say which mentions have a candidate of their own entity, `[mention]`; they are in order."""
+    found = np.zeros(len(heads), dtype=bool)
+    leftmost: dict[int, int] = {}  # head word of an earlier mention of each entity
+    for place, (head, entity, may) in enumerate(zip(heads.tolist(), entities.tolist(), allowed.tolist())):
+        found[place] = leftmost.get(entity, head) < head
+        if may:
+            leftmost[entity] = min(leftmost.get(entity, head), head)
+    return found
 
 
 def right_words(
-    candidates: Bool[np.ndarray, "mention word"],
-    entities: Int[np.ndarray, " mention"],
+    candidates: Bool[np.ndarray, "asked word"],
+    entities: Int[np.ndarray, " asked"],
     heads: Int[np.ndarray, " other"],
     other_entities: Int[np.ndarray, " other"],
-) -> Bool[np.ndarray, "mention word"]:
-    """Say which candidate head words head a mention of the mention's entity, `[mention, word]`.
+) -> Bool[np.ndarray, "asked word"]:
+    """Say which candidate head words head a mention of the mention's entity, `[asked, word]`.
 
     Args:
         candidates: candidate head words of some mentions, from `candidate_words`.
@@ -64,8 +81,9 @@ def right_words(
         heads: head words of all mentions.
         other_entities: entities of all mentions.
     """
-    mention, other = np.nonzero(entities[:, None] == other_entities[None, :])
-    heading: NDArray[np.bool_] = np.zeros(candidates.shape, dtype=bool)
-    heading[mention, heads[other]] = True
-    right: NDArray[np.bool_] = heading & candidates
+    names, numbers = np.unique(other_entities, return_inverse=True)
+    heading = np.zeros((len(names), candidates.shape[1]), dtype=bool)
+    heading[numbers.reshape(-1), heads] = True
+    right: NDArray[np.bool_] = heading[np.searchsorted(names, entities)]
+    right &= candidates
     return right

@@ -1,10 +1,12 @@
 """Ways to choose an antecedent without attention, among the same candidates (section 4.3)."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.heads.antecedents import candidate_words, first_headed
 from headscope.heads.mention_table import MentionTable
 from headscope.heads.rules import agreement, features_of
 
@@ -36,24 +38,52 @@ def baseline_hits(words: Sequence[str], table: MentionTable) -> NDArray[np.bool_
 
 def choices(words: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
     """Return the head word that each baseline names for each mention, -1 for none, `[BASELINES, asked]`."""
-    lowered = [word.lower() for word in words]
-    strings = np.array([" ".join(lowered[s:e]) for s, e in zip(table.starts, table.ends)], dtype=str)
-    heads = np.array([lowered[head] for head in table.heads], dtype=str)
-    features = features_of(words, table)
-    asked = table.asked
-    candidates = table.candidates[asked]
-    same_string = candidates & (strings[asked, None] == strings)
-    same_head = candidates & (heads[asked, None] == heads)
-    agreeing = candidates & agreement(features[asked], features)
-    nearest = _rightmost(candidates, table.heads)
-    matched = _rightmost(same_head, table.heads)
-    rules = _rightmost(same_string, table.heads)
-    for sieve in (matched, _rightmost(agreeing, table.heads), nearest):
+    candidates = table.candidate_words
+    forms: dict[str, int] = {}
+    lowered = [word.lower() for word in words[: candidates.shape[1]]]
+    same = np.array([forms.setdefault(word, len(forms)) for word in lowered], dtype=np.int64)
+    nearest = _rightmost(candidates)
+    matched = _rightmost(candidates & (same == same[table.asked_heads, None]))
+    rules = _same_string(lowered, table)
+    for sieve in (matched, _agreeing(words, table), nearest):
         rules = np.where(rules >= 0, rules, sieve)
     return np.stack([nearest, matched, np.where(matched >= 0, matched, nearest), rules])
 
 
-def _rightmost(chosen: NDArray[np.bool_], heads: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rightmost head word of the chosen candidates, -1 where there is none, `[asked]`."""
-    rightmost: NDArray[np.int64] = np.where(chosen, heads, -1).max(axis=1, initial=-1)
-    return rightmost
+def _rightmost(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the rightmost of the chosen words, -1 where there is none, `[asked]`."""
+    if not chosen.shape[1]:
+        return np.full(len(chosen), -1, dtype=np.int64)
+    last = chosen.shape[1] - 1 - chosen[:, ::-1].argmax(axis=1)
+    return np.where(chosen.any(axis=1), last, -1).astype(np.int64)
+
+
+def _same_string(lowered: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
+    """Return the rightmost head word of the candidates that read as the mention does, -1 for none, `[asked]`."""
+    found = np.full(len(table), -1, dtype=np.int64)
+    seen: dict[str, list[int]] = {}  # head words of the candidates so far, ascending, by what they read
+    rows = zip(table.starts.tolist(), table.ends.tolist(), table.heads.tolist(), table.allowed.tolist())
+    for place, (start, end, head, allowed) in enumerate(rows):
+        before = seen.setdefault(" ".join(lowered[start:end]), [])
+        at = bisect_left(before, head)
+        if at:
+            found[place] = before[at - 1]
+        if allowed and before[at : at + 1] != [head]:
+            before.insert(at, head)
+    return found[table.asked]
+
+
+def _agreeing(words: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
+    """Return the rightmost head word of the candidates that agree with the mention, -1 for none, `[asked]`."""
+    found = np.full(len(table.asked), -1, dtype=np.int64)
+    kinds, own = np.unique(features_of(words, table), axis=0, return_inverse=True)
+    own = own.reshape(-1)
+    agrees = agreement(kinds, kinds)
+    for kind in np.unique(
+        own[table.asked]
+    ):  # mentions of one number, gender and person have the same answers
+        asking = np.flatnonzero(own[table.asked] == kind)
+        first = first_headed(table.heads, table.allowed & agrees[kind][own], table.candidate_words.shape[1])
+        places = table.asked[asking]
+        found[asking] = _rightmost(candidate_words(first, places, table.heads[places]))
+    return found

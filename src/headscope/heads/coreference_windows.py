@@ -11,8 +11,8 @@ from headscope.corpora.annotation import AnnotatedDocument, Mention
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.windows import Window, WindowCounts, cut_windows
-from headscope.heads.antecedents import mention_order
-from headscope.heads.head_words import head_word, mention_type
+from headscope.heads.antecedents import counted, mention_order
+from headscope.heads.head_words import MentionWords
 from headscope.heads.mention_table import FIELD, MENTION_TYPES, MentionTable, mention_table
 
 CROSSES, NO_PIECE, NO_ANTECEDENT, AFTER_FIRST = (
@@ -74,52 +74,66 @@ class DocumentMentions:
         document: AnnotatedDocument,
         *,
         singletons: bool = True,
-        find_head: HeadWord = head_word,
-        find_type: TypeOf = mention_type,
+        find_head: HeadWord | None = None,
+        find_type: TypeOf | None = None,
     ) -> "DocumentMentions":
         """Find the mentions' head words and types.
 
         Args:
             document: with mentions.
             singletons: whether mentions of entities with one mention are candidates.
-            find_head: gives the position of a mention's head word in the document.
-            find_type: gives its type, one of `MENTION_TYPES` but `all`.
+            find_head: gives the position of a mention's head word in the document; as `head_words` when None.
+            find_type: gives its type, one of `MENTION_TYPES` but `all`; the same.
         """
         mentions = document.mentions
         starts = np.array([m.start for m in mentions], dtype=np.int64)
         ends = np.array([m.end for m in mentions], dtype=np.int64)
         order = mention_order(starts, ends)
         mentions = tuple(mentions[i] for i in order)
-        heads = np.array([find_head(document, m) for m in mentions], dtype=np.int64)
-        types = np.array(
-            [MENTION_TYPES.index(find_type(document, m, int(h))) for m, h in zip(mentions, heads)],
-            dtype=np.int64,
-        )
-        _, entities, sizes = np.unique(
-            np.array([m.entity for m in mentions], dtype=str), return_inverse=True, return_counts=True
-        )
+        known = MentionWords(document)
+        at = [known.head(m) if find_head is None else find_head(document, m) for m in mentions]
+        heads = np.array(at, dtype=np.int64)
+        kinds = [
+            known.type(head) if find_type is None else find_type(document, m, head)
+            for m, head in zip(mentions, at)
+        ]
+        types = np.array([MENTION_TYPES.index(kind) for kind in kinds], dtype=np.int64)
+        # Not an array of names, which would hold every one at the longest one's length.
+        numbers = {name: number for number, name in enumerate(sorted({m.entity for m in mentions}))}
+        entities = np.array([numbers[m.entity] for m in mentions], dtype=np.int64)
+        sizes = np.bincount(entities, minlength=len(numbers))
         allowed = np.ones(len(mentions), dtype=bool) if singletons else sizes[entities] > 1
         return cls(
             starts=starts[order],
             ends=ends[order],
             heads=heads,
-            entities=entities.astype(np.int64).reshape(-1),
+            entities=entities,
             types=types,
             allowed=allowed,
-            answerable=_answerable(heads, entities.reshape(-1)),
+            answerable=counted(heads, entities, np.ones(len(mentions), dtype=bool)),
         )
 
-    def inside(self, window: Window) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Say which mentions lie whole inside a window, and whose head word has a piece in it, `[mention]`."""
-        inside = (self.starts >= window.start) & (self.ends <= window.end)
-        own = window.segment.word_ids
-        with_pieces = window.start + np.unique(own[own != NO_WORD])
-        return inside, np.isin(self.heads, with_pieces)
+    def inside(self, window: Window) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the places of the mentions that lie whole inside a window, and whose head word has a piece in it.
+
+        Args:
+            window: of the document.
+
+        Returns:
+            Places among the document's mentions, and for each whether its head word has a piece, `[inside]`.
+        """
+        # Those that start in it stand together: a look at all of them for every window would take too long.
+        first, last = np.searchsorted(self.starts, (window.start, window.end))
+        own = np.arange(first, last)
+        own = own[self.ends[own] <= window.end]
+        ids = window.segment.word_ids
+        with_pieces = window.start + np.unique(ids[ids != NO_WORD])
+        return own, np.isin(self.heads[own], with_pieces)
 
     def table(self, window: Window) -> tuple[MentionTable, NDArray[np.int64]]:
         """Return a window's mentions, and their places among the document's."""
         inside, has_piece = self.inside(window)
-        own = np.flatnonzero(inside & has_piece)
+        own = inside[has_piece]
         made = mention_table(
             starts=self.starts[own] - window.start,
             ends=self.ends[own] - window.start,
@@ -130,16 +144,6 @@ class DocumentMentions:
             allowed=self.allowed[own],
         )
         return made, own
-
-
-def _answerable(heads: NDArray[np.int64], entities: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say which mentions have a candidate of their entity, entity by entity: documents may have many mentions."""
-    found = np.zeros(len(heads), dtype=bool)
-    leftmost: dict[int, int] = {}
-    for place, (head, entity) in enumerate(zip(heads.tolist(), entities.tolist())):
-        found[place] = leftmost.get(entity, head) < head
-        leftmost[entity] = min(leftmost.get(entity, head), head)
-    return found
 
 
 def coreference_segments(
@@ -176,7 +180,7 @@ def coreference_segments(
         ):
             inside, has_piece = mentions.inside(window)
             reason[inside] = NO_PIECE
-            reason[inside & has_piece] = NO_ANTECEDENT
+            reason[inside[has_piece]] = NO_ANTECEDENT
             table, own = mentions.table(window)
             end = window.end
             if not len(table.asked):

@@ -1,4 +1,4 @@
-"""A batch's mentions as padded tensors: what is asked of attention, and which answers are right."""
+"""A batch's mentions as tensors: what is asked of attention, and which answers are right."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,23 +7,29 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.heads.mention_table import MENTION_TYPES, MentionTable
+from headscope.heads.mention_table import MentionTable
 from headscope.heads.word_rows import WordRows, on_places, places_of_words
+
+_WEIGHTS_AT_ONCE = (
+    1 << 22
+)  # compared together, so that many mentions in one input do not multiply its attention
 
 
 @dataclass(frozen=True, eq=False)
 class MentionMarks:
-    """A batch's mentions that count, padded, by word.
+    """A batch's mentions that count, one segment's after another's, by word.
 
     Attributes:
         wanted: words whose rows are read, `[batch, word]`.
-        heads: head word of each mention, -1 for padding, `[batch, mention]`.
-        types: `MENTION_TYPES` of each, `[batch, mention, type]` of 0 and 1.
-        allowed: words that it may point at, `[batch, mention, word]`.
-        right: those that are right, `[batch, mention, word]`.
+        items: the segment of each mention, `[mention]`.
+        heads: head word of each, `[mention]`.
+        types: `MENTION_TYPES` of each, `[mention, type]` of 0 and 1.
+        allowed: words that it may point at, `[mention, word]`.
+        right: those that are right, `[mention, word]`.
     """
 
     wanted: Tensor
+    items: Tensor
     heads: Tensor
     types: Tensor
     allowed: Tensor
@@ -32,27 +38,22 @@ class MentionMarks:
     @classmethod
     def of(cls, tables: Sequence[MentionTable | None], *, strict: bool) -> "MentionMarks":
         """Lay out the segments' tables, None where there is none; `strict` allows all other words."""
-        known = [table for table in tables if table is not None]
-        mentions = max(len(table.asked) for table in known)
-        words = max(table.candidate_words.shape[1] for table in known)
-        size = (len(tables), mentions)
-        heads = np.full(size, -1, dtype=np.int64)
-        types = np.zeros((*size, len(MENTION_TYPES)), dtype=np.float32)
-        allowed, right = np.zeros((*size, words), dtype=bool), np.zeros((*size, words), dtype=bool)
+        known = [(item, table) for item, table in enumerate(tables) if table is not None]
+        words = max(table.candidate_words.shape[1] for _, table in known)
+        items = np.repeat([item for item, _ in known], [len(table.asked) for _, table in known])
+        heads = np.concatenate([table.asked_heads for _, table in known])
+        types = np.concatenate([table.asked_types for _, table in known])
+        allowed, right = (np.zeros((len(items), words), dtype=bool) for _ in range(2))
         wanted = np.zeros((len(tables), words), dtype=bool)
-        for item, table in enumerate(tables):
-            if table is None:
-                continue
-            number, width = table.candidate_words.shape
-            own = table.asked_heads
-            heads[item, :number] = own
-            types[item, :number] = table.asked_types
-            allowed[item, :number, :width] = (
-                np.arange(width) != own[:, None] if strict else table.candidate_words
-            )
-            right[item, :number, :width] = table.right_words
-            wanted[item, own] = True
-        arrays = (wanted, heads, types, allowed, right)
+        wanted[items, heads] = True
+        end = 0
+        for _, table in known:
+            start, end = end, end + len(table.asked)
+            width = table.candidate_words.shape[1]
+            own = heads[start:end, None]
+            allowed[start:end, :width] = np.arange(width) != own if strict else table.candidate_words
+            right[start:end, :width] = table.right_words
+        arrays = (wanted, items.astype(np.int64), heads, types.astype(np.int64), allowed, right)
         return cls(*(torch.from_numpy(array) for array in arrays))
 
 
@@ -61,11 +62,13 @@ class MentionQuestions:
     """The same on the places of the rows that were taken.
 
     Attributes:
-        places: query place of each mention's head word, -1 where it is not in these rows, `[batch, mention]`.
-        types: `[batch, mention, type]`.
-        allowed, right: `[batch, mention, key place]`.
+        items: the segment of each mention, `[mention]`.
+        places: query place of each mention's head word, -1 where it is not in these rows, `[mention]`.
+        types: `[mention, type]`.
+        allowed, right: `[mention, key place]`.
     """
 
+    items: Tensor
     places: Tensor
     types: Tensor
     allowed: Tensor
@@ -75,22 +78,32 @@ class MentionQuestions:
     def of(cls, marks: MentionMarks, rows: WordRows) -> "MentionQuestions":
         """Find the marks' places among the rows and keys that were taken."""
         device = rows.rows.device
-        heads = marks.heads.to(device)
-        places = places_of_words(rows.queries, marks.wanted.shape[1])
+        items = marks.items.to(device)
         return cls(
-            places=places.gather(1, heads.clamp(min=0)).masked_fill(heads < 0, -1),
+            items=items,
+            places=places_of_words(rows.queries, marks.wanted.shape[1])[items, marks.heads.to(device)],
             types=marks.types.to(device),
-            allowed=on_places(marks.allowed.to(device), rows.keys),
-            right=on_places(marks.right.to(device), rows.keys),
+            allowed=on_places(marks.allowed.to(device), items, rows.keys),
+            right=on_places(marks.right.to(device), items, rows.keys),
         )
 
     def hits(self, weights: Tensor) -> Tensor:
         """Count right answers, `[batch, head, type]`, from attention `[batch, head, query place, key place]`."""
-        items = torch.arange(len(self.places), device=self.places.device)[:, None]
-        own = weights[items, :, self.places.clamp(min=0)]
+        batch, heads, _, keys = weights.shape
+        found = self.types.new_zeros((batch, heads, self.types.shape[1]))
+        size = max(1, _WEIGHTS_AT_ONCE // (heads * keys))
+        for first in range(0, len(self.items), size):
+            some = slice(first, first + size)
+            right = self._right(weights, some)
+            found.index_add_(0, self.items[some], right[:, :, None] * self.types[some, None])
+        return found
+
+    def _right(self, weights: Tensor, some: slice) -> Tensor:
+        """Say which heads answer some of the mentions rightly, `[mention, head]`."""
+        items, places = self.items[some], self.places[some]
+        own = weights[items, :, places.clamp(min=0)]
         # Places follow the text and the first of equal weights is taken: the leftmost wins a tie.
-        best, answer = own.masked_fill(~self.allowed[:, :, None], -1.0).max(dim=3)
-        right = self.right[:, :, None].expand(-1, -1, own.shape[2], -1).gather(3, answer[..., None])[..., 0]
+        best, answer = own.masked_fill(~self.allowed[some, None], -1.0).max(dim=2)
+        right = self.right[some].gather(1, answer)
         # Weight 0 is no answer: nothing that it may look at was there.
-        right = right & (best > 0) & (self.places >= 0)[:, :, None]
-        return (right.transpose(1, 2).to(self.types.dtype) @ self.types).to(torch.int64)
+        return right & (best > 0) & (places >= 0)[:, None]

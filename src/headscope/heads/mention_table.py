@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.heads.antecedents import (
-    candidate_pairs,
     candidate_words,
     counted,
+    first_headed,
     mention_order,
     right_words,
 )
@@ -26,7 +26,7 @@ class MentionTable:
         heads: head word, `[mention]`.
         entities: whose mention it is, by number, `[mention]`.
         types: index in `MENTION_TYPES`, `[mention]`.
-        candidates: who is a candidate of whom, `[mention, mention]`.
+        allowed: which may be candidates, `[mention]`.
         asked: the mentions that count, `[asked]`.
         candidate_words: head words of their candidates, `[asked, word]`.
         right_words: which of those head a mention of the entity, `[asked, word]`.
@@ -37,7 +37,7 @@ class MentionTable:
     heads: NDArray[np.int64]
     entities: NDArray[np.int64]
     types: NDArray[np.int64]
-    candidates: NDArray[np.bool_]
+    allowed: NDArray[np.bool_]
     asked: NDArray[np.int64]
     candidate_words: NDArray[np.bool_]
     right_words: NDArray[np.bool_]
@@ -78,16 +78,15 @@ def mention_table(
     order = mention_order(starts, ends)
     starts, ends, heads, entities, types = (a[order] for a in (starts, ends, heads, entities, types))
     may = np.ones(len(heads), dtype=bool) if allowed is None else allowed[order]
-    pairs = candidate_pairs(heads, may)
-    asked = np.flatnonzero(counted(pairs, entities))
-    heading = candidate_words(pairs[asked], heads, words)
+    asked = np.flatnonzero(counted(heads, entities, may))
+    heading = candidate_words(first_headed(heads, may, words), asked, heads[asked])
     return MentionTable(
         starts=starts,
         ends=ends,
         heads=heads,
         entities=entities,
         types=types,
-        candidates=pairs,
+        allowed=may,
         asked=asked,
         candidate_words=heading,
         right_words=right_words(heading, entities[asked], heads, entities),

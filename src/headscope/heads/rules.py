@@ -94,11 +94,17 @@ def describe(words: Sequence[str], head: int, *, named: bool) -> tuple[str, str,
 def features_of(words: Sequence[str], table: MentionTable) -> UInt8[np.ndarray, "mention 3"]:
     """Return the number, gender and person of a window's mentions as sets of bits."""
     features = np.zeros((len(table), 3), dtype=np.uint8)
-    rows = zip(table.starts.tolist(), table.ends.tolist(), table.heads.tolist(), table.types.tolist())
-    for place, (start, end, head, kind) in enumerate(rows):
-        said = describe(words[start:end], head - start, named=kind == _PROPER)
-        for column, (values, letters) in enumerate(zip((NUMBERS, GENDERS, PERSONS), said)):
-            features[place, column] = sum(1 << values.index(letter) for letter in letters)
+    named = (table.types == _PROPER).tolist()
+    known: dict[tuple[int, int, int, bool], tuple[int, ...]] = {}  # several entities may have the same words
+    for place, row in enumerate(zip(table.starts.tolist(), table.ends.tolist(), table.heads.tolist(), named)):
+        if row not in known:
+            start, end, head, name = row
+            said = describe(words[start:end], head - start, named=name)
+            known[row] = tuple(
+                sum(1 << values.index(letter) for letter in letters)
+                for values, letters in zip((NUMBERS, GENDERS, PERSONS), said)
+            )
+        features[place] = known[row]
     return features
 
 

@@ -56,9 +56,18 @@ def places_of_words(axis: WordAxis, words: int) -> Tensor:
     return places.scatter(1, torch.where(known, axis.words, words), at)[:, :words]
 
 
-def on_places(marks: Tensor, axis: WordAxis) -> Tensor:
-    """Turn marks on words, `[batch, mark, word]`, into marks on an axis' places, `[batch, mark, place]`."""
-    number = marks.shape[2]
+def on_places(marks: Tensor, items: Tensor, axis: WordAxis) -> Tensor:
+    """Turn marks on words, `[mark, word]`, into marks on an axis' places, `[mark, place]`.
+
+    Args:
+        marks: of all segments of a batch, one segment's after another's.
+        items: the segment that each mark belongs to, ascending, `[mark]`.
+        axis: of the batch.
+    """
+    number = marks.shape[1]
     known = axis.valid & (axis.words != NO_WORD) & (axis.words < number)
-    index = axis.words.clamp(0, number - 1)[:, None].expand(-1, marks.shape[1], -1)
-    return marks.gather(2, index) & known[:, None]
+    index = axis.words.clamp(0, number - 1)
+    counts = items.bincount(minlength=len(index)).tolist()
+    # A segment at a time: an index for every mark and place would take eight times the room of the marks.
+    parts = [own[:, index[item]] & known[item] for item, own in enumerate(torch.split(marks, counts))]
+    return torch.cat(parts)

@@ -1,6 +1,7 @@
 """Vectors of words out of context, for probes that know which words they look at."""
 
-from collections.abc import Collection, Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -10,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.attention.models import LoadedModel
-from headscope.corpora.files import open_text, source_name, split_lines
+from headscope.corpora.files import open_text, split_lines
+from headscope.corpora.opening import source_name
 from headscope.corpora.trees import shown
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError
@@ -73,7 +75,9 @@ class FileVectors:
         return out
 
 
-def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> FileVectors:
+def read_vectors(
+    path: str | Path, wanted: Collection[str] | None = None, *, sha256: str | None = None
+) -> FileVectors:
     """Read a text file of word vectors, as GloVe and word2vec write them, packed with gzip or not.
 
     word2vec's first line (how many words, how wide) is recognised. A word may hold spaces, as some of GloVe's do:
@@ -82,20 +86,27 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> Fil
     Args:
         path: the file; it is read once, line by line, and only the wanted words are kept.
         wanted: words that will be asked for; all of the file's when None.
+        sha256: of the file as it was looked at before; not compared when None.
 
     Raises:
         InputError: a file that cannot be read (`files.open_text`), a line that is not a word and its numbers, fewer
-            lines than word2vec's first line promises, or none of the wanted words.
+            lines than word2vec's first line promises, none of the wanted words, or another file than `sha256` is of.
     """
     name = source_name(path)
     keep = None if wanted is None else frozenset(chain(wanted, (word.lower() for word in wanted)))
     rows: dict[str, int] = {}
     vectors: list[NDArray[np.float32]] = []
-    for number, word, fields in _lines(path, name):
+    read = hashlib.sha256()
+    for number, word, fields in _lines(path, name, read.update):
         if word in rows or (keep is not None and word not in keep):
             continue
         rows[word] = len(vectors)
         vectors.append(_vector(fields, word, f"{name}, line {number}"))
+    if sha256 not in (None, read.hexdigest()):
+        raise InputError(
+            f"{name} changed while it was read: it is not the file that the run began with; run again when nothing "
+            "writes to it"
+        )
     if not vectors:
         number = len(keep or ())
         raise InputError(
@@ -104,15 +115,19 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> Fil
     return FileVectors(name=Path(path).name, table=np.stack(vectors), rows=rows)
 
 
-def _lines(path: str | Path, name: str) -> Iterator[tuple[int, str, list[str]]]:
+def _lines(
+    path: str | Path, name: str, seen: Callable[[bytes], object]
+) -> Iterator[tuple[int, str, list[str]]]:
     """Yield (number of the line, word, its numbers as text); every line has as many numbers as the first."""
     lines: Iterator[tuple[int, str]] = enumerate(
-        split_lines(open_text(path, expected=EXPECTED_VECTORS), name=name), 1
+        split_lines(open_text(path, expected=EXPECTED_VECTORS, seen=seen), name=name), 1
     )
     number, first = next(lines)
     first = _tidy(first)
     promised: int | None = None
-    if (header := first.split(" ")) and len(header) == 2 and all(each.isdecimal() for each in header):
+    header = first.split(" ")
+    # int() refuses thousands of digits
+    if len(header) == 2 and all(each.isdecimal() and len(each) < 16 for each in header):
         promised, width = int(header[0]), int(header[1])
     else:
         width = _trailing_numbers(first)
@@ -165,7 +180,8 @@ def _is_number(text: str) -> bool:
 
 def _vector(fields: list[str], word: str, origin: str) -> NDArray[np.float32]:
     try:
-        vector = np.array([float(each) for each in fields], dtype=np.float32)
+        with np.errstate(over="ignore"):  # too large for float32: infinite, which is refused below
+            vector = np.array([float(each) for each in fields], dtype=np.float32)
     except ValueError:
         wrong = next(each for each in fields if not _is_number(each))
         raise InputError(

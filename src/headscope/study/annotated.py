@@ -3,21 +3,23 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import astuple
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
+from typing import TypeVar
 
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.coreference import coreference_files, read_coreference
 from headscope.corpora.document import Document
 from headscope.corpora.gap import GapRow, read_gap
+from headscope.corpora.passes import Passes
 from headscope.corpora.remote import resolve
 from headscope.corpora.synthetic import synthetic_documents
 from headscope.corpora.treebank import read_treebank
 from headscope.errors import InputError
-from headscope.study.spool import named
+from headscope.study.spool import named, read_once
 
+Item = TypeVar("Item")
 DEMO_DOCUMENTS = 250
 DEMO_NAME = f"synthetic English, {DEMO_DOCUMENTS} documents"
 
@@ -43,7 +45,8 @@ class AnnotatedCorpus:
     """
 
     def __init__(self, read: Callable[[], Iterator[AnnotatedDocument]], *, name: str) -> None:
-        self._read = read
+        self._passes = Passes(name, _content)
+        self._source = read
         self.name = name
         self.documents = self.sentences = self.words = self.mentions = 0
         self.relations: Counter[str] = Counter()
@@ -70,7 +73,7 @@ class AnnotatedCorpus:
         digest = blake2b(digest_size=16)
         self.documents = self.sentences = self.words = self.mentions = 0
         self.relations, self.trees = Counter(), False
-        for document in self._read():
+        for document in self._passes.watch(self._source):
             self.documents += 1
             self.sentences += len(document.sentences)
             self.mentions += len(document.mentions)
@@ -78,17 +81,18 @@ class AnnotatedCorpus:
                 self.words += len(sentence)
                 self.trees = self.trees or bool(sentence.heads)
                 self.relations.update(sentence.relations)
-                parts = [sentence.words, sentence.heads, sentence.relations, sentence.tags]
-                digest.update(json.dumps(parts, separators=(",", ":")).encode() + b"\n")
-            mentions = [astuple(mention) for mention in document.mentions]
-            digest.update(json.dumps(mentions).encode() + b"\n\n")
+            digest.update(_annotation(document))
         self.hash = digest.hexdigest()
         return self.hash
 
     def read(self, *, sentences: int | None = None) -> Iterator[AnnotatedDocument]:
-        """Yield the documents, as far as they hold the first so many sentences."""
+        """Yield the documents, as far as they hold the first so many sentences.
+
+        Raises:
+            InputError: they are not those of an earlier reading: something writes to the files.
+        """
         left = sentences
-        for document in self._read():
+        for document in self._passes.watch(self._source):
             if left is None:
                 yield document
                 continue
@@ -138,6 +142,8 @@ class GapCorpus:
     def __init__(self, paths: tuple[str, ...]) -> None:
         self.paths = paths
         self.name = named(paths)
+        self._passes = Passes(self.name, _row, unit="row")
+        self._read = _once(lambda: read_gap(paths), paths)
 
     @classmethod
     def of(cls, paths: tuple[str, ...]) -> "GapCorpus | None":
@@ -147,15 +153,17 @@ class GapCorpus:
 
     def digest(self) -> str:
         """Read all of it once; return its hash."""
-        digest = blake2b(digest_size=16)
-        for row in self.read():
-            parts = [row.words, row.pronoun, row.a, row.b, row.truth, row.gender]
-            digest.update(json.dumps(parts).encode() + b"\n")
-        return digest.hexdigest()
+        for _ in self.read():
+            pass
+        return self._passes.hexdigest
 
     def read(self, *, limit: int | None = None) -> Iterator[GapRow]:
-        """Yield the rows, at most so many."""
-        return islice(read_gap(self.paths), limit)
+        """Yield the rows, at most so many.
+
+        Raises:
+            InputError: they are not those of an earlier reading: something writes to the files.
+        """
+        return islice(self._passes.watch(self._read), limit)
 
 
 def has_mentions(paths: tuple[str, ...]) -> bool:
@@ -163,19 +171,36 @@ def has_mentions(paths: tuple[str, ...]) -> bool:
     return not paths or bool(coreference_files(paths).annotated)
 
 
-def _once(
-    read: Callable[[], Iterator[AnnotatedDocument]], paths: tuple[str, ...]
-) -> Callable[[], Iterator[AnnotatedDocument]]:
-    """Keep what comes from standard input, which can be read only once; an annotated corpus is small."""
-    if "-" not in paths:
-        return read
-    kept: list[AnnotatedDocument] = []
+def _annotation(document: AnnotatedDocument) -> bytes:
+    """Return the bytes that a document's words, trees and mentions are hashed by."""
+    sentences = (
+        [sentence.words, sentence.heads, sentence.relations, sentence.tags] for sentence in document.sentences
+    )
+    lines = [json.dumps(parts, separators=(",", ":")) for parts in sentences]
+    mentions = json.dumps([(mention.start, mention.end, mention.entity) for mention in document.mentions])
+    return "".join(f"{line}\n" for line in [*lines, mentions, ""]).encode()
 
-    def again() -> Iterator[AnnotatedDocument]:
+
+def _content(document: AnnotatedDocument) -> bytes:
+    """Return all that may be read of a document: the text as it was written too."""
+    return _annotation(document) + json.dumps([sentence.text for sentence in document.sentences]).encode()
+
+
+def _row(row: GapRow) -> bytes:
+    return json.dumps([row.words, row.pronoun, row.a, row.b, row.truth, row.gender]).encode() + b"\n"
+
+
+def _once(read: Callable[[], Iterator[Item]], paths: tuple[str, ...]) -> Callable[[], Iterator[Item]]:
+    """Keep what comes from standard input or a pipe, which can be read only once; an annotated corpus is small."""
+    if not read_once(paths):
+        return read
+    kept: list[Item] = []
+
+    def again() -> Iterator[Item]:
         if not kept:
             kept.extend(read())
             if not kept:
-                raise InputError("standard input holds no document; give a treebank, or a file")
+                raise InputError(f"{named(paths)} holds no document; give a treebank, or a file")
         return iter(kept)
 
     return again

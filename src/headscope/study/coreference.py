@@ -23,7 +23,7 @@ from headscope.heads.arc_examples import (
 from headscope.heads.coreference import CoreferenceAccumulator, CoreferenceOptions
 from headscope.heads.coreference_tables import CoreferenceResult
 from headscope.heads.coreference_windows import MentionCounts, coreference_segments
-from headscope.heads.head_words import rule_agreement
+from headscope.heads.head_rule import rule_agreement
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 from headscope.study.model_run import ModelRun
 from headscope.study.options import Progress, Watcher

@@ -6,6 +6,7 @@ from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
 
+from headscope.corpora.opening import is_pipe, other_than_file, source_name
 from headscope.encoding.encoder import TOKEN_TYPES
 from headscope.encoding.packing import PACKINGS, TOO_LONG
 from headscope.encoding.segment import PIECES
@@ -146,12 +147,20 @@ class RunOptions:
         """Hash of the file of word vectors: what shapes the probes, wherever the file lies."""
         if self.vectors is None:
             return None
+        name = source_name(self.vectors)
         try:
+            if is_pipe(self.vectors):
+                raise OptionError(
+                    f"--vectors {name} is a pipe, which can be read only once; write it to a file, and give that"
+                )
+            if kind := other_than_file(self.vectors):
+                raise OptionError(f"--vectors {name} is {kind}; expected a GloVe or word2vec text file")
             with self.vectors.open("rb") as file:
                 return file_digest(file, "sha256").hexdigest()
-        except OSError as error:
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
             raise OptionError(
-                f"--vectors {self.vectors} cannot be read ({error.strerror}); expected a GloVe or word2vec text file"
+                f"--vectors {name} cannot be read ({why}); expected a GloVe or word2vec text file"
             ) from error
 
     def shaping(self) -> dict[str, object]:

@@ -153,7 +153,7 @@ class ProbeBench:
         path = self.run.options.vectors
         if path is None:
             return input_embeddings(self.run.loaded, self.run.encoder)
-        return read_vectors(path, words)
+        return read_vectors(path, words, sha256=self.run.options.vectors_hash)
 
     def _writer(self, bank: ProbeTreebank, model: nn.Module, what: str) -> Callable[[Path], None]:
         def write(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A corpus that can be read twice: once for its hash, once for its attention."""
+"""A corpus that can be read twice: once for its hash, once for its attention, and is the same both times."""
 
 import json
 import tempfile
@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from headscope.corpora.digest import CorpusDigest
+from headscope.corpora.digest import content_of
 from headscope.corpora.document import Document
+from headscope.corpora.opening import is_pipe, source_name
+from headscope.corpora.passes import Passes
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.remote import resolve
 
 
 class Corpus:
-    """Documents of files, or of standard input by way of a temporary file.
+    """Documents of files, or of standard input and pipes by way of a temporary file.
 
     Args:
         paths: as `read_corpus` takes them.
@@ -22,6 +24,7 @@ class Corpus:
     def __init__(self, paths: tuple[str, ...]) -> None:
         self.paths = resolve(paths)
         self._given = paths
+        self._passes = Passes(self.name, content_of)
         self._spool: IO[str] | None = None
 
     @property
@@ -31,22 +34,26 @@ class Corpus:
 
     def digest(self) -> tuple[int, str]:
         """Read all of it once; return the number of documents and the corpus hash."""
-        documents = CorpusDigest(read_corpus(self.paths))
-        if "-" in self.paths:
+        documents = self._watched()
+        if read_once(self.paths):
             # Open for as long as the corpus lives; the system removes it with the last reference.
             spool = tempfile.TemporaryFile("w+", encoding="utf-8", prefix="headscope-")  # noqa: SIM115
-            self._spool = spool
             for document in documents:
                 spool.write(json.dumps(vars(document), default=dict) + "\n")
+            self._spool = spool
         else:
             for _ in documents:
                 pass
-        return documents.documents, documents.hexdigest
+        return self._passes.items, self._passes.hexdigest
 
     def read(self) -> Iterator[Document]:
-        """Yield the documents."""
+        """Yield the documents.
+
+        Raises:
+            InputError: they are not those of an earlier reading: something writes to the files.
+        """
         if self._spool is None:
-            yield from read_corpus(self.paths)
+            yield from self._watched()
             return
         self._spool.seek(0)
         for line in self._spool:
@@ -55,8 +62,16 @@ class Corpus:
                 record[name] = None if record[name] is None else tuple(record[name])
             yield Document(**record)
 
+    def _watched(self) -> Iterator[Document]:
+        return self._passes.watch(lambda: read_corpus(self.paths))
+
+
+def read_once(paths: tuple[str, ...]) -> bool:
+    """Whether anything among the paths can be read only once: standard input, or a pipe."""
+    return any(path == "-" or is_pipe(path) for path in paths)
+
 
 def named(paths: tuple[str, ...]) -> str:
     """Names of files, without their folders, for people."""
-    names = ["standard input" if path == "-" else Path(path).name for path in paths]
+    names = [source_name(path if path == "-" else Path(path).name) for path in paths]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

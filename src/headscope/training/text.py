@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from headscope.corpora.digest import content_of
 from headscope.corpora.document import Document
+from headscope.corpora.opening import is_pipe, source_name
+from headscope.corpora.passes import Passes
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.remote import resolve
 from headscope.corpora.treebank import read_treebank
@@ -21,19 +24,22 @@ class TrainingText:
     def __init__(self, *, text: tuple[str, ...] = (), treebank: tuple[str, ...] = ()) -> None:
         self._text, self._treebank = resolve(text), resolve(treebank)
         self.name = ", ".join(_name(path) for path in (*text, *treebank))
-        # Standard input can be read only once: what came of it is kept.
-        self._kept: list[Document] | None = [] if "-" in (*text, *treebank) else None
+        self._passes = Passes(self.name, content_of)
+        # Standard input and pipes can be read only once: what came of them is kept.
+        once = any(path == "-" or is_pipe(path) for path in (*text, *treebank))
+        self._kept: list[Document] | None = [] if once else None
 
     def read(self) -> Iterator[Document]:
         """Yield the documents: those of the text, then those of the treebanks, their sentences as lines.
 
         Raises:
-            InputError: what the readers raise.
+            InputError: what the readers raise; the documents are not those of an earlier reading: something writes
+                to the files.
         """
         if self._kept:
             yield from self._kept
             return
-        for document in self._documents():
+        for document in self._passes.watch(self._documents):
             if self._kept is not None:
                 self._kept.append(document)
             yield document
@@ -64,4 +70,4 @@ class TrainingText:
 
 
 def _name(path: str) -> str:
-    return "standard input" if path == "-" else Path(path).name
+    return source_name(path if path == "-" else Path(path).name)

@@ -53,6 +53,11 @@ def command(
         _to_pickle(source, out, replace=force)
     elif source.is_file():
         _to_maps(source, out, model=model, revision=revision, replace=force)
+    elif source.exists():
+        raise InputError(
+            f"{source} is no file; a pipe can be converted where its name ends in {', '.join(TREEBANKS_IN)}, else "
+            "write it to a file, and give that"
+        )
     else:
         raise InputError(
             f"no such file or folder: {source}; give a pickle of the original code, or a folder of maps"

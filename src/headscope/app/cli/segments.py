@@ -102,11 +102,13 @@ def default_out(inputs: list[str]) -> Path:
     """Return where the original would write: the input's name with `.json` in place of `.txt`.
 
     Raises:
-        OptionError: no input, several files, or nothing to name it after: standard input, or JSON.
+        OptionError: no input, several files, or nothing to name it after: standard input, a pipe, or JSON.
     """
     if not inputs:
         raise OptionError("no input was given; expected --data-file (or --text) with a text file")
-    if len(inputs) > 1 or inputs[0] == "-":
+    from headscope.corpora.opening import is_pipe
+
+    if len(inputs) > 1 or inputs[0] == "-" or is_pipe(inputs[0]):
         raise OptionError("give --out: there is not one input file to name the segments after")
     path = Path(inputs[0])
     name = path.name.removesuffix(".gz")

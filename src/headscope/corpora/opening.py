@@ -1,0 +1,129 @@
+"""The bytes of a file, a pipe or standard input; nothing is waited for without a word, nothing endless is begun."""
+
+import errno
+import os
+import select
+import stat
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from headscope.corpora.gunzip import CHUNK
+from headscope.errors import InputError
+
+GIVE = "give a text file, a .json features file, a directory of them, or - for standard input"
+WRITER_SECONDS = 5.0
+"""How long a pipe may stay without a writer before it is refused, and with a silent one before a warning."""
+
+
+def source_name(path: str | Path) -> str:
+    """Return how messages call a file: its path as given, made printable; `-` is `standard input`."""
+    name = "standard input" if str(path) == "-" else str(path)
+    name = name if name.isprintable() else repr(name)[1:-1]
+    return name if len(name) <= 300 else name[:300] + "..."
+
+
+def is_pipe(path: str | Path) -> bool:
+    """Whether a path is a pipe: made by `mkfifo`, or the shell's `<(...)`. It can be read only once, as `-` can."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def other_than_file(path: str | Path) -> str | None:
+    """Return what stands at a path that is neither a file nor a folder nor a pipe: a socket or a device; else None.
+
+    The null device is as good as an empty file.
+
+    Raises:
+        OSError: the path cannot be looked at.
+    """
+    found = os.stat(path)
+    if stat.S_ISSOCK(found.st_mode):
+        return "a socket"
+    if stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode):
+        return None if os.path.samestat(found, os.stat(os.devnull)) else "a device"
+    return None
+
+
+def file_chunks(path: str | Path, name: str) -> Iterator[bytes]:
+    """Yield the bytes of a file (`-`: standard input) as they come, none empty.
+
+    Raises:
+        InputError: it cannot be read, is a socket or a device, or a pipe that nothing is written to.
+    """
+    try:
+        if str(path) == "-":
+            yield from _until_end(_standard_input())
+            return
+        if kind := other_than_file(path):
+            raise InputError(f"{name} is {kind}, not a file; {GIVE}")
+        # Opening a pipe would wait for its writer, however long that takes.
+        with open(path, "rb", buffering=0, opener=_without_waiting) as stream:
+            if stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):
+                yield from _piped(stream.fileno(), name)
+            else:
+                yield from iter(lambda: stream.read(CHUNK), b"")
+    except OSError as error:
+        raise unreadable(name, error) from None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+
+
+def _until_end(stream: Any) -> Iterator[bytes]:
+    # read1 hands over what a pipe has, and does not wait for a full chunk
+    read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
+    yield from iter(lambda: read(CHUNK), b"")
+
+
+def _piped(pipe: int, name: str) -> Iterator[bytes]:
+    """Yield what is written to a pipe that was opened without waiting."""
+    heard, begun, told = time.monotonic(), False, False
+    while True:
+        try:
+            data = os.read(pipe, CHUNK)
+        except BlockingIOError:  # there is a writer, which has written nothing yet
+            select.select([pipe], [], [], 1.0)
+            if not told and time.monotonic() - heard > WRITER_SECONDS:
+                warnings.warn(f"waiting for {name}, a pipe whose writer is silent", stacklevel=2)
+                told = True
+            continue
+        if data:
+            yield data
+            heard, begun = time.monotonic(), True
+        elif begun:
+            return
+        elif time.monotonic() - heard > WRITER_SECONDS:
+            raise InputError(
+                f"{name} is a pipe that nothing was written to within {WRITER_SECONDS:g} seconds; start what writes "
+                "to it (it can be read only once), or give a file"
+            )
+        else:
+            time.sleep(0.02)
+
+
+def _standard_input() -> Any:
+    stream: Any = getattr(sys.stdin, "buffer", None)
+    if stream is None:  # as in a notebook
+        raise InputError("there is no standard input to read here; give a file")
+    return stream
+
+
+def missing(name: str, give: str = GIVE) -> InputError:
+    """Return the error for a path at which nothing stands."""
+    return InputError(f"no such file: {name}; {give}")
+
+
+def unreadable(name: str, error: OSError, give: str = GIVE) -> InputError:
+    """Return the error for a file that the system does not hand over."""
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+        return missing(name, give)
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return InputError(f"cannot read {name}: permission denied; make it readable or give a readable copy")
+    return InputError(f"cannot read {name}: {(error.strerror or str(error)).lower()}; {give}")

@@ -1,0 +1,62 @@
+"""Damaged and malicious corpora: every reader gives documents or an error that can be printed, and nothing else."""
+
+import time
+
+import pytest
+
+from headscope.errors import HeadscopeError
+from support.hostile import each, printable
+from support.hostile_inputs import DAMAGES, READERS, damaged, parquet_cases, read_parquet, refused
+
+SECONDS = 10
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One for all cases: each writes its file anew."""
+    return tmp_path_factory.mktemp("hostile")
+
+
+def outcome(case, folder, read):
+    """What reading gives, or the error's words; within the time that a refusal may take."""
+    path = case.make(folder)
+    began = time.perf_counter()
+    documents, said = None, None
+    try:
+        documents = read(path)
+    except HeadscopeError as error:
+        said = str(error)
+    assert time.perf_counter() - began < SECONDS
+    assert said is None or (printable(said) and len(said) < 2000), repr(said)
+    return documents, said
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_the_file_that_is_damaged_is_good(reader, folder):
+    path = folder / READERS[reader].file
+    path.write_text(READERS[reader].good)
+    assert READERS[reader].all(path)
+
+
+@each(damaged())
+def test_damage(case, folder):
+    reader = READERS[case.name.partition(":")[0]]
+    documents, error = outcome(case, folder, reader.all)
+    assert documents or error
+
+
+@each(parquet_cases())
+def test_parquet(case, folder):
+    outcome(case, folder, read_parquet)
+
+
+@each(refused())
+def test_refused(case, folder):
+    reader = READERS[case.name.partition(":")[0]]
+    documents, error = outcome(case, folder, reader.all)
+    assert documents is None
+    assert case.says in error
+
+
+def test_there_are_many():
+    assert len(READERS) * len(DAMAGES) > 1000
