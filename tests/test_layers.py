@@ -12,6 +12,7 @@ import headscope
 ORDER = [
     ("corpora",),
     ("encoding",),
+    ("models",),
     ("attention",),
     ("statistics",),
     ("heads",),
@@ -23,7 +24,7 @@ ORDER = [
     ("app", "bertviz"),
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
-EVERYBODYS = {"errors", "palette", "visible", "__version__"}
+EVERYBODYS = {"errors", "installing", "palette", "visible", "__version__"}
 ROOT = Path(headscope.__file__).parent
 
 
