@@ -109,6 +109,8 @@ def command(
     call = figure_call(model, read, text_b, **chosen)
     page = attention_page(view, state=state, call=call, compress=not no_compress)
     write_text(out, page)
+    for note in view.notes:
+        typer.echo(f"note: {note}")
     weights = sum(kind.weights.size for kind in view.kinds)
     typer.echo(f"view: {out} ({weights:,} weights, {len(page.encode()) / 1e6:.1f} MB)")
 
