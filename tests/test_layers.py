@@ -13,6 +13,7 @@ ORDER = [
     ("storage",),
     ("corpora",),
     ("encoding",),
+    ("models",),
     ("attention",),
     ("statistics",),
     ("heads",),
@@ -24,7 +25,7 @@ ORDER = [
     ("app", "bertviz"),
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
-EVERYBODYS = {"errors", "palette", "visible", "__version__"}
+EVERYBODYS = {"errors", "installing", "palette", "visible", "__version__"}
 ROOT = Path(headscope.__file__).parent
 
 

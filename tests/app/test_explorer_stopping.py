@@ -177,8 +177,9 @@ def test_what_is_not_installed_is_named(cli, monkeypatch, package):
 
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else found(name))
+    root = Path(__file__).resolve().parents[2]
     refused(
-        cli("explore"), f"headscope explore needs {package}; install it with pip install 'headscope[explore]'"
+        cli("explore"), f"headscope explore needs {package}; install it with pip install '{root}[explore]'"
     )
 
 

@@ -87,7 +87,10 @@ class AttentionReader:
         )
         title = " → ".join(each for each in (text, text_b) if each is not None)
         return AttentionView(
-            title=shorten(" ".join(title.split()), LONGEST_HEADING), model=self.loaded.name, kinds=kinds
+            title=shorten(" ".join(title.split()), LONGEST_HEADING),
+            model=self.loaded.name,
+            kinds=kinds,
+            notes=tuple(filter(None, [reading.source.note])),
         )
 
     def _run(self, reading: Reading, wanted: Mapping[str, Sequence[int]], *, neuron: bool) -> _Kept:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from headscope.corpora.hub import Trouble, trouble_of
 from headscope.errors import ModelError
+from headscope.models.shown import shown
 
 _TOKENISER_FILES = ["*.json", "*.txt", "*.model"]
 _WEIGHTS = ["*.safetensors"]
@@ -49,7 +50,10 @@ def _sentence(trouble: Trouble, name: str, revision: str | None) -> str:
     if trouble == "permission":
         return f"{name} asks for permission: accept its terms on its hub page and run `hf auth login`"
     if trouble == "name":
-        return f"{name!r} is neither a folder nor a hub name; give a folder with config.json, or a hub name as org/name"
+        return (
+            f"{shown(repr(name))} is neither a folder nor a hub name; give a folder with config.json, or a hub name as "
+            "org/name"
+        )
     if trouble == "repository":
         return f"the hub has no model {name}; give its full name, as google-bert/bert-base-uncased"
     return (

@@ -1,6 +1,5 @@
 """Load a model and its tokeniser from a folder or from the hub, or say why not."""
 
-import json
 import logging
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,13 @@ import torch
 from headscope.attention.anatomy import WORKING_FAMILIES, Anatomy
 from headscope.attention.hub import fetch
 from headscope.errors import ModelError, OptionError
+from headscope.installing import how_to_install
+from headscope.models.folder import check_folder
+from headscope.models.implied import check_implied, read_config
+from headscope.models.own_code import own_code
+from headscope.models.prompts import nothing_asks
+from headscope.models.shown import shown
+from headscope.models.weight_files import WeightFiles
 
 DTYPES = {
     "float32": torch.float32,
@@ -23,7 +29,6 @@ DTYPES = {
     "float16": torch.float16,
 }
 EMBEDDED = "headscope-minilm"
-_WEIGHT_FILES = ("model.safetensors", "model.safetensors.index.json")
 # Parts that read the attention's result and do not shape it: they may be missing from a checkpoint.
 _MAY_BE_MISSING = ("pooler", "lm_head", "cls.", "classifier", "score.", "position_ids", "inv_freq")
 
@@ -64,8 +69,8 @@ def embedded_folder() -> Path:
         import headscope_minilm
     except ImportError as error:
         raise ModelError(
-            "no model was named and the embedded one is not installed; install it with "
-            "pip install 'headscope[demo]', or give --model a hub name or a local folder"
+            f"no model was named and the embedded one is not installed; {how_to_install('demo')}, or give --model a "
+            "hub name or a local folder"
         ) from error
     folder: Path = headscope_minilm.folder()
     return folder
@@ -124,29 +129,33 @@ def read_model(
     if dtype not in DTYPES:
         raise OptionError(f"--dtype {dtype!r} is not known; choose one of {', '.join(DTYPES)}")
     target = choose_device(device)
-    with quiet_libraries():
-        folder, label = _locate(name, revision=revision)
+    with quiet_libraries(), nothing_asks():
+        folder, label, found = _locate(name, revision=revision)
+        called = label if name is None else str(name)
+        with _in_words(called, part="its config.json"):
+            config = read_config(folder)
+        tokeniser = _read_tokeniser(folder, called)
         import transformers
 
-        try:
-            tokeniser = transformers.AutoTokenizer.from_pretrained(folder)
-            model, info = getattr(transformers, auto).from_pretrained(
+        with _in_words(called):
+            cls = getattr(transformers, auto)
+            if found is not None:
+                check_implied(cls, config, folder, found)
+            model, info = cls.from_pretrained(
                 folder,
                 dtype=DTYPES[dtype],
                 use_safetensors=True,
                 trust_remote_code=False,
                 output_loading_info=True,
             )
-        except Exception as error:
-            raise _explain(error, name=label if name is None else str(name)) from error
     rows, highest = (
         model.get_input_embeddings().weight.shape[0],
         max(tokeniser.get_vocab().values(), default=0),
     )
     if highest >= rows:
         raise ModelError(
-            f"{label}: the tokeniser has token ids up to {highest}, and the model knows {rows}; expected the tokeniser "
-            "that the model was trained with"
+            f"{shown(label)}: the tokeniser has token ids up to {highest}, and the model knows {rows}; expected the "
+            "tokeniser that the model was trained with"
         )
     return LoadedModel(
         model=model.to(target).eval(),
@@ -168,30 +177,47 @@ def load_tokeniser(name: str | Path | None = None, *, revision: str | None = Non
     Raises:
         ModelError: nothing there, no tokeniser, or the hub cannot be reached.
     """
-    with quiet_libraries():
-        folder, label = _locate(name, revision=revision, weights=False)
-        from transformers import AutoTokenizer
-
-        try:
-            return AutoTokenizer.from_pretrained(folder), label
-        except Exception as error:
-            raise _explain(error, name=str(name)) from error
+    with quiet_libraries(), nothing_asks():
+        folder, label, _ = _locate(name, revision=revision, weights=False)
+        return _read_tokeniser(folder, label if name is None else str(name)), label
 
 
-def _locate(name: str | Path | None, *, revision: str | None, weights: bool = True) -> tuple[Path, str]:
-    """Return the folder that a model lies in, checked, and what to call the model."""
+def _read_tokeniser(folder: Path, name: str) -> Any:
+    """Load a folder's tokeniser, or say in words why not."""
+    from transformers import AutoTokenizer
+
+    with _in_words(name, part="its tokeniser"):
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+
+
+def _locate(
+    name: str | Path | None, *, revision: str | None, weights: bool = True
+) -> tuple[Path, str, WeightFiles | None]:
+    """Return the folder that a model lies in, checked, what to call the model, and what its weights hold."""
     if name is None:
-        return embedded_folder(), EMBEDDED
-    if Path(name).is_dir():
-        _check_folder(Path(name), weights=weights, name=str(name))
-        return Path(name), Path(name).resolve().name
+        folder = embedded_folder()
+        return folder, EMBEDDED, check_folder(folder, weights=weights, name=EMBEDDED)
+    if not str(name).strip():
+        raise ModelError(
+            f"{shown(repr(name))} names no model; give a hub name as org/name, or a folder with config.json (leave "
+            "--model out for the embedded one)"
+        )
+    if _is_folder(name):
+        found = check_folder(Path(name), weights=weights, name=str(name))
+        return Path(name), Path(name).resolve().name, found
     if str(name).startswith((".", "/", "~")) or str(name).count("/") > 1:
         raise ModelError(
-            f"no model folder at {name}; give a folder with config.json, or a hub name as org/name"
+            f"no model folder at {shown(name)}; give a folder with config.json, or a hub name as org/name"
         )
     folder = fetch(str(name), revision=revision, weights=weights)
-    _check_folder(folder, weights=weights, name=str(name))
-    return folder, str(name)
+    return folder, str(name), check_folder(folder, weights=weights, name=str(name))
+
+
+def _is_folder(name: str | Path) -> bool:
+    try:
+        return Path(name).is_dir()
+    except OSError:  # a name that no file system takes
+        return False
 
 
 def choose_device(device: str) -> torch.device:
@@ -239,45 +265,48 @@ def weights_hash(loaded: LoadedModel) -> str:
     return digest.hexdigest()
 
 
-def _check_folder(folder: Path, *, weights: bool, name: str) -> None:
-    """Say in plain words what a model folder lacks; `name` is how the user calls it."""
-    if not (folder / "config.json").is_file():
-        raise ModelError(f"{name} has no config.json; expected a model folder as save_pretrained writes it")
+@contextmanager
+def _in_words(name: str, *, part: str = "") -> Iterator[None]:
+    """Turn whatever a library raises over a model folder into one sentence."""
     try:
-        json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ModelError(f"{folder / 'config.json'} is not JSON ({error}); save the model again") from error
-    if weights and not any((folder / file).is_file() for file in _WEIGHT_FILES):
-        pickled = (
-            " (its pytorch_model.bin is a pickle, which is not read)" if any(folder.glob("*.bin")) else ""
-        )
-        raise ModelError(
-            f"{name} has no weights: expected model.safetensors{pickled}; save the model with "
-            "save_pretrained, which writes safetensors"
-        )
-    if not any(
-        (folder / f).is_file()
-        for f in ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model")
-    ):
-        raise ModelError(
-            f"{name} has no tokeniser: expected tokenizer.json; save the tokeniser with save_pretrained "
-            "into the same folder"
-        )
+        yield
+    except ModelError:
+        raise
+    except Exception as error:
+        raise _explain(error, name=name, part=part) from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # how a tokeniser in Rust gives up
+            raise
+        raise _explain(error, name=name, part=part) from error
 
 
-def _explain(error: Exception, *, name: str) -> ModelError:
+def _explain(error: BaseException, *, name: str, part: str = "") -> ModelError:
     """Turn what transformers raises into one sentence."""
     text = str(error)
+    if "trust_remote_code" in text:
+        return own_code(name)
     if "Unrecognized" in text or "model type" in text or "does not recognize" in text:
         return ModelError(
-            f"{name} is of a family that transformers does not know; these work: {WORKING_FAMILIES}"
+            f"{shown(name)} is of a family that transformers does not know; these work: {WORKING_FAMILIES}"
         )
-    if "trust_remote_code" in text:
+    if "weights_only" in text or "WeightsUnpickler" in text:
+        # torch's advice is to switch its guard off.
         return ModelError(
-            f"{name} is refused: it needs code of its own; expected a family of transformers itself"
+            f"{shown(name)} has pickled weights, which are never read; save them as safetensors"
         )
-    reason = text.strip().splitlines()[0] if text.strip() else repr(error)
-    return ModelError(f"{name} could not be loaded: {reason}")
+    if "ignore_mismatched_sizes" in text:
+        return ModelError(
+            f"{shown(name)} could not be loaded: its weights have other shapes than its config.json says; expected the "
+            "config.json that was saved with the weights"
+        )
+    reason = text.strip().splitlines()[0] if text.strip() else ""
+    if not isinstance(error, OSError | RuntimeError | ValueError) or not reason:
+        reason = f"{type(error).__name__}: {reason}".rstrip(": ")
+    where = f", for {part} is not as it should be" if part else ""
+    return ModelError(
+        f"{shown(name)} could not be loaded{where}: {shown(reason)}; expected what save_pretrained writes: save model "
+        "and tokeniser again into one folder"
+    )
 
 
 @contextmanager

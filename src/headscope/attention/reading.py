@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
@@ -91,7 +91,8 @@ def read(loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy, asked: Asked) 
             return Reading(source, None)
         begun = without_end(encoder, source.segment)
         new = generate(loaded, anatomy, inputs_of(encoder, anatomy, begun, None), tokens=asked.generate)
-        return Reading(_written(encoder, begun, new, segment_b=source.axis.segment_b), None)
+        whole = _written(encoder, begun, new, segment_b=source.axis.segment_b)
+        return Reading(replace(whole, note=source.note), None)
     assert anatomy.decoder_start is not None
     begun = after_start(
         anatomy.decoder_start, _decoder_text(encoder, source, asked, most=most - asked.generate)

@@ -14,6 +14,7 @@ from headscope.encoding.alignment import align
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.readable import readable_tokens
 from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 
 TOO_LONG = ("error", "truncate")
@@ -22,10 +23,11 @@ _WORD_MARKS = ("\u0120", "\u2581", "\u010a")  # byte-level BPE's and SentencePie
 
 @dataclass(frozen=True, eq=False)
 class TextInput:
-    """One text or pair: what the model reads, and the axis that views draw."""
+    """One text or pair: what the model reads, the axis that views draw, and what the user should know of it."""
 
     segment: Segment
     axis: Axis
+    note: str | None = None
 
 
 def text_input(
@@ -41,18 +43,19 @@ def text_input(
         too_long: `error`, or `truncate`: tokens go from the end of the longer text.
 
     Raises:
-        InputError: a text has no tokens, or does not fit.
+        InputError: a text has no tokens, does not fit, or is all but unknown to the tokeniser.
     """
     texts = [text] if text_b is None else [text, text_b]
     pieces = [_pieces(encoder, each) for each in texts]
     special = encoder.special_tokens_single if text_b is None else encoder.special_tokens_pair
     _fit(pieces, most - special, special=special, too_long=too_long)
+    known = KnownPieces(encoder, "text")
     words: list[int] = []
     for each, encoding in zip(texts, pieces):
         start = max(words, default=-1) + 1
         words += [word if word == NO_WORD else start + word for word in _words_of(each, encoding)]
     whole = encoder.whole(*pieces)
-    segment = encoder.segment(*pieces, document="view", index=0)
+    (segment,) = known.watch(iter([encoder.segment(*pieces, document="view", index=0)]))
     word_ids = np.full(len(segment), NO_WORD, dtype=np.int64)
     # Pieces keep their order, so the places that are not special take the pieces' words in turn.
     places = np.flatnonzero(np.array(whole.special_tokens_mask) == 0)
@@ -61,7 +64,7 @@ def text_input(
         document="view", index=0, ids=segment.ids, token_types=segment.token_types, word_ids=word_ids
     )
     second = None if text_b is None else int(places[len(pieces[0])])
-    return TextInput(segment, axis_of(encoder, segment, segment_b=second))
+    return TextInput(segment, axis_of(encoder, segment, segment_b=second), known.note())
 
 
 def after_start(start: int, segment: Segment | None) -> Segment:

@@ -182,6 +182,7 @@ class AttentionView:
         title: what the page is headed with.
         model: the model's name; empty where it is not known.
         kinds: encoder, decoder and cross, those that there are.
+        notes: sentences that the user should see.
 
     Raises:
         InputError: no kind, or one twice.
@@ -190,6 +191,7 @@ class AttentionView:
     title: str
     model: str
     kinds: tuple[KindMaps, ...]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [kind.kind for kind in self.kinds]

@@ -8,6 +8,7 @@ from tokenizers import Encoding, Tokenizer
 
 from headscope.encoding.alignment import Alignment, align, join_words
 from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.unknown import unknown_id
 from headscope.encoding.vocabulary import Vocabulary, read_vocabulary
 from headscope.errors import InputError, ModelError
 
@@ -21,6 +22,10 @@ class Encoder:
         tokeniser: a transformers tokeniser with a fast backend.
         token_types: `own`, the model's types 0 and 1 for the texts of a pair, or `zero`, as the
             original code feeds them.
+
+    Attributes:
+        unknown_id: of the piece that stands for unknown text; None where no text is unknown.
+        latest: the lines or words that were cut last.
 
     Raises:
         ModelError: the tokeniser has no fast backend, so that pieces cannot be traced to words.
@@ -40,16 +45,20 @@ class Encoder:
         self._backend: Tokenizer = Tokenizer.from_str(tokeniser.backend_tokenizer.to_str())
         self._backend.no_padding()
         self._backend.no_truncation()
+        self.unknown_id = unknown_id(tokeniser, self._backend)
+        self.latest: Sequence[str] = ()
         self.special_tokens_single = self._backend.num_special_tokens_to_add(False)
         self.special_tokens_pair = self._backend.num_special_tokens_to_add(True)
 
     def pieces(self, texts: Sequence[str]) -> list[Encoding]:
         """Tokenise texts without special tokens."""
+        self.latest = texts
         encodings: list[Encoding] = self._backend.encode_batch(list(texts), add_special_tokens=False)
         return encodings
 
     def piece_words(self, words: Sequence[str]) -> tuple[Encoding, Alignment]:
         """Tokenise words joined by spaces, without special tokens, and align the pieces with them."""
+        self.latest = words
         text, spans = join_words(words)
         encoding = self._backend.encode(text, add_special_tokens=False)
         return encoding, align(text, spans, encoding.offsets)

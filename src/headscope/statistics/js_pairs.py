@@ -11,7 +11,7 @@ from headscope.statistics import js_torch
 
 
 def has_numba() -> bool:
-    """Whether numba is installed (`pip install headscope[fast]`)."""
+    """Whether numba is installed (the extra `fast`)."""
     return find_spec("numba") is not None
 
 

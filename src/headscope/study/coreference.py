@@ -12,6 +12,7 @@ from headscope.attention.random_weights import with_random_weights
 from headscope.attention.scan import ScanCounts, scan
 from headscope.attention.source import TileSource
 from headscope.encoding.segment import Segment
+from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.heads.arc_examples import (
     FEWEST_WORDS,
@@ -47,7 +48,8 @@ def measure_coreference(run: Any, watch: Watcher | None = None) -> StageResult:
     began = time.perf_counter()
     bench = _Bench(run, watch)
     counts = MentionCounts()
-    sums = bench.count(run.over(bench.segments(counts)), "coreference heads")
+    known = KnownPieces(run.encoder, "coreference corpus")
+    sums = bench.count(run.over(known.watch(bench.segments(counts))), "coreference heads")
     if not counts.counted.total():
         raise InputError(_nothing(bench.name, counts))
     seed = run.options.seed
@@ -71,7 +73,7 @@ def measure_coreference(run: Any, watch: Watcher | None = None) -> StageResult:
             "coreference_examples": bench.examples(result),
         },
         facts={"coreference": facts},
-        notes=tuple(_notes(facts)),
+        notes=(*_notes(facts), *filter(None, [known.note()])),
         state=sums.state(),
         seconds=time.perf_counter() - began,
     )

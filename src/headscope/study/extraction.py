@@ -17,6 +17,7 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.casing import keep_case
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer, PackingCounts
+from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.storage.atomic import already_there, is_free
 from headscope.storage.lock import place_held
@@ -59,6 +60,7 @@ class Extraction:
         counts: what became of the corpus; None where the same maps were there already.
         bytes: size of what was written.
         left_out: inputs for which a pickle has no place; see `maps_to_pickle`.
+        notes: sentences that the user should see.
     """
 
     path: Path
@@ -66,6 +68,7 @@ class Extraction:
     counts: PackingCounts | None
     bytes: int = 0
     left_out: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def extract(options: RunOptions, out: str | Path, how: MapOptions) -> Extraction:
@@ -120,13 +123,15 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
         too_long=options.too_long,
         seed=options.seed,
     )
+    known = KnownPieces(encoder, "text")
 
     def write_maps(folder: Path) -> int:
         def names(ids: list[int]) -> list[str]:
             return [str(token) for token in tokeniser.convert_ids_to_tokens(ids)]
 
         with MapsWriter(folder, index, names=names, replace=how.replace) as writer:
-            segments = writer.in_order(packer.pack(_with_text(corpus.read()), limit=options.limit))
+            made = packer.pack(_with_text(corpus.read()), limit=options.limit)
+            segments = writer.in_order(known.watch(made))
             size = options.batch_size or auto_batch_size(options.max_length, anatomy, loaded)
             batches = length_buckets(segments, batch_size=size)
             scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [writer])
@@ -135,7 +140,9 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
         return writer.folder.bytes
 
     if not how.pickle:
-        return Extraction(path=path, index=index, counts=packer.counts, bytes=write_maps(path))
+        size = write_maps(path)
+        notes = tuple(filter(None, [known.note()]))
+        return Extraction(path=path, index=index, counts=packer.counts, bytes=size, notes=notes)
     # By way of a folder of maps: batches come sorted by length, and the pickle keeps the input's order.
     between = part_of(path)
     try:
@@ -144,7 +151,14 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
     finally:
         remove(between)
     size = path.stat().st_size
-    return Extraction(path=path, index=index, counts=packer.counts, bytes=size, left_out=left_out)
+    return Extraction(
+        path=path,
+        index=index,
+        counts=packer.counts,
+        bytes=size,
+        left_out=left_out,
+        notes=tuple(filter(None, [known.note()])),
+    )
 
 
 def _index(

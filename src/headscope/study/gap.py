@@ -4,6 +4,7 @@ import time
 from typing import Any
 
 from headscope.attention.scan import ScanCounts, scan
+from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.heads.coreference_tables import gap_table
 from headscope.heads.gap import GapAccumulator
@@ -34,7 +35,8 @@ def measure_gap(run: Any, watch: Watcher | None = None) -> StageResult:
     segments = gap_segments(
         run.gap.read(limit=run.options.limit), run.encoder, max_length=run.options.max_length, counts=counts
     )
-    scan(run.over(segments), [sums], progress=tell)
+    known = KnownPieces(run.encoder, "GAP")
+    scan(run.over(known.watch(segments)), [sums], progress=tell)
     if not counts.used:
         raise InputError(
             f"no row of {run.gap.name} fits into --max-length {run.options.max_length} tokens; raise it"
@@ -51,6 +53,7 @@ def measure_gap(run: Any, watch: Watcher | None = None) -> StageResult:
         name="gap",
         tables={"gap": gap_table(sums.compute(), seed=run.options.seed)},
         facts={"gap": {**facts, "lost": lost}},
+        notes=tuple(filter(None, [known.note()])),
         state=sums.state(),
         seconds=time.perf_counter() - began,
     )

@@ -17,6 +17,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer, PackingCounts
 from headscope.encoding.readable import readable_tokens
 from headscope.encoding.segment import Segment
+from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError, OptionError
 from headscope.heads.candidates import SentenceKeeper
 from headscope.heads.examples import MOST_TOKENS, ExampleMaps
@@ -64,10 +65,12 @@ class ModelRun:
         self.anatomy: Anatomy = examine(self.loaded.model, self.encoder.vocabulary)
         check_length(options.max_length, self.loaded, self.encoder, self.anatomy)
         self.packer = self._packer()
+        self.known = KnownPieces(self.encoder, "text")
         if options.reads_text and options.limit is not None:
             # Only what the limit lets in is read, so that a small run on a huge corpus stays small.
             digest = CorpusDigest(self.corpus.read())
-            self.first = list(self.packer.pack(self.keeper.watch(digest), limit=options.limit))
+            made = self.packer.pack(self.keeper.watch(digest), limit=options.limit)
+            self.first = list(self.known.watch(made))
             documents, corpus_hash = digest.documents, digest.hexdigest
         self.documents = documents
         text = {"name": self.corpus.name, "hash": corpus_hash, "documents": documents}
@@ -132,7 +135,9 @@ class ModelRun:
         again = self.packer.counts.documents > 0
         if again:
             self.packer = self._packer()
-        yield from self.packer.pack(self.corpus.read() if again else self.keeper.watch(self.corpus.read()))
+            yield from self.packer.pack(self.corpus.read())
+        else:
+            yield from self.known.watch(self.packer.pack(self.keeper.watch(self.corpus.read())))
 
     def _packer(self) -> Packer:
         options = self.options
@@ -230,6 +235,8 @@ class ModelRun:
         # Before the scan nothing has been used, and nothing is known to be too few.
         if 0 < self.packer.counts.documents_used < FEWEST_DOCUMENTS:
             notes.append(f"{TOO_FEW}; this run has {self.packer.counts.documents_used}")
+        if unknown := self.known.note():
+            notes.append(unknown)
         if self.anatomy.encoder_decoder:
             notes.append("the decoder reads the encoder's text again, shifted right by its start token")
         if self.anatomy.path == "fallback":

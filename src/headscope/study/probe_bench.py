@@ -12,6 +12,7 @@ from headscope.attention.random_weights import with_random_weights
 from headscope.attention.scan import ScanCounts, scan
 from headscope.encoding.segment import Segment
 from headscope.encoding.sentences import SentencePacker
+from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.probes.batches import ProbeData
 from headscope.probes.control_task import control_targets
@@ -57,8 +58,11 @@ class ProbeTreebank:
             )
         self.place = {sentence.key: number for number, sentence in enumerate(self.sentences)}
         packer = SentencePacker(run.encoder, max_length=options.max_length)
+        self.known = KnownPieces(run.encoder, "treebank")
         self.segments: list[Segment] = [
-            segment for segment in packer.pack(documents) if (segment.document, segment.index) in self.place
+            segment
+            for segment in self.known.watch(packer.pack(documents))
+            if (segment.document, segment.index) in self.place
         ]
         if not self.segments:
             raise InputError(

@@ -120,6 +120,8 @@ def _notes(bench: ProbeBench) -> list[str]:
             notes.append(
                 f"probes: {left:,} of {len(bank.sentences):,} sentences of {what} were left out (over the limit)"
             )
+        if unknown := bank.known.note():
+            notes.append(f"probes: {what}: {unknown}")
     documents = len({sentence.document for sentence in bench.dev.read})
     if documents < FEWEST_DOCUMENTS:
         notes.append(f"probes: {TOO_FEW}; dev has {documents}")

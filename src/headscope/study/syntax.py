@@ -13,6 +13,7 @@ from headscope.attention.scan import ScanCounts, scan
 from headscope.attention.source import TileSource
 from headscope.encoding.segment import Segment
 from headscope.encoding.sentences import SentenceCounts, SentencePacker
+from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.heads.arc_examples import (
     FEWEST_WORDS,
@@ -106,7 +107,7 @@ def measure_syntax(run: Any, watch: Watcher | None = None) -> StageResult:
         name="syntax",
         tables=tables,
         facts={"treebank": facts},
-        notes=tuple(_notes(facts)),
+        notes=(*_notes(facts), *bench.notes()),
         state=sums.state(),
         seconds=time.perf_counter() - began,
     )
@@ -120,6 +121,7 @@ class _TreebankBench:
         self.run, self.treebank = run, run.treebank
         self.limit = run.options.limit
         self.counts = SentenceCounts()
+        self.known = KnownPieces(run.encoder, "treebank")
         self.documents, self.sentences = self.treebank.documents, self.treebank.sentences
         self.relations: Counter[str] = self.treebank.relations
         if self.limit is not None:
@@ -140,7 +142,7 @@ class _TreebankBench:
     def source(self) -> TileSource:
         packer = self._packer()
         self.counts = packer.counts
-        return self.run.over(self._segments(packer), length=_USUAL_LENGTH)
+        return self.run.over(self.known.watch(self._segments(packer)), length=_USUAL_LENGTH)
 
     def controls(self) -> Iterator[tuple[str, int | None, TileSource]]:
         """Yield each control's name, its number and its tiles; a model is made when its turn comes."""
@@ -164,6 +166,9 @@ class _TreebankBench:
 
     def facts(self) -> dict[str, Any]:
         return {"name": self.treebank.name, **vars(self.counts)}
+
+    def notes(self) -> list[str]:
+        return list(filter(None, [self.known.note()]))
 
     def nothing(self) -> str:
         most = self.run.options.max_length
@@ -220,6 +225,9 @@ class _MapsBench:
             "sentences": self.sentences,
             "words": words,
         }
+
+    def notes(self) -> list[str]:
+        return []
 
     def nothing(self) -> str:
         return "the maps hold no word; extract them again from a treebank"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from headscope.corpora.digest import CorpusDigest
 from headscope.corpora.document import Document
 from headscope.encoding.packing import Packer
+from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
@@ -57,18 +58,24 @@ class PackedInputs:
 
 
 def pack_inputs(
-    documents: Iterable[Document], packer: Packer, *, limit: int | None = None, seed: int = 0
+    documents: Iterable[Document],
+    packer: Packer,
+    *,
+    limit: int | None = None,
+    seed: int = 0,
+    known: KnownPieces | None = None,
 ) -> PackedInputs:
-    """Read documents into packed inputs, at most `limit` of them.
+    """Read documents into packed inputs, at most `limit` of them; `known` is told how much the tokeniser knows.
 
     Raises:
-        InputError: no input could be made; says why.
+        InputError: no input could be made, or the tokeniser knows next to nothing of them; says why.
     """
     ids, types = array("i"), array("B")
     starts, keys, places = array("q", [0]), array("Q"), array("q")
     ordinals: dict[str, int] = {}
     digest = CorpusDigest(documents)
-    for segment in packer.pack(digest, limit=limit):
+    made = packer.pack(digest, limit=limit)
+    for segment in made if known is None else known.watch(made):
         ids.frombytes(segment.ids.astype(np.int32).tobytes())
         types.frombytes(segment.token_types.astype(np.uint8).tobytes())
         starts.append(len(ids))

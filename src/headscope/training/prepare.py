@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from headscope.attention.models import LoadedModel, load_tokeniser, weights_hash
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
+from headscope.encoding.unknown import KnownPieces
 from headscope.training.corpus import PackedInputs, hold_out, pack_inputs
 from headscope.training.masking import Masker
 from headscope.training.options import VOCABULARY, TrainOptions
@@ -36,6 +37,7 @@ class Prepared:
         pad: id that fills a row up.
         types: whether the model takes token types.
         facts: what `training.json` says of all this; `signature` is the id of what the answer depends on.
+        notes: sentences that the user should see.
     """
 
     options: TrainOptions
@@ -47,6 +49,7 @@ class Prepared:
     pad: int
     types: bool
     facts: dict[str, Any]
+    notes: tuple[str, ...] = ()
 
 
 def prepare(options: TrainOptions) -> Prepared:
@@ -76,7 +79,8 @@ def prepare(options: TrainOptions) -> Prepared:
     set_dropout(start.model, options.dropout)
     encoder = Encoder(start.tokeniser)
     packer = Packer(encoder, packing=options.packing, max_length=options.max_length, seed=options.seed)
-    inputs = pack_inputs(corpus.read(), packer, limit=options.limit, seed=options.seed)
+    known = KnownPieces(encoder, "text")
+    inputs = pack_inputs(corpus.read(), packer, limit=options.limit, seed=options.seed, known=known)
     train, held = hold_out(inputs, share=options.held_out)
     weights = weights_hash(LoadedModel(model=start.model, tokeniser=start.tokeniser, name=start.name))
     pieces = start.tokeniser.backend_tokenizer.to_str().encode()
@@ -119,6 +123,7 @@ def prepare(options: TrainOptions) -> Prepared:
         pad=int(start.tokeniser.pad_token_id or 0),
         types=takes_types(start.model),
         facts={"signature": digest.hexdigest(), **facts, "versions": versions()},
+        notes=tuple(filter(None, [known.note()])),
     )
 
 

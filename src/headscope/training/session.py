@@ -222,7 +222,7 @@ class Session:
 
 
 def _notes(prepared: Prepared) -> list[str]:
-    notes = []
+    notes = list(prepared.notes)
     held, data = prepared.facts["data"]["held_out"], prepared.facts["data"]
     if prepared.start.new_head:
         notes.append(

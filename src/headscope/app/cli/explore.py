@@ -11,12 +11,12 @@ from headscope.app.cli import options as o
 from headscope.app.cli.printing import say, say_beside
 from headscope.app.stopping import STOPPED
 from headscope.errors import OptionError
+from headscope.installing import how_to_install
 
 if TYPE_CHECKING:
     from headscope.app.explorer.models import Named
 
 EXAMPLE = "The cat sat on the mat, because it was warm."
-MISSING = "headscope explore needs {package}; install it with pip install 'headscope[explore]'"
 
 
 def command(
@@ -103,4 +103,4 @@ def _check_installed() -> None:
 
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
-            raise OptionError(MISSING.format(package=package))
+            raise OptionError(f"headscope explore needs {package}; {how_to_install('explore')}")

@@ -115,6 +115,7 @@ def said(made: "Extraction", *, max_length: int) -> list[str]:
             if made.index.word_level is not None and not made.counts.words
             else []
         ),
+        *(f"note: {note}" for note in made.notes),
     ]
 
 

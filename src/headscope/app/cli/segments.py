@@ -59,6 +59,7 @@ def command(
     from headscope.encoding.casing import keep_case
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.packing import Packer
+    from headscope.encoding.unknown import KnownPieces
     from headscope.storage.lock import placed
 
     documents = read_corpus(text or [], limit_documents=num_docs)
@@ -70,9 +71,10 @@ def command(
             f"{encoder.special_tokens_pair + 2} tokens"
         )
     packer = Packer(encoder, packing=packing, max_length=max_length, too_long=too_long, seed=seed)
+    known = KnownPieces(encoder, "text")
 
     def entries() -> Iterator[dict[str, Any]]:
-        for segment in packer.pack(documents, limit=limit):
+        for segment in known.watch(packer.pack(documents, limit=limit)):
             names = tokeniser.convert_ids_to_tokens(segment.ids.tolist())
             yield {"tokens": [str(name) for name in names], **segment.fields}
 
@@ -96,6 +98,8 @@ def command(
         say(f"shortened {counts.truncated:,} to {max_length} tokens")
     for reason, number in sorted(counts.skipped.items()):
         say(f"left out {number:,}: {reason}")
+    if unknown := known.note():
+        say(f"note: {unknown}")
 
 
 def default_out(inputs: list[str]) -> Path:

@@ -112,6 +112,8 @@ def command(
     page = attention_page(view, state=state, call=call, compress=not no_compress)
     with placed(out, replace=True) as part:
         part.write_text(page, encoding="utf-8", errors="backslashreplace")
+    for note in view.notes:
+        say(f"note: {note}")
     weights = sum(kind.weights.size for kind in view.kinds)
     say(f"view: {out} ({weights:,} weights, {len(page.encode()) / 1e6:.1f} MB)")
 

@@ -1,0 +1,25 @@
+"""How to install what is missing: headscope is on no index, so its checkout or its wheel has to be named."""
+
+import shlex
+from pathlib import Path
+
+
+def how_to_install(extra: str) -> str:
+    """Return what to do to have an extra of headscope (`demo`, `explore` ...), as half a sentence.
+
+    Where the package runs from a checkout the command names it, and can be given as it stands.
+    """
+    checkout = _checkout()
+    if checkout is None:
+        # An installed wheel does not remember where it lay.
+        what = "headscope_minilm-*.whl" if extra == "demo" else f"'headscope-*.whl[{extra}]'"
+        return f"install it from the wheel or the checkout that headscope came from, as pip install {what}"
+    if extra == "demo":
+        return f"install it with pip install {shlex.quote(str(checkout / 'models' / 'headscope-minilm'))}"
+    return f"install it with pip install {shlex.quote(f'{checkout}[{extra}]')}"
+
+
+def _checkout() -> Path | None:
+    """Return the folder that the package's source lies in, or None where it was installed."""
+    root = Path(__file__).resolve().parents[2]
+    return root if (root / "pyproject.toml").is_file() and (root / "models").is_dir() else None

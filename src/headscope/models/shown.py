@@ -1,0 +1,16 @@
+"""What came from a model folder, as a message may show it: one line, nothing invisible, not long."""
+
+from typing import Any
+
+from headscope.visible import shorten, visible
+
+
+def shown(value: Any, *, limit: int = 200) -> str:
+    """Return a value as text that fits into a sentence: control characters named, at most so many columns."""
+    return shorten(visible(str(value)[: 4 * limit]), limit)
+
+
+def a_kind(value: Any) -> str:
+    """Say what a JSON value is: `a list`, `text`, `null` ..."""
+    kinds = {dict: "an object", list: "a list", str: "text", bool: "true or false", float: "a fraction"}
+    return "null" if value is None else kinds.get(type(value), "a number")
