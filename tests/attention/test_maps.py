@@ -16,7 +16,8 @@ from safetensors.numpy import load_file
 from headscope.attention.anatomy import KindLayout, examine
 from headscope.attention.maps import MapsSource, MapsWriter
 from headscope.attention.maps_folder import MapsFolder
-from headscope.attention.maps_index import MapEntry, MapsIndex, Tokens, read_index
+from headscope.attention.maps_index import MapEntry, MapsIndex, Tokens
+from headscope.attention.maps_reading import read_index
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource, left_padding_works
 from headscope.attention.words import word_level
@@ -175,7 +176,7 @@ def test_masks_that_are_no_default_survive(tmp_path):
         assert last is None
         at = np.arange(n)
         window = abs(at[:, None] - at) <= 3
-        np.testing.assert_array_equal(source._mask(index.masks[local]), window)
+        np.testing.assert_array_equal(source.shards.mask(index.masks[local]), window)
 
 
 def test_word_level_maps(tmp_path):
