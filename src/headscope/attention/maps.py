@@ -183,10 +183,10 @@ class MapsSource:
             return
         head, row = wrong.place
         named = HeadId.at(part.kind, layer, head)
-        kind = "" if part.kind == "cross" else f"{part.kind} "
         raise InputError(
-            f"{self.shards.path(entry.shard)}: row {row + 1} of {kind}head {named} in segment {entry.index + 1} of "
-            f"document {entry.document} {wrong.what}: give attention after the softmax, or extract the maps again"
+            f"{self.shards.path(entry.shard)}: row {row + 1} of {part.kind} head {named.layer}-{named.head} in "
+            f"segment {entry.index + 1} of document {entry.document} {wrong.what}: give attention after the softmax, "
+            "or extract the maps again"
         )
 
 

@@ -85,7 +85,7 @@ def _index(content: Mapping[str, Any]) -> MapsIndex:
     head = MapsIndex(
         model=_model(content["model"]),
         special={
-            name: take.text_or_none(value, f"the special token {name}")
+            name: take.text_or_none(value, f"the special token {take.shown(name)}")
             for name, value in take.plain(content["special"], "special").items()
         },
         layout=tuple(_layout(each) for each in take.listed(content["layout"], "layout")),
@@ -192,13 +192,13 @@ def _entry(value: Any, place: int, head: MapsIndex) -> MapEntry:
         fields=take.plain(part["fields"], f"{where}, fields"),
         shard=take.whole(part["shard"], f"{where}, shard"),
         name=take.name_of(part["name"], f"{where}, name"),
-        masks=take.mapping(part["masks"], f"{where}, masks"),
+        masks=_mask_numbers(part["masks"], where, head),
     )
     if entry.token_types and len(entry.token_types) != len(entry.input):
         raise ValueError(f"{where} has lists of different length")
     if entry.shard >= len(head.shards):
         raise ValueError(f"{where} lies nowhere")
-    _check_masks(entry, where, head)
+    _check_mask_sizes(entry, where, head)
     return entry
 
 
@@ -219,25 +219,30 @@ def _tokens(value: Any, words: list[str], where: str) -> Tokens:
     return tokens
 
 
-def _check_masks(entry: MapEntry, where: str, head: MapsIndex) -> None:
-    """Refuse masks of layers or kinds that there are not, that lie nowhere, or of another size than the maps."""
+def _mask_numbers(value: Any, where: str, head: MapsIndex) -> dict[str, list[int | None]]:
+    """Take the masks of a segment's layers; refuse those of layers or kinds that there are not, or that lie nowhere."""
     layers = {part.kind: part.layers for part in head.layout}
-    by_word = head.word_level is not None
-    for kind, numbers in entry.masks.items():
+    masks = take.mapping(value, f"{where}, masks")
+    for kind, numbers in masks.items():
         if kind not in layers:
             raise ValueError(f"{where} has masks of kind {take.shown(kind)}")
         if len(take.listed(numbers, f"{where}, {kind} masks")) != layers[kind]:
             raise ValueError(f"{where} lacks masks")
-        size = (entry.queries(kind).rows(by_word=by_word), entry.keys(kind).rows(by_word=by_word))
         given = take.wholes([each for each in numbers if each is not None], f"{where}, {kind} masks")
-        for number in sorted(set(given)):
-            if number >= len(head.masks):
-                raise ValueError(f"{where} lies nowhere")
-            mask = head.masks[number]
+        if any(number >= len(head.masks) for number in given):
+            raise ValueError(f"{where} lies nowhere")
+    return masks
+
+
+def _check_mask_sizes(entry: MapEntry, where: str, head: MapsIndex) -> None:
+    by_word = head.word_level is not None
+    for kind, numbers in entry.masks.items():
+        size = (entry.queries(kind).rows(by_word=by_word), entry.keys(kind).rows(by_word=by_word))
+        for mask in {number: head.masks[number] for number in numbers if number is not None}.values():
             if (mask.rows, mask.keys) != size:
                 raise ValueError(
-                    f"{where}: expected a {kind} mask of {size[0]:,} rows and {size[1]:,} keys, found one of "
-                    f"{mask.rows:,} and {mask.keys:,}"
+                    f"{where}: expected a mask of {size[0]:,} rows and {size[1]:,} keys for {kind} attention, found "
+                    f"one of {mask.rows:,} and {mask.keys:,}"
                 )
             if mask.shard >= len(head.shards):
                 raise ValueError(f"{mask.name} lies nowhere")

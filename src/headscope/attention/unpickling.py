@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.errors import InputError
+from headscope.visible import titled
 
 _EXPECTED = (
     "expected only arrays of numbers, dicts, lists, strings and numbers, as the original code writes them"
@@ -77,7 +78,9 @@ def read_plain_pickle(path: str | Path) -> Any:
         TypeError,
         ValueError,
     ) as e:
-        raise InputError(f"{path} is not a whole pickle of plain data ({e}); {_EXPECTED}") from None
+        raise InputError(
+            f"{path} is not a whole pickle of plain data ({titled(str(e))}); {_EXPECTED}"
+        ) from None
 
 
 def _check_instructions(file: IO[bytes], size: int) -> None:
@@ -233,7 +236,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in self._may_be_named:
-            raise _Refused(f"asks for {module}.{name}"[:120])
+            raise _Refused(titled(f"asks for {module}.{name}")[:120])
         return self._may_be_named[module, name]
 
 
