@@ -16,13 +16,16 @@ from safetensors.numpy import load_file
 from headscope.attention.anatomy import KindLayout, examine
 from headscope.attention.maps import MapsSource, MapsWriter
 from headscope.attention.maps_folder import MapsFolder
-from headscope.attention.maps_index import MapEntry, MapsIndex, Tokens, read_index
+from headscope.attention.maps_index import MapEntry, MapsIndex, Tokens
+from headscope.attention.maps_reading import read_index
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource, left_padding_works
 from headscope.attention.words import word_level
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError, OutputError
 from headscope.statistics.surface import SurfaceAccumulator
+from headscope.storage.lock import place_held
+from headscope.storage.parts import is_own
 from support.inputs import eager_maps, made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model
 
@@ -175,7 +178,7 @@ def test_masks_that_are_no_default_survive(tmp_path):
         assert last is None
         at = np.arange(n)
         window = abs(at[:, None] - at) <= 3
-        np.testing.assert_array_equal(source._mask(index.masks[local]), window)
+        np.testing.assert_array_equal(source.shards.mask(index.masks[local]), window)
 
 
 def test_word_level_maps(tmp_path):
@@ -363,7 +366,8 @@ def test_an_error_leaves_nothing_and_the_old_maps_stay(tmp_path):
     def broken(folder, **options):
         with MapsFolder(folder, index_for(LAYOUT), shard_bytes=1, **options) as writer:
             writer.add(MapEntry(document="a", index=0, input=TOKENS), {"encoder": np.ones((2, 2, 3, 3))})
-            assert (tmp_path / f"{folder.name}.partial" / "maps-00001.safetensors").exists()
+            (part,) = tmp_path.glob(f".{folder.name}.*.headscope-part")
+            assert (part / "maps-00001.safetensors").exists()
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -403,7 +407,9 @@ def test_a_killed_process_leaves_no_readable_half(sent, tmp_path):
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(sent)
         process.wait(timeout=30)
-    left = [path.name for path in tmp_path.iterdir()]
-    assert left == ([] if sent == signal.SIGINT else ["maps.partial"])
-    small(folder)  # the next run clears what a kill left
+    left = list(tmp_path.iterdir())
+    assert len(left) == (0 if sent == signal.SIGINT else 1)
+    assert all(is_own(path) for path in left)
+    with place_held(folder):  # the next run clears what a kill left
+        small(folder)
     assert [path.name for path in tmp_path.iterdir()] == ["maps"]

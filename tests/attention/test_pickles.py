@@ -352,7 +352,7 @@ def test_no_file(tmp_path):
     )
 
 
-GOOD = {"attns": np.zeros((1, 1, 2, 2), np.float16), "tokens": ["a", "b"]}
+GOOD = {"attns": np.full((1, 1, 2, 2), 0.5, np.float16), "tokens": ["a", "b"]}
 
 
 @pytest.mark.parametrize(
@@ -381,7 +381,7 @@ GOOD = {"attns": np.zeros((1, 1, 2, 2), np.float16), "tokens": ["a", "b"]}
             "extract it again",
         ),
         (
-            [GOOD, {**GOOD, "attns": np.zeros((2, 1, 2, 2), np.float16)}],
+            [GOOD, {**GOOD, "attns": np.full((2, 1, 2, 2), 0.5, np.float16)}],
             ", entry 2: attns has 2 layers of 1 heads, expected 1 of 1 as in entry 1; keep the maps of one model in "
             "a file",
         ),
@@ -458,7 +458,8 @@ def test_there_and_back(tmp_path):
 
 
 def test_word_level_and_causal_pickles(tmp_path):
-    causal = np.tril(attention(1, 2, 4))
+    causal = np.tril(attention(1, 2, 4)).astype(np.float32)
+    causal = (causal / causal.sum(-1, keepdims=True)).astype(np.float16)
     original = [
         {"words": ["playing", "."], "attns": causal, "tokens": ["[CLS]", "play", "##ing", ".", "[SEP]"]},
     ]

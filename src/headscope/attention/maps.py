@@ -3,29 +3,28 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import safe_open
 
 from headscope.attention.anatomy import KindLayout
-from headscope.attention.maps_index import MapEntry, MapsIndex, Mask, Shard, default_mask, read_index
+from headscope.attention.distributions import wrong_row
+from headscope.attention.maps_index import MapEntry, MapsIndex, default_mask
+from headscope.attention.maps_reading import read_index
+from headscope.attention.maps_shards import MapsShards
 from headscope.attention.maps_tokens import info_of, padded, rows_of, segment_of
 from headscope.attention.maps_writer import MapsWriter
 from headscope.attention.source import TILE_LIMIT, TileConsumer
-from headscope.attention.tile import AttentionTile
+from headscope.attention.tile import AttentionTile, HeadId
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.errors import InputError
 
 __all__ = ["MapsSource", "MapsWriter"]
-
-_COPY = "copy the whole folder again, or extract the maps again"
 
 
 class MapsSource:
@@ -41,10 +40,11 @@ class MapsSource:
 
     Attributes:
         index: everything but the weights.
+        shards: the files with the weights.
         layout: the kinds of attention and their sizes.
 
     Raises:
-        InputError: no index, one of another version, or a damaged one.
+        InputError: no index, one of another version, or a damaged one; or a file is missing or damaged.
     """
 
     def __init__(self, folder: str | Path, *, batch_size: int = 16, tile_limit: int = TILE_LIMIT) -> None:
@@ -53,7 +53,7 @@ class MapsSource:
         self.layout: tuple[KindLayout, ...] = self.index.layout
         self.batch_size = batch_size
         self.tile_limit = tile_limit
-        self._trusted: set[int] = set()
+        self.shards = MapsShards(self.folder, self.index)
 
     def only(self, places: Sequence[int]) -> "MapsSource":
         """Return a source of some entries, by their place in `index.entries`."""
@@ -66,17 +66,23 @@ class MapsSource:
         """Return a segment's maps as they are stored, for each kind `[layer, head, query, key]`.
 
         Raises:
-            InputError: a file is missing or is not what was written.
+            InputError: a file is not what was written, or a row is no distribution over the keys it may look at.
         """
+        found = {}
         with ExitStack() as stack:
-            file = self._open(entry.shard, stack)
-            return {part.kind: self._tensor(file, entry, part)[:] for part in self.layout}
+            file = self.shards.open(entry.shard, stack)
+            for part in self.layout:
+                found[part.kind] = self.shards.maps(file, entry, part.kind)[:]
+                for layer, own in enumerate(found[part.kind]):
+                    hidden = _hidden(self._mask(entry, part.kind, layer))
+                    self._check_rows(own.astype(np.float32), hidden, entry, part, layer)
+        return found
 
     def run(self, consumer: TileConsumer, *, need_weights: bool, need_statistics: bool = True) -> None:
         """Feed every batch to the consumer; see `TileSource`. Tiles always have weights.
 
         Raises:
-            InputError: a file is missing or is not what was written.
+            InputError: a file is not what was written, or a row is no distribution over the keys it may look at.
         """
         for entries in self._batches():
             self._feed(entries, consumer)
@@ -119,23 +125,29 @@ class MapsSource:
         consumer.begin(batch)
         with ExitStack() as stack:
             shards = {entry.shard: entry.shard for entry in entries}
-            files = {number: self._open(number, stack) for number in shards}
+            files = {number: self.shards.open(number, stack) for number in shards}
             for part in self.layout:
                 queries = main if part.kind == "encoder" or not decoders else behind
                 keys = behind if part.kind == "decoder" and decoders else main
-                tensors = [self._tensor(files[entry.shard], entry, part) for entry in entries]
-                shared: dict[tuple[int | None, ...], Visibility] = {}
+                tensors = [self.shards.maps(files[entry.shard], entry, part.kind) for entry in entries]
+                shared: dict[tuple[int | None, ...], tuple[Visibility, list[NDArray[np.float32] | None]]] = {}
                 for layer in range(part.layers):
                     numbers = tuple(
                         entry.masks[part.kind][layer] if part.kind in entry.masks else None
                         for entry in entries
                     )
                     if numbers not in shared:
-                        shared[numbers] = self._visibility(part.kind, numbers, queries, keys)
+                        masks = [self._mask(entry, part.kind, layer) for entry in entries]
+                        shared[numbers] = (
+                            _visibility(part.kind, masks, queries, keys),
+                            [*map(_hidden, masks)],
+                        )
+                    visibility, hidden = shared[numbers]
                     weights = torch.zeros(len(entries), part.heads, queries.ids.shape[1], keys.ids.shape[1])
                     for item, tensor in enumerate(tensors):
-                        own = torch.from_numpy(tensor[layer].astype(np.float32))
-                        weights[item, :, : own.shape[1], : own.shape[2]] = own
+                        own = tensor[layer].astype(np.float32)
+                        self._check_rows(own, hidden[item], entries[item], part, layer)
+                        weights[item, :, : own.shape[1], : own.shape[2]] = torch.from_numpy(own)
                     consumer.update(
                         AttentionTile(
                             kind=part.kind,
@@ -143,65 +155,50 @@ class MapsSource:
                             start=0,
                             queries=queries,
                             keys=keys,
-                            visibility=shared[numbers],
+                            visibility=visibility,
                             groups=tuple(range(part.heads)),
                             given_weights=weights,
                         )
                     )
         consumer.end(batch)
 
-    def _visibility(
-        self, kind: str, numbers: tuple[int | None, ...], queries: SegmentInfo, keys: SegmentInfo
-    ) -> Visibility:
-        visible = torch.zeros(len(numbers), queries.ids.shape[1], keys.ids.shape[1], dtype=torch.bool)
-        for item, number in enumerate(numbers):
-            rows, columns = int(queries.lengths[item]), int(keys.lengths[item])
-            mask = (
-                default_mask(kind, rows, columns) if number is None else self._mask(self.index.masks[number])
-            )
-            visible[item, :rows, :columns] = torch.from_numpy(mask)
-        return Visibility(visible=visible, keys=keys, start=0, square=kind != "cross")
-
-    def _mask(self, mask: Mask) -> NDArray[np.bool_]:
-        with ExitStack() as stack:
-            bits = self._open(mask.shard, stack).get_tensor(mask.name)
-        return np.unpackbits(bits, count=mask.rows * mask.keys).reshape(mask.rows, mask.keys).astype(bool)
-
-    def _tensor(self, file: Any, entry: MapEntry, part: KindLayout) -> Any:
-        """Return a segment's stored maps of a kind, to be read layer by layer."""
+    def _mask(self, entry: MapEntry, kind: str, layer: int) -> NDArray[np.bool_]:
+        """Return which keys each row of a layer may look at, `[row, key]`."""
+        number = entry.masks[kind][layer] if kind in entry.masks else None
+        if number is not None:
+            return self.shards.mask(self.index.masks[number])
         by_word = self.index.word_level is not None
-        rows, keys = (
-            len(rows_of(side, by_word=by_word)) for side in (entry.queries(part.kind), entry.keys(part.kind))
+        rows, keys = (side.rows(by_word=by_word) for side in (entry.queries(kind), entry.keys(kind)))
+        return default_mask(kind, rows, keys)
+
+    def _check_rows(
+        self,
+        weights: NDArray[np.float32],
+        hidden: NDArray[np.float32] | None,
+        entry: MapEntry,
+        part: KindLayout,
+        layer: int,
+    ) -> None:
+        if (wrong := wrong_row(weights, hidden=hidden)) is None:
+            return
+        head, row = wrong.place
+        named = HeadId.at(part.kind, layer, head)
+        raise InputError(
+            f"{self.shards.path(entry.shard)}: row {row + 1} of {part.kind} head {named.layer}-{named.head} in "
+            f"segment {entry.index + 1} of document {entry.document} {wrong.what}: give attention after the softmax, "
+            "or extract the maps again"
         )
-        expected = [part.layers, part.heads, rows, keys]
-        name = f"{entry.name}.{part.kind}"
-        found = file.get_slice(name).get_shape() if name in file.keys() else None  # noqa: SIM118
-        if found != expected:
-            raise InputError(
-                f"{self.folder}: the {part.kind} maps of segment {entry.index + 1} of document {entry.document} "
-                f"have shape {found}, expected {expected} [layers, heads, queries, keys]; {_COPY}"
-            )
-        return file.get_slice(name)
-
-    def _open(self, number: int, stack: ExitStack) -> Any:
-        shard = self.index.shards[number]
-        path = self.folder / shard.file
-        if number not in self._trusted:
-            _check(path, shard)
-            self._trusted.add(number)
-        return stack.enter_context(safe_open(str(path), framework="numpy"))
 
 
-def _check(path: Path, shard: Shard) -> None:
-    """Refuse a file that is not, byte for byte, what was written."""
-    if not path.is_file():
-        raise InputError(f"{path} is missing; {_COPY}")
-    size = path.stat().st_size
-    if size != shard.bytes:
-        raise InputError(f"{path} has {size:,} bytes, expected {shard.bytes:,}; {_COPY}")
-    digest = blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    if digest.hexdigest() != shard.hash:
-        raise InputError(f"{path} is not the file that was written (its hash differs); {_COPY}")
+def _hidden(mask: NDArray[np.bool_]) -> NDArray[np.float32] | None:
+    """Return 1 for the keys that a row may not look at, or None where there are none."""
+    return None if mask.all() else (~mask).astype(np.float32)
+
+
+def _visibility(
+    kind: str, masks: Sequence[NDArray[np.bool_]], queries: SegmentInfo, keys: SegmentInfo
+) -> Visibility:
+    visible = torch.zeros(len(masks), queries.ids.shape[1], keys.ids.shape[1], dtype=torch.bool)
+    for own, mask in zip(visible, masks):
+        own[: mask.shape[0], : mask.shape[1]] = torch.from_numpy(mask)
+    return Visibility(visible=visible, keys=keys, start=0, square=kind != "cross")

@@ -10,11 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.maps_index import MapEntry, MapsIndex, Mask, Shard, default_mask, write_index
+from headscope.attention.maps_index import (
+    STORES,
+    MapEntry,
+    MapsIndex,
+    Mask,
+    Shard,
+    default_mask,
+    write_index,
+)
 from headscope.storage.atomic import whole_or_absent
 
 SHARD_BYTES = 256 << 20
-STORES = ("float16", "float32")
 
 
 class MapsFolder:

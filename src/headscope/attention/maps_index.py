@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.attention.anatomy import KindLayout
-from headscope.attention.tile import KINDS
-from headscope.errors import InputError
+from headscope.encoding.segment import NO_WORD
 
 FORMAT = "headscope maps"
 VERSION = 1
 INDEX = "index.json"
-_AGAIN = "extract the maps again"
+STORES = ("float16", "float32")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +36,13 @@ class Tokens:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    def rows(self, *, by_word: bool) -> int:
+        """Return how many rows a map has for them: one a token, or one a word and one a token of no word."""
+        if not by_word:
+            return len(self)
+        alone = self.word_ids.count(NO_WORD)
+        return len(set(self.word_ids)) - (alone > 0) + alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,77 +152,3 @@ def write_index(index: MapsIndex, folder: Path) -> None:
 
 def _json(value: Any) -> str:
     return json.dumps(value)
-
-
-def read_index(folder: Path) -> MapsIndex:
-    """Read `index.json`.
-
-    Raises:
-        InputError: no index, not one of saved maps, of another version, or damaged.
-    """
-    path = folder / INDEX
-    if not path.is_file():
-        raise InputError(
-            f"{folder} holds no saved maps: expected a folder with {INDEX}, as headscope extract writes it when "
-            "it finishes; give that folder"
-        )
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is damaged ({error}); {_AGAIN}") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InputError(f"{path} is not an index of saved maps; give a folder that headscope extract wrote")
-    if content.get("version") != VERSION:
-        raise InputError(
-            f"{path} has version {content.get('version')} of saved maps, expected version {VERSION}; use the "
-            f"headscope that wrote it, or {_AGAIN} with this one"
-        )
-    try:
-        index = _index(content)
-    except KeyError as error:
-        raise InputError(f"{path} is damaged (it lacks {error}); {_AGAIN}") from None
-    except (TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{path} is damaged ({error}); {_AGAIN}") from None
-    return index
-
-
-def _index(content: dict[str, Any]) -> MapsIndex:
-    index = MapsIndex(
-        model=dict(content["model"]),
-        special=dict(content["special"]),
-        layout=tuple(KindLayout(**part) for part in content["layout"]),
-        store=str(content["store"]),
-        word_level=content["word_level"],
-        signature=dict(content["signature"]),
-        shards=tuple(Shard(**each) for each in content["shards"]),
-        masks=tuple(Mask(**each) for each in content["masks"]),
-        entries=tuple(_entry(each) for each in content["entries"]),
-    )
-    if unknown := [part.kind for part in index.layout if part.kind not in KINDS]:
-        raise ValueError(f"attention of kind {unknown[0]!r}")
-    # Files lie in the folder itself: an index from elsewhere must not lead out of it.
-    if outside := [each.file for each in index.shards if Path(each.file).name != each.file]:
-        raise ValueError(f"a shard at {outside[0]!r}")
-    layers = {part.kind: part.layers for part in index.layout}
-    for entry in index.entries:
-        if any(len(numbers) != layers[kind] for kind, numbers in entry.masks.items()):
-            raise ValueError(f"segment {entry.index + 1} of document {entry.document} lacks masks")
-        numbers = [number for layers in entry.masks.values() for number in layers if number is not None]
-        if entry.shard not in range(len(index.shards)) or any(
-            n not in range(len(index.masks)) for n in numbers
-        ):
-            raise ValueError(f"segment {entry.index + 1} of document {entry.document} lies nowhere")
-    return index
-
-
-def _entry(content: dict[str, Any]) -> MapEntry:
-    sides = {}
-    for name in ("input", "decoder"):
-        sides[name] = None if content[name] is None else Tokens(**content[name])
-        lists = [] if sides[name] is None else list(vars(sides[name]).values())
-        if len({len(each) for each in lists}) > 1:
-            raise ValueError(
-                f"segment {content['index'] + 1} of document {content['document']} has lists of "
-                "different length"
-            )
-    return MapEntry(**{**content, **sides})

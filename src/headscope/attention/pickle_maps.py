@@ -17,7 +17,7 @@ from headscope.corpora.document import document_id
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
-from headscope.errors import OptionError
+from headscope.errors import InputError, OptionError
 
 # As the original's BERT writes them.
 _CLASSES = {
@@ -56,7 +56,9 @@ def pickle_to_maps(
     """
     entries = read_original_pickle(path)
     layers, heads = entries[0]["attns"].shape[:2]
-    by_word = any(entry["attns"].shape[2] != len(entry["tokens"]) for entry in entries)
+    by_word = any(not _row_a_token(entry) for entry in entries)
+    if by_word:
+        _check_all_by_word(entries, path)
     causal = not any(np.triu(entry["attns"], 1).any() for entry in entries)
     special: dict[str, str | None] = {"cls": "[CLS]", "sep": "[SEP]"}
     if encoder is not None:
@@ -89,6 +91,10 @@ def pickle_to_maps(
                 )
             else:
                 tokens = _named_tokens(entry["tokens"], numbers, by_word=False)
+            if words and len(set(tokens.word_ids) - {NO_WORD}) != len(words):
+                # The tokens do not tell which word they are of: kept, but not taken for the rows' words.
+                fields["words"] = words
+                words = []
             writer.add(
                 MapEntry(
                     document=document_id(tuple(tokens.tokens), ordinal),
@@ -101,6 +107,21 @@ def pickle_to_maps(
                 {index.layout[0].kind: entry["attns"]},
             )
     return len(entries)
+
+
+def _row_a_token(entry: dict[str, Any]) -> bool:
+    return bool(entry["attns"].shape[2] == len(entry["tokens"]))
+
+
+def _check_all_by_word(entries: list[dict[str, Any]], path: str | Path) -> None:
+    """Refuse a pickle of both forms: an entry whose rows are tokens would be read as if they were words."""
+    for number, entry in enumerate(entries, 1):
+        if entry["attns"].shape[2] != len(entry.get("words", [])) + 2:
+            other = next(place for place, each in enumerate(entries, 1) if not _row_a_token(each))
+            raise InputError(
+                f"{path}, entry {number}: its attention is by token and that of entry {other} by word; keep the two "
+                "in files of their own"
+            )
 
 
 def _named_tokens(names: list[str], numbers: dict[str, int], *, by_word: bool) -> Tokens:
@@ -171,7 +192,8 @@ def maps_to_pickle(folder: str | Path, path: str | Path, *, replace: bool = Fals
                 continue
             (attns,) = source.maps(entry).values()
             words = {"words": entry.words} if entry.words else {}
-            yield {**words, "attns": attns, "tokens": entry.input.tokens, **entry.fields}
+            fields = {name: value for name, value in entry.fields.items() if name != "attns"}
+            yield {**words, "attns": attns, "tokens": entry.input.tokens, **fields}
 
     written = write_original_pickle(path, entries(), replace=replace)
     return written, left_out

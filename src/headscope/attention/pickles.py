@@ -12,6 +12,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.attention.distributions import wrong_row
+from headscope.attention.tile import HeadId
 from headscope.attention.unpickling import read_plain_pickle
 from headscope.errors import InputError
 from headscope.storage.atomic import whole_or_absent
@@ -27,7 +29,7 @@ def read_original_pickle(path: str | Path) -> list[dict[str, Any]]:
         a list of n strings, or, where attention is by word, `words` one of n - 2.
 
     Raises:
-        InputError: as `read_plain_pickle`, or an entry is not of this form; names it.
+        InputError: as `read_plain_pickle`; or an entry is not of this form, or a row of it is no distribution.
     """
     entries = read_plain_pickle(path)
     if not isinstance(entries, list) or not entries:
@@ -53,6 +55,12 @@ def read_original_pickle(path: str | Path) -> list[dict[str, Any]]:
                 f"{where}: attns has {attns.shape[2]} rows, expected {len(tokens)} (its tokens){also}; "
                 "extract it again"
             )
+        if by_word and len(tokens) < 2:
+            raise InputError(
+                f"{where}: expected tokens with a special token at each end, as its attention by word has, found "
+                f"{len(tokens)}; extract it again"
+            )
+        _check_rows(attns, where)
     return entries
 
 
@@ -62,6 +70,18 @@ def _check_attns(attns: Any, where: str) -> NDArray[Any]:
     if attns.ndim != 4 or attns.shape[2] != attns.shape[3] or 0 in attns.shape:
         raise InputError(f"{where}: expected attns to have shape {_LAYOUT}, found {list(attns.shape)}")
     return attns
+
+
+def _check_rows(attns: NDArray[Any], where: str) -> None:
+    for layer, maps in enumerate(attns):
+        with np.errstate(over="ignore"):  # of a float64 beyond float32: infinite, which is wrong too
+            wrong = wrong_row(maps.astype(np.float32))
+        if wrong is not None:
+            head, row = wrong.place
+            raise InputError(
+                f"{where}: row {row + 1} of head {HeadId.at('encoder', layer, head)} {wrong.what}: give attention "
+                "after the softmax, or extract it again"
+            )
 
 
 def _check_strings(value: Any, field: str, where: str) -> list[str]:

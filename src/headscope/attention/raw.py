@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from headscope.attention.raw_tokens import raw_axis
 from headscope.attention.view import AttentionView, Axis, KindMaps
 from headscope.errors import AttentionError, InputError, OptionError
+from headscope.visible import titled
 
 _NOT_KEPT = (
     "give `outputs.attentions` of a model that was loaded with attn_implementation='eager' and called with "
@@ -119,9 +120,15 @@ def raw_maps(attention: Any, *, kind: str = "encoder") -> NDArray[np.float32]:
     """Return a sequence of layers as one array, `[layer, head, query, key]`.
 
     Raises:
-        AttentionError: a layer is missing, is of more than one input, or the layers differ in shape.
+        AttentionError: a layer is missing, holds no numbers, is of more than one input, or the layers differ in
+            shape.
     """
-    layers = list(attention)
+    try:
+        layers = list(attention)
+    except TypeError:
+        raise AttentionError(
+            f"{kind} attention is a {type(attention).__name__}; expected a sequence with one tensor or array a layer"
+        ) from None
     if not layers or any(layer is None for layer in layers):
         raise AttentionError(f"there are no weights in {kind} attention; {_NOT_KEPT}")
     maps = [_layer(layer, place, kind) for place, layer in enumerate(layers)]
@@ -138,7 +145,18 @@ def _layer(layer: Any, place: int, kind: str) -> NDArray[np.float32]:
     # A tensor of torch: half precision, a device or a gradient would stop numpy.
     if hasattr(layer, "detach"):
         layer = layer.detach().cpu().float().numpy()
-    values = np.asarray(layer, dtype=np.float32)
+    try:
+        # Numbers alone: numpy would read text as numbers, and drop the imaginary part with a warning.
+        given = np.asarray(layer)
+        if given.dtype.kind not in "biuf":
+            raise TypeError(f"it holds {given.dtype}")
+        with np.errstate(over="ignore"):  # beyond float32 is infinite, which the check of rows refuses
+            values = given.astype(np.float32)
+    except (TypeError, ValueError) as error:
+        raise AttentionError(
+            f"layer {place + 1} of {kind} attention is no array of numbers ({titled(str(error))}); expected [1, head, "
+            "query, key] or [head, query, key]: the attention of one input, a tensor for each layer"
+        ) from None
     if values.ndim == 4 and values.shape[0] == 1:
         values = values[0]
     if values.ndim != 3:

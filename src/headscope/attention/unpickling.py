@@ -18,11 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.errors import InputError
+from headscope.visible import titled
 
 _EXPECTED = (
     "expected only arrays of numbers, dicts, lists, strings and numbers, as the original code writes them"
 )
 _MOST_TEXT = 64
+_MOST_DEPTH = 64
+_MOST_EMPTY = 1000
+_MOST_BITS = 64
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _INSTRUCTIONS = frozenset(
     re.findall(
         r"\w+",
@@ -73,7 +78,9 @@ def read_plain_pickle(path: str | Path) -> Any:
         TypeError,
         ValueError,
     ) as e:
-        raise InputError(f"{path} is not a whole pickle of plain data ({e}); {_EXPECTED}") from None
+        raise InputError(
+            f"{path} is not a whole pickle of plain data ({titled(str(e))}); {_EXPECTED}"
+        ) from None
 
 
 def _check_instructions(file: IO[bytes], size: int) -> None:
@@ -149,8 +156,11 @@ def _make_array(raw: Any, dtype: Any, shape: Any, order: Any) -> NDArray[Any]:
     ):
         raise _Refused("holds an array that is not made of numbers")
     made = dtype.numpy()
-    if not all(isinstance(side, int) and side >= 0 for side in shape) or len(shape) > 32:
+    if not all(type(side) is int and side >= 0 for side in shape) or len(shape) > 32:
         raise _Refused(f"holds an array of shape {shape}"[:80])
+    # Without a byte, a billion empty rows: a list of them has no room in memory.
+    if 0 in shape and max(shape) > _MOST_EMPTY:
+        raise _Refused(f"holds an array of shape {shape} and no content"[:120])
     if math.prod(shape) * made.itemsize != len(raw):
         raise _Refused(f"holds an array of shape {shape} with {len(raw):,} bytes"[:120])
     order = order.decode("latin1") if isinstance(order, bytes) else order
@@ -226,7 +236,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in self._may_be_named:
-            raise _Refused(f"asks for {module}.{name}"[:120])
+            raise _Refused(titled(f"asks for {module}.{name}")[:120])
         return self._may_be_named[module, name]
 
 
@@ -236,27 +246,36 @@ class _Plain:
     Lists that hold one another many times over can unfold to more than any memory has, so no more values are
     taken than the file has bytes. So can one long string named many times: equal byte strings share one text,
     and the text of all values and keys together has a limit, which tokens named again in two bytes stay below.
+    Arrays are taken once each: together they have no more bytes than the file.
     """
 
     def __init__(self, size: int) -> None:
         self.left = size
         self.text_left = _MOST_TEXT * size
+        self.array_left = size
         self.texts: dict[bytes, str] = {}
 
-    def value(self, loaded: Any) -> Any:
+    def value(self, loaded: Any, depth: int = 0) -> Any:
         self.left -= 1
         if self.left < 0:
             raise _Refused("unfolds to more values than it has bytes")
+        if depth > _MOST_DEPTH:
+            raise _Refused(f"has more than {_MOST_DEPTH} lists and dicts in one another")
+        if isinstance(loaded, int) and loaded.bit_length() > _MOST_BITS:
+            raise _Refused(f"holds a number of more than {_MOST_BITS} bits")
         if loaded is None or isinstance(loaded, bool | int | float):
             return loaded
         if isinstance(loaded, str | bytes):
             return self._text(loaded)
         if isinstance(loaded, _Array) and loaded.value is not None:
+            self.array_left -= loaded.value.nbytes
+            if self.array_left < 0:
+                raise _Refused("names one array many times over")
             return loaded.value
         if isinstance(loaded, list | tuple):
-            return [self.value(item) for item in loaded]
+            return [self.value(item, depth + 1) for item in loaded]
         if isinstance(loaded, dict):
-            return {self._key(key): self.value(item) for key, item in loaded.items()}
+            return {self._key(key): self.value(item, depth + 1) for key, item in loaded.items()}
         raise _Refused("holds something that is not plain data")
 
     def _key(self, key: Any) -> str:
@@ -269,6 +288,8 @@ class _Plain:
         if self.text_left < 0:
             raise _Refused(f"unfolds to more than {_MOST_TEXT} times as much text as it has bytes")
         if isinstance(loaded, str):
+            if not loaded.isascii() and _LONE_SURROGATE.search(loaded):
+                raise _Refused("holds text with half a character (a lone surrogate)")
             return loaded
         if loaded not in self.texts:
             self.texts[loaded] = loaded.decode()

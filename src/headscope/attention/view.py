@@ -10,13 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.attention.distributions import wrong_row
 from headscope.attention.scores import NeuronLayer
 from headscope.errors import AttentionError, InputError
 
 KINDS = ("encoder", "decoder", "cross")
-# Half precision writes 1 as 1.0005 now and then, and its rows sum to 1 less exactly the longer they are.
-_TOLERANCE = 0.002
-_ROW_TOLERANCE = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,32 +144,18 @@ class KindMaps:
 
     def _check_weights(self) -> None:
         for layer, maps in zip(self.layers, self.weights):
-            low, high = float(maps.min(initial=0.0)), float(maps.max(initial=0.0))
-            if not low >= 0 or not high <= 1 + _TOLERANCE:
-                wrong = ~((maps >= 0) & (maps <= 1 + _TOLERANCE))
-                self._refuse(
-                    layer, maps, wrong.any(-1), "holds {value:.4g}; expected weights between 0 and 1", wrong
+            # A view may show some tokens of a text, or a model whose heads leave weight out: less than 1 is fine.
+            if (wrong := wrong_row(maps, partly=True)) is not None:
+                head, row = wrong.place
+                raise AttentionError(
+                    f"{self.kind} attention of head {layer}-{self.heads[head]}, row {row + 1} {wrong.what}: give "
+                    "attention after the softmax"
                 )
-            sums = maps.sum(-1)
-            if float(sums.max(initial=0.0)) > 1 + _ROW_TOLERANCE:
-                self._refuse(
-                    layer, sums, sums > 1 + _ROW_TOLERANCE, "sums to {value:.4g}; expected 1 at most"
-                )
-
-    def _refuse(
-        self,
-        layer: int,
-        values: NDArray[np.float32],
-        rows: NDArray[np.bool_],
-        what: str,
-        wrong: NDArray[np.bool_] | None = None,
-    ) -> None:
-        head, row = (int(place) for place in np.argwhere(rows)[0])
-        value = float(values[head, row] if wrong is None else values[head, row][wrong[head, row]][0])
-        raise AttentionError(
-            f"{self.kind} attention of head {layer}-{self.heads[head]}, row {row + 1} {what.format(value=value)}: give "
-            "attention after the softmax"
-        )
+        if not self.weights.any():
+            raise AttentionError(
+                f"{self.kind} attention is 0 in every layer and head; expected rows that sum to 1: give attention "
+                "after the softmax"
+            )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

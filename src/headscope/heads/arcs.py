@@ -1,5 +1,6 @@
 """Gold dependency arcs as arrays: which words are asked about, what is right, and where each is counted."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ FEWEST_ARCS = 100
 # Of relations counted by themselves whatever their number: `all_but_punct_root` leaves them out.
 _ALWAYS = ("root", "punct")
 _REST = "other"
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which no table can hold
 _BIN = np.array([0, 0, 1, 2, 3, 4, *[5] * 5, 6])  # of a distance, those over 11 taken as 11
 _CLITICS = ("'s", "'", "’s", "’")
 _CLITICS_ORIGINAL = ("'s", "s'")
@@ -154,7 +156,7 @@ def arcs_of_fields(fields: Mapping[str, Any], words: int, origin: str) -> tuple[
     """Take heads and relations out of a segment's fields, as treebanks and the original's JSON give them.
 
     Raises:
-        InputError: there are none, or not one a word.
+        InputError: there are none, not one a word, or they are no whole numbers and names.
     """
     heads, relations = fields.get("heads"), fields.get("relns")
     if heads is None or relations is None:
@@ -162,9 +164,27 @@ def arcs_of_fields(fields: Mapping[str, Any], words: int, origin: str) -> tuple[
             f"{origin} has no tree: expected the fields heads and relns beside its words; give a treebank, or maps "
             "that were extracted from one"
         )
+    if not _whole_numbers(heads) or not _names(relations):
+        raise InputError(
+            f"{origin}: expected heads as a list of whole numbers, and relns as a list of names; give a treebank, or "
+            "maps that were extracted from one"
+        )
     if not len(heads) == len(relations) >= words:
         raise InputError(
             f"{origin}: expected a head and a relation for each of its {words} words, found {len(heads)} heads and "
             f"{len(relations)} relations"
         )
     return list(heads[:words]), list(relations[:words])
+
+
+def _whole_numbers(values: Any) -> bool:
+    """Whether these are numbers of words: -1 or 0 for the root, and none that an array has no place for."""
+    return isinstance(values, list | tuple) and all(
+        isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 31 for value in values
+    )
+
+
+def _names(values: Any) -> bool:
+    return isinstance(values, list | tuple) and all(
+        isinstance(value, str) and (value.isascii() or not _LONE_SURROGATE.search(value)) for value in values
+    )

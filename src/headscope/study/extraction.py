@@ -7,7 +7,8 @@ from pathlib import Path
 from headscope.attention.anatomy import Anatomy, examine
 from headscope.attention.debug import load_debug_model
 from headscope.attention.maps import MapsWriter
-from headscope.attention.maps_index import MapsIndex, read_index
+from headscope.attention.maps_index import MapsIndex
+from headscope.attention.maps_reading import read_index
 from headscope.attention.models import LoadedModel, load_model
 from headscope.attention.pickle_maps import maps_to_pickle
 from headscope.attention.scan import scan

@@ -18,6 +18,8 @@ from headscope.study.options import RunOptions
 from headscope.study.signature import make_signature
 
 _MOST_EXAMPLES = 48
+# What maps of other makers may not say of their model.
+_UNKNOWN = {"name": "unknown", "revision": None, "weights": None, "family": None}
 
 
 class MapsRun:
@@ -46,7 +48,7 @@ class MapsRun:
         self._documents = {entry.document for entry in self.entries}
         saved = dict(index.signature)
         self.signature: dict[str, Any] = make_signature(
-            model={**index.model, "special": dict(index.special)},
+            model={**_UNKNOWN, **index.model, "special": dict(index.special)},
             tokeniser=str(saved.get("tokeniser")),
             corpus={
                 "name": "saved maps",

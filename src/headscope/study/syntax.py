@@ -22,7 +22,7 @@ from headscope.heads.arc_examples import (
     dependency_questions,
     wanted_heads,
 )
-from headscope.heads.arcs import ArcTable
+from headscope.heads.arcs import ArcTable, arcs_of_fields
 from headscope.heads.dependency import DependencyAccumulator, DependencyOptions
 from headscope.heads.dependency_details import distance_table, noop_table
 from headscope.heads.dependency_tables import DependencyResult
@@ -197,7 +197,10 @@ class _MapsBench:
             )
         self.relations: Counter[str] = Counter()
         for entry in run.entries:
-            self.relations.update(str(name) for name in entry.fields["relns"])
+            arcs_of_fields(
+                entry.fields, len(entry.words), f"segment {entry.index + 1} of document {entry.document}"
+            )
+            self.relations.update(entry.fields["relns"])
         self.sentences = len(run.entries)
         self.documents = len({entry.document for entry in run.entries})
         special = run.signature["model"].get("special", {})

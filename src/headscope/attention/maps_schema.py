@@ -1,0 +1,168 @@
+"""What each part of an index of saved maps may hold: types and bounds, so that nothing odd is carried further.
+
+An index is a file from anywhere. Everything here takes what JSON gave and returns it, or raises ValueError with
+what was expected and what was found.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headscope.visible import shorten, titled
+
+MOST_DEPTH = 64
+MOST_HEADS = 1 << 16  # of a kind, all layers together; the largest models have about 16,000
+MOST_WORDS = 1 << 20  # of a segment whose words are not given: tables as long as the largest word id are made
+_LARGEST_ID = (1 << 31) - 1
+_SHOWN = 60
+_SHARD_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
+_HASH = re.compile(r"[0-9a-f]{32}")
+
+
+def named(value: Any) -> str:
+    """Say in a few printable words what JSON gave."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) < 10**15 else "a huge number"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, str):
+        return f"the text {shown(value)}"
+    what = "a list" if isinstance(value, Sequence) else "an object"
+    return what if value else f"{what} without content"
+
+
+def shown(value: Any) -> str:
+    """Quote a text so that a message can hold it; say of anything else what it is."""
+    return repr(shorten(titled(value), _SHOWN)) if isinstance(value, str) else named(value)
+
+
+def record(value: Any, names: Sequence[str], what: str) -> dict[str, Any]:
+    """Take an object that has these parts and no others.
+
+    Raises:
+        KeyError: a part is missing.
+        ValueError: it is no object, or has a part that is not known.
+    """
+    found = mapping(value, what)
+    if missing := [name for name in names if name not in found]:
+        raise KeyError(missing[0])
+    if more := [name for name in found if name not in names]:
+        raise ValueError(f"{what}: expected {', '.join(names)} alone, found {named(more[0])} too")
+    return found
+
+
+def mapping(value: Any, what: str) -> dict[str, Any]:
+    """Take an object."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{what}: expected an object, found {named(value)}")
+    return value
+
+
+def listed(value: Any, what: str) -> list[Any]:
+    """Take a list."""
+    if not isinstance(value, list):
+        raise ValueError(f"{what}: expected a list, found {named(value)}")
+    return value
+
+
+def whole(value: Any, what: str, *, low: int = 0, high: int = _LARGEST_ID) -> int:
+    """Take a whole number; true and 1.0 are none."""
+    if type(value) is not int or not low <= value <= high:
+        raise ValueError(f"{what}: expected a whole number from {low:,} to {high:,}, found {named(value)}")
+    return value
+
+
+def wholes(value: Any, what: str, *, low: int = 0, high: int = _LARGEST_ID) -> list[int]:
+    """Take a list of whole numbers."""
+    found = listed(value, what)
+    if found and (set(map(type, found)) != {int} or min(found) < low or max(found) > high):
+        for each in found:
+            whole(each, what, low=low, high=high)
+    return found
+
+
+def text(value: Any, what: str) -> str:
+    """Take a text that can be written as UTF-8."""
+    if not isinstance(value, str):
+        raise ValueError(f"{what}: expected a text, found {named(value)}")
+    if not value.isascii():
+        _check_characters(value, what)
+    return value
+
+
+def texts(value: Any, what: str) -> list[str]:
+    """Take a list of texts that can be written as UTF-8."""
+    found = listed(value, what)
+    if found and set(map(type, found)) != {str}:
+        for each in found:
+            text(each, what)
+    _check_characters("".join(found), what)
+    return found
+
+
+def _check_characters(value: str, what: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{what}: expected characters, found half of one (a lone surrogate)") from None
+
+
+def name_of(value: Any, what: str) -> str:
+    """Take a name that messages may hold: one line, nothing invisible."""
+    found = text(value, what)
+    if not found.isprintable() or len(found) > 200:
+        raise ValueError(f"{what}: expected up to 200 printable characters, found {named(value)}")
+    return found
+
+
+def text_or_none(value: Any, what: str) -> str | None:
+    """Take a text or null."""
+    return None if value is None else text(value, what)
+
+
+def flag(value: Any, what: str) -> bool:
+    """Take true or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{what}: expected true or false, found {named(value)}")
+    return value
+
+
+def one_of(value: Any, known: Sequence[str | None], what: str) -> str | None:
+    """Take one of a few texts, or null where that is among them."""
+    if value is None and None in known:
+        return None
+    if not isinstance(value, str) or value not in known:
+        choices = ", ".join("null" if each is None else each for each in known)
+        raise ValueError(f"{what}: expected one of {choices}, found {named(value)}")
+    return value
+
+
+def shard_file(value: Any) -> str:
+    """Take the name of a file in the folder itself: an index from elsewhere must not lead out of it."""
+    if not isinstance(value, str) or _SHARD_FILE.fullmatch(value) is None:
+        raise ValueError(f"a shard at {shown(value)}")
+    return value
+
+
+def hash_of(value: Any, what: str) -> str:
+    """Take a hash: 32 hex digits."""
+    if not isinstance(value, str) or _HASH.fullmatch(value) is None:
+        raise ValueError(f"{what}: expected 32 hex digits, found {named(value)}")
+    return value
+
+
+def plain(value: Any, what: str) -> dict[str, Any]:
+    """Take an object of anything that is not nested so deeply that it could not be written again."""
+    found = mapping(value, what)
+    level: list[Any] = [found]
+    for _ in range(MOST_DEPTH):
+        inner: list[Any] = []
+        for each in level:
+            values = each.values() if isinstance(each, Mapping) else each
+            inner += [part for part in values if isinstance(part, dict | list)]
+        if not inner:
+            return found
+        level = inner
+    raise ValueError(f"{what}: expected at most {MOST_DEPTH} objects and lists in one another, found more")

@@ -1,0 +1,333 @@
+"""Saved maps and pickles that are damaged or made to do harm: an error in words, early, whatever reads them."""
+
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+import torch
+
+import headscope as hs
+from headscope.attention.distributions import sum_tolerance, wrong_row
+from headscope.attention.maps import MapsSource
+from headscope.attention.maps_reading import read_index
+from headscope.attention.pickle_maps import maps_to_pickle, pickle_to_maps
+from headscope.errors import AttentionError, HeadscopeError, InputError
+from headscope.study.maps_run import MapsRun
+from headscope.study.options import RunOptions
+from headscope.study.stages import prepare
+from headscope.study.syntax import measure_syntax
+from support import hostile_maps as made
+from support.commands import run_command
+from support.hostile import Case, each, printable
+from support.hostile_pickles import MARK, pickles
+from support.views import hand_made
+
+
+class Nothing:
+    """A consumer that only lets the tiles come."""
+
+    def begin(self, batch): ...
+    def update(self, tile): ...
+    def end(self, batch): ...
+
+
+def walk(folder):
+    MapsSource(folder).run(Nothing(), need_weights=True)
+
+
+def said(case: Case, folder, act, *, error=InputError):
+    """Run what reads a case; check that it says what it must, of what, and that it can be printed."""
+    place = case.make(folder)
+    if case.says is None:
+        act(place)
+        return ""
+    with pytest.raises(error) as caught:
+        act(place)
+    text = str(caught.value)
+    assert case.says in text
+    assert str(place) in text or "document" in text
+    assert printable(text)
+    return text
+
+
+@each(made.folders())
+def test_damaged_maps_are_refused_in_words(case, tmp_path):
+    said(case, tmp_path, walk)
+
+
+@each(made.trees())
+def test_maps_without_a_right_tree_are_no_treebank(case, tmp_path):
+    def syntax(folder):
+        measure_syntax(prepare(RunOptions(maps=folder, stages=("syntax",))), None)
+
+    said(case, tmp_path, syntax)
+
+
+@each(pickles())
+def test_damaged_pickles_are_refused_and_nothing_runs(case, tmp_path):
+    def convert(path):
+        pickle_to_maps(path, tmp_path / "out")
+        maps_to_pickle(tmp_path / "out", tmp_path / "again.pkl")
+
+    said(case, tmp_path, convert)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert MARK not in left
+    assert left == ({"maps.pkl"} if case.says is not None else {"maps.pkl", "out", "again.pkl"})
+
+
+# --- whatever reads them
+
+SAMPLE = {
+    "an index of noise": (made.index_files, "an index of zeros"),
+    "a null id": (made.index_values, "one of the ids is null"),
+    "a billion layers": (made.index_values, "layers a billion"),
+    "a file that is missing": (made.shards, "a shard that is missing"),
+    "maps of another shape": (made.shards, "maps of another shape"),
+    "a mask out of range": (made.masks, "a mask out of range"),
+    "negative weights": (made.rows, "encoder weights negative in float16"),
+    "NaN": (made.rows, "decoder weights NaN in float32"),
+}
+READERS = {
+    "stats": ("stats", "--maps", "{maps}", "-q"),
+    "syntax": ("syntax", "--maps", "{maps}", "-q"),
+    "cluster": ("cluster", "--maps", "{maps}", "-q"),
+    "report": ("report", "--maps", "{maps}", "--out", "{out}", "-q"),
+    "convert": ("convert", "{maps}", "{out}"),
+}
+
+
+def sampled(name):
+    cases, wanted = SAMPLE[name]
+    return next(case for case in cases() if case.name == wanted)
+
+
+SAMPLED = [pytest.param(sampled(name), id=name) for name in SAMPLE]
+
+
+@pytest.mark.parametrize("case", SAMPLED)
+@pytest.mark.parametrize("command", READERS)
+def test_every_command_that_reads_maps_says_so_with_2(command, case, tmp_path):
+    place = case.make(tmp_path)
+    arguments = [part.format(maps=place, out=tmp_path / "out") for part in READERS[command]]
+    code, _, err = run_command(*arguments)
+    assert code == 2
+    assert err.startswith("headscope: ")
+    assert case.says in err
+    assert printable(err)
+
+
+@pytest.mark.parametrize("case", SAMPLED)
+def test_report_in_python_raises_the_same(case, tmp_path):
+    said(case, tmp_path, lambda maps: hs.report(maps=maps, out=tmp_path / "out"))
+
+
+def test_probes_take_no_maps():
+    code, _, err = run_command("probe", "--maps", "maps")
+    assert code == 2
+    assert "--maps" in err
+
+
+@pytest.mark.parametrize("name", ["a billion layers", "a null id", "an index of noise"])
+def test_a_bad_index_is_known_without_the_weights(name, tmp_path):
+    place = sampled(name).make(tmp_path)
+    (place / made.SHARD).unlink()
+    with pytest.raises(InputError):
+        read_index(place)
+    with pytest.raises(InputError):
+        MapsRun(RunOptions(maps=place))
+
+
+@each(
+    case
+    for case in (*made.index_values(), *made.index_files(), *made.shards())
+    if any(
+        word in case.name
+        for word in ("billion", "terabyte", "gigabyte", "99 MB", "overflow", "in lists", "huge")
+    )
+)
+def test_what_is_absurd_is_refused_at_once_and_in_little_memory(case, tmp_path):
+    place = case.make(tmp_path)
+    tracemalloc.start()
+    began = time.perf_counter()
+    try:
+        with pytest.raises(InputError):
+            walk(place)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert time.perf_counter() - began < 10
+    assert peak < 50_000_000
+
+
+# --- word for word
+
+
+def refused(act):
+    with pytest.raises(HeadscopeError) as caught:
+        act()
+    return str(caught.value)
+
+
+def test_what_is_said_of_a_row(tmp_path):
+    change, _ = made.WRONG["negative"]
+    place = made.whole(tmp_path / "maps", "three", change=lambda maps: change(maps[1, 0, 2]))
+    assert refused(lambda: walk(place)) == (
+        f"{place / made.SHARD}: row 3 of cross head 2-1 in segment 1 of document b holds -0.5; expected weights "
+        "between 0 and 1: give attention after the softmax, or extract the maps again"
+    )
+
+
+def test_what_is_said_of_an_index(tmp_path):
+    place = made.edited(lambda content: content["entries"][0]["input"]["ids"].__setitem__(2, None), tmp_path)
+    assert refused(lambda: walk(place)) == (
+        f"{place / 'index.json'} is damaged (segment 1 of document a, ids: expected a whole number from 0 to "
+        "2,147,483,647, found null); extract the maps again"
+    )
+    (place / "index.json").write_bytes(b"[" * 100_000)
+    assert refused(lambda: walk(place)) == (
+        f"{place / 'index.json'} is damaged (it is nested too deeply to be read); extract the maps again"
+    )
+    with (place / "index.json").open("r+b") as file:
+        file.truncate(1 << 30)
+    size = (place / made.SHARD).stat().st_size
+    assert refused(lambda: walk(place)) == (
+        f"{place / 'index.json'} has 1,073,741,824 bytes, and the maps beside it {size:,}; expected an index smaller "
+        "than its maps, or of 33,554,432 bytes at most; extract the maps again"
+    )
+
+
+def test_what_is_said_of_a_file(tmp_path):
+    again = "copy the whole folder again, or extract the maps again"
+    place = made.whole(tmp_path / "maps")
+    (place / made.SHARD).rename(tmp_path / "elsewhere")
+    (place / made.SHARD).symlink_to(tmp_path / "elsewhere")
+    assert refused(lambda: walk(place)) == (
+        f"{place / made.SHARD} is a link that leads out of its folder; expected the file itself: copy it there, or "
+        "extract the maps again"
+    )
+    (place / made.SHARD).unlink()
+    (place / made.SHARD).write_bytes(bytes((tmp_path / "elsewhere").stat().st_size))
+    text = refused(lambda: walk(place))
+    assert text.startswith(f"{place / made.SHARD} is no whole safetensors file (")
+    assert text.endswith(f"); {again}")
+
+
+def test_a_link_within_the_folder_is_fine(tmp_path):
+    place = made.whole(tmp_path / "maps")
+    (place / made.SHARD).rename(place / "moved.safetensors")
+    (place / made.SHARD).symlink_to("moved.safetensors")
+    walk(place)
+
+
+def test_what_is_said_of_a_tree(tmp_path):
+    place = made.edited(lambda content: content["entries"][0]["fields"].update(heads=7), tmp_path)
+    assert refused(lambda: measure_syntax(prepare(RunOptions(maps=place, stages=("syntax",))), None)) == (
+        "segment 1 of document a: expected heads as a list of whole numbers, and relns as a list of names; give a "
+        "treebank, or maps that were extracted from one"
+    )
+
+
+# --- arrays given to views
+
+OUTSIDE = {
+    "negative": (-0.5, "holds -0.5; expected weights between 0 and 1"),
+    "above 1": (1.5, "holds 1.5; expected weights between 0 and 1"),
+    "NaN": (np.nan, "holds nan; expected weights between 0 and 1"),
+    "infinite": (np.inf, "holds inf; expected weights between 0 and 1"),
+    "too much in all": (0.9, "sums to 1.9; expected 1 at most"),
+}
+VIEWS = ("head_view", "model_view", "matrix_view", "heatmap")
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("view", VIEWS)
+def test_arrays_that_are_no_attention_are_not_drawn(view, dtype, name):
+    value, says = OUTSIDE[name]
+    maps = hand_made().astype(dtype)
+    maps[0, 1, 1, 1] = value
+    text = refused(lambda: getattr(hs, view)(attention=maps, tokens=["a", "b", "c"]))
+    assert text == f"encoder attention of head 1-2, row 2 {says}: give attention after the softmax"
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float32, bool])
+def test_an_array_of_zeros_is_not_drawn(dtype):
+    text = refused(lambda: hs.head_view(attention=np.zeros((1, 2, 3, 3), dtype), tokens=["a", "b", "c"]))
+    assert text == (
+        "encoder attention is 0 in every layer and head; expected rows that sum to 1: give attention after the softmax"
+    )
+
+
+@pytest.mark.parametrize(
+    ("attention", "says"),
+    [
+        (7, "encoder attention is a int; expected a sequence with one tensor or array a layer"),
+        (["a\x1b[2J"], "layer 1 of encoder attention is no array of numbers ("),
+        ([[["0.5"]]], "layer 1 of encoder attention is no array of numbers ("),
+        ([[[[1.0], [0.5, 0.5]]]], "layer 1 of encoder attention is no array of numbers ("),
+        ([np.ones((2, 3, 3), dtype=complex)], "layer 1 of encoder attention is no array of numbers ("),
+        ([np.full((2, 3, 3), None)], "layer 1 of encoder attention is no array of numbers ("),
+        (
+            [np.full((2, 3, 3), 3)],
+            "encoder attention of head 1-1, row 1 holds 3; expected weights between 0 and 1",
+        ),
+        ([np.full((2, 3, 3), 1e300)], "encoder attention of head 1-1, row 1 holds inf; expected weights"),
+        (
+            torch.full((1, 1, 2, 3, 3), -1.0),
+            "encoder attention of head 1-1, row 1 holds -1; expected weights",
+        ),
+    ],
+)
+def test_what_is_no_array_of_weights_is_not_drawn(attention, says):
+    with pytest.raises(AttentionError) as caught:
+        hs.head_view(attention=attention, tokens=["a", "b", "c"])
+    assert str(caught.value).startswith(says)
+    assert printable(str(caught.value))
+
+
+# --- what rounding does to right rows
+
+
+def softmaxes(rng, keys, scale):
+    scores = scale * rng.normal(size=(1, 2, 8, keys))
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+@pytest.mark.parametrize("keys", [1, 2, 3, 5, 128, 512, 4096, 32768])
+@pytest.mark.parametrize("scale", [0.0, 1.0, 8.0])
+def test_rounding_never_makes_a_right_row_wrong(keys, scale):
+    exact = softmaxes(np.random.default_rng(keys), keys, scale)
+    half = exact.astype(np.float16)
+    coarse = torch.tensor(exact).to(torch.bfloat16).to(torch.float16).numpy()
+    for weights in (exact, half, coarse):
+        sums = weights.astype(np.float64).sum(-1)
+        assert abs(sums - 1).max() <= sum_tolerance(keys)
+        assert wrong_row(weights.astype(np.float32)) is None
+
+
+def test_a_half_of_the_tolerance_is_what_bfloat16_takes():
+    thirds = torch.full((1, 1, 3), 1 / 3).to(torch.bfloat16).float().numpy()
+    assert abs(float(thirds.sum()) - 1) == 2**-9
+    assert wrong_row(thirds) is None
+
+
+def test_a_minus_before_zero_is_no_negative_weight():
+    assert wrong_row(np.array([[[1, -0.0], [0.5, 0.5]]], dtype=np.float32)) is None
+
+
+def test_the_smallest_weight_on_a_masked_key_is_seen():
+    hidden = np.array([[0, 1], [0, 0]], dtype=np.float32)
+    weights = np.array([[[1, 2**-24], [0.5, 0.5]]], dtype=np.float32)
+    found = wrong_row(weights, hidden=hidden)
+    assert found.place == (0, 0)
+    assert found.what == "holds 5.96e-08 for key 2, which is masked; expected 0"
+    assert wrong_row(weights) is None
+
+
+def test_maps_that_are_right_are_read_as_before(tmp_path):
+    for form in made.FORMS:
+        for store in ("float16", "float32"):
+            walk(made.whole(tmp_path / form / store, form, store=store))
+    walk(made.whole(tmp_path / "masked", masked=True))
