@@ -164,6 +164,23 @@ def test_nonsense_before_a_body_is_asked_for(client, said):
     assert said[0] == []
 
 
+def test_who_goes_while_being_answered_is_no_error(client, said):
+    """The client's end can arrive between the answer and the server's own end."""
+
+    def gone():
+        raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+
+    closed(client, 5)
+    with connect(client) as wire:
+        until(lambda: open_connections(client) == 1)
+        (held,) = client.server.server_state.connections
+        held.transport.write_eof = gone
+        wire.sendall(request("POST / HTTP/1.1", "Content-Length: 9", token=None)(client.port))
+        assert read_answer(wire).status == 403
+        assert rest_of(wire) == b""
+    assert said[0] == []
+
+
 def test_requests_in_a_row(client):
     content = GET(client.port)
     with connect(client, content * 30 + content.replace(b"HTTP/1.1", b"HTTP/1.0")) as wire:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 from asyncio import TimerHandle, Transport
+from contextlib import suppress
 from typing import Any
 
 import h11
@@ -172,7 +173,8 @@ class Connection(H11Protocol):
         self._leaving = True
         self._stop_waiting_for_head()
         self._unset_keepalive_if_required()
-        self.transport.write_eof()
+        with suppress(OSError):  # the client has gone
+            self.transport.write_eof()
         self._head_due = self.loop.call_later(self.limits.linger_seconds, self._drop)
 
     def _drop(self) -> None:
