@@ -42,7 +42,9 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         # Seen here, not in megabytes of the system's own buffers: whether the client takes its answer.
         transport.set_write_buffer_limits(high=0)
-        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SYSTEMS_BUFFER)
+        with suppress(OSError):  # the client has gone
+            held = transport.get_extra_info("socket")
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SYSTEMS_BUFFER)
         if self._make_room():
             self._wait_for_head()
         else:
