@@ -1,5 +1,6 @@
 """An explorer on loopback, and a client that says exactly what it sends."""
 
+import asyncio
 import http.client
 import json
 import socket
@@ -12,7 +13,7 @@ import numpy as np
 from headscope.app.explorer.app import Explorer
 from headscope.app.explorer.models import Shelf
 from headscope.app.explorer.naming import named_models
-from headscope.app.explorer.serve import config_of, listen
+from headscope.app.explorer.serve import config_of, listen, run
 
 TOKEN = "a-token-only-for-tests"
 
@@ -34,10 +35,11 @@ def running(models, *, limits=None, load=None, study=None, wait=True, example="T
         example=example,
     )
     server = uvicorn.Server(config_of(explorer))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+    thread = threading.Thread(target=lambda: asyncio.run(run(server, explorer, bound)), daemon=True)
     explorer.start()
     thread.start()
     client = Client(port, explorer)
+    client.server, client.thread = server, thread
     try:
         until(lambda: server.started)
         if wait:

@@ -1,9 +1,22 @@
-"""Answers that are no success: a status and one sentence, as JSON."""
+"""Answers that are no success: a status and one sentence, as JSON; and the headers of every answer."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from http import HTTPStatus
+
+NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+DRESS = {
+    "content-security-policy": NOTHING,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+"""What every answer tells the browser, where it says nothing else itself."""
 
 
 class Refusal(Exception):
@@ -25,6 +38,21 @@ class Refusal(Exception):
 def error_body(sentence: str) -> bytes:
     """Return `{"error": sentence}` as ASCII JSON."""
     return json.dumps({"error": sentence}).encode("ascii")
+
+
+def last_answer(refusal: Refusal) -> bytes:
+    """Return a whole answer as it goes over the wire, after which the connection is closed."""
+    body = error_body(refusal.sentence)
+    told = {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        "connection": "close",
+        **DRESS,
+        **refusal.headers,
+    }
+    first = f"HTTP/1.1 {refusal.status} {HTTPStatus(refusal.status).phrase}"
+    lines = [first, *(f"{name}: {value}" for name, value in told.items())]
+    return "\r\n".join([*lines, "", ""]).encode("ascii") + body
 
 
 def own_error(error: Exception) -> Refusal:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from secrets import compare_digest
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs
 
-from headscope.app.explorer.answers import Refusal, error_body, own_error
+from headscope.app.explorer.answers import DRESS, Refusal, error_body, own_error
 from headscope.app.explorer.limits import Limits
 from headscope.app.explorer.page import Served
+from headscope.app.explorer.trouble import say_own
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -20,17 +20,6 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 TOKEN_HEADER = "X-Headscope-Token"
-NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-_ALWAYS = {
-    "content-security-policy": NOTHING,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "x-frame-options": "DENY",
-    "cross-origin-resource-policy": "same-origin",
-    "cross-origin-opener-policy": "same-origin",
-    "cache-control": "no-store",
-}
-_log = logging.getLogger("headscope.explorer")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,26 +64,20 @@ class Guard:
         answer = _Answer(send)
         try:
             page = scope["path"] == "/"
+            _check_head(scope, self.door.limits)
             _check_host(scope, self.door)
             if not _may_pass(scope, self.door, page=page):
                 await _refuse_token(answer, self.door, page=page)
                 return
             _check_origin(scope, self.door)
-            body = await asyncio.wait_for(
-                _read(scope, receive, self.door.limits.body), self.door.limits.seconds
-            )
+            body = await _read_in_time(scope, receive, self.door.limits)
             await self.app(scope, _again(body, receive), answer)
         except Refusal as refusal:
             await answer.refuse(refusal)
-        except TimeoutError:
-            seconds = self.door.limits.seconds
-            await answer.refuse(
-                Refusal(408, f"the request did not arrive within {seconds:g} seconds; send it again")
-            )
         except _Gone:
             return
         except Exception as error:
-            _log.exception("headscope: the explorer met an error of its own")
+            say_own(error)
             await answer.refuse(own_error(error))
 
 
@@ -113,7 +96,7 @@ class _Answer:
         if message["type"] == "http.response.start":
             self.started = True
             own = {name.lower(): value for name, value in message.get("headers", [])}
-            more = {name.encode(): value.encode() for name, value in _ALWAYS.items()}
+            more = {name.encode(): value.encode() for name, value in DRESS.items()}
             message = {
                 **message,
                 "headers": [*own.items(), *((n, v) for n, v in more.items() if n not in own)],
@@ -136,6 +119,20 @@ class _Answer:
         written = [(name.lower().encode(), value.encode()) for name, value in told.items()]
         await self({"type": "http.response.start", "status": status, "headers": written})
         await self({"type": "http.response.body", "body": body})
+
+
+def _check_head(scope: MutableMapping[str, Any], limits: Limits) -> None:
+    """Refuse what h11 lets in: another HTTP, a large head in one piece, a body whose length is told in two ways."""
+    if scope["http_version"] not in ("1.0", "1.1"):
+        raise Refusal(505, "expected HTTP/1.1; send the request in that version")
+    headers = scope["headers"]
+    line = len(scope["raw_path"]) + len(scope["query_string"])
+    if line + sum(len(name) + len(value) for name, value in headers) > limits.head:
+        raise Refusal(431, f"the request's line and headers are over {limits.head:,} bytes; send fewer")
+    if len(headers) > limits.headers:
+        raise Refusal(431, f"the request has {len(headers):,} headers, and at most {limits.headers} are read")
+    if {b"content-length", b"transfer-encoding"} <= {name for name, _ in headers}:
+        raise Refusal(400, "expected Content-Length or Transfer-Encoding, got both; send one of them")
 
 
 def _check_host(scope: MutableMapping[str, Any], door: Door) -> None:
@@ -174,6 +171,15 @@ def _check_origin(scope: MutableMapping[str, Any], door: Door) -> None:
     ours = {f"http://{host}" for host in door.hosts}
     if any(origin.lower() not in ours for origin in _headers(scope, b"origin")):
         raise Refusal(403, "expected a request from the explorer's own page, got one from another site")
+
+
+async def _read_in_time(scope: MutableMapping[str, Any], receive: Receive, limits: Limits) -> bytes:
+    try:
+        return await asyncio.wait_for(_read(scope, receive, limits.body), limits.seconds)
+    except TimeoutError:
+        raise Refusal(
+            408, f"the request did not arrive within {limits.seconds:g} seconds; send it again"
+        ) from None
 
 
 async def _read(scope: MutableMapping[str, Any], receive: Receive, most: int) -> bytes:

@@ -8,8 +8,10 @@ import os
 import socket
 import threading
 import webbrowser
+from functools import partial
 from typing import TYPE_CHECKING
 
+from headscope.app.explorer.trouble import say_loops
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 # How often the server looks whether it shall stop, and how long answers on their way may take then.
 _TICK, _GRACE = 0.05, 1
+# Connections that wait to be accepted, and that are accepted at once: each takes a file descriptor.
+_BACKLOG = 64
 
 
 def listen(port: int) -> socket.socket:
@@ -34,7 +38,7 @@ def listen(port: int) -> socket.socket:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((HOST, port))
-        bound.listen(128)
+        bound.listen(_BACKLOG)
     except OSError as error:
         bound.close()
         if error.errno == errno.EADDRINUSE:
@@ -63,7 +67,7 @@ def serve(explorer: Explorer, bound: socket.socket, *, open_browser: str | None 
     server = uvicorn.Server(config_of(explorer))
     explorer.start()
     try:
-        asyncio.run(_run(server, explorer, bound, open_browser))
+        asyncio.run(run(server, explorer, bound, open_browser))
     finally:
         explorer.stop()
         bound.close()
@@ -73,10 +77,16 @@ def config_of(explorer: Explorer) -> Config:
     """Return how uvicorn serves an explorer: plain HTTP, silent, quick to stop."""
     import uvicorn
 
+    from headscope.app.explorer.connection import Connection
+
     return uvicorn.Config(
         explorer.asgi,
         loop="asyncio",
-        http="h11",
+        # A class, to uvicorn: it calls it, and no more.
+        http=partial(Connection, limits=explorer.limits),  # type: ignore[arg-type]
+        h11_max_incomplete_event_size=explorer.limits.head,
+        proxy_headers=False,
+        backlog=_BACKLOG,
         ws="none",
         lifespan="off",
         access_log=False,  # addresses hold the token
@@ -88,7 +98,19 @@ def config_of(explorer: Explorer) -> Config:
     )
 
 
-async def _run(server: Server, explorer: Explorer, bound: socket.socket, open_browser: str | None) -> None:
+async def run(
+    server: Server, explorer: Explorer, bound: socket.socket, open_browser: str | None = None
+) -> None:
+    """Answer requests until `server.should_exit`.
+
+    Args:
+        server: made with `config_of`.
+        explorer: as for `serve`.
+        bound: as for `serve`.
+        open_browser: as for `serve`.
+    """
+    asyncio.get_running_loop().set_exception_handler(say_loops)
+
     async def watch() -> None:
         while not server.started and not server.should_exit:
             await asyncio.sleep(_TICK)

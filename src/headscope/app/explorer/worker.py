@@ -88,7 +88,12 @@ class _Job:
     def do(self) -> None:
         try:
             result = self.job()
-        except Exception as error:
+        except BaseException as error:
+            # A panic in a tokeniser's Rust is no Exception, and must not end the thread. A future takes no
+            # StopIteration.
+            if not isinstance(error, Exception) or isinstance(error, StopIteration):
+                told = RuntimeError(f"{type(error).__name__}: {error}")
+                error = told.with_traceback(error.__traceback__)
             self.answer(error=error)
         else:
             self.answer(result)

@@ -1,0 +1,184 @@
+"""One connection to the explorer, with an end to every wait for the other side, and room for the next one.
+
+uvicorn waits for ever for a request's head, for the rest of a body that was answered already, and for a client that
+does not take its answer; and it has no end to how many do so.
+"""
+
+from __future__ import annotations
+
+import socket
+from asyncio import TimerHandle, Transport
+from contextlib import suppress
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from headscope.app.explorer.answers import Refusal, busy, last_answer
+from headscope.app.explorer.limits import Limits
+
+_SYSTEMS_BUFFER = 128 * 1024
+
+
+class Connection(H11Protocol):
+    """uvicorn's connection; see `Limits` for what ends it.
+
+    Args:
+        limits: how long a client may take, and how many may be connected.
+        told: what uvicorn tells a protocol.
+    """
+
+    def __init__(self, *, limits: Limits, **told: Any) -> None:
+        super().__init__(**told)
+        self.limits = limits
+        self.waits_since = self.loop.time()
+        self._leaving = self._dropped = False
+        self._head_due: TimerHandle | None = None
+        self._answer_due: TimerHandle | None = None
+        self._untaken = 0
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Wait for a request, if there is room."""
+        super().connection_made(transport)
+        # Seen here, not in megabytes of the system's own buffers: whether the client takes its answer.
+        transport.set_write_buffer_limits(high=0)
+        with suppress(OSError):  # the client has gone
+            held = transport.get_extra_info("socket")
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SYSTEMS_BUFFER)
+        if self._make_room():
+            self._wait_for_head()
+        else:
+            open_ = self.limits.connections
+            self._leave(busy(f"{open_} requests are being answered already; ask again in a moment"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        self._dropped = True
+        self._stop_waiting_for_head()
+        self._stop_waiting_for_taking()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read what came; a client that was refused may go on, unheard."""
+        if self._leaving:
+            return
+        super().data_received(data)
+        if self._answering:
+            self._stop_waiting_for_head()
+        elif not self._leaving:
+            self._wait_for_head()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, whose first bytes may be there; after one that was not read whole, close."""
+        super().on_response_complete()
+        if self._answering or self.transport.is_closing():
+            return
+        self.waits_since = self.loop.time()
+        if self.conn.their_state is h11.SEND_BODY:
+            self._linger()
+        elif self.conn.trailing_data[0]:
+            self._wait_for_head()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer to bytes that are no request."""
+        most = self.limits.head
+        self._leave(
+            Refusal(400, f"expected an HTTP request whose line and headers take at most {most:,} bytes")
+        )
+
+    def pause_writing(self) -> None:
+        """Wait for the client to take its answer."""
+        super().pause_writing()
+        self._wait_for_taking()
+
+    def resume_writing(self) -> None:
+        """Stop: it did."""
+        self._stop_waiting_for_taking()
+        super().resume_writing()
+
+    def shutdown(self) -> None:
+        """End, as the server does."""
+        if self._leaving:
+            self._drop()
+        else:
+            super().shutdown()
+
+    @property
+    def _answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    @property
+    def _owes(self) -> bool:
+        """Whether it is the client's turn: to ask, to end, or to take what it asked for."""
+        return self._leaving or not self._answering or self.flow.write_paused
+
+    def _make_room(self) -> bool:
+        """Say whether this connection may stay; the one that was waited for the longest makes room for it."""
+        others = [
+            each
+            for each in self.connections
+            if isinstance(each, Connection) and each is not self and not each._dropped
+        ]
+        if len(others) < self.limits.connections:
+            return True
+        owing = [each for each in others if each._owes]
+        if not owing:
+            return False
+        # Whoever takes an answer slowly goes last.
+        min(owing, key=lambda each: (each.flow.write_paused, each.waits_since))._drop()
+        return True
+
+    def _wait_for_head(self) -> None:
+        """Start the clock; bytes that come one by one do not set it back."""
+        if self._head_due is None:
+            self._head_due = self.loop.call_later(self.limits.head_seconds, self._head_is_late)
+
+    def _stop_waiting_for_head(self) -> None:
+        if self._head_due is not None:
+            self._head_due.cancel()
+            self._head_due = None
+
+    def _head_is_late(self) -> None:
+        begun = self.conn.our_state is h11.IDLE and self.conn.trailing_data[0]
+        if begun and not self.flow.write_paused:
+            seconds = self.limits.head_seconds
+            self._leave(Refusal(408, f"the request did not arrive within {seconds:g} seconds; send it again"))
+        else:
+            self._drop()
+
+    def _wait_for_taking(self) -> None:
+        self._untaken = self.transport.get_write_buffer_size()
+        self._answer_due = self.loop.call_later(self.limits.answer_seconds, self._was_it_taken)
+
+    def _stop_waiting_for_taking(self) -> None:
+        if self._answer_due is not None:
+            self._answer_due.cancel()
+            self._answer_due = None
+
+    def _was_it_taken(self) -> None:
+        if self._untaken - self.transport.get_write_buffer_size() < self.limits.answer_bytes:
+            self._drop()
+        else:
+            self._wait_for_taking()
+
+    def _leave(self, refusal: Refusal) -> None:
+        """Answer in the app's place, if no answer has begun, and close."""
+        if self._answering:
+            self.cycle.disconnected = True
+            self.cycle.waiting_for_100_continue = False
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.write(last_answer(refusal))
+        self._linger()
+
+    def _linger(self) -> None:
+        """Close when the client does, or soon: closed while bytes still come, a connection loses its answer."""
+        self._leaving = True
+        self._stop_waiting_for_head()
+        self._unset_keepalive_if_required()
+        with suppress(OSError):  # the client has gone
+            self.transport.write_eof()
+        self._head_due = self.loop.call_later(self.limits.linger_seconds, self._drop)
+
+    def _drop(self) -> None:
+        self._dropped = True
+        self.transport.abort()

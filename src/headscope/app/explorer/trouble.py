@@ -1,0 +1,85 @@
+"""What the explorer's terminal says of errors: a line each, one a second, whatever is in them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headscope.visible import shorten, visible
+
+LONGEST = 300
+_log = logging.getLogger("headscope.explorer")
+
+
+class OneASecond(logging.Filter):
+    """Lets one record through in so many seconds; the next one says how many were left out.
+
+    Args:
+        seconds: between two records.
+        clock: seconds that never go back.
+    """
+
+    def __init__(self, seconds: float = 1.0, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self.seconds = seconds
+        self.clock = clock
+        self._next = float("-inf")
+        self._left_out = 0
+        self._lock = threading.Lock()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Say whether a record goes on; write into it how many did not."""
+        with self._lock:
+            now = self.clock()
+            if now < self._next:
+                self._left_out += 1
+                return False
+            left_out, self._left_out = self._left_out, 0
+            self._next = now + self.seconds
+        if left_out:
+            record.msg = f"{record.getMessage()}; {left_out:,} more since the last one"
+            record.args = ()
+        return True
+
+
+def say_own(error: BaseException) -> None:
+    """Write down an error that is the explorer's own."""
+    _log.error("headscope: the explorer met an error of its own: %s", _Told(error))
+
+
+def say_loops(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Write down what asyncio would, with a traceback each: where no further file may be opened, thousands at once."""
+    what, error = context["message"], context.get("exception")
+    if error is None:
+        _log.error("headscope: the explorer's server: %s", what)
+    else:
+        _log.error("headscope: the explorer's server: %s: %s", what, _Told(error))
+
+
+def told(error: BaseException) -> str:
+    """Return an error's kind, text and place in one printable line."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    text = str(error)[: 2 * LONGEST]
+    said = f": {shorten(visible(text), LONGEST)}" if text else ""
+    return f"{type(error).__name__}{said}{place}"
+
+
+@dataclass(frozen=True)
+class _Told:
+    """An error that is put into words only where the line is said."""
+
+    error: BaseException
+
+    def __str__(self) -> str:
+        return told(self.error)
+
+
+_log.addFilter(OneASecond())

@@ -1,0 +1,32 @@
+"""An explorer whose model is none: for tests of what stands around it."""
+
+from types import SimpleNamespace
+
+from headscope.app.explorer import app
+from headscope.app.explorer.looking import Look, Neuron
+from headscope.app.explorer.models import Named
+
+STUB = [Named(name="stub", source="stub")]
+LAYER = bytes(range(8))
+
+
+def stub_reader(*_, **__):
+    """What a model is to the shelf: an anatomy."""
+    return SimpleNamespace(
+        anatomy=SimpleNamespace(encoder_decoder=False, layout=[SimpleNamespace(kind="encoder")])
+    )
+
+
+def without_a_model(monkeypatch, *, look=None, neuron=None):
+    """Let looks be made up; every look has layer 1 of an encoder."""
+    monkeypatch.setattr(app, "take_look", look or _look)
+    monkeypatch.setattr(app, "take_neuron", neuron or _neuron)
+
+
+def _look(shelf, asked, *, limits):
+    told = b'{"id": "%s"}' % asked.id.encode()
+    return Look(request=asked, told=told, layers={"encoder": {1: LAYER}})
+
+
+def _neuron(shelf, asked, *, limits):
+    return Neuron(layers={"encoder": {1: ("{}", LAYER)}}, refused={})
