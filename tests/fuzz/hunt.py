@@ -13,7 +13,7 @@ from fuzz.sample import Sample, write_sample
 from fuzz.target import Target
 
 MOST_KEPT = 400  # inputs to go on from
-MOST_TRIES, MOST_SECONDS = 120, 15.0  # to make a finding smaller
+MOST_TRIES, MOST_SECONDS = 120, 5.0  # to make a finding smaller
 _SEEDS_FIRST = 0.15  # share of inputs that go on from a seed, however many others are kept
 
 

@@ -1,6 +1,7 @@
 """Values that break readers: those that people have learnt of, and those that Hypothesis thinks of."""
 
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -51,6 +52,7 @@ class Ingredients:
         return rng.choice(self.texts).encode("utf-8", "surrogatepass")
 
 
+@cache
 def ingredients(number: int) -> Ingredients:
     """Return the ingredients of a seed."""
     leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)

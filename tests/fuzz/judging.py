@@ -6,6 +6,7 @@ is not printable or longer than 4,000 characters, a word on standard output, a l
 
 import contextlib
 import io
+import os
 import resource
 import signal
 import sys
@@ -105,15 +106,22 @@ def _of_refusal(error: HeadscopeError) -> Verdict:
 
 
 def _finding(what: str, error: BaseException) -> Verdict:
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "headscope" in frame.filename]
-    where = f"{Path(frames[-1].filename).name}:{frames[-1].name}" if frames else "outside headscope"
+    frames = _of_headscope(error.__traceback__)
+    if frames and not isinstance(error, AssertionError):
+        where = f"in {Path(frames[-1].filename).name}:{frames[-1].name}"
+    else:  # a result that is wrong, by what the target says of it
+        where = str(error)[:60]
     lines = "".join(traceback.format_exception(error))
-    return Verdict(kind="finding", place=f"{what} in {where}", why=f"{what}\n{lines[-6000:]}")
+    return Verdict(kind="finding", place=f"{what} {where}", why=f"{what}\n{lines[-6000:]}")
+
+
+def _of_headscope(trace: TracebackType | None) -> list[traceback.FrameSummary]:
+    return [frame for frame in traceback.extract_tb(trace) if f"{os.sep}headscope{os.sep}" in frame.filename]
 
 
 def _way(trace: TracebackType | None) -> str:
     """Name the lines of headscope that led to an error: another way is news."""
-    frames = [frame for frame in traceback.extract_tb(trace) if "headscope" in frame.filename]
+    frames = _of_headscope(trace)
     return " ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames[-4:])
 
 

@@ -66,7 +66,9 @@ def _another(value: Any, rng: Random, use: Ingredients) -> Any:
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
-        return rng.choice((*use.numbers, value + 1, value - 1, -value, value * 2, str(value), float(value)))
+        if abs(value) > 1e300:  # neither float() nor str() takes such an int
+            return str(rng.choice(use.numbers[:20]))
+        return rng.choice((*use.numbers, value + 1, value - 1, -value, value * 2, value / 3))
     if isinstance(value, str):
         return rng.choice((*use.texts, value * 2, value[:-1], value.upper(), value + rng.choice(use.texts)))
     return None if rng.random() < 0.5 else type(value)()

@@ -17,7 +17,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[0] = str(HERE.parent)  # `fuzz` and `support`, as in the tests
+ROOT = HERE.parents[1]
+if str(HERE.parent) not in sys.path:  # as in the tests
+    sys.path[0] = str(HERE.parent)
 
 from fuzz.hunt import Finding, Tally, hunt  # noqa: E402
 from fuzz.judging import CLOCK, judge, limit_memory  # noqa: E402
@@ -180,11 +182,12 @@ def keep(name: str, finding: Finding) -> Path:
     FINDINGS.mkdir(exist_ok=True)
     path = FINDINGS / f"{name}-{named(finding.sample)}.zip"
     path.write_bytes(pack(finding.sample))
-    again = f"python tests/fuzz/run.py --replay {path.relative_to(HERE.parents[1])}"
+    shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    again = f"python tests/fuzz/run.py --replay {shown}"
     path.with_suffix(".txt").write_text(
         f"{again}\n\n{finding.place}\n\n{finding.why}\n", errors="backslashreplace"
     )
-    return path.relative_to(HERE.parents[1])
+    return shown
 
 
 def replay(path: Path) -> int:
@@ -215,7 +218,7 @@ def tell(tallies: list[tuple[str, dict[str, int], float]], seconds: float, seed:
         )
     print(f"seed {seed}, {seconds / 60:.1f} minutes")
     if total["findings"]:
-        print(f"findings lie in {FINDINGS.relative_to(HERE.parents[1])}")
+        print(f"findings lie in {FINDINGS}")
     return int(total["findings"] > 0)
 
 

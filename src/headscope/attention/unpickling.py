@@ -59,7 +59,7 @@ def read_plain_pickle(path: str | Path) -> Any:
             loaded = _PlainUnpickler(file, size).load()
         return _Plain(size).value(loaded)
     except _Refused as error:
-        raise InputError(f"{path} is refused: it {error}; {_EXPECTED}") from None
+        raise InputError(f"{path} is refused: it {_shown(error)}; {_EXPECTED}") from None
     except (RecursionError, MemoryError):
         raise InputError(
             f"{path} is refused: it is nested too deeply or too large to read; {_EXPECTED}"
@@ -73,7 +73,13 @@ def read_plain_pickle(path: str | Path) -> Any:
         TypeError,
         ValueError,
     ) as e:
-        raise InputError(f"{path} is not a whole pickle of plain data ({e}); {_EXPECTED}") from None
+        raise InputError(f"{path} is not a whole pickle of plain data ({_shown(e)}); {_EXPECTED}") from None
+
+
+def _shown(error: Exception) -> str:
+    """Write what an error says, which may quote the file, without control characters."""
+    text = str(error)
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def _check_instructions(file: IO[bytes], size: int) -> None:

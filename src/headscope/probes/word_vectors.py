@@ -112,7 +112,7 @@ def _lines(path: str | Path, name: str) -> Iterator[tuple[int, str, list[str]]]:
     number, first = next(lines)
     first = _tidy(first)
     promised: int | None = None
-    if (header := first.split(" ")) and len(header) == 2 and all(each.isdecimal() for each in header):
+    if (header := first.split(" ")) and len(header) == 2 and all(map(_is_count, header)):
         promised, width = int(header[0]), int(header[1])
     else:
         width = _trailing_numbers(first)
@@ -153,6 +153,10 @@ def _trailing_numbers(line: str) -> int:
             break
         count += 1
     return count
+
+
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and len(text) < 10  # int() refuses thousands of digits
 
 
 def _is_number(text: str) -> bool:

@@ -121,7 +121,7 @@ TARGETS = [
     Target(name="json-lines", seeds=_one("corpus.jsonl", _LINES), prepare=_drawn(_corpus, _document)),
     Target(
         name="gzip",
-        seeds=_one("corpus.txt.gz", *(gzip.compress(_TEXT.encode() * n, mtime=0) for n in (1, 2000))),
+        seeds=_one("corpus.txt.gz", *(gzip.compress(_TEXT.encode() * n, mtime=0) for n in (1, 100))),
         prepare=_drawn(_corpus, _document),
     ),
     Target(name="entities", seeds=_synthetic, prepare=_drawn(_with_mentions, _annotated)),

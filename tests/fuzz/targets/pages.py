@@ -39,12 +39,12 @@ def _strings(value: object) -> list[str]:
 def _markup(folder: Path) -> Check:
     def run(given: Path) -> None:
         (path,) = given.iterdir()
-        content = path.read_bytes().decode("utf-8", "surrogatepass")
+        content = path.read_bytes().decode("utf-8", "replace")
         try:
             value = json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = content
-        for one in _strings(value)[:500]:
+        for one in _strings(value)[:60]:
             markup = text(one)
             assert not set(markup) & set("<>\"'"), "markup in text"
             assert html.unescape(markup) == one.replace("\0", "␀")
