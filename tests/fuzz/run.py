@@ -12,9 +12,11 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
+from typing import TypeAlias
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -26,9 +28,10 @@ from fuzz.judging import CLOCK, judge, limit_memory  # noqa: E402
 from fuzz.sample import named, pack, read_sample, unpack, write_sample  # noqa: E402
 from fuzz.target import NAMES, SHARES, Target, target_named  # noqa: E402
 
+Told: TypeAlias = tuple[str, dict[str, int], float]  # target, counts, seconds
 FINDINGS = HERE / "findings"
 _START = 120.0  # seconds that a target may take to prepare
-_PREPARING = 4.0  # seconds that a target takes to prepare, about
+_FEWEST = 20  # inputs of a target, however slow the machine
 _OFTEN = 1.0  # seconds between two signs of life
 
 
@@ -51,14 +54,25 @@ def main() -> int:
     chosen = options.target or NAMES
     if options.worker:
         return work(target_named(chosen[0]), options.worker, options)
-    shares = {name: SHARES.get(name, 1.0) for name in chosen}
-    one = (options.minutes * 60 * options.jobs - _PREPARING * len(shares)) / sum(shares.values())
     began = time.monotonic()
+    tallies = hunt_all(chosen, began + options.minutes * 60, options)
+    return tell(tallies, time.monotonic() - began, options.seed)
+
+
+def hunt_all(names: Sequence[str], end: float, options: argparse.Namespace) -> list[Told]:
+    """Try targets, a few at a time, each for its share of what is left of the time when it begins."""
+    left = {name: SHARES.get(name, 1.0) for name in names}
+
+    def one(name: str) -> Told:
+        seconds = (end - time.monotonic()) * options.jobs * left[name] / sum(left.values())
+        try:
+            return supervise(name, seconds, options)
+        finally:
+            del left[name]
+
     with ThreadPoolExecutor(options.jobs) as pool:
         # The longest first: the last to end would else work alone.
-        order = sorted(shares, key=lambda name: -shares[name])
-        tallies = list(pool.map(lambda name: supervise(name, max(1.0, one * shares[name]), options), order))
-    return tell(tallies, time.monotonic() - began, options.seed)
+        return list(pool.map(one, sorted(left, key=lambda name: -left[name])))
 
 
 def work(target: Target, scratch: Path, options: argparse.Namespace) -> int:
@@ -67,9 +81,7 @@ def work(target: Target, scratch: Path, options: argparse.Namespace) -> int:
     began = said = time.monotonic()
 
     def ready() -> None:
-        nonlocal began
         limit_memory()
-        began = time.monotonic()
         _say(wire, {"ready": True})
 
     def alive(tally: Tally) -> None:
@@ -81,7 +93,7 @@ def work(target: Target, scratch: Path, options: argparse.Namespace) -> int:
     def enough(tally: Tally) -> bool:
         if options.inputs:
             return tally.inputs >= options.inputs
-        return time.monotonic() - began >= options.seconds
+        return tally.inputs >= _FEWEST and time.monotonic() - began >= options.seconds
 
     def found(finding: Finding) -> None:
         path = keep(target.name, finding)
@@ -96,13 +108,13 @@ def _say(wire: object, told: dict[str, object]) -> None:
     print(json.dumps(told), file=wire, flush=True)  # type: ignore[call-overload]
 
 
-def supervise(name: str, seconds: float, options: argparse.Namespace) -> tuple[str, dict[str, int], float]:
+def supervise(name: str, seconds: float, options: argparse.Namespace) -> Told:
     """Hunt in a process of its own, and in another where that one ends early; return counts and seconds."""
     total = {"inputs": 0, "taken": 0, "refused": 0, "findings": 0}
-    spent, seed = 0.0, options.seed
-    while spent < seconds and seed < options.seed + 20:
+    spent, seed, end = 0.0, options.seed, time.monotonic() + seconds
+    while seed == options.seed or (time.monotonic() < end and seed < options.seed + 20):
         with tempfile.TemporaryDirectory(prefix="headscope-fuzz-", dir=_scratch()) as folder:
-            code, last, worked = _hear(name, seconds - spent, seed, Path(folder), options)
+            code, last, worked = _hear(name, end - time.monotonic(), seed, Path(folder), options)
             for key in total:
                 total[key] += last.get(key, 0)
             if code:
@@ -203,7 +215,7 @@ def replay(path: Path) -> int:
     return int(verdict.kind == "finding")
 
 
-def tell(tallies: list[tuple[str, dict[str, int], float]], seconds: float, seed: int) -> int:
+def tell(tallies: list[Told], seconds: float, seed: int) -> int:
     """Print the table; return 1 where there were findings."""
     print(f"{'target':<16}{'inputs':>10}{'a second':>10}{'taken':>10}{'refused':>10}{'findings':>10}")
     rows = [(name, counts, spent) for name, counts, spent in sorted(tallies)]
