@@ -4,13 +4,14 @@ BIN := .venv/bin
 INPUTS := pyproject.toml constraints.txt models/headscope-minilm/pyproject.toml
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo explore test check lint examples bench soak clean
+.PHONY: help demo explore test check lint examples bench fuzz soak clean
 help:
 	@echo "make demo    install, run the report on the embedded model and text, say where report.html is"
 	@echo "make explore open a page on which to type a sentence and see every view of it"
 	@echo "make test    install what the tests need and run every test"
 	@echo "make check   format, lint, type-check, and run the examples of README and docs"
 	@echo "make soak    kill every command that writes, a hundred times and about each rename, and compare"
+	@echo "make fuzz    feed broken and hostile inputs to all that is read, 10 minutes (MINUTES=2 SEED=1 TARGET=maps)"
 	@echo "make bench   print ratios against the alternatives"
 
 $(BIN)/python:
@@ -76,5 +77,11 @@ bench: .venv/.dev
 soak: .venv/.dev
 	$(BIN)/python tests/soak/run.py --kills $(or $(KILLS),100) --seed $(or $(SEED),0)
 
+# Findings lie in tests/fuzz/findings, each with the command that tries it again.
+MINUTES ?= 10
+SEED ?= 0
+fuzz: .venv/.dev
+	$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES) --seed $(SEED) $(if $(TARGET),--target $(TARGET))
+
 clean:
-	rm -rf .venv tests/views/js/node_modules demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv tests/views/js/node_modules tests/fuzz/findings demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -172,9 +172,9 @@ def _axis(
 ) -> Axis:
     if tokens is None:
         raise InputError(f"{attention} needs {name}: expected one token for each row and column of the maps")
-    wrong = next((token for token in tokens if not isinstance(token, str)), None)
-    if isinstance(tokens, str) or wrong is not None:
-        got = "a string" if isinstance(tokens, str) else f"a {type(wrong).__name__} among them"
+    wrong = [token for token in tokens if not isinstance(token, str)]
+    if isinstance(tokens, str) or wrong:
+        got = "a string" if isinstance(tokens, str) else f"a {type(wrong[0]).__name__} among them"
         raise InputError(
             f"expected {name} as a list of strings, got {got}; tokeniser.convert_ids_to_tokens(ids) gives them"
         )

@@ -64,7 +64,7 @@ def read_plain_pickle(path: str | Path) -> Any:
             loaded = _PlainUnpickler(file, size).load()
         return _Plain(size).value(loaded)
     except _Refused as error:
-        raise InputError(f"{path} is refused: it {error}; {_EXPECTED}") from None
+        raise InputError(f"{path} is refused: it {titled(str(error))}; {_EXPECTED}") from None
     except (RecursionError, MemoryError):
         raise InputError(
             f"{path} is refused: it is nested too deeply or too large to read; {_EXPECTED}"

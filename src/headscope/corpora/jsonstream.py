@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
+from headscope.corpora.entities import printable
 from headscope.errors import InputError
 
 MAX_ENTRY = 16 << 20  # characters; without a limit, an unclosed bracket would pull in the whole file
@@ -136,7 +137,7 @@ def list_values(pieces: Iterable[str], *, name: str) -> Iterator[Any]:
 
 def _begins(character: str) -> str:
     named = {"{": "an object", '"': "a string", "": "only white space"}
-    return named.get(character) or f"text that begins with {repr(character)[1:-1]}"
+    return named.get(character) or f"text that begins with {printable(character)}"
 
 
 def line_values(lines: Iterable[str], *, name: str) -> Iterator[Any]:

@@ -6,14 +6,13 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-from headscope.corpora.trees import shown
+from headscope.corpora.entities import printable
 from headscope.errors import InputError
 from headscope.storage.atomic import whole_or_absent
 from headscope.storage.lock import place_held
 
 # Lists with one entry a word; CoNLL-U writes _ for the columns that a file lacks.
 _WORD_COLUMNS = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-_LISTS = ("comments", "mwt", "empty_nodes")
 _NEEDED = ("tokens", "head", "deprel")
 _NODE_FIELDS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _TOKEN_FIELDS = (
@@ -35,6 +34,7 @@ _UPOS = (
 )  # fmt: skip
 _ROWS = 512  # held at once
 _PATIENCE = 600.0  # seconds for another run that is writing the same file
+_MOST_NAMED = 30  # columns that an error lists
 _ANOTHER = "the data are broken: try another @revision, or give a local file"
 
 
@@ -62,24 +62,28 @@ def parquet_to_text(source: Path, target: Path, *, name: str) -> None:
         target, name: as `parquet_to_conllu` has them.
 
     Raises:
-        InputError: a file that is not Parquet or lacks the column.
+        InputError: a file that is not Parquet, lacks the column, or has something else than text in it.
     """
     rows = _rows(source, needed=("text",), name=name)
-    articles = wikitext_articles(_text(row["text"], f"{name}, row {n}") for n, row in enumerate(rows, 1))
+    lines = (_line(row["text"], where=f"{name}, row {n}") for n, row in enumerate(rows, 1))
+    articles = wikitext_articles(lines)
     _write(target, ("\n".join(article) + "\n\n" for article in articles))
+
+
+def _line(text: Any, *, where: str) -> str:
+    if text is not None and not isinstance(text, str):
+        raise InputError(f"{where}: expected text, found {printable(repr(text))}; {_ANOTHER}")
+    return text or ""
 
 
 def conllu_sentence(row: Mapping[str, Any], *, where: str) -> str:
     """Return a sentence's row as lines of CoNLL-U, each with its line end.
 
     Raises:
-        InputError: no tokens, lists of different lengths, an id of a multi-word token or empty node that is none,
-            or a tab or line end inside a field.
+        InputError: no tokens, a column of another type, lists of different lengths, an id of a multi-word token or
+            empty node that is none, or a tab or line end inside a field.
     """
-    columns: list[Sequence[Any] | None] = [row.get(column) for column in _WORD_COLUMNS]
-    for column, given in zip((*_WORD_COLUMNS, *_LISTS), [*columns, *map(row.get, _LISTS)]):
-        if given is not None and not isinstance(given, list | tuple):
-            raise InputError(f"{where}: {column} is no list; {_ANOTHER}")
+    columns: list[Sequence[Any] | None] = [_listed(row, column, where) for column in _WORD_COLUMNS]
     count = len(row["tokens"] or ())
     if not count:
         raise InputError(f"{where}: no tokens; {_ANOTHER}")
@@ -91,13 +95,13 @@ def conllu_sentence(row: Mapping[str, Any], *, where: str) -> str:
         entries = [None if values is None else values[at] for values in columns]
         table.append(((at + 1, 1), [at + 1, *entries]))
     # A multi-word token stands before its first word, an empty node (8.1) behind the word it is counted from.
-    for token in row.get("mwt") or ():
-        first, _ = _numbers(token, "-", where)
+    for token in _entries(row, "mwt", where):
+        first, _ = _numbers(token["id"], "-", where)
         table.append(((first, 0), [token.get(field) for field in _TOKEN_FIELDS]))
-    for node in row.get("empty_nodes") or ():
-        word, nth = _numbers(node, ".", where)
+    for node in _entries(row, "empty_nodes", where):
+        word, nth = _numbers(node["id"], ".", where)
         table.append(((word, 2, nth), [node.get(field) for field in _NODE_FIELDS]))
-    lines = [f"# {comment}" for comment in _comments(row)]
+    lines = [f"# {comment}" for comment in _comments(row, where)]
     for _, fields in sorted(table, key=lambda entry: entry[0]):
         if isinstance(fields[3], int):
             fields[3] = _UPOS[fields[3]] if 0 <= fields[3] < len(_UPOS) else "_"
@@ -131,34 +135,48 @@ def wikitext_articles(lines: Iterable[str]) -> Iterator[list[str]]:
         yield article
 
 
-def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str | None):
-        raise InputError(f"{where}: text is no string; {_ANOTHER}")
-    return value or ""
+def _listed(row: Mapping[str, Any], column: str, where: str) -> list[Any] | None:
+    """Return what a row holds in a column of lists."""
+    value = row.get(column)
+    if value is not None and not isinstance(value, list):
+        raise InputError(f"{where}: expected a list in {column}, found {printable(repr(value))}; {_ANOTHER}")
+    return value
 
 
-def _comments(row: Mapping[str, Any]) -> Iterator[str]:
+def _entries(row: Mapping[str, Any], column: str, where: str) -> list[Mapping[str, Any]]:
+    """Return the multi-word tokens or empty nodes of a row."""
+    values = _listed(row, column, where) or []
+    for value in values:
+        if not isinstance(value, Mapping) or not isinstance(value.get("id"), str):
+            found = printable(repr(value))
+            raise InputError(f"{where}: expected entries with an id in {column}, found {found}; {_ANOTHER}")
+    return values
+
+
+def _comments(row: Mapping[str, Any], where: str) -> Iterator[str]:
     """Yield the comment lines without their #; two are kept in columns of their own, with a mark in their place."""
     own = {
         "__SENT_ID__": ("sent_id", row.get("sent_id") or row.get("idx")),
         "__TEXT__": ("text", row.get("text")),
     }
-    comments = row.get("comments") or ()
-    for mark in [mark for mark in own if mark not in comments] + list(comments):
+    comments = _listed(row, "comments", where) or []
+    for comment in comments:
+        if not isinstance(comment, str):
+            found = printable(repr(comment))
+            raise InputError(f"{where}: expected strings in comments, found {found}; {_ANOTHER}")
+    for mark in [mark for mark in own if mark not in comments] + comments:
         if mark not in own:
             yield mark
         elif own[mark][1]:
             yield f"{own[mark][0]} = {own[mark][1]}"
 
 
-def _numbers(row: Any, between: str, where: str) -> tuple[int, int]:
-    """Return the two numbers of the id of a multi-word token or an empty node."""
-    text = row.get("id") if isinstance(row, Mapping) else row
-    first, _, second = text.partition(between) if isinstance(text, str) else ("", "", "")
-    if not all(number.isdecimal() and len(number) < 10 for number in (first, second)):
-        found = shown(text) if isinstance(text, str) else shown(str(text))
+def _numbers(text: str, between: str, where: str) -> tuple[int, int]:
+    first, _, second = text.partition(between)
+    # int() refuses thousands of digits
+    if not all(part.isdecimal() and len(part) < 10 for part in (first, second)):
         raise InputError(
-            f"{where}: {found} is no id of a multi-word token (1-2) or empty node (1.1); {_ANOTHER}"
+            f"{where}: {printable(repr(text))} is no id of a multi-word token (1-2) or empty node (1.1); {_ANOTHER}"
         )
     return int(first), int(second)
 
@@ -172,8 +190,9 @@ def _rows(source: Path, *, needed: Sequence[str], name: str) -> Iterator[dict[st
         with parquet.ParquetFile(source) as file:
             columns = file.schema_arrow.names
             if missing := [column for column in needed if column not in columns]:
+                found = ", ".join(printable(column) for column in columns[:_MOST_NAMED])
                 raise InputError(
-                    f"{name}: expected the columns {', '.join(needed)}, found {', '.join(columns)} (no "
+                    f"{name}: expected the columns {', '.join(needed)}, found {found} (no "
                     f"{', '.join(missing)}); try another @revision, or give a local file"
                 )
             for batch in file.iter_batches(batch_size=_ROWS):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from headscope.corpora.entities import printable
 from headscope.corpora.parquet_corpora import parquet_to_conllu, parquet_to_text
 from headscope.errors import InputError
 
@@ -54,6 +55,7 @@ _TEXTS = {"wikitext": "wikitext-2-raw-v1", "wikitext-2": "wikitext-2-raw-v1"}
 FORM = re.compile(
     r"(?P<corpus>ud:[^/@]*|wikitext(?:-\d+)?)(?:/(?P<split>[a-z]+))?(?:@(?P<revision>.+))?", re.I
 )
+_LONGEST_REVISION = 250
 _TREEBANK = re.compile(r"[a-z]{2,8}_[a-z0-9]+")
 LOOK = "names are a language code, _ and a treebank, as ud:en_ewt or ud:fr_gsd"
 
@@ -78,24 +80,31 @@ def parse(name: str) -> Place:
     """Read a name.
 
     Raises:
-        InputError: not such a name, or a split that there is not.
+        InputError: not such a name, or a split that there is not, or a revision that cannot be one.
     """
     form = FORM.fullmatch(name)
     if form is None:
         raise InputError(
-            f"{name!r} is no name of a corpus to fetch; expected ud:<treebank>, as ud:en_ewt, or wikitext"
+            f"'{printable(name)}' is no name of a corpus to fetch; expected ud:<treebank>, as ud:en_ewt, or wikitext"
         )
     corpus, split = form["corpus"].lower(), (form["split"] or "").lower()
     if corpus.startswith("ud:"):
         source, config = _TREEBANKS, corpus[3:]
         if not _TREEBANK.fullmatch(config):
-            raise InputError(f"{corpus} is no treebank: {LOOK}")
+            raise InputError(f"{printable(corpus)} is no treebank: {LOOK}")
     else:
         source, config = _WIKITEXT, _TEXTS.get(corpus, "")
         if not config:
-            raise InputError(f"{corpus} is not known; of WikiText, wikitext-2 is fetched: write wikitext")
+            raise InputError(
+                f"{printable(corpus)} is not known; of WikiText, wikitext-2 is fetched: write wikitext"
+            )
     if split and split not in source.splits:
         known = ", ".join(dict.fromkeys(source.splits.values()))
-        raise InputError(f"{corpus} has no split {split}; choose one of {known}")
+        raise InputError(f"{corpus} has no split {printable(split)}; choose one of {known}")
     split = source.splits[split] if split else next(iter(source.splits))
-    return Place(name=corpus, source=source, config=config, split=split, revision=form["revision"])
+    revision = form["revision"]
+    if revision is not None and (not revision.isprintable() or len(revision) > _LONGEST_REVISION):
+        raise InputError(
+            f"the revision {printable(revision)} is no branch, tag or commit; leave it out, or write {corpus}@main"
+        )
+    return Place(name=corpus, source=source, config=config, split=split, revision=revision)

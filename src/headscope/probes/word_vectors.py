@@ -125,9 +125,7 @@ def _lines(
     number, first = next(lines)
     first = _tidy(first)
     promised: int | None = None
-    header = first.split(" ")
-    # int() refuses thousands of digits
-    if len(header) == 2 and all(each.isdecimal() and len(each) < 16 for each in header):
+    if (header := first.split(" ")) and len(header) == 2 and all(map(_is_count, header)):
         promised, width = int(header[0]), int(header[1])
     else:
         width = _trailing_numbers(first)
@@ -168,6 +166,10 @@ def _trailing_numbers(line: str) -> int:
             break
         count += 1
     return count
+
+
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and len(text) < 10  # int() refuses thousands of digits
 
 
 def _is_number(text: str) -> bool:

@@ -1,0 +1,88 @@
+"""Mutations of JSON as the tree that it is: values of other types, keys gone or twice, deep nesting."""
+
+import copy
+import json
+from random import Random
+from typing import Any
+
+from fuzz.ingredients import Ingredients
+
+# Written as strings, replaced in the text: json.dumps can write neither.
+_DEEP, _LONG = "\u0001deep\u0001", "\u0001long\u0001"
+_KEYS = ("text", "words", "tokens", "heads", "relns", "auto_map", "__class__", "kind", "name", "")
+
+
+def mutate_tree(content: bytes, rng: Random, use: Ingredients) -> bytes | None:
+    """Return JSON that says something else, or None where it was no JSON or is another's turn."""
+    try:
+        tree = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    box = [tree]
+    for _ in range(rng.choice((1, 1, 1, 2, 4))):
+        _change(box, rng, use)
+    if rng.random() < 0.05:
+        box[0] = _another(box[0], rng, use)
+    try:
+        text = json.dumps(box[0], ensure_ascii=rng.random() < 0.5)
+    except (ValueError, RecursionError, TypeError):
+        return None
+    deep = rng.choice((60, 1000, 100_000))
+    text = text.replace(json.dumps(_DEEP), "[" * deep + "]" * deep).replace(json.dumps(_LONG), "9" * 5000)
+    text = text.replace(_DEEP, "deep").replace(_LONG, "long")
+    if rng.random() < 0.05:  # a key twice: the last counts, for most
+        text = text.replace("{", '{"words": 3, "kinds": [], "layers": -1, ', 1)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _change(box: list[Any], rng: Random, use: Ingredients) -> None:
+    """Change one place of what the box holds."""
+    places = list(_places(box))
+    holder, key = rng.choice(places)
+    match rng.randrange(9):
+        case 0 if len(places) > 1 and holder is not box:
+            del holder[key]
+        case 1:
+            other, at = rng.choice(places)
+            holder[key] = copy.deepcopy(other[at])
+        case 2 if isinstance(holder, dict):
+            holder[rng.choice((*_KEYS, *use.texts))] = holder.pop(key)
+        case 3:
+            holder[key] = rng.choice((_DEEP, _LONG))
+        case 4:
+            holder[key] = rng.choice(([holder[key]], {"x": holder[key]}, [holder[key]] * 300))
+        case 5 if isinstance(holder, list) and holder is not box:
+            holder.insert(rng.randint(0, len(holder)), copy.deepcopy(holder[key]))
+        case 6 if isinstance(holder, dict):
+            holder[rng.choice((*_KEYS, *use.texts))] = rng.choice(use.values)
+        case _:
+            holder[key] = _another(holder[key], rng, use)
+
+
+def _another(value: Any, rng: Random, use: Ingredients) -> Any:
+    """Return a value of another type, or one of the same that nobody expects."""
+    if rng.random() < 0.5:
+        return copy.deepcopy(rng.choice(use.values))
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        if abs(value) > 1e300:  # neither float() nor str() takes such an int
+            return str(rng.choice(use.numbers[:20]))
+        return rng.choice((*use.numbers, value + 1, value - 1, -value, value * 2, value / 3))
+    if isinstance(value, str):
+        return rng.choice((*use.texts, value * 2, value[:-1], value.upper(), value + rng.choice(use.texts)))
+    return None if rng.random() < 0.5 else type(value)()
+
+
+def _places(box: list[Any]) -> list[tuple[Any, Any]]:
+    """Return every (holder, key or position) below a list; at most some thousand."""
+    found: list[tuple[Any, Any]] = []
+    waiting: list[Any] = [box]
+    while waiting and len(found) < 5000:
+        holder = waiting.pop()
+        keys = list(holder) if isinstance(holder, dict) else range(len(holder))
+        for key in keys:
+            found.append((holder, key))
+            if isinstance(holder[key], dict | list):
+                waiting.append(holder[key])
+    return found

@@ -1,0 +1,61 @@
+"""Treebanks: read, written in each form, and read again: words and trees must be the same."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fuzz.sample import Sample
+from fuzz.target import Check, Target
+from headscope.corpora.conllu import read_conllu
+from headscope.corpora.relation_lines import read_relation_lines
+from headscope.corpora.synthetic import synthetic_documents
+from headscope.corpora.treebank import read_treebank
+from headscope.corpora.treebank_writer import FORMS, fit_word, treebank_text
+
+_BY_HAND = (
+    "# newdoc id = a\n# text = Au revoir, Zoé\n1-2\tAu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tà\tà\tADP\t_\t_\t3\tcase\t_\t_\n"
+    "2\tle\tle\tDET\tDA\tGender=Masc\t3\tdet\t_\t_\n3\trevoir\t_\t_\tNC\t_\t0\troot\t_\tSpaceAfter=No\n"
+    "3.1\tx\t_\t_\t_\t_\t_\t_\t0:root\t_\n4\t,\t,\tPUNCT\t_\t_\t3\tpunct\t_\t_\n5\tZoé\t_\tPROPN\t_\t_\t3\tvocative\t_\t_"
+)
+
+
+def _seeds(form: str) -> Callable[[Path], list[Sample]]:
+    def make(folder: Path) -> list[Sample]:
+        texts = ["".join(treebank_text(synthetic_documents(2, seed=seed), form=form)) for seed in (0, 5)]
+        if form == ".conllu":
+            texts.append(_BY_HAND)
+        if form == ".txt":
+            texts.append("the 2-det\nfox 3-nsubj\nran 0-root\n\nMary-Jane 0-root-x\n")
+        return [{f"corpus{form}": text.encode()} for text in texts]
+
+    return make
+
+
+def _written_again(folder: Path) -> Check:
+    def run(given: Path) -> None:
+        (path,) = given.iterdir()
+        documents = list(read_treebank(path))
+        if path.suffix != ".json":  # the readers that take the file alone
+            again = read_conllu(path) if path.suffix == ".conllu" else read_relation_lines(path)
+            assert [one.id for one in again] == [one.id for one in documents]
+        sentences = [sentence for document in documents for sentence in document.sentences]
+        assert sentences, "the reader gave nothing and said nothing"
+        for form in FORMS:
+            copy = folder / f"copy{form}"
+            copy.write_text("".join(treebank_text(documents, form=form)), encoding="utf-8", newline="\n")
+            back = [one for document in read_treebank(copy) for one in document.sentences]
+            assert [one.words for one in back] == [
+                tuple(fit_word(word, form=form) for word in one.words) for one in sentences
+            ], f"other words in {form}"
+            assert [one.heads for one in back] == [one.heads for one in sentences], f"other heads in {form}"
+            assert [one.relations for one in back] == [one.relations for one in sentences], (
+                f"others in {form}"
+            )
+
+    return run
+
+
+TARGETS = [
+    Target(name="conllu", seeds=_seeds(".conllu"), prepare=_written_again),
+    Target(name="relation-lines", seeds=_seeds(".txt"), prepare=_written_again),
+    Target(name="treebank-json", seeds=_seeds(".json"), prepare=_written_again),
+]

@@ -1,0 +1,168 @@
+"""What `make fuzz` has found, made small: each was a traceback, or a message that no terminal should be given."""
+
+import os
+import pickle
+
+import pandas as pd
+import pytest
+
+from headscope.attention.raw import raw_view
+from headscope.attention.unpickling import read_plain_pickle
+from headscope.corpora.features import read_features
+from headscope.corpora.parquet_corpora import parquet_to_conllu, parquet_to_text
+from headscope.corpora.remote_names import parse
+from headscope.errors import InputError, OptionError
+from headscope.probes.word_vectors import read_vectors
+from headscope.views.state import opening
+from support.hostile import printable
+from support.made_maps import sentence_pair
+
+TREEBANK = {"tokens": [["A", "cat"]], "head": [["2", "0"]], "deprel": [["det", "root"]]}
+BROKEN = "the data are broken: try another @revision, or give a local file"
+
+
+def told(error):
+    """The message of what was raised, fit to be printed."""
+    text = str(error.value)
+    assert printable(text)
+    assert len(text) < 1000
+    return text
+
+
+def parquet(folder, columns):
+    path = folder / "some.parquet"
+    path.write_bytes(pd.DataFrame(columns).to_parquet(index=False))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("begin", "shown"),
+    [
+        ("\x1b[2J", "\\x1b"),
+        ("\x9b", "\\x9b"),
+        ("\u202e", "\\u202e"),
+        ("\u200b", "\\u200b"),
+        ("\x7f", "\\x7f"),
+    ],
+)
+def test_json_that_begins_with_what_cannot_be_printed(begin, shown, tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text(begin + "[]", encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        list(read_features(path))
+    assert told(error) == (
+        f"{path}: expected a JSON list of objects, found text that begins with {shown}; put the objects in [ and ], "
+        "or name the file .jsonl if it has one object a line"
+    )
+
+
+@pytest.mark.parametrize("convert", [parquet_to_conllu, parquet_to_text])
+def test_columns_whose_names_cannot_be_printed(convert, tmp_path):
+    path = parquet(tmp_path, {"\x1b[31m": ["x"], "\u202e": ["y"], "x" * 5000: ["z"]})
+    with pytest.raises(InputError) as error:
+        convert(path, tmp_path / "out", name="ud:en_x")
+    assert "found \\x1b[31m, \\u202e, " + "x" * 80 + "... (no " in told(error)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"tokens": [7]}, "expected a list in tokens, found 7"),
+        ({"head": ["20"]}, "expected a list in head, found '20'"),
+        ({"tokens": [{"a": "A", "b": "cat"}]}, "expected a list in tokens, found {'a': 'A', 'b': 'cat'}"),
+        ({"feats": [1.5]}, "expected a list in feats, found 1.5"),
+        ({"comments": ["newdoc"]}, "expected a list in comments, found 'newdoc'"),
+        ({"comments": [[{"x": 1}]]}, "expected strings in comments, found {'x': 1}"),
+        ({"mwt": [[3]]}, "expected entries with an id in mwt, found 3"),
+        ({"mwt": [[{"form": "x"}]]}, "expected entries with an id in mwt, found {'form': 'x'}"),
+        ({"mwt": [[{"id": 1}]]}, "expected entries with an id in mwt, found {'id': 1}"),
+        ({"empty_nodes": [["1.1"]]}, "expected entries with an id in empty_nodes, found '1.1'"),
+        ({"empty_nodes": [True]}, "expected a list in empty_nodes, found True"),
+    ],
+)
+def test_treebank_columns_of_other_types(change, sentence, tmp_path):
+    with pytest.raises(InputError) as error:
+        parquet_to_conllu(parquet(tmp_path, {**TREEBANK, **change}), tmp_path / "out", name="ud:en_x")
+    assert told(error) == f"ud:en_x, row 1: {sentence}; {BROKEN}"
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_id_of_thousands_of_digits(tmp_path):
+    path = parquet(tmp_path, {**TREEBANK, "mwt": [[{"id": "9" * 5000 + "-2", "form": "x"}]]})
+    with pytest.raises(InputError) as error:
+        parquet_to_conllu(path, tmp_path / "out", name="ud:en_x")
+    assert "is no id of a multi-word token (1-2) or empty node (1.1)" in told(error)
+
+
+@pytest.mark.parametrize("value", [7, 0.5, True, ["a"], {"a": "b"}])
+def test_text_that_is_none(value, tmp_path):
+    with pytest.raises(InputError) as error:
+        parquet_to_text(parquet(tmp_path, {"text": [value]}), tmp_path / "out", name="wikitext")
+    assert told(error) == f"wikitext, row 1: expected text, found {value!r}; {BROKEN}"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("ud:en\x1b[2J", "ud:en\\x1b[2j is no treebank"),
+        ("ud:en_ewt\nx", "ud:en_ewt\\nx is no treebank"),
+        ("ud:" + "x" * 5000, "ud:" + "x" * 77 + "... is no treebank"),
+        (
+            "wikitext/" + "x" * 5000,
+            "wikitext has no split " + "x" * 80 + "...; choose one of validation, test, train",
+        ),
+        ("wikitext" * 5000, "...' is no name of a corpus to fetch"),
+        ("wikitext@\x1b[2J", "the revision \\x1b[2J is no branch, tag or commit"),
+        ("wikitext@" + "x" * 5000, "is no branch, tag or commit"),
+    ],
+)
+def test_names_of_corpora_that_cannot_be_printed(name, shown):
+    with pytest.raises(InputError) as error:
+        parse(name)
+    assert shown in told(error)
+
+
+def test_vectors_that_promise_a_number_of_thousands_of_digits(tmp_path):
+    path = tmp_path / "x.vec"
+    path.write_text("9" * 5000 + " 2\nthe 1 2\n")
+    with pytest.raises(InputError) as error:
+        read_vectors(path)
+    assert f"{path}, line" in told(error)
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        (b"\x80\x02c\x1b[2J\nx\n.", "asks for \\x1b[2J.x"),
+        (b"\x80\x02c\0\0odecs\nencode\n.", "asks for \\x00\\x00odecs.encode"),
+        (pickle.dumps(os.system), "asks for posix.system"),
+        (b"\x80\x04\x8c\x07\xe2\x80\xaeexec\x8c\x04\xe2\x80\xaex\x93.", "asks for \\u202eexec.\\u202ex"),
+    ],
+)
+def test_pickles_that_ask_for_what_cannot_be_printed(content, shown, tmp_path):
+    path = tmp_path / "x.pkl"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as error:
+        read_plain_pickle(path)
+    assert shown in told(error)
+
+
+@pytest.mark.parametrize("kind", ["\x1b[2J", "\u202e", "x\ny", "x" * 5000])
+def test_a_kind_of_attention_that_cannot_be_printed(kind):
+    with pytest.raises(OptionError) as error:
+        opening(sentence_pair(neuron=False), "head", kind=kind)
+    assert "attention here; choose one of encoder" in told(error)
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J", "x" * 5000])
+def test_a_view_that_cannot_be_printed(name):
+    with pytest.raises(OptionError) as error:
+        opening(sentence_pair(neuron=False), name)
+    assert "is not known; choose one of head, model, neuron, heatmap, matrix" in told(error)
+
+
+@pytest.mark.parametrize("tokens", [[None, "a"], ["a", None], [1, None]])
+def test_tokens_of_which_one_is_none(tokens):
+    with pytest.raises(InputError) as error:
+        raw_view(attention=[[[[0.5, 0.5], [0.5, 0.5]]]], tokens=tokens)
+    assert "expected tokens as a list of strings, got a" in told(error)
