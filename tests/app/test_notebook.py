@@ -137,9 +137,7 @@ def test_figure_calls():
 class TestWidget:
     @pytest.fixture(autouse=True)
     def anywidget(self):
-        pytest.importorskip(
-            "anywidget", reason="anywidget is not installed: pip install 'headscope[notebook]'"
-        )
+        pytest.importorskip("anywidget", reason="anywidget is not installed: pip install '.[notebook]'")
 
     def test_a_widget_holds_the_payload_as_bytes(self, bert):
         widget = hs.head_view(bert, "the cat sat", heads=[1])

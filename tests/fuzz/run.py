@@ -31,7 +31,7 @@ from fuzz.target import NAMES, SHARES, Target, target_named  # noqa: E402
 Told: TypeAlias = tuple[str, dict[str, int], float]  # target, counts, seconds
 FINDINGS = HERE / "findings"
 _START = 120.0  # seconds that a target may take to prepare
-_FEWEST = 20  # inputs of a target, however slow the machine
+_FEWEST = 10  # inputs of a target, however slow the machine
 _OFTEN = 1.0  # seconds between two signs of life
 
 

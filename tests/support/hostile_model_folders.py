@@ -374,9 +374,7 @@ def weight_contents() -> Iterator[Case]:
             ),
         )
     yield changed("one-file-truncated", "is cut off or no safetensors file", _truncate)
-    yield changed(
-        "none-of-the-model", "the weights hold 0 tensors", written("model.safetensors", _header(b"{}"))
-    )
+    yield changed("none-of-the-model", "the checkpoint lacks", written("model.safetensors", _header(b"{}")))
 
 
 def _truncate(folder: Path) -> None:

@@ -8,6 +8,7 @@ from headscope.models.shown import a_kind, shown
 
 MOST_LAYERS = 1000
 MOST_LABELS = 100_000
+_SHARED = 64  # layers that may share their weights, as ALBERT's do
 # What each number is the size of, with the names that families have for it.
 _LAYERS = frozenset(
     ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "num_encoder_layers")
@@ -42,7 +43,7 @@ def check_numbers(config: Mapping[str, Any], *, file: str, tensors: int | None =
     Args:
         config: what config.json holds.
         file: its path, for people.
-        tensors: how many tensors the weights hold, where they were looked at: a layer has one at least.
+        tensors: how many tensors the weights hold, where they were looked at: a layer that shares none has one.
 
     Raises:
         ModelError: names the size, what it is, and what was expected.
@@ -51,7 +52,7 @@ def check_numbers(config: Mapping[str, Any], *, file: str, tensors: int | None =
         # Some families give each layer a size of its own.
         for each in value if isinstance(value, list) else [value]:
             _check(key, each, file)
-            if key in _LAYERS and tensors is not None and each is not None and each > tensors:
+            if key in _LAYERS and tensors is not None and each > tensors + _SHARED:
                 raise ModelError(
                     f"{shown(file)}: {key} is {each:,}, and the weights hold {tensors:,} tensors; expected the "
                     "config.json that was saved with the weights"
@@ -65,7 +66,7 @@ def check_numbers(config: Mapping[str, Any], *, file: str, tensors: int | None =
 
 def _check(key: str, value: Any, file: str) -> None:
     if value is None and key not in _LAYERS:
-        return
+        return  # a size that follows from others
     if isinstance(value, bool) or not isinstance(value, int):
         given = shown(value, limit=40) if isinstance(value, str | float) else ""
         raise ModelError(

@@ -1,0 +1,46 @@
+"""Advice that can be followed: headscope is on no index, so what to install is named by where it lies."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import headscope
+from headscope import installing
+from headscope.attention.models import embedded_folder
+from headscope.errors import ModelError
+
+ROOT = Path(headscope.__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("extra", ["explore", "notebook", "fast", "ray"])
+def test_a_checkout_is_named(extra):
+    assert installing.how_to_install(extra) == f"install it with pip install '{ROOT}[{extra}]'"
+
+
+def test_the_embedded_model_is_a_package_of_the_checkout(monkeypatch):
+    monkeypatch.setitem(sys.modules, "headscope_minilm", None)
+    with pytest.raises(ModelError) as refused:
+        embedded_folder()
+    assert str(refused.value) == (
+        "no model was named and the embedded one is not installed; install it with pip install "
+        f"{ROOT}/models/headscope-minilm, or give --model a hub name or a local folder"
+    )
+    assert (ROOT / "models" / "headscope-minilm" / "pyproject.toml").is_file()
+
+
+def test_a_wheel_is_named_where_there_is_no_checkout(monkeypatch):
+    monkeypatch.setattr(installing, "_checkout", lambda: None)
+    start = "install it from the wheel or the checkout that headscope came from, as pip install "
+    assert installing.how_to_install("explore") == f"{start}'headscope-*.whl[explore]'"
+    assert installing.how_to_install("demo") == f"{start}headscope_minilm-*.whl"
+
+
+def test_no_other_message_names_an_index():
+    wrong = [
+        path.name
+        for path in Path(headscope.__file__).parent.rglob("*.py")
+        if re.search(r"pip install", path.read_text(encoding="utf-8")) and path.name != "installing.py"
+    ]
+    assert wrong == []
