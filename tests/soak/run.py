@@ -21,6 +21,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from soak import killing
+from soak.remembered import remembered
 from soak.tasks import Task, answers, left_behind, tasks
 
 
@@ -46,7 +47,9 @@ def main() -> int:
             soak = _Soak(task, base / f"{number}")
             soak.at_random(share[task.name], seed=given.seed + number)
             if not given.no_renames:
-                soak.about_renames()
+                with remembered():
+                    task.work(base / "remembered" / task.name)
+                    soak.about_renames()
             wrong += soak.wrong
             print(soak.line(), flush=True)
     print(

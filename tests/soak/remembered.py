@@ -1,0 +1,41 @@
+"""What takes a report its time, remembered, so that it can be killed about each of its renames in minutes."""
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headscope.reporting import page
+from headscope.storage.atomic import write_bytes
+from headscope.study import writing
+
+
+@contextmanager
+def remembered():
+    """Measure each stage and draw each figure once; from then on only what is found is written, in the same order."""
+    stages: dict[str, Any] = {}
+    figures: dict[str, bytes] = {}
+    measure, draw = writing.measure_stage, page.write_figures
+
+    def measured(stage: Any, *given: Any) -> Any:
+        if stage.name not in stages:
+            stages[stage.name] = measure(stage, *given)
+        return stages[stage.name]
+
+    def drawn(inputs: Any, folder: Path) -> list[Path]:
+        if not figures:
+            paths = draw(inputs, folder)
+            # In the order in which they were written.
+            figures.update(
+                (path.name, path.read_bytes()) for path in sorted(paths, key=lambda p: p.stat().st_mtime_ns)
+            )
+            return paths
+        for name, content in figures.items():
+            write_bytes(folder / name, content)
+        return sorted(folder / name for name in figures)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "measure_stage", measured)
+        patch.setattr(page, "write_figures", drawn)
+        yield
