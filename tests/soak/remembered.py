@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headscope.reporting import page
+from headscope.reporting import drawing, page
 from headscope.storage.atomic import write_bytes
 from headscope.study import writing
 
@@ -16,14 +16,23 @@ def remembered():
     """Measure each stage and draw each figure once; from then on only what is found is written, in the same order."""
     stages: dict[str, Any] = {}
     figures: dict[str, bytes] = {}
-    measure, draw = writing.measure_stage, page.write_figures
+    inline: list[str] = []  # the page's own pictures, in its order
+    place = [0]
+    measure, draw, picture = writing.measure_stage, page.write_figures, drawing.svg_text
 
     def measured(stage: Any, *given: Any) -> Any:
         if stage.name not in stages:
             stages[stage.name] = measure(stage, *given)
         return stages[stage.name]
 
+    def pictured(figure: Any) -> str:
+        if place[0] == len(inline):
+            inline.append(picture(figure))
+        place[0] += 1
+        return inline[place[0] - 1]
+
     def drawn(inputs: Any, folder: Path) -> list[Path]:
+        place[0] = 0
         if not figures:
             paths = draw(inputs, folder)
             # In the order in which they were written.
@@ -38,4 +47,5 @@ def remembered():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writing, "measure_stage", measured)
         patch.setattr(page, "write_figures", drawn)
+        patch.setattr(drawing, "svg_text", pictured)
         yield
