@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
@@ -9,7 +10,7 @@ from headscope.corpora.entities import printable
 from headscope.errors import InputError
 
 MAX_ENTRY = 16 << 20  # characters; without a limit, an unclosed bracket would pull in the whole file
-SPACE = " \t\n\r"
+_SPACES = re.compile(r"[ \t\n\r]*")
 
 
 class _Refused(ValueError):
@@ -52,13 +53,19 @@ class _Window:
 
     def next_character(self) -> str:
         """Go to the next character that is no white space and return it; `""` at the end."""
+        skipped = 0
         while True:
-            while self.at < len(self.text):
-                if self.text[self.at] not in SPACE:
-                    return self.text[self.at]
-                self.at += 1
+            begun, self.at = self.at, _SPACES.match(self.text, self.at).end()  # type: ignore[union-attr]
+            if self.at < len(self.text):
+                return self.text[self.at]
             if self.ended:
                 return ""
+            skipped += self.at - begun
+            if skipped > MAX_ENTRY:  # a few bytes of gzip can unpack to spaces without end
+                line, _ = self._place(self.at)
+                raise InputError(
+                    f"{self._name}, line {line}: more than 16 million characters of white space end here; remove them"
+                )
             self.grow()
 
     def value(self, entry: int) -> Any:
