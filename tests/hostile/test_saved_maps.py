@@ -17,10 +17,14 @@ from headscope.study.maps_run import MapsRun
 from headscope.study.options import RunOptions
 from headscope.study.stages import prepare
 from headscope.study.syntax import measure_syntax
-from support import hostile_maps as made
 from support.commands import run_command
 from support.hostile import Case, each, printable
+from support.hostile_index import index_files, index_values, masks, trees
+from support.hostile_maps import folders
 from support.hostile_pickles import MARK, pickles
+from support.hostile_rows import WRONG, rows
+from support.hostile_shards import shards
+from support.maps_folders import FORMS, SHARD, edited, whole
 from support.views import hand_made
 
 
@@ -51,12 +55,12 @@ def said(case: Case, folder, act, *, error=InputError):
     return text
 
 
-@each(made.folders())
+@each(folders())
 def test_damaged_maps_are_refused_in_words(case, tmp_path):
     said(case, tmp_path, walk)
 
 
-@each(made.trees())
+@each(trees())
 def test_maps_without_a_right_tree_are_no_treebank(case, tmp_path):
     def syntax(folder):
         measure_syntax(prepare(RunOptions(maps=folder, stages=("syntax",))), None)
@@ -79,14 +83,14 @@ def test_damaged_pickles_are_refused_and_nothing_runs(case, tmp_path):
 # --- whatever reads them
 
 SAMPLE = {
-    "an index of noise": (made.index_files, "an index of zeros"),
-    "a null id": (made.index_values, "one of the ids is null"),
-    "a billion layers": (made.index_values, "layers a billion"),
-    "a file that is missing": (made.shards, "a shard that is missing"),
-    "maps of another shape": (made.shards, "maps of another shape"),
-    "a mask out of range": (made.masks, "a mask out of range"),
-    "negative weights": (made.rows, "encoder weights negative in float16"),
-    "NaN": (made.rows, "decoder weights NaN in float32"),
+    "an index of noise": (index_files, "an index of zeros"),
+    "a null id": (index_values, "one of the ids is null"),
+    "a billion layers": (index_values, "layers a billion"),
+    "a file that is missing": (shards, "a shard that is missing"),
+    "maps of another shape": (shards, "maps of another shape"),
+    "a mask out of range": (masks, "a mask out of range"),
+    "negative weights": (rows, "encoder weights negative in float16"),
+    "NaN": (rows, "decoder weights NaN in float32"),
 }
 READERS = {
     "stats": ("stats", "--maps", "{maps}", "-q"),
@@ -131,7 +135,7 @@ def test_probes_take_no_maps():
 @pytest.mark.parametrize("name", ["a billion layers", "a null id", "an index of noise"])
 def test_a_bad_index_is_known_without_the_weights(name, tmp_path):
     place = sampled(name).make(tmp_path)
-    (place / made.SHARD).unlink()
+    (place / SHARD).unlink()
     with pytest.raises(InputError):
         read_index(place)
     with pytest.raises(InputError):
@@ -140,7 +144,7 @@ def test_a_bad_index_is_known_without_the_weights(name, tmp_path):
 
 @each(
     case
-    for case in (*made.index_values(), *made.index_files(), *made.shards())
+    for case in (*index_values(), *index_files(), *shards())
     if any(
         word in case.name
         for word in ("billion", "terabyte", "gigabyte", "99 MB", "overflow", "in lists", "huge")
@@ -170,16 +174,16 @@ def refused(act):
 
 
 def test_what_is_said_of_a_row(tmp_path):
-    change, _ = made.WRONG["negative"]
-    place = made.whole(tmp_path / "maps", "three", change=lambda maps: change(maps[1, 0, 2]))
+    change, _ = WRONG["negative"]
+    place = whole(tmp_path / "maps", "three", change=lambda maps: change(maps[1, 0, 2]))
     assert refused(lambda: walk(place)) == (
-        f"{place / made.SHARD}: row 3 of cross head 2-1 in segment 1 of document b holds -0.5; expected weights "
+        f"{place / SHARD}: row 3 of cross head 2-1 in segment 1 of document b holds -0.5; expected weights "
         "between 0 and 1: give attention after the softmax, or extract the maps again"
     )
 
 
 def test_what_is_said_of_an_index(tmp_path):
-    place = made.edited(lambda content: content["entries"][0]["input"]["ids"].__setitem__(2, None), tmp_path)
+    place = edited(lambda content: content["entries"][0]["input"]["ids"].__setitem__(2, None), tmp_path)
     assert refused(lambda: walk(place)) == (
         f"{place / 'index.json'} is damaged (segment 1 of document a, ids: expected a whole number from 0 to "
         "2,147,483,647, found null); extract the maps again"
@@ -190,7 +194,7 @@ def test_what_is_said_of_an_index(tmp_path):
     )
     with (place / "index.json").open("r+b") as file:
         file.truncate(1 << 30)
-    size = (place / made.SHARD).stat().st_size
+    size = (place / SHARD).stat().st_size
     assert refused(lambda: walk(place)) == (
         f"{place / 'index.json'} has 1,073,741,824 bytes, and the maps beside it {size:,}; expected an index smaller "
         "than its maps, or of 33,554,432 bytes at most; extract the maps again"
@@ -199,29 +203,29 @@ def test_what_is_said_of_an_index(tmp_path):
 
 def test_what_is_said_of_a_file(tmp_path):
     again = "copy the whole folder again, or extract the maps again"
-    place = made.whole(tmp_path / "maps")
-    (place / made.SHARD).rename(tmp_path / "elsewhere")
-    (place / made.SHARD).symlink_to(tmp_path / "elsewhere")
+    place = whole(tmp_path / "maps")
+    (place / SHARD).rename(tmp_path / "elsewhere")
+    (place / SHARD).symlink_to(tmp_path / "elsewhere")
     assert refused(lambda: walk(place)) == (
-        f"{place / made.SHARD} is a link that leads out of its folder; expected the file itself: copy it there, or "
+        f"{place / SHARD} is a link that leads out of its folder; expected the file itself: copy it there, or "
         "extract the maps again"
     )
-    (place / made.SHARD).unlink()
-    (place / made.SHARD).write_bytes(bytes((tmp_path / "elsewhere").stat().st_size))
+    (place / SHARD).unlink()
+    (place / SHARD).write_bytes(bytes((tmp_path / "elsewhere").stat().st_size))
     text = refused(lambda: walk(place))
-    assert text.startswith(f"{place / made.SHARD} is no whole safetensors file (")
+    assert text.startswith(f"{place / SHARD} is no whole safetensors file (")
     assert text.endswith(f"); {again}")
 
 
 def test_a_link_within_the_folder_is_fine(tmp_path):
-    place = made.whole(tmp_path / "maps")
-    (place / made.SHARD).rename(place / "moved.safetensors")
-    (place / made.SHARD).symlink_to("moved.safetensors")
+    place = whole(tmp_path / "maps")
+    (place / SHARD).rename(place / "moved.safetensors")
+    (place / SHARD).symlink_to("moved.safetensors")
     walk(place)
 
 
 def test_what_is_said_of_a_tree(tmp_path):
-    place = made.edited(lambda content: content["entries"][0]["fields"].update(heads=7), tmp_path)
+    place = edited(lambda content: content["entries"][0]["fields"].update(heads=7), tmp_path)
     assert refused(lambda: measure_syntax(prepare(RunOptions(maps=place, stages=("syntax",))), None)) == (
         "segment 1 of document a: expected heads as a list of whole numbers, and relns as a list of names; give a "
         "treebank, or maps that were extracted from one"
@@ -327,7 +331,7 @@ def test_the_smallest_weight_on_a_masked_key_is_seen():
 
 
 def test_maps_that_are_right_are_read_as_before(tmp_path):
-    for form in made.FORMS:
+    for form in FORMS:
         for store in ("float16", "float32"):
-            walk(made.whole(tmp_path / form / store, form, store=store))
-    walk(made.whole(tmp_path / "masked", masked=True))
+            walk(whole(tmp_path / form / store, form, store=store))
+    walk(whole(tmp_path / "masked", masked=True))

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from support.hostile import Case
-from support.hostile_maps import ODD, WRONG
+from support.hostile_index import ODD
+from support.hostile_rows import WRONG
 
 MARK = "was-here"
 TOO_LARGE = "is refused: it holds a number of more than 64 bits"
