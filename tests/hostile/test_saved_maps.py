@@ -1,5 +1,6 @@
 """Saved maps and pickles that are damaged or made to do harm: an error in words, early, whatever reads them."""
 
+import pickle
 import time
 import tracemalloc
 
@@ -21,7 +22,7 @@ from support.commands import run_command
 from support.hostile import Case, each, printable
 from support.hostile_index import index_files, index_values, masks, trees
 from support.hostile_maps import folders
-from support.hostile_pickles import MARK, pickles
+from support.hostile_pickles import MARK, pickles, right
 from support.hostile_rows import WRONG, rows
 from support.hostile_shards import shards
 from support.maps_folders import FORMS, SHARD, edited, whole
@@ -335,3 +336,71 @@ def test_maps_that_are_right_are_read_as_before(tmp_path):
         for store in ("float16", "float32"):
             walk(whole(tmp_path / form / store, form, store=store))
     walk(whole(tmp_path / "masked", masked=True))
+
+
+# --- more of what is said, word for word
+
+AGAIN = "copy the whole folder again, or extract the maps again"
+
+
+def test_what_is_said_of_tensors(tmp_path):
+    def text(name):
+        place = next(case for case in (*shards(), *masks()) if case.name == name).make(tmp_path / name[:30])
+        return refused(lambda: walk(place)).replace(str(place), "MAPS")
+
+    for name in ("maps under another name", "maps of another shape", "maps of BF16", "a mask not stored"):
+        (tmp_path / name[:30]).mkdir()
+    assert text("maps under another name") == (
+        f"MAPS: the encoder maps of segment 1 of document b are missing (tensor 2.encoder of {SHARD}); {AGAIN}"
+    )
+    assert text("maps of another shape") == (
+        "MAPS: the encoder maps of segment 1 of document b have shape [2, 2, 25, 1], expected [2, 2, 5, 5] [layers, "
+        f"heads, queries, keys]; {AGAIN}"
+    )
+    assert text("maps of BF16") == (
+        "MAPS: the encoder maps of segment 1 of document b are of type BF16, expected F16 as the index says; "
+        + AGAIN
+    )
+    assert text("a mask not stored") == (
+        f"MAPS/{SHARD}: mask.9 is missing, expected U8 of shape [4], a bit for each of 5 rows and 5 keys; {AGAIN}"
+    )
+
+
+def pickled(entries, folder):
+    path = folder / "maps.pkl"
+    path.write_bytes(pickle.dumps(entries, 2))
+    return path
+
+
+def test_what_is_said_of_a_pickle(tmp_path):
+    entries = right()
+    entries[1]["attns"][1, 0, 2] = 0
+    path = pickled(entries, tmp_path)
+    assert refused(lambda: pickle_to_maps(path, tmp_path / "out")) == (
+        f"{path}, entry 2: row 3 of head 2-1 sums to 0; expected 1: give attention after the softmax, or extract it "
+        "again"
+    )
+    pickled([right()[0], right(by_word=True)[1]], tmp_path)
+    assert refused(lambda: pickle_to_maps(path, tmp_path / "out")) == (
+        f"{path}, entry 1: its attention is by token and that of entry 2 by word; keep the two in files of their own"
+    )
+    pickled([{**right(by_word=True)[0], "tokens": ["[CLS]"]}], tmp_path)
+    assert refused(lambda: pickle_to_maps(path, tmp_path / "out")) == (
+        f"{path}, entry 1: expected tokens with a special token at each end, as its attention by word has, found 1; "
+        "extract it again"
+    )
+
+
+def test_words_that_tokens_do_not_tell_apart_are_kept_but_not_taken_for_rows(tmp_path):
+    """A treebank's `don't` is three words of BERT's: its tokens say nothing of which row is of which word."""
+    entry = {
+        "attns": np.full((1, 1, 5, 5), 0.2, np.float16),
+        "tokens": ["[CLS]", "don", "'", "t", "[SEP]"],
+        "words": ["don't"],
+    }
+    assert pickle_to_maps(pickled([entry], tmp_path), tmp_path / "out") == 1
+    (found,) = read_index(tmp_path / "out").entries
+    assert found.words == []
+    maps_to_pickle(tmp_path / "out", tmp_path / "again.pkl")
+    (again,) = pickle.loads((tmp_path / "again.pkl").read_bytes())
+    assert (again["words"], again["tokens"]) == (entry["words"], entry["tokens"])
