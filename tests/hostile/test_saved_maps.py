@@ -1,5 +1,6 @@
 """Saved maps and pickles that are damaged or made to do harm: an error in words, early, whatever reads them."""
 
+import pickle
 import time
 import tracemalloc
 
@@ -17,10 +18,14 @@ from headscope.study.maps_run import MapsRun
 from headscope.study.options import RunOptions
 from headscope.study.stages import prepare
 from headscope.study.syntax import measure_syntax
-from support import hostile_maps as made
 from support.commands import run_command
 from support.hostile import Case, each, printable
-from support.hostile_pickles import MARK, pickles
+from support.hostile_index import index_files, index_values, masks, trees
+from support.hostile_maps import folders
+from support.hostile_pickles import MARK, pickles, right
+from support.hostile_rows import WRONG, rows
+from support.hostile_shards import shards
+from support.maps_folders import FORMS, SHARD, edited, whole
 from support.views import hand_made
 
 
@@ -51,12 +56,12 @@ def said(case: Case, folder, act, *, error=InputError):
     return text
 
 
-@each(made.folders())
+@each(folders())
 def test_damaged_maps_are_refused_in_words(case, tmp_path):
     said(case, tmp_path, walk)
 
 
-@each(made.trees())
+@each(trees())
 def test_maps_without_a_right_tree_are_no_treebank(case, tmp_path):
     def syntax(folder):
         measure_syntax(prepare(RunOptions(maps=folder, stages=("syntax",))), None)
@@ -79,14 +84,14 @@ def test_damaged_pickles_are_refused_and_nothing_runs(case, tmp_path):
 # --- whatever reads them
 
 SAMPLE = {
-    "an index of noise": (made.index_files, "an index of zeros"),
-    "a null id": (made.index_values, "one of the ids is null"),
-    "a billion layers": (made.index_values, "layers a billion"),
-    "a file that is missing": (made.shards, "a shard that is missing"),
-    "maps of another shape": (made.shards, "maps of another shape"),
-    "a mask out of range": (made.masks, "a mask out of range"),
-    "negative weights": (made.rows, "encoder weights negative in float16"),
-    "NaN": (made.rows, "decoder weights NaN in float32"),
+    "an index of noise": (index_files, "an index of zeros"),
+    "a null id": (index_values, "one of the ids is null"),
+    "a billion layers": (index_values, "layers a billion"),
+    "a file that is missing": (shards, "a shard that is missing"),
+    "maps of another shape": (shards, "maps of another shape"),
+    "a mask out of range": (masks, "a mask out of range"),
+    "negative weights": (rows, "encoder weights negative in float16"),
+    "NaN": (rows, "decoder weights NaN in float32"),
 }
 READERS = {
     "stats": ("stats", "--maps", "{maps}", "-q"),
@@ -131,7 +136,7 @@ def test_probes_take_no_maps():
 @pytest.mark.parametrize("name", ["a billion layers", "a null id", "an index of noise"])
 def test_a_bad_index_is_known_without_the_weights(name, tmp_path):
     place = sampled(name).make(tmp_path)
-    (place / made.SHARD).unlink()
+    (place / SHARD).unlink()
     with pytest.raises(InputError):
         read_index(place)
     with pytest.raises(InputError):
@@ -140,7 +145,7 @@ def test_a_bad_index_is_known_without_the_weights(name, tmp_path):
 
 @each(
     case
-    for case in (*made.index_values(), *made.index_files(), *made.shards())
+    for case in (*index_values(), *index_files(), *shards())
     if any(
         word in case.name
         for word in ("billion", "terabyte", "gigabyte", "99 MB", "overflow", "in lists", "huge")
@@ -170,16 +175,16 @@ def refused(act):
 
 
 def test_what_is_said_of_a_row(tmp_path):
-    change, _ = made.WRONG["negative"]
-    place = made.whole(tmp_path / "maps", "three", change=lambda maps: change(maps[1, 0, 2]))
+    change, _ = WRONG["negative"]
+    place = whole(tmp_path / "maps", "three", change=lambda maps: change(maps[1, 0, 2]))
     assert refused(lambda: walk(place)) == (
-        f"{place / made.SHARD}: row 3 of cross head 2-1 in segment 1 of document b holds -0.5; expected weights "
+        f"{place / SHARD}: row 3 of cross head 2-1 in segment 1 of document b holds -0.5; expected weights "
         "between 0 and 1: give attention after the softmax, or extract the maps again"
     )
 
 
 def test_what_is_said_of_an_index(tmp_path):
-    place = made.edited(lambda content: content["entries"][0]["input"]["ids"].__setitem__(2, None), tmp_path)
+    place = edited(lambda content: content["entries"][0]["input"]["ids"].__setitem__(2, None), tmp_path)
     assert refused(lambda: walk(place)) == (
         f"{place / 'index.json'} is damaged (segment 1 of document a, ids: expected a whole number from 0 to "
         "2,147,483,647, found null); extract the maps again"
@@ -190,7 +195,7 @@ def test_what_is_said_of_an_index(tmp_path):
     )
     with (place / "index.json").open("r+b") as file:
         file.truncate(1 << 30)
-    size = (place / made.SHARD).stat().st_size
+    size = (place / SHARD).stat().st_size
     assert refused(lambda: walk(place)) == (
         f"{place / 'index.json'} has 1,073,741,824 bytes, and the maps beside it {size:,}; expected an index smaller "
         "than its maps, or of 33,554,432 bytes at most; extract the maps again"
@@ -199,29 +204,29 @@ def test_what_is_said_of_an_index(tmp_path):
 
 def test_what_is_said_of_a_file(tmp_path):
     again = "copy the whole folder again, or extract the maps again"
-    place = made.whole(tmp_path / "maps")
-    (place / made.SHARD).rename(tmp_path / "elsewhere")
-    (place / made.SHARD).symlink_to(tmp_path / "elsewhere")
+    place = whole(tmp_path / "maps")
+    (place / SHARD).rename(tmp_path / "elsewhere")
+    (place / SHARD).symlink_to(tmp_path / "elsewhere")
     assert refused(lambda: walk(place)) == (
-        f"{place / made.SHARD} is a link that leads out of its folder; expected the file itself: copy it there, or "
+        f"{place / SHARD} is a link that leads out of its folder; expected the file itself: copy it there, or "
         "extract the maps again"
     )
-    (place / made.SHARD).unlink()
-    (place / made.SHARD).write_bytes(bytes((tmp_path / "elsewhere").stat().st_size))
+    (place / SHARD).unlink()
+    (place / SHARD).write_bytes(bytes((tmp_path / "elsewhere").stat().st_size))
     text = refused(lambda: walk(place))
-    assert text.startswith(f"{place / made.SHARD} is no whole safetensors file (")
+    assert text.startswith(f"{place / SHARD} is no whole safetensors file (")
     assert text.endswith(f"); {again}")
 
 
 def test_a_link_within_the_folder_is_fine(tmp_path):
-    place = made.whole(tmp_path / "maps")
-    (place / made.SHARD).rename(place / "moved.safetensors")
-    (place / made.SHARD).symlink_to("moved.safetensors")
+    place = whole(tmp_path / "maps")
+    (place / SHARD).rename(place / "moved.safetensors")
+    (place / SHARD).symlink_to("moved.safetensors")
     walk(place)
 
 
 def test_what_is_said_of_a_tree(tmp_path):
-    place = made.edited(lambda content: content["entries"][0]["fields"].update(heads=7), tmp_path)
+    place = edited(lambda content: content["entries"][0]["fields"].update(heads=7), tmp_path)
     assert refused(lambda: measure_syntax(prepare(RunOptions(maps=place, stages=("syntax",))), None)) == (
         "segment 1 of document a: expected heads as a list of whole numbers, and relns as a list of names; give a "
         "treebank, or maps that were extracted from one"
@@ -327,7 +332,75 @@ def test_the_smallest_weight_on_a_masked_key_is_seen():
 
 
 def test_maps_that_are_right_are_read_as_before(tmp_path):
-    for form in made.FORMS:
+    for form in FORMS:
         for store in ("float16", "float32"):
-            walk(made.whole(tmp_path / form / store, form, store=store))
-    walk(made.whole(tmp_path / "masked", masked=True))
+            walk(whole(tmp_path / form / store, form, store=store))
+    walk(whole(tmp_path / "masked", masked=True))
+
+
+# --- more of what is said, word for word
+
+AGAIN = "copy the whole folder again, or extract the maps again"
+
+
+def test_what_is_said_of_tensors(tmp_path):
+    def text(name):
+        place = next(case for case in (*shards(), *masks()) if case.name == name).make(tmp_path / name[:30])
+        return refused(lambda: walk(place)).replace(str(place), "MAPS")
+
+    for name in ("maps under another name", "maps of another shape", "maps of BF16", "a mask not stored"):
+        (tmp_path / name[:30]).mkdir()
+    assert text("maps under another name") == (
+        f"MAPS: the encoder maps of segment 1 of document b are missing (tensor 2.encoder of {SHARD}); {AGAIN}"
+    )
+    assert text("maps of another shape") == (
+        "MAPS: the encoder maps of segment 1 of document b have shape [2, 2, 25, 1], expected [2, 2, 5, 5] [layers, "
+        f"heads, queries, keys]; {AGAIN}"
+    )
+    assert text("maps of BF16") == (
+        "MAPS: the encoder maps of segment 1 of document b are of type BF16, expected F16 as the index says; "
+        + AGAIN
+    )
+    assert text("a mask not stored") == (
+        f"MAPS/{SHARD}: mask.9 is missing, expected U8 of shape [4], a bit for each of 5 rows and 5 keys; {AGAIN}"
+    )
+
+
+def pickled(entries, folder):
+    path = folder / "maps.pkl"
+    path.write_bytes(pickle.dumps(entries, 2))
+    return path
+
+
+def test_what_is_said_of_a_pickle(tmp_path):
+    entries = right()
+    entries[1]["attns"][1, 0, 2] = 0
+    path = pickled(entries, tmp_path)
+    assert refused(lambda: pickle_to_maps(path, tmp_path / "out")) == (
+        f"{path}, entry 2: row 3 of head 2-1 sums to 0; expected 1: give attention after the softmax, or extract it "
+        "again"
+    )
+    pickled([right()[0], right(by_word=True)[1]], tmp_path)
+    assert refused(lambda: pickle_to_maps(path, tmp_path / "out")) == (
+        f"{path}, entry 1: its attention is by token and that of entry 2 by word; keep the two in files of their own"
+    )
+    pickled([{**right(by_word=True)[0], "tokens": ["[CLS]"]}], tmp_path)
+    assert refused(lambda: pickle_to_maps(path, tmp_path / "out")) == (
+        f"{path}, entry 1: expected tokens with a special token at each end, as its attention by word has, found 1; "
+        "extract it again"
+    )
+
+
+def test_words_that_tokens_do_not_tell_apart_are_kept_but_not_taken_for_rows(tmp_path):
+    """A treebank's `don't` is three words of BERT's: its tokens say nothing of which row is of which word."""
+    entry = {
+        "attns": np.full((1, 1, 5, 5), 0.2, np.float16),
+        "tokens": ["[CLS]", "don", "'", "t", "[SEP]"],
+        "words": ["don't"],
+    }
+    assert pickle_to_maps(pickled([entry], tmp_path), tmp_path / "out") == 1
+    (found,) = read_index(tmp_path / "out").entries
+    assert found.words == []
+    maps_to_pickle(tmp_path / "out", tmp_path / "again.pkl")
+    (again,) = pickle.loads((tmp_path / "again.pkl").read_bytes())
+    assert (again["words"], again["tokens"]) == (entry["words"], entry["tokens"])

@@ -2,16 +2,10 @@
 
 from collections.abc import Iterator
 
+from support.hostile import Case
 from support.hostile_index import index_files, index_parts, index_values, masks
 from support.hostile_rows import rows
 from support.hostile_shards import shards
-
-from support.hostile import Case
-
-__all__ = [
-    *("FORMS", "SHARD", "WRONG", "edited", "folders", "index_files", "index_parts", "index_values"),
-    *("masks", "rows", "shards", "trees", "whole"),
-]
 
 
 def folders() -> Iterator[Case]:

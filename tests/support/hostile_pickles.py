@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from support.hostile_index import ODD
-from support.hostile_rows import WRONG
 
 from support.hostile import Case
+from support.hostile_index import ODD
+from support.hostile_rows import WRONG
 
 MARK = "was-here"
 TOO_LARGE = "is refused: it holds a number of more than 64 bits"

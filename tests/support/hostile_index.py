@@ -1,0 +1,319 @@
+"""Indexes of saved maps that are damaged or made to do harm; each generator yields `Case`s."""
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from support.hostile import Case
+from support.maps_folders import SHARD, copied, edited
+
+DAMAGED = "index.json is damaged ("
+
+
+def _set(value: Any, *path: Any) -> Callable[[dict[str, Any]], None]:
+    def change(content: Any) -> None:
+        for step in path[:-1]:
+            content = content[step]
+        content[path[-1]] = value
+
+    return change
+
+
+def _drop(*path: Any) -> Callable[[dict[str, Any]], None]:
+    def change(content: Any) -> None:
+        for step in path[:-1]:
+            content = content[step]
+        del content[path[-1]]
+
+    return change
+
+
+ODD = {
+    "null": None,
+    "true": True,
+    "7": 7,
+    "huge": 10**30,
+    "negative": -7,
+    "half": 0.5,
+    "text": "text\x1b[2J",
+    "texts": ["x", "y"],
+    "numbers": [7, 8],
+    "lists": [[[]]],
+    "object": {"x\u202e": 7},
+}
+HEAD = ("model", "special", "layout", "store", "word_level", "signature", "shards", "masks", "entries")
+ENTRY = (
+    *("document", "index", "input", "decoder", "token_types", "words", "shortened", "fields"),
+    *("shard", "name", "masks"),
+)
+TOKENS = ("tokens", "ids", "classes", "word_ids")
+# What is odd and yet right: unknown models, other numbers of a segment, further fields.
+TAKEN = {
+    *(("model", "object"), ("signature", "object"), ("word_level", "null")),
+    *(("entries.0.index", "7"), ("entries.0.decoder", "null"), ("entries.0.fields", "object")),
+    *(("entries.0.shortened", "true"), ("entries.0.words", "texts")),
+}
+
+
+# What an index may say, but not of these files.
+LATER = {
+    ("shards.0.bytes", "7"): "bytes, expected 7; copy the whole folder again",
+    ("layout.0.layers", "7"): "have shape [2, 2, 5, 5], expected [7, 2, 5, 5]",
+    ("layout.0.heads", "7"): "have shape [2, 2, 5, 5], expected [2, 7, 5, 5]",
+}
+
+
+def index_parts() -> Iterator[Case]:
+    """Every part of an index given as everything that it is not, and left out."""
+    places: list[tuple[Any, ...]] = [(name,) for name in HEAD]
+    places += [("layout", 0, name) for name in ("kind", "layers", "heads")]
+    places += [("shards", 0, name) for name in ("file", "bytes", "hash")]
+    places += [("entries", 0, name) for name in ENTRY]
+    places += [("entries", 0, "input", name) for name in TOKENS]
+    for path in places:
+        where = ".".join(map(str, path))
+        for name, value in ODD.items():
+            says = None if (where, name) in TAKEN else LATER.get((where, name), DAMAGED)
+            yield Case(f"{where} is {name}", partial(edited, _set(value, *path)), says)
+        yield Case(f"{where} is left out", partial(edited, _drop(*path)), f"lacks '{path[-1]}'")
+
+
+def index_values() -> Iterator[Case]:
+    """Values of the right type that cannot be."""
+    absurd = {
+        "a billion": 10**9,
+        "none": 0,
+        "negative": -1,
+        "a half": 1.5,
+        "as text": "2",
+        "1e400": float("inf"),
+    }
+    for name, value in absurd.items():
+        for part in ("layers", "heads"):
+            yield Case(f"{part} {name}", partial(edited, _set(value, "layout", 0, part)), DAMAGED)
+    for part in ("layers", "heads"):
+        yield Case(f"{part} other than stored", partial(edited, _set(3, "layout", 0, part)), "have shape")
+    for part in TOKENS:
+        for name, value in {
+            "null": None,
+            "huge": 1 << 40,
+            "negative": -2,
+            "a text": "7",
+            "a half": 0.5,
+            "true": True,
+            "a list": [],
+        }.items():
+            if (part, name) != ("tokens", "a text"):
+                change = _set(value, "entries", 1, "input", part, 2)
+                yield Case(
+                    f"one of the {part} is {name}",
+                    partial(edited, change),
+                    "segment 1 of document b, " + part,
+                )
+        change = _set([], "entries", 0, "input", part)
+        yield Case(f"{part} without content", partial(edited, change), "has lists of different length")
+    lone = {"tokens": ("input", "tokens", 1), "words": ("words", 1)}
+    for name, path in lone.items():
+        change = _set("\ud800", "entries", 0, *path)
+        yield Case(f"half a character in {name}", partial(edited, change), "half of one (a lone surrogate)")
+    changes = {
+        "a word id beyond the words": (_set(2, "entries", 0, "input", "word_ids", 3), "from -1 to 1, found 2"),
+        "a class that there is not": (_set(4, "entries", 0, "input", "classes", 0), "from 0 to 3, found 4"),
+        "no words and a huge word id": (_words_unknown, "from -1 to 1,048,575, found 1,000,000,000"),
+        "more token types than tokens": (
+            _set([0] * 6, "entries", 0, "token_types"),
+            "segment 1 of document a has lists of different length",
+        ),
+        "two kinds of one name": (_twice("layout"), "expected each kind of attention once, found encoder, encoder"),
+        "no kind": (_set([], "layout"), "expected each kind of attention once, found none"),
+        "cross attention alone": (_set("cross", "layout", 0, "kind"), "beside an encoder and a decoder, found cross"),
+        "a kind that is not stored": (_set("decoder", "layout", 0, "kind"), "decoder maps of segment 1"),
+        "no entries": (_set([], "entries"), "expected at least one segment, found none"),
+        "a segment twice": (_twice("entries"), "segment 1 of document a is there twice"),
+        "two segments, one map": (_set("1", "entries", 1, "name"), "two segments have the maps named '1'"),
+        "a name that is not stored": (_set("9", "entries", 1, "name"), "are missing (tensor 9.encoder of maps-"),
+        "a shard out of range": (_set(1, "entries", 1, "shard"), "segment 1 of document b lies nowhere"),
+        "no shards": (_set([], "shards"), "segment 1 of document a lies nowhere"),
+        "a shard twice": (_twice("shards"), f"expected each file once, found {SHARD} twice"),
+        "tokens of a decoder that is not there": (_decoder, "has tokens of a decoder, and the maps are of encoder"),
+        "a part more": (_set(1, "entries", 0, "more"), "found the text 'more' too"),
+        "a store of 8 bits": (_set("int8", "store"), "expected one of float16, float32, found the text 'int8'"),
+        "another store": (_set("float32", "store"), "are of type F16, expected F32 as the index says"),
+        "other words": (_set("average", "word_level"), "expected one of mean, first, max, null"),
+        "by word, and stored by token": (_set("mean", "word_level"), "have shape [2, 2, 5, 5], expected [2, 2, 4, 4]"),
+        "fields in fields": (_set(_nested(200), "entries", 0, "fields"), "at most 64 objects and lists in one"),
+        "a signature in a signature": (_set(_nested(200), "signature"), "at most 64 objects and lists in one"),
+        "a corpus of a list": (_set({"treebank": [1]}, "signature", "corpus"), "the signature's corpus"),
+        "options that are a text": (_set("x", "signature", "options"), "options: expected an object"),
+        "a model without a name": (_set(None, "model", "name"), "the model's name: expected a text, found null"),
+        "a document with an escape": (_set("a\x1b]0;x\x07", "entries", 0, "document"), "printable characters"),
+        "a document of a mile": (_set("a" * 10**6, "entries", 0, "document"), "printable characters"),
+        "an index of another format": (_set("x", "format"), "is not an index of saved maps"),
+        "a version to come": (_set(2, "version"), "has version 2 of saved maps, expected version 1"),
+        "a version with an escape": (_set("\x1b[2J", "version"), "expected version 1"),
+    }  # fmt: skip
+    for name, (change, says) in changes.items():
+        yield Case(name, partial(edited, change), says)
+    for file in (
+        "../x",
+        "/etc/passwd",
+        "..",
+        ".",
+        "",
+        "a/b",
+        "a\\b",
+        "a\x00b",
+        "~",
+        "x" * 300,
+        "\u202ex",
+        "-x",
+    ):
+        yield Case(
+            f"a shard at {file[:12]!r}", partial(edited, _set(file, "shards", 0, "file")), "a shard at "
+        )
+
+
+def _words_unknown(content: dict[str, Any]) -> None:
+    content["entries"][0]["words"] = []
+    content["entries"][0]["input"]["word_ids"][3] = 10**9
+
+
+def _twice(part: str) -> Callable[[dict[str, Any]], None]:
+    def change(content: dict[str, Any]) -> None:
+        content[part].append(content[part][0])
+
+    return change
+
+
+def _decoder(content: dict[str, Any]) -> None:
+    content["entries"][0]["decoder"] = content["entries"][0]["input"]
+
+
+def _nested(depth: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for _ in range(depth):
+        found = {"x": [found]}
+    return found
+
+
+def index_files() -> Iterator[Case]:
+    """Files in the index's place that are no index at all."""
+
+    def put(content: bytes, folder: Path) -> Path:
+        place = copied(folder / "maps")
+        (place / "index.json").write_bytes(content)
+        return place
+
+    start = b'{"format": "headscope maps", "version": 1, '
+    contents = {
+        "nothing": b"",
+        "no JSON": b"\x1b[2Jno JSON",
+        "zeros": bytes(1000),
+        "a number of 5,000 digits": start + b'"layout": ' + b"9" * 5000 + b"}",
+        "UTF-16": start.decode().encode("utf-16"),
+        "Latin-1": start + b'"x": "caf\xe9"}',
+        "a control character": start + b'"x": "\x07"}',
+        "lists in lists": b"[" * 100_000,
+        "whole lists in lists": b"[" * 100_000 + b"]" * 100_000,
+        "objects in objects": b'{"a":' * 100_000,
+        "deep in its fields": start + b'"model": ' + b"[" * 100_000,
+    }
+    for name, content in contents.items():
+        yield Case(f"an index of {name}", partial(put, content), DAMAGED)
+    for name, content in {
+        "a list": b"[]",
+        "a number": b"7",
+        "null": b"null",
+        "nothing of ours": b"{}",
+    }.items():
+        yield Case(f"an index of {name}", partial(put, content), "is not an index of saved maps")
+    for share in (0.1, 0.3, 0.5, 0.7, 0.9, 0.99):
+        yield Case(f"an index cut at {share}", partial(_cut_index, share), DAMAGED)
+    yield Case("an index of a gigabyte", _huge_index, "expected an index smaller than its maps")
+    yield Case("a folder for an index", _folder_for_index, "holds no saved maps")
+    yield Case("a pipe for an index", _pipe_for_index, "holds no saved maps")
+
+
+def _cut_index(share: float, folder: Path) -> Path:
+    place = copied(folder / "maps")
+    content = (place / "index.json").read_bytes()
+    (place / "index.json").write_bytes(content[: int(share * len(content))])
+    return place
+
+
+def _huge_index(folder: Path) -> Path:
+    place = copied(folder / "maps")
+    with (place / "index.json").open("r+b") as file:
+        file.truncate(1 << 30)  # takes no room on the disk
+    return place
+
+
+def _folder_for_index(folder: Path) -> Path:
+    place = copied(folder / "maps")
+    (place / "index.json").unlink()
+    (place / "index.json").mkdir()
+    return place
+
+
+def _pipe_for_index(folder: Path) -> Path:
+    place = copied(folder / "maps")
+    (place / "index.json").unlink()
+    os.mkfifo(place / "index.json")
+    return place
+
+
+def masks() -> Iterator[Case]:
+    """Masks out of range, of other sizes, of other layers."""
+    at = ("entries", 1, "masks", "encoder")
+    changes = {
+        "no masks in the list": (_set([], "masks"), "lies nowhere"),
+        "out of range": (_set(1, *at, 0), "segment 1 of document b lies nowhere"),
+        "negative": (_set(-1, *at, 0), "encoder masks: expected a whole number"),
+        "huge": (_set(10**30, *at, 0), "encoder masks: expected a whole number"),
+        "true": (_set(True, *at, 0), "encoder masks: expected a whole number"),
+        "a half": (_set(0.5, *at, 0), "encoder masks: expected a whole number"),
+        "a text": (_set("0", *at, 0), "encoder masks: expected a whole number"),
+        "a list": (_set([0], *at, 0), "encoder masks: expected a whole number"),
+        "of one layer": (_set([0], *at), "segment 1 of document b lacks masks"),
+        "of three layers": (_set([0, 0, 0], *at), "segment 1 of document b lacks masks"),
+        "no list": (_set(7, *at), "encoder masks: expected a list, found 7"),
+        "of a kind that is not there": (_set([0, 0], "entries", 1, "masks", "\x1b[2J"), "has masks of kind"),
+        "of fewer rows": (
+            _set(4, "masks", 0, "rows"), "expected a mask of 5 rows and 5 keys for encoder attention, found one of 4"),
+        "of a billion keys": (_set(10**9, "masks", 0, "keys"), "found one of 5 and 1,000,000,000"),
+        "of negative rows": (_set(-5, "masks", 0, "rows"), "rows: expected a whole number"),
+        "in no shard": (_set(9, "masks", 0, "shard"), "mask.1 lies nowhere"),
+        "of no name": (_set(None, "masks", 0, "name"), "a mask's name: expected a text"),
+        "not stored": (_set("mask.9", "masks", 0, "name"), "mask.9 is missing, expected U8 of shape [4]"),
+        "that is maps": (_set("1.encoder", "masks", 0, "name"), "1.encoder is F16 of shape [2, 2, 5, 5]"),
+    }  # fmt: skip
+    for name, (change, says) in changes.items():
+        yield Case(f"a mask {name}", partial(edited, change, masked=True), says)
+    yield Case("masks left out", partial(edited, _set({}, "entries", 1, "masks"), masked=True), None)
+
+
+def trees() -> Iterator[Case]:
+    """Fields heads and relns that are no tree; for `syntax`, which alone reads them."""
+    for part in ("heads", "relns"):
+        for name, value in ODD.items():
+            says = None if (part, name) in {("heads", "numbers"), ("relns", "texts")} else "document a"
+            yield Case(f"{part} is {name}", partial(edited, _set(value, "entries", 0, "fields", part)), says)
+        change = _drop("entries", 0, "fields", part)
+        yield Case(
+            f"{part} is left out",
+            partial(edited, change),
+            "segment 1 of document a of these maps has no tree",
+        )
+    yield Case(
+        "a head as text", partial(edited, _set("2", "entries", 0, "fields", "heads", 0)), "whole numbers"
+    )
+    yield Case(
+        "a relation that is half",
+        partial(edited, _set("\ud800", "entries", 0, "fields", "relns", 0)),
+        "names",
+    )
+    yield Case(
+        "too few heads", partial(edited, _set([], "entries", 0, "fields", "heads")), "found 0 heads and 2"
+    )
