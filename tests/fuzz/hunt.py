@@ -12,7 +12,7 @@ from fuzz.mutation import mutate
 from fuzz.sample import Sample, write_sample
 from fuzz.target import Target
 
-MOST_KEPT = 400  # inputs to go on from
+MOST_KEPT, MOST_BYTES = 400, 64 << 20  # inputs to go on from
 MOST_TRIES, MOST_SECONDS = 120, 5.0  # to make a finding smaller
 _SEEDS_FIRST = 0.15  # share of inputs that go on from a seed, however many others are kept
 
@@ -73,7 +73,7 @@ def hunt(
     rng = random.Random(f"{seed} {target.name}")
     kept = [(sample, sample) for sample in seeds]
     known: set[str] = set()
-    tally = Tally()
+    tally, held = Tally(), 0
     ready()
 
     def judged(sample: Sample) -> Verdict:
@@ -87,6 +87,8 @@ def hunt(
             here = kept[: len(seeds)] if rng.random() < _SEEDS_FIRST else kept
             before, origin = rng.choice(here)
             sample = mutate(before, rng, use, [each for each, _ in rng.choices(kept, k=2)])
+            if target.forged is not None and rng.random() < 0.5:
+                sample = target.forged(sample)
         verdict = judged(sample)
         tally.inputs += 1
         if verdict.kind == "taken":
@@ -101,8 +103,9 @@ def hunt(
             tally.findings += 1
             small = smaller(sample, origin, verdict, judged)
             found(Finding(place=verdict.place, why=verdict.why, sample=small))
-        elif len(kept) < MOST_KEPT:
+        elif len(kept) < MOST_KEPT and held < MOST_BYTES:
             kept.append((sample, origin))
+            held += sum(map(len, sample.values()))
     return tally
 
 

@@ -125,6 +125,13 @@ def mutate_tensors(content: bytes, rng: Random, use: Ingredients) -> bytes | Non
     if len(content) < 8:
         return None
     (size,) = struct.unpack("<Q", content[:8])
+    if rng.random() < 0.5 and len(content) > 8 + size:  # numbers that no model has
+        at = rng.randrange(8 + size, len(content))
+        width = rng.choice((2, 4))
+        number = rng.choice((float("nan"), float("inf"), -1.0, 2.0, 0.0, -0.0, 1e-7, 6e4))
+        packed = struct.pack("<e" if width == 2 else "<f", number) * rng.choice((1, 6, 99))
+        at -= (at - 8 - size) % width
+        return (content[:at] + packed + content[at + len(packed) :])[: len(content)]
     header = mutate_tree(content[8 : 8 + size], rng, use)
     if header is None:
         return None

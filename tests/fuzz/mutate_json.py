@@ -50,7 +50,8 @@ def _change(box: list[Any], rng: Random, use: Ingredients) -> None:
         case 3:
             holder[key] = rng.choice((_DEEP, _LONG))
         case 4:
-            holder[key] = rng.choice(([holder[key]], {"x": holder[key]}, [holder[key]] * 300))
+            # Long once: a list of lists of lists of 300 would fill the memory.
+            holder[key] = [holder[key]] * (300 if len(places) < 300 and rng.random() < 0.3 else 1)
         case 5 if isinstance(holder, list) and holder is not box:
             holder.insert(rng.randint(0, len(holder)), copy.deepcopy(holder[key]))
         case 6 if isinstance(holder, dict):

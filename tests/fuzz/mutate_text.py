@@ -27,7 +27,7 @@ def mutate_bytes(content: bytes, rng: Random, use: Ingredients, other: bytes) ->
         case 4:
             return content[:at] + rng.randbytes(end - at) + content[end:]
         case 5:
-            return content[:at] + content[at:end] * rng.choice((2, 3, 100)) + content[end:]
+            return content[:at] + _times(content[at:end], rng.choice((2, 3, 100))) + content[end:]
         case 6:
             return content[:at] + other[rng.randint(0, len(other)) :]
         case 7:
@@ -59,7 +59,7 @@ def mutate_lines(content: bytes, rng: Random, use: Ingredients, other: bytes) ->
         case 6:
             lines[at] += rng.choice(_DEEP) * rng.choice((3, 100, 20_000))
         case 7:
-            lines[at] *= rng.choice((0, 2, 50, 2000))
+            lines[at] = _times(lines[at], rng.choice((0, 2, 50, 2000)))
         case 8:
             content = b"\n".join(lines)
             return rng.choice(
@@ -89,6 +89,10 @@ def mutate_columns(line: bytes, rng: Random, use: Ingredients) -> bytes:
         case _:
             fields[at] = use.bytes(rng)
     return between.join(fields)
+
+
+def _times(part: bytes, number: int) -> bytes:
+    return part * min(number, LONGEST // max(1, len(part)) + 1)
 
 
 def _other_number(line: bytes, rng: Random, use: Ingredients) -> bytes:

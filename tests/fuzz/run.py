@@ -117,6 +117,8 @@ def supervise(name: str, seconds: float, options: argparse.Namespace) -> Told:
             code, last, worked = _hear(name, end - time.monotonic(), seed, Path(folder), options)
             for key in total:
                 total[key] += last.get(key, 0)
+            if code == 1:
+                raise RuntimeError(f"{name}: the fuzzer itself failed; its traceback stands above")
             if code:
                 sample = read_sample(Path(folder) / "input") if worked else {}
                 keep(

@@ -20,11 +20,14 @@ class Target:
         seeds: whole inputs, made in an empty folder by the project's own writers where it has them.
         prepare: makes, once a process and in an empty folder, what gives an input's folder to headscope. It raises what
             headscope raises, and AssertionError where a result is wrong.
+        forged: returns an input whose hashes fit what it holds, as somebody who means it would give it, so that what
+            lies behind the hashes is tried as well. Every other input goes through it.
     """
 
     name: str
     seeds: Callable[[Path], list[Sample]]
     prepare: Callable[[Path], Check]
+    forged: Callable[[Sample], Sample] | None = None
 
 
 _TARGETS = {

@@ -1,5 +1,6 @@
 """The fuzzer itself: every target takes inputs, the same for a seed; what is planted is found, made small, and kept."""
 
+import json
 import subprocess
 import sys
 import time
@@ -68,6 +69,18 @@ def test_a_planted_bug_is_found_and_made_small(tmp_path):
     assert finding.place == "IndexError planted"
     assert "IndexError: planted" in finding.why
     assert finding.sample == {"corpus.txt": b"\0"}
+
+
+def test_hashes_of_maps_are_forged(tmp_path):
+    """Behind the hashes lie the checks of the rows: without forging none of them would be tried."""
+    target = target_named("maps")
+    sample = target.seeds(tmp_path)[0]
+    name = next(name for name in sample if name.startswith("maps-"))
+    assert target.forged(sample)[name] == sample[name]
+    assert json.loads(target.forged(sample)["index.json"]) == json.loads(sample["index.json"])
+    changed = target.forged({**sample, name: b"x"})
+    assert json.loads(changed["index.json"])["shards"][0]["bytes"] == 1
+    assert target.forged({"index.json": b"{"}) == {"index.json": b"{"}
 
 
 def refuse(message):

@@ -147,14 +147,14 @@ def test_pickles_that_ask_for_what_cannot_be_printed(content, shown, tmp_path):
     assert shown in told(error)
 
 
-@pytest.mark.parametrize("kind", ["\x1b[2J", "\u202e", "x\ny", "x" * 5000])
+@pytest.mark.parametrize("kind", ["\x1b[2J", "\u202e", "x\ny", "a\u200db", "x" * 5000])
 def test_a_kind_of_attention_that_cannot_be_printed(kind):
     with pytest.raises(OptionError) as error:
         opening(sentence_pair(neuron=False), "head", kind=kind)
     assert "attention here; choose one of encoder" in told(error)
 
 
-@pytest.mark.parametrize("name", ["\x1b[2J", "x" * 5000])
+@pytest.mark.parametrize("name", ["\x1b[2J", "a\u200db", "x" * 5000])
 def test_a_view_that_cannot_be_printed(name):
     with pytest.raises(OptionError) as error:
         opening(sentence_pair(neuron=False), name)

@@ -37,7 +37,7 @@ def opening(
         OptionError: there is no such view, kind, layer or head here, or no words.
     """
     if name not in VIEWS:
-        raise OptionError(f"view {titled(name)!r} is not known; choose one of {', '.join(VIEWS)}")
+        raise OptionError(f"view {titled(repr(name))} is not known; choose one of {', '.join(VIEWS)}")
     shown = _kind(view, kind)
     parts = {"view": name, "kind": shown.kind}
     if layer is not None:
@@ -63,7 +63,9 @@ def _kind(view: AttentionView, kind: str | None) -> KindMaps:
     if kind is None:
         return view.kinds[0]
     if kind not in names:
-        raise OptionError(f"there is no {titled(kind)} attention here; choose one of {', '.join(names)}")
+        raise OptionError(
+            f"there is no {titled(repr(kind)[1:-1])} attention here; choose one of {', '.join(names)}"
+        )
     return view.kinds[names.index(kind)]
 
 
