@@ -1,19 +1,4 @@
-import pytest
-
-from headscope.app.cli import main
+from support.commands import cli
 from support.explorer_pages import visit_server
 
 __all__ = ["cli", "visit_server"]
-
-
-@pytest.fixture
-def cli(capsys):
-    """Run the command line in this process: exit code, standard output, standard error."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stopped:
-            main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return stopped.value.code, said.out, said.err
-
-    return run

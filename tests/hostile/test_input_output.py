@@ -11,13 +11,10 @@ from headscope.errors import OutputError
 from headscope.storage import atomic
 from headscope.storage.atomic import write_bytes
 from headscope.storage.trouble import in_words
-from headscope.study import writing
-from headscope.study.options import RunOptions
-from headscope.study.stages import prepare
 from headscope.study.writing import write_run
 from support.commands import run_command
 from support.hostile import printable
-from support.model_folders import save_tiny_bert
+from support.small_runs import STAGES, measured_once, remember, small_run
 
 AGAIN = "what was finished is kept: run the same command again"
 ROOM = "free some space, or give --out a folder on another disk"
@@ -99,26 +96,12 @@ def test_a_limit_on_the_size_of_files(tmp_path):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    base = tmp_path_factory.mktemp("run")
-    (base / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n\n" * 6)
-    model = save_tiny_bert(base / "tiny")
-    stages = ("surface", "distances", "map")
-    return prepare(
-        RunOptions(
-            model=str(model), text=(str(base / "text.txt"),), packing="single", max_length=32, stages=stages
-        )
-    )
+    return small_run(tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture(scope="module")
 def found(run, tmp_path_factory):
-    kept, measure = {}, writing.measure_stage
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            writing, "measure_stage", lambda stage, *rest: kept.setdefault(stage.name, measure(stage, *rest))
-        )
-        write_run(run, tmp_path_factory.mktemp("whole") / "run")
-    return kept
+    return measured_once(run, tmp_path_factory.mktemp("whole") / "run")
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.ESTALE], ids=errno.errorcode.get)
@@ -126,13 +109,7 @@ def test_a_run_that_is_refused_at_each_write_in_turn_keeps_what_is_finished(
     number, run, found, tmp_path, monkeypatch
 ):
     """The n-th write fails, for every n: what is there is whole, no part is left, and the next run goes on from it."""
-    measured = []
-
-    def again(stage, *_):
-        measured.append(stage.name)
-        return found[stage.name]
-
-    monkeypatch.setattr(writing, "measure_stage", again)
+    measured = remember(found, monkeypatch)
     settle, writes = atomic.settle, 0
     for failing in range(1, 100):
         left = [failing]
@@ -160,7 +137,7 @@ def test_a_run_that_is_refused_at_each_write_in_turn_keeps_what_is_finished(
         before = list(measured)
         del measured[:]
         write_run(run, out)
-        assert [*before, *measured][-3:] == ["surface", "distances", "map"] or set(measured) < set(found)
+        assert [*before, *measured][-3:] == STAGES or set(measured) < set(found)
         assert sorted(path.name for path in out.rglob("*.parquet")) == sorted(
             f"{table}.parquet" for result in found.values() for table in result.tables
         )

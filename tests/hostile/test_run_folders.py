@@ -16,9 +16,7 @@ from headscope.study.study import open_study
 from headscope.study.writing import write_run
 from support import hostile_run_folders as folders
 from support.hostile import printable
-from support.model_folders import save_tiny_bert
-
-STORY = "The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n\n" * 6
+from support.small_runs import STAGES, measured_once, remember, small_run
 
 
 @pytest.fixture(scope="module")
@@ -28,30 +26,12 @@ def base(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(base):
-    (base / "text.txt").write_text(STORY)
-    model = save_tiny_bert(base / "tiny")
-    stages = ("surface", "distances", "map")
-    return prepare(
-        RunOptions(
-            model=str(model), text=(str(base / "text.txt"),), packing="single", max_length=32, stages=stages
-        )
-    )
+    return small_run(base)
 
 
 @pytest.fixture(scope="module")
 def found(run, base):
-    """What each stage finds, kept so that measuring again takes no time."""
-    kept = {}
-    measure = writing.measure_stage
-    with pytest.MonkeyPatch.context() as patch:
-
-        def record(stage, *given):
-            kept[stage.name] = measure(stage, *given)
-            return kept[stage.name]
-
-        patch.setattr(writing, "measure_stage", record)
-        write_run(run, base / "whole")
-    return kept
+    return measured_once(run, base / "whole")
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +41,7 @@ def whole(found, base):
 
 @pytest.fixture
 def measured(found, monkeypatch):
-    names = []
-
-    def again(stage, *_):
-        names.append(stage.name)
-        return found[stage.name]
-
-    monkeypatch.setattr(writing, "measure_stage", again)
-    return names
+    return remember(found, monkeypatch)
 
 
 def read_all(folder):
@@ -163,7 +136,7 @@ def test_damaged_manifests(run, whole, measured, tmp_path):
             assert printable(refusal), case.name
             assert measured == []
         else:
-            assert measured == ["surface", "distances", "map"], case.name
+            assert measured == STAGES, case.name
             assert files_of(copy) == files_of(whole)
             notes = open_study(copy).manifest["notes"]
             assert "manifest.json was not as it was written: everything was measured again" in notes
@@ -221,7 +194,7 @@ def test_leftovers_of_kills_are_swept_and_never_in_the_way(place, run, whole, me
         write_run(run, out)
         assert files_of(out) == files_of(whole)
         assert [path for path in out.rglob("*") if "headscope" in path.name] == []
-    assert measured == ["surface", "distances", "map"]
+    assert measured == STAGES
 
 
 def test_an_atlas_killed_before_its_first_page_is_in_nobodys_way(whole, tmp_path):

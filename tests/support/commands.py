@@ -3,6 +3,8 @@
 import io
 from contextlib import redirect_stderr, redirect_stdout
 
+import pytest
+
 from headscope.app.cli import main
 
 
@@ -16,3 +18,16 @@ def run_command(*arguments: object) -> tuple[object, str, str]:
         except SystemExit as ended:
             code = ended.code
     return code, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture
+def cli(capsys):
+    """Run the command line in this process: exit code, standard output, standard error."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stopped:
+            main([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return stopped.value.code, said.out, said.err
+
+    return run
