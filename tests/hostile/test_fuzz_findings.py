@@ -1,5 +1,6 @@
 """What `make fuzz` has found, made small: each was a traceback, or a message that no terminal should be given."""
 
+import json
 import os
 import pickle
 
@@ -11,11 +12,12 @@ from headscope.attention.unpickling import read_plain_pickle
 from headscope.corpora.features import read_features
 from headscope.corpora.parquet_corpora import parquet_to_conllu, parquet_to_text
 from headscope.corpora.remote_names import parse
-from headscope.errors import InputError, OptionError
+from headscope.errors import InputError, ModelError, OptionError
 from headscope.probes.word_vectors import read_vectors
 from headscope.views.state import opening
 from support.hostile import printable
 from support.made_maps import sentence_pair
+from support.model_folders import save_tiny_t5
 
 TREEBANK = {"tokens": [["A", "cat"]], "head": [["2", "0"]], "deprel": [["det", "root"]]}
 BROKEN = "the data are broken: try another @revision, or give a local file"
@@ -133,10 +135,10 @@ def test_vectors_that_promise_a_number_of_thousands_of_digits(tmp_path):
 @pytest.mark.parametrize(
     ("content", "shown"),
     [
-        (b"\x80\x02c\x1b[2J\nx\n.", "asks for \\x1b[2J.x"),
-        (b"\x80\x02c\0\0odecs\nencode\n.", "asks for \\x00\\x00odecs.encode"),
+        (b"\x80\x02c\x1b[2J\nx\n.", "asks for ⟨U+001B⟩[2J.x"),
+        (b"\x80\x02c\0\0odecs\nencode\n.", "asks for ⟨U+0000⟩⟨U+0000⟩odecs.encode"),
         (pickle.dumps(os.system), "asks for posix.system"),
-        (b"\x80\x04\x8c\x07\xe2\x80\xaeexec\x8c\x04\xe2\x80\xaex\x93.", "asks for \\u202eexec.\\u202ex"),
+        (b"\x80\x04\x8c\x07\xe2\x80\xaeexec\x8c\x04\xe2\x80\xaex\x93.", "asks for ⟨U+202E⟩exec.⟨U+202E⟩x"),
     ],
 )
 def test_pickles_that_ask_for_what_cannot_be_printed(content, shown, tmp_path):
@@ -166,3 +168,55 @@ def test_tokens_of_which_one_is_none(tokens):
     with pytest.raises(InputError) as error:
         raw_view(attention=[[[[0.5, 0.5], [0.5, 0.5]]]], tokens=tokens)
     assert "expected tokens as a list of strings, got a" in told(error)
+
+
+def test_a_weight_file_whose_type_is_a_family_of_emoji(tmp_path):
+    """A library's message quotes it; joiners hide in it."""
+    from headscope.models.weight_files import read_headers
+
+    header = json.dumps(
+        {"a": {"dtype": "\U0001f469\u200d\U0001f467", "shape": [1], "data_offsets": [0, 4]}}
+    ).encode()
+    (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"\0" * 4)
+    with pytest.raises(ModelError) as refused:
+        read_headers(tmp_path)
+    assert printable(str(refused.value))
+    assert "is cut off or no safetensors file" in str(refused.value)
+
+
+def test_a_decoder_that_starts_with_two_tokens(tmp_path):
+    from headscope.attention.anatomy import examine
+    from headscope.attention.models import load_model
+    from headscope.encoding.encoder import Encoder
+
+    folder = save_tiny_t5(tmp_path / "t5", ["the cat sat", "a dog came"] * 20)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "decoder_start_token_id": [0, 0]}))
+
+    def look():
+        loaded = load_model(folder)
+        examine(loaded.model, Encoder(loaded.tokeniser).vocabulary)
+
+    with pytest.raises(ModelError) as refused:
+        look()
+    assert printable(str(refused.value))
+    assert "decoder_start_token_id" in str(refused.value)
+
+
+def test_a_tokeniser_that_writes_a_text_twice(tmp_path):
+    from headscope.attention.models import load_tokeniser
+    from headscope.encoding.encoder import Encoder
+
+    folder = save_tiny_t5(tmp_path / "t5", ["the cat sat", "a dog came"] * 20)
+    content = json.loads((folder / "tokenizer.json").read_text())
+    text = {"Sequence": {"id": "A", "type_id": 0}}
+    content["post_processor"]["single"] = [text, text, {"SpecialToken": {"id": "</s>", "type_id": 0}}]
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    tokeniser, _ = load_tokeniser(folder)
+    with pytest.raises(ModelError) as refused:
+        Encoder(tokeniser)
+    (given,) = tokeniser.backend_tokenizer.encode_batch(["a"], add_special_tokens=False)
+    assert str(refused.value) == (
+        f"tokenizer.json's post_processor makes {2 * len(given)} pieces of a text's {len(given)}; expected special "
+        "tokens around each text, once: save the tokeniser again"
+    )

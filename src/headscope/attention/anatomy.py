@@ -18,6 +18,7 @@ from headscope.encoding.batching import collate
 from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
+from headscope.models.shown import shown
 
 Path = Literal["fused", "eager", "fallback"]
 
@@ -112,6 +113,11 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
     parameters = frozenset(inspect.signature(model.forward).parameters)
     encoder_decoder = bool(getattr(config, "is_encoder_decoder", False)) and "decoder_input_ids" in parameters
     start = getattr(config, "decoder_start_token_id", None)
+    if not isinstance(start, int | None):
+        raise ModelError(
+            f"config.json's decoder_start_token_id is {shown(start, limit=40)}; expected the id of one token, as "
+            "save_pretrained writes it"
+        )
     text_config = config.get_text_config() if hasattr(config, "get_text_config") else config
     anatomy = Anatomy(
         layout=(),

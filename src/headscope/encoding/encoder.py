@@ -28,7 +28,7 @@ class Encoder:
         latest: the lines or words that were cut last.
 
     Raises:
-        ModelError: the tokeniser has no fast backend, so that pieces cannot be traced to words.
+        ModelError: the tokeniser has no fast backend, or writes a text twice, so that pieces cannot be traced to words.
     """
 
     def __init__(self, tokeniser: Any, *, token_types: str = "own") -> None:
@@ -49,6 +49,19 @@ class Encoder:
         self.latest: Sequence[str] = ()
         self.special_tokens_single = self._backend.num_special_tokens_to_add(False)
         self.special_tokens_pair = self._backend.num_special_tokens_to_add(True)
+        self._check_template()
+
+    def _check_template(self) -> None:
+        """Refuse a tokeniser that writes a text twice: its pieces could not be traced to words."""
+        for texts in (("a",), ("a", "b")):
+            pieces = self._backend.encode_batch(list(texts), add_special_tokens=False)
+            given = sum(map(len, pieces))
+            kept = self.whole(*pieces).special_tokens_mask.count(0)
+            if kept != given:
+                raise ModelError(
+                    f"tokenizer.json's post_processor makes {kept} pieces of a text's {given}; expected special tokens "
+                    "around each text, once: save the tokeniser again"
+                )
 
     def pieces(self, texts: Sequence[str]) -> list[Encoding]:
         """Tokenise texts without special tokens."""

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from headscope.visible import shorten, visible
+from headscope.visible import printable, shorten
 
 
 def shown(value: Any, *, limit: int = 200) -> str:
     """Return a value as text that fits into a sentence: control characters named, at most so many columns."""
-    return shorten(visible(str(value)[: 4 * limit]), limit)
+    return shorten(printable(str(value)[: 4 * limit]), limit)
 
 
 def a_kind(value: Any) -> str:
