@@ -1,9 +1,12 @@
 import os
 import signal
 
-# Where this was started in the background Ctrl-C is ignored, and the programs that tests start would inherit that.
+# Where this was started in the background, or under nohup, signals to stop are ignored, and the programs that tests
+# start would inherit that.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # No test may reach a model hub; those that test the hub's code set up a server of their own.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")

@@ -63,7 +63,7 @@ def test_a_decoders_steps(family):
             last = prompt.shape[1] + step
             ours = kind.weights[layer][:, last - rows : last, :]
             # A sliding window's cache may have dropped the keys that are out of sight.
-            np.testing.assert_allclose(ours[..., last - keys : last], weights[0].numpy(), atol=2e-6)
+            np.testing.assert_allclose(ours[..., last - keys : last], weights[0].numpy(), atol=5e-6)
             assert not ours[..., last:].any()
             assert not ours[..., : last - keys].any()
             compared += weights.numel()
@@ -89,7 +89,7 @@ def test_an_encoder_decoders_steps(family, begun):
     )
     kinds = {kind.kind: kind for kind in view.kinds}
     np.testing.assert_allclose(
-        kinds["encoder"].weights, torch.stack([w[0] for w in told.encoder_attentions]).numpy(), atol=2e-6
+        kinds["encoder"].weights, torch.stack([w[0] for w in told.encoder_attentions]).numpy(), atol=5e-6
     )
     assert kinds["decoder"].queries.generated == len(start)
     assert list(kinds["decoder"].queries.tokens) == named(loaded.tokeniser, told.sequences[0].tolist())
@@ -99,7 +99,7 @@ def test_an_encoder_decoders_steps(family, begun):
                 rows, keys = weights.shape[2:]
                 last = len(start) + step
                 ours = kinds[name].weights[layer][:, last - rows : last, :keys]
-                np.testing.assert_allclose(ours, weights[0].numpy(), atol=2e-6)
+                np.testing.assert_allclose(ours, weights[0].numpy(), atol=5e-6)
 
 
 def test_the_end_of_a_text_ends_it():

@@ -220,3 +220,16 @@ def test_a_tokeniser_that_writes_a_text_twice(tmp_path):
         f"tokenizer.json's post_processor makes {2 * len(given)} pieces of a text's {len(given)}; expected special "
         "tokens around each text, once: save the tokeniser again"
     )
+
+
+def test_a_tokeniser_whose_library_gives_up_when_it_is_used(tmp_path):
+    """Its file is taken; only the first text shows that its template names a token that it lacks."""
+    from headscope.attention.models import load_tokeniser
+
+    folder = save_tiny_t5(tmp_path / "t5", ["the cat sat", "a dog came"] * 20)
+    content = json.loads((folder / "tokenizer.json").read_text())
+    content["post_processor"]["special_tokens"] = {}
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(ModelError) as refused:
+        load_tokeniser(folder)
+    assert "could not be loaded, for its tokeniser is not as it should be" in told(refused)

@@ -187,7 +187,9 @@ def _read_tokeniser(folder: Path, name: str) -> Any:
     from transformers import AutoTokenizer
 
     with _in_words(name, part="its tokeniser"):
-        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        tokeniser = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        tokeniser("a", "b")  # what its tokenizer.json gets wrong comes out when it is used
+    return tokeniser
 
 
 def _locate(

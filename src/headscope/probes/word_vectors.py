@@ -169,7 +169,7 @@ def _trailing_numbers(line: str) -> int:
 
 
 def _is_count(text: str) -> bool:
-    return text.isdecimal() and len(text) < 10  # int() refuses thousands of digits
+    return text.isdecimal() and len(text) < 16  # int() refuses thousands of digits
 
 
 def _is_number(text: str) -> bool:
