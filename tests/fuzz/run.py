@@ -165,7 +165,10 @@ def _hear(
             alarm = _alarm(process, 2 * CLOCK)
             if not line.endswith("}\n"):  # cut as the process ended
                 continue
-            told = json.loads(line)
+            try:
+                told = json.loads(line)
+            except ValueError:  # what a library in C prints
+                continue
             begun = begun or time.monotonic()
             if "found" in told:
                 print(f"{name}: {told['place']}: {told['found']}", file=sys.stderr, flush=True)

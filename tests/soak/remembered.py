@@ -12,18 +12,21 @@ from headscope.study import writing
 
 
 @contextmanager
-def remembered():
-    """Measure each stage and draw each figure once; from then on only what is found is written, in the same order."""
-    stages: dict[str, Any] = {}
+def remembered(*, stages: bool):
+    """Draw each figure once, and measure each stage once where asked to; from then on what was found is only written.
+
+    In the same order, so that the same renames are made.
+    """
+    found: dict[str, Any] = {}
     figures: dict[str, bytes] = {}
     inline: list[str] = []  # the page's own pictures, in its order
     place = [0]
     measure, draw, picture = writing.measure_stage, page.write_figures, drawing.svg_text
 
     def measured(stage: Any, *given: Any) -> Any:
-        if stage.name not in stages:
-            stages[stage.name] = measure(stage, *given)
-        return stages[stage.name]
+        if stage.name not in found:
+            found[stage.name] = measure(stage, *given)
+        return found[stage.name]
 
     def pictured(figure: Any) -> str:
         if place[0] == len(inline):
@@ -45,7 +48,8 @@ def remembered():
         return sorted(folder / name for name in figures)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "measure_stage", measured)
+        if stages:
+            patch.setattr(writing, "measure_stage", measured)
         patch.setattr(page, "write_figures", drawn)
         patch.setattr(drawing, "svg_text", pictured)
         yield

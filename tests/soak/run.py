@@ -39,15 +39,15 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="soak-") as made:
         base = Path(made)
         listed = [task for task in tasks(base) if not given.only or task.name in given.only]
-        # The heavy imports once, here: what is forked has them.
-        for task in listed:
-            task.work(base / "warm" / task.name)
         share = shares(listed, given.kills)
         for number, task in enumerate(listed):
-            soak = _Soak(task, base / f"{number}")
-            soak.at_random(share[task.name], seed=given.seed + number)
+            # The heavy imports come with the first work, here: what is forked has them.
+            with remembered(stages=False):
+                task.work(base / "drawn" / task.name)
+                soak = _Soak(task, base / f"{number}")
+                soak.at_random(share[task.name], seed=given.seed + number)
             if not given.no_renames:
-                with remembered():
+                with remembered(stages=True):
                     task.work(base / "remembered" / task.name)
                     soak.about_renames()
             wrong += soak.wrong
