@@ -115,7 +115,10 @@ def test_damaged_files_are_measured_again_with_a_word(run, whole, measured, tmp_
         assert files_of(copy) == files_of(whole)
         word = f"{file} was not as it was written: {stage} was measured again"
         assert word in open_study(copy).manifest["notes"], case.name
-        assert word in open_study(copy).manifest["stages"][stage]["notes"]
+        if measured == ["surface"]:  # said once
+            write_run(run, copy)
+            assert measured == [stage]
+            assert word not in open_study(copy).manifest["notes"]
         shutil.rmtree(copy.parent)
 
 

@@ -8,8 +8,7 @@ from tokenizers import Encoding, Tokenizer
 
 from headscope.encoding.alignment import Alignment, align, join_words
 from headscope.encoding.segment import NO_WORD, Segment
-from headscope.encoding.unknown import unknown_id
-from headscope.encoding.vocabulary import Vocabulary, read_vocabulary
+from headscope.encoding.vocabulary import Vocabulary, read_vocabulary, unknown_id
 from headscope.errors import InputError, ModelError
 
 TOKEN_TYPES = ("own", "zero")

@@ -1,10 +1,9 @@
 """How much of a corpus its tokeniser knows: numbers of pieces that all stand for unknown say nothing of the text."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from tokenizers import Tokenizer
 
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError
@@ -17,23 +16,6 @@ EARLY = 300
 """Segments after which a corpus that is unknown is refused, however long it goes on."""
 _MARK = "\u2581"
 _SAMPLE = 2000  # letters of it, to find out why
-
-
-def unknown_id(tokeniser: Any, backend: Tokenizer) -> int | None:
-    """Return the id of the piece that stands for unknown text, or None where no text is unknown.
-
-    Tokenisers that fall back to bytes know everything, whatever token they name.
-
-    Args:
-        tokeniser: a transformers tokeniser.
-        backend: its fast backend.
-    """
-    model = backend.model
-    if getattr(model, "byte_fallback", False) or "ByteLevel(" in str(backend.pre_tokenizer):
-        return None
-    named = getattr(model, "unk_token", None)
-    found = backend.token_to_id(named) if named else tokeniser.unk_token_id
-    return None if found is None else int(found)
 
 
 class KnownPieces:

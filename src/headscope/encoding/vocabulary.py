@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
 _WORD_START_MARKS = ("\u0120", "\u2581")  # byte-level BPE's and SentencePiece's mark of a word's start
 
@@ -86,3 +87,20 @@ def read_vocabulary(tokeniser: Any) -> Vocabulary:
         sep_name=str(tokeniser.convert_ids_to_tokens(sep)) if sep is not None else None,
         pad_id=int(pad) if pad is not None else 0,
     )
+
+
+def unknown_id(tokeniser: Any, backend: Tokenizer) -> int | None:
+    """Return the id of the piece that stands for unknown text, or None where no text is unknown.
+
+    Tokenisers that fall back to bytes know everything, whatever token they name.
+
+    Args:
+        tokeniser: a transformers tokeniser.
+        backend: its fast backend.
+    """
+    model = backend.model
+    if getattr(model, "byte_fallback", False) or "ByteLevel(" in str(backend.pre_tokenizer):
+        return None
+    named = getattr(model, "unk_token", None)
+    found = backend.token_to_id(named) if named else tokeniser.unk_token_id
+    return None if found is None else int(found)

@@ -1,7 +1,6 @@
 """A run's stages measured and written, each as it is done, so that nothing computed is lost."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,21 +40,21 @@ def _write(run: Run, held: Held, watch: Watcher | None) -> None:
         signature = stage_signature(stage, run.signature, run.options, before=ids)
         ids[stage.name] = signature
         written = manifest["stages"].get(stage.name)
-        again = words
         if written is not None and written.get("signature") == signature:
             damaged = damaged_files(out, written)
             if not damaged:
                 continue
-            again = [f"{', '.join(damaged)} was not as it was written: {stage.name} was measured again"]
+            words.append(f"{', '.join(damaged)} was not as it was written: {stage.name} was measured again")
         result = measure_stage(stage, run, earlier, watch)
         held.check()
         manifest = _without(manifest, stage)
         files = _write_stage(out, manifest, result)
-        result = replace(result, notes=(*result.notes, *again))
         manifest = with_stage(manifest, run, result, signature=signature, files=files)
         # Now, not with the next stage: that may be stopped long before it has anything to write.
         write_manifest(out, {**manifest, "complete": False})
-    whole = {**manifest, "notes": notes_of(run, manifest["stages"]), "complete": True}
+    # Of what was damaged it is said once, by the run that measured it again.
+    notes = list(dict.fromkeys([*words, *notes_of(run, manifest["stages"])]))
+    whole = {**manifest, "notes": notes, "complete": True}
     held.check()
     if whole != found:
         write_manifest(out, whole)
