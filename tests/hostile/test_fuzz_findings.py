@@ -18,6 +18,8 @@ from headscope.views.state import opening
 from support.hostile import printable
 from support.made_maps import sentence_pair
 from support.model_folders import save_tiny_t5
+from support.tiny_models import tiny_model
+from support.tiny_tokenisers import tiny_tokeniser
 
 TREEBANK = {"tokens": [["A", "cat"]], "head": [["2", "0"]], "deprel": [["det", "root"]]}
 BROKEN = "the data are broken: try another @revision, or give a local file"
@@ -233,3 +235,33 @@ def test_a_tokeniser_whose_library_gives_up_when_it_is_used(tmp_path):
     with pytest.raises(ModelError) as refused:
         load_tokeniser(folder)
     assert "could not be loaded, for its tokeniser is not as it should be" in told(refused)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            lambda made: made["single"].__setitem__(1, {"Sequence": {"id": "A", "type_id": 313}}),
+            "token types up to 313, and the model knows 2",
+        ),
+        (
+            lambda made: made["special_tokens"]["[SEP]"].update(ids=[70_000]),
+            "token ids up to 70000, and the model knows 99",
+        ),
+    ],
+)
+def test_a_tokeniser_that_writes_what_the_model_has_no_embedding_for(change, says, tmp_path):
+    from headscope.attention.models import load_model
+
+    tiny_model("bert").save_pretrained(tmp_path)
+    tiny_tokeniser("bert").save_pretrained(tmp_path)
+    content = json.loads((tmp_path / "tokenizer.json").read_text())
+    change(content["post_processor"])
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(ModelError) as refused:
+        load_model(tmp_path)
+    assert told(refused) == (
+        f"{tmp_path.name}: the tokeniser has {says}; expected the tokeniser that the model was trained with".replace(
+            "has token types", "writes token types"
+        )
+    )

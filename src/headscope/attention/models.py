@@ -148,15 +148,7 @@ def read_model(
                 trust_remote_code=False,
                 output_loading_info=True,
             )
-    rows, highest = (
-        model.get_input_embeddings().weight.shape[0],
-        max(tokeniser.get_vocab().values(), default=0),
-    )
-    if highest >= rows:
-        raise ModelError(
-            f"{shown(label)}: the tokeniser has token ids up to {highest}, and the model knows {rows}; expected the "
-            "tokeniser that the model was trained with"
-        )
+    _check_ids(model, tokeniser, label)
     return LoadedModel(
         model=model.to(target).eval(),
         tokeniser=tokeniser,
@@ -165,6 +157,27 @@ def read_model(
         revision=revision,
         untrained=frozenset(info["missing_keys"]),
     )
+
+
+def _check_ids(model: Any, tokeniser: Any, label: str) -> None:
+    """Refuse a tokeniser that writes numbers for which the model has no embedding."""
+    written = [tokeniser(*texts, return_token_type_ids=True) for texts in (("a",), ("a", "b"))]
+    rows = model.get_input_embeddings().weight.shape[0]
+    highest = max(
+        [*tokeniser.get_vocab().values(), *(i for each in written for i in each["input_ids"])], default=0
+    )
+    if highest >= rows:
+        raise ModelError(
+            f"{shown(label)}: the tokeniser has token ids up to {highest}, and the model knows {rows}; expected the "
+            "tokeniser that the model was trained with"
+        )
+    kinds = getattr(model.config, "type_vocab_size", None) or 0
+    kind = max((i for each in written for i in each["token_type_ids"]), default=0)
+    if 1 < kinds <= kind:  # a model of one type is not told any
+        raise ModelError(
+            f"{shown(label)}: the tokeniser writes token types up to {kind}, and the model knows {kinds}; expected the "
+            "tokeniser that the model was trained with"
+        )
 
 
 def load_tokeniser(name: str | Path | None = None, *, revision: str | None = None) -> tuple[Any, str]:
