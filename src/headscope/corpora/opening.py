@@ -7,7 +7,7 @@ import stat
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,11 @@ def is_pipe(path: str | Path) -> bool:
         return stat.S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):
         return False
+
+
+def read_once(paths: Iterable[str]) -> bool:
+    """Whether anything among the paths can be read only once: standard input, or a pipe."""
+    return any(path == "-" or is_pipe(path) for path in paths)
 
 
 def other_than_file(path: str | Path) -> str | None:

@@ -12,12 +12,13 @@ from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.coreference import coreference_files, read_coreference
 from headscope.corpora.document import Document
 from headscope.corpora.gap import GapRow, read_gap
+from headscope.corpora.opening import read_once
 from headscope.corpora.passes import Passes
 from headscope.corpora.remote import resolve
 from headscope.corpora.synthetic import synthetic_documents
 from headscope.corpora.treebank import read_treebank
 from headscope.errors import InputError
-from headscope.study.spool import named, read_once
+from headscope.study.spool import named
 
 Item = TypeVar("Item")
 DEMO_DOCUMENTS = 250

@@ -8,7 +8,7 @@ from typing import IO
 
 from headscope.corpora.digest import content_of
 from headscope.corpora.document import Document
-from headscope.corpora.opening import is_pipe, source_name
+from headscope.corpora.opening import read_once, source_name
 from headscope.corpora.passes import Passes
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.remote import resolve
@@ -64,11 +64,6 @@ class Corpus:
 
     def _watched(self) -> Iterator[Document]:
         return self._passes.watch(lambda: read_corpus(self.paths))
-
-
-def read_once(paths: tuple[str, ...]) -> bool:
-    """Whether anything among the paths can be read only once: standard input, or a pipe."""
-    return any(path == "-" or is_pipe(path) for path in paths)
 
 
 def named(paths: tuple[str, ...]) -> str:

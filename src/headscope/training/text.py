@@ -5,7 +5,7 @@ from pathlib import Path
 
 from headscope.corpora.digest import content_of
 from headscope.corpora.document import Document
-from headscope.corpora.opening import is_pipe, source_name
+from headscope.corpora.opening import read_once, source_name
 from headscope.corpora.passes import Passes
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.remote import resolve
@@ -26,8 +26,7 @@ class TrainingText:
         self.name = ", ".join(_name(path) for path in (*text, *treebank))
         self._passes = Passes(self.name, content_of)
         # Standard input and pipes can be read only once: what came of them is kept.
-        once = any(path == "-" or is_pipe(path) for path in (*text, *treebank))
-        self._kept: list[Document] | None = [] if once else None
+        self._kept: list[Document] | None = [] if read_once((*text, *treebank)) else None
 
     def read(self) -> Iterator[Document]:
         """Yield the documents: those of the text, then those of the treebanks, their sentences as lines.
