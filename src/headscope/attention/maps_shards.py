@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from headscope.attention.anatomy import KindLayout
 from headscope.attention.maps_index import MapEntry, MapsIndex, Mask, Shard
 from headscope.errors import InputError
-from headscope.visible import printable, shorten
+from headscope.models.shown import shown
 
 _COPY = "copy the whole folder again, or extract the maps again"
 _DTYPES = {"float16": "F16", "float32": "F32"}
@@ -69,8 +69,7 @@ class MapsShards:
         try:
             return safe_open(str(path), framework="numpy")
         except (SafetensorError, ValueError) as error:
-            what = shorten(printable(str(error)), 200)
-            raise InputError(f"{path} is no whole safetensors file ({what}); {_COPY}") from None
+            raise InputError(f"{path} is no whole safetensors file ({shown(error)}); {_COPY}") from None
 
     def _check_headers(self) -> None:
         entries: dict[int, list[MapEntry]] = {}

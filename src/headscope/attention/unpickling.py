@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.errors import InputError
-from headscope.visible import printable, shorten
+from headscope.models.shown import shown
 
 _EXPECTED = (
     "expected only arrays of numbers, dicts, lists, strings and numbers, as the original code writes them"
@@ -64,7 +64,7 @@ def read_plain_pickle(path: str | Path) -> Any:
             loaded = _PlainUnpickler(file, size).load()
         return _Plain(size).value(loaded)
     except _Refused as error:
-        raise InputError(f"{path} is refused: it {_shown(error)}; {_EXPECTED}") from None
+        raise InputError(f"{path} is refused: it {shown(error)}; {_EXPECTED}") from None
     except (RecursionError, MemoryError):
         raise InputError(
             f"{path} is refused: it is nested too deeply or too large to read; {_EXPECTED}"
@@ -78,12 +78,7 @@ def read_plain_pickle(path: str | Path) -> Any:
         TypeError,
         ValueError,
     ) as e:
-        raise InputError(f"{path} is not a whole pickle of plain data ({_shown(e)}); {_EXPECTED}") from None
-
-
-def _shown(error: Exception) -> str:
-    """Write what an error says, which may quote the file."""
-    return shorten(printable(str(error)), 200)
+        raise InputError(f"{path} is not a whole pickle of plain data ({shown(e)}); {_EXPECTED}") from None
 
 
 def _check_instructions(file: IO[bytes], size: int) -> None:
@@ -239,7 +234,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in self._may_be_named:
-            raise _Refused(shorten(printable(f"asks for {module}.{name}"), 120))
+            raise _Refused(shown(f"asks for {module}.{name}", limit=120))
         return self._may_be_named[module, name]
 
 
