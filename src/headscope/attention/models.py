@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -11,13 +11,13 @@ from typing import Any
 
 import torch
 
-from headscope.attention.anatomy import WORKING_FAMILIES, Anatomy
+from headscope.attention.anatomy import Anatomy
 from headscope.attention.hub import fetch
+from headscope.attention.loading_errors import in_words
 from headscope.errors import ModelError, OptionError
 from headscope.installing import how_to_install
 from headscope.models.folder import check_folder
 from headscope.models.implied import check_implied, read_config
-from headscope.models.own_code import own_code
 from headscope.models.prompts import nothing_asks
 from headscope.models.shown import shown
 from headscope.models.weight_files import WeightFiles
@@ -132,12 +132,12 @@ def read_model(
     with quiet_libraries(), nothing_asks():
         folder, label, found = _locate(name, revision=revision)
         called = label if name is None else str(name)
-        with _in_words(called, part="its config.json"):
+        with in_words(called, part="its config.json"):
             config = read_config(folder)
         tokeniser = _read_tokeniser(folder, called)
         import transformers
 
-        with _in_words(called):
+        with in_words(called):
             cls = getattr(transformers, auto)
             if found is not None:
                 check_implied(cls, config, folder, found)
@@ -199,7 +199,7 @@ def _read_tokeniser(folder: Path, name: str) -> Any:
     """Load a folder's tokeniser, or say in words why not."""
     from transformers import AutoTokenizer
 
-    with _in_words(name, part="its tokeniser"):
+    with in_words(name, part="its tokeniser"):
         tokeniser = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         tokeniser("a", "b")  # what its tokenizer.json gets wrong comes out when it is used
     return tokeniser
@@ -272,56 +272,17 @@ def weights_hash(loaded: LoadedModel) -> str:
 
     Weights that the checkpoint lacks are random in every run and are left out.
     """
+    trained = {name: t for name, t in loaded.model.state_dict().items() if name not in loaded.untrained}
+    return tensors_hash(trained)
+
+
+def tensors_hash(tensors: Mapping[str, torch.Tensor]) -> str:
+    """Hash named tensors in any order: BLAKE2b over names, shapes, types and bytes, 32 hex digits."""
     digest = blake2b(digest_size=16)
-    for name, tensor in sorted(loaded.model.state_dict().items()):
-        if name not in loaded.untrained:
-            digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-            digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
-
-
-@contextmanager
-def _in_words(name: str, *, part: str = "") -> Iterator[None]:
-    """Turn whatever a library raises over a model folder into one sentence."""
-    try:
-        yield
-    except ModelError:
-        raise
-    except Exception as error:
-        raise _explain(error, name=name, part=part) from error
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":  # how a tokeniser in Rust gives up
-            raise
-        raise _explain(error, name=name, part=part) from error
-
-
-def _explain(error: BaseException, *, name: str, part: str = "") -> ModelError:
-    """Turn what transformers raises into one sentence."""
-    text = str(error)
-    if "trust_remote_code" in text:
-        return own_code(name)
-    if "Unrecognized" in text or "model type" in text or "does not recognize" in text:
-        return ModelError(
-            f"{shown(name)} is of a family that transformers does not know; these work: {WORKING_FAMILIES}"
-        )
-    if "weights_only" in text or "WeightsUnpickler" in text:
-        # torch's advice is to switch its guard off.
-        return ModelError(
-            f"{shown(name)} has pickled weights, which are never read; save them as safetensors"
-        )
-    if "ignore_mismatched_sizes" in text:
-        return ModelError(
-            f"{shown(name)} could not be loaded: its weights have other shapes than its config.json says; expected the "
-            "config.json that was saved with the weights"
-        )
-    reason = text.strip().splitlines()[0] if text.strip() else ""
-    if not isinstance(error, OSError | RuntimeError | ValueError) or not reason:
-        reason = f"{type(error).__name__}: {reason}".rstrip(": ")
-    where = f", for {part} is not as it should be" if part else ""
-    return ModelError(
-        f"{shown(name)} could not be loaded{where}: {shown(reason)}; expected what save_pretrained writes: save model "
-        "and tokeniser again into one folder"
-    )
 
 
 @contextmanager

@@ -1,16 +1,14 @@
 """Checkpoints: model folders that a report can be made of, and the state from which a stopped training goes on."""
 
 from collections.abc import Mapping
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from headscope.attention.models import quiet_libraries
+from headscope.attention.models import quiet_libraries, tensors_hash
 from headscope.errors import InputError
 from headscope.storage.atomic import whole_or_absent, write_bytes
 
@@ -53,7 +51,7 @@ def publish(checkpoint: Path, out: Path) -> dict[str, str]:
 def write_resume(out: Path, tensors: Mapping[str, Tensor], about: Mapping[str, str]) -> None:
     """Write the state of a training and words about it in one file; it replaces the one before once it is whole."""
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    write_bytes(out / RESUME, save(kept, metadata={**about, _HASH: _hash_of(kept)}))
+    write_bytes(out / RESUME, save(kept, metadata={**about, _HASH: tensors_hash(kept)}))
 
 
 def read_resume(out: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
@@ -71,15 +69,6 @@ def read_resume(out: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
             about = dict(file.metadata() or {})
     except SafetensorError as error:
         raise InputError(_DAMAGED.format(path=path)) from error
-    if about.pop(_HASH, None) != _hash_of(tensors):
+    if about.pop(_HASH, None) != tensors_hash(tensors):
         raise InputError(_DAMAGED.format(path=path))
     return tensors, about
-
-
-def _hash_of(tensors: Mapping[str, Tensor]) -> str:
-    """Hash names, shapes, types and bytes; a file's own hash cannot lie in it."""
-    digest = blake2b(digest_size=16)
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()
