@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import kstest
+from scipy.stats import kstest, ttest_1samp
 
 from headscope.geometry.layer_effect import ONE_HEAD, ONE_LAYER, layer_effect, permutation_p
 from headscope.statistics.confidence import resampling_weights
@@ -31,15 +31,22 @@ def test_means_are_those_of_a_loop():
     assert found.reason is None
 
 
-def test_the_interval_is_that_of_resampling_documents_one_by_one():
+def test_the_interval_is_students_t_over_documents():
     result = divergences(3, 4, layered=0.1, noise=0.3)
-    found = layer_effect(result, permutations=50, seed=4)
-    effects = []
-    for counts in resampling_weights(12, resamples=2000, seed=4):
+    found = layer_effect(result, permutations=50)
+    effects, resampled = [], []
+    for counts in np.eye(12):
         within, between = means(result.resampled(counts), [a // 4 for a in range(12)])
         effects.append(between - within)
-    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(effects, [2.5, 97.5])))
-    assert found.low < found.effect < found.high
+    assert (result.group_rows == result.group_rows[0]).all()  # else the mean is weighted
+    ends = ttest_1samp(effects, 0).confidence_interval()
+    assert (found.low, found.high) == pytest.approx((ends.low, ends.high))
+    # Resampling the documents says nearly the same, a little narrower.
+    for counts in resampling_weights(12, resamples=2000, seed=4):
+        within, between = means(result.resampled(counts), [a // 4 for a in range(12)])
+        resampled.append(between - within)
+    low, high = np.percentile(resampled, [2.5, 97.5])
+    assert 1 < (found.high - found.low) / (high - low) < 1.35
 
 
 def test_p_of_a_small_model_is_that_of_all_deals():

@@ -1,11 +1,13 @@
 """The table of pairs: every pair once with its interval, and the matrix it came from."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 
 from headscope.geometry.pairs import PAIR_COLUMNS, matrix_of, nearest_pairs, pair_table
-from headscope.statistics.confidence import resampling_weights
 from support.mock_distances import ROWS, divergences
 
 
@@ -28,13 +30,16 @@ def test_every_pair_of_a_kind_once(results):
     assert len({(r["layer_a"], r["head_a"], r["layer_b"], r["head_b"]) for r in own}) == 15
 
 
-def test_intervals_are_those_of_resampled_documents(results):
-    table = pair_table(results, seed=3)
-    drawn = [results[0].resampled(counts)[1, 4] for counts in resampling_weights(12, seed=3)]
+def test_intervals_are_students_t_over_documents_on_the_logarithm(results):
+    table = pair_table(results)
+    alone = np.array([results[0].resampled(counts)[1, 4] for counts in np.eye(12)])
+    assert (results[0].group_rows == results[0].group_rows[0]).all()
+    reach = t.ppf(0.975, 11) * alone.std(ddof=1) / math.sqrt(12) / alone.mean()
     # Heads 1 and 4 from 0 are 1-2 and 2-2.
     row = table[(table["kind_a"] == "encoder") & (table["layer_a"] == 1) & (table["head_a"] == 2)]
     row = row[(row["layer_b"] == 2) & (row["head_b"] == 2)].iloc[0]
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])))
+    ends = alone.mean() * math.exp(-reach), alone.mean() * math.exp(reach)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(ends)
 
 
 def test_fewer_than_ten_documents_have_no_interval():

@@ -42,7 +42,8 @@ def test_broad_is_relative_to_what_is_visible():
 
 def dependency_rows(*rows):
     names = [*("model", "selection", "relation", "kind", "layer", "head"), *("accuracy", "baseline_accuracy")]
-    return pd.DataFrame(rows, columns=[*names, "q_value"])
+    rows = [(*row[:-1], row[6] - row[7], row[-1]) for row in rows]
+    return pd.DataFrame(rows, columns=[*names, "margin", "q_value"])
 
 
 def test_heads_find_what_they_are_held_out_best_at():

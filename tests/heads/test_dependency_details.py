@@ -1,6 +1,5 @@
 """Accuracy by distance, and where heads rest: every number again by a plain loop."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -8,7 +7,7 @@ from headscope.heads.arcs import DISTANCES, OFFSETS
 from headscope.heads.dependency import DIRECTIONS, NOOP_CLASSES
 from headscope.heads.dependency_details import DISTANCE_COLUMNS, NOOP_COLUMNS, distance_table, noop_table
 from headscope.heads.dependency_tables import DependencyResult
-from headscope.statistics.confidence import bootstrap_ratio, resampling_weights
+from headscope.statistics.confidence import difference_interval, ratio_interval
 from support.counts import TABLE, filled, holding
 
 
@@ -47,7 +46,7 @@ def test_accuracy_by_distance(counted):
         n = arrays["n_arcs"][:, cells].sum(1)
         assert row["n"] == n.sum()
         assert row["accuracy"] == hits.sum() / n.sum()
-        own = bootstrap_ratio(hits[:, None], n[:, None], seed=5)
+        own = ratio_interval(hits[:, None], n[:, None], scale="share")
         assert (row["ci_low"], row["ci_high"]) == pytest.approx((own.low[0], own.high[0]), abs=1e-12)
         fixed = arrays["n_offsets"][:, cells, OFFSETS.index(row["baseline_offset"])].sum()
         assert row["baseline_accuracy"] == fixed / n.sum()
@@ -77,7 +76,6 @@ def test_attention_to_special_tokens_from_dependents_and_from_all_others(counted
     assert list(table["relation"]) == [name for name in ("obj", "nsubj", "case") for _ in NOOP_CLASSES]
     assert list(table["key_class"]) == ["sep", "cls"] * 3
     per_relation = arrays["n_arcs"].reshape(30, -1, len(DISTANCES)).sum(2)
-    weights = resampling_weights(30, seed=5)
     for row in table.to_dict("records"):
         place = (row["layer"] - 1, row["head"] - 1, NOOP_CLASSES.index(row["key_class"]))
         attention = arrays[f"noop.{row['kind']}"][(slice(None), slice(None), *place)]
@@ -87,14 +85,14 @@ def test_attention_to_special_tokens_from_dependents_and_from_all_others(counted
         sides = []
         for relations in ([own], others):
             share, n = attention[:, relations].sum(1), per_relation[:, relations].sum(1)
-            sides.append((share.sum() / n.sum(), n.sum(), (weights @ share) / (weights @ n)))
-        (dependents, n, drawn), (rest, n_other, drawn_rest) = sides
+            sides.append((share.sum() / n.sum(), n.sum(), (share, n)))
+        (dependents, n, one), (rest, n_other, other) = sides
         assert (row["n"], row["n_other"]) == (n, n_other)
         assert row["dependents"] == pytest.approx(dependents, abs=1e-12)
         assert row["others"] == pytest.approx(rest, abs=1e-12)
         assert row["difference"] == pytest.approx(dependents - rest, abs=1e-12)
-        bounds = np.percentile(drawn - drawn_rest, [2.5, 97.5])
-        assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(bounds), abs=1e-12)
+        own = difference_interval(*one, *other)
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((float(own.low), float(own.high)), abs=1e-12)
 
 
 def test_a_tokeniser_without_such_a_token_has_no_row():

@@ -1,8 +1,5 @@
 """The tables of section 4.2 from counts: every number again by a plain loop, ties, and small treebanks."""
 
-import math
-from statistics import NormalDist
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,9 +8,11 @@ from headscope.attention.anatomy import KindLayout
 from headscope.attention.scan import scan
 from headscope.heads.arcs import DISTANCES, OFFSETS, ArcTable
 from headscope.heads.dependency import DIRECTIONS, DependencyAccumulator, DependencyOptions
-from headscope.heads.dependency_tables import BEST_COLUMNS, COLUMNS, DependencyResult
-from headscope.statistics.confidence import bootstrap_ratio
+from headscope.heads.dependency_tables import BEST_COLUMNS, COLUMNS, DIFFERENCE_COLUMNS, DependencyResult
+from headscope.statistics.confidence import difference_interval, doubted, ratio_interval
+from headscope.statistics.estimate import difference
 from headscope.statistics.selection import halves
+from headscope.statistics.significance import p_above, selection_p
 from support.counts import LAYOUT, TABLE, filled, holding
 from support.hand_made import HandMadeSource
 from support.trees import tied_map, tree_segments
@@ -67,41 +66,36 @@ def test_every_head_direction_and_relation_has_its_row(counted, tables):
             assert row["n"] == n
             hits = arrays[f"n_hits.{kind}"][:, cells, layer, head, place].sum(1)
             assert row["accuracy"] == hits.sum() / n
-            own = bootstrap_ratio(hits[:, None], arrays["n_arcs"][:, cells].sum(1)[:, None], seed=5)
+            own = ratio_interval(hits[:, None], arrays["n_arcs"][:, cells].sum(1)[:, None], scale="share")
             assert (row["ci_low"], row["ci_high"]) == pytest.approx((own.low[0], own.high[0]), abs=1e-12)
     assert (table["model"] == "trained").all()
     assert table["seed"].isna().all()
 
 
-def best_offsets_of_the_other_half(arrays, relation, seed):
-    """Hits by document of the offset that is best in the other half."""
-    cells = cells_of(relation)
-    offsets = arrays["n_offsets"][:, cells].sum(1)
-    first = halves(len(offsets), splits=1, seed=seed)[0]
-    out = np.zeros(len(offsets))
-    for half in (first, ~first):
-        totals = [sum(offsets[~half][:, place].tolist()) for place in range(len(OFFSETS))]
-        out[half] = offsets[half][:, totals.index(max(totals))]
-    return out
-
-
-def test_q_values_are_those_of_one_family_of_tests(counted, tables):
-    _, arrays = counted
-    p = {}
-    for relation in FREQUENT:
-        cells = cells_of(relation)
-        n = arrays["n_arcs"][:, cells].sum(1)
-        baseline = best_offsets_of_the_other_half(arrays, relation, 5)
-        for kind, layer, head, place, direction in heads_of():
-            d = arrays[f"n_hits.{kind}"][:, cells, layer, head, place].sum(1) - baseline
-            pooled, groups = d.sum() / n.sum(), int((n > 0).sum())
-            error = math.sqrt(groups / (groups - 1) * sum((d - pooled * n) ** 2))
-            p[kind, layer + 1, head + 1, direction, relation] = 1 - NormalDist().cdf(d.sum() / error)
+def by_benjamini_and_hochberg(p):
     order = sorted(p, key=p.__getitem__)
     least, q = 1.0, {}
     for rank in range(len(order), 0, -1):
         least = min(least, p[order[rank - 1]] * len(order) / rank)
         q[order[rank - 1]] = least
+    return q
+
+
+def test_q_values_are_those_of_one_family_of_tests_against_every_offset(counted, tables):
+    _, arrays = counted
+    p = {}
+    for relation in FREQUENT:
+        cells = cells_of(relation)
+        n = arrays["n_arcs"][:, [cells]].sum(2)
+        offsets = arrays["n_offsets"][:, cells].sum(1)
+        for kind, layer, head, place, direction in heads_of():
+            hits = arrays[f"n_hits.{kind}"][:, cells, layer, head, place].sum(1)
+            every = [
+                p_above(doubted(difference(hits[:, None], n, offsets[:, [at]], n), n.sum(0)))[0]
+                for at in range(len(OFFSETS))
+            ]
+            p[kind, layer + 1, head + 1, direction, relation] = max(every)
+    q = by_benjamini_and_hochberg(p)
     rows = tables[0].set_index(["kind", "layer", "head", "direction", "relation"])["q_value"]
     for key, value in q.items():
         assert rows.loc[key] == pytest.approx(value, abs=1e-12), key
@@ -134,6 +128,7 @@ def test_the_best_head_of_each_relation(counted, tables):
     candidates = list(heads_of())
     rows = best.set_index(["selection", "relation"])
     q = all_heads.set_index(["kind", "layer", "head", "direction", "relation"])["q_value"]
+    selection_p_of = {}
     for relation in relations:
         cells = cells_of(relation)
         n = arrays["n_arcs"][:, cells].sum(1)
@@ -141,32 +136,72 @@ def test_the_best_head_of_each_relation(counted, tables):
             [arrays[f"n_hits.{k}"][:, cells, layer, h, d].sum(1) for k, layer, h, d, _ in candidates], axis=1
         )
         offsets = arrays["n_offsets"][:, cells].sum(1)
+        selection_p_of[relation] = selection_p(hits[..., None], offsets[..., None], n[:, None], seed=5)[0]
         for selection in ("held-out", "same-data"):
             row = rows.loc[selection, relation]
             if selection == "held-out":
                 accuracy, named, share = held_out_by_hand(hits, n, 5)
-                baseline, offset, _ = held_out_by_hand(offsets, n, 5)
+                _, offset, _ = held_out_by_hand(offsets, n, 5)
                 assert row["share"] == pytest.approx(share, abs=1e-12)
+                assert row["held_out"] == pytest.approx(accuracy, abs=1e-12)
+                assert row["held_out_ci_low"] < accuracy < row["held_out_ci_high"]
             else:
                 named, offset = int(hits.sum(0).argmax()), int(offsets.sum(0).argmax())
-                accuracy, baseline = hits.sum(0).max() / n.sum(), offsets.sum(0).max() / n.sum()
-                assert np.isnan(row["share"])
+                assert np.isnan([row["share"], row["held_out"], row["held_out_ci_low"]]).all()
             kind, layer, head, _, direction = candidates[named]
-            assert tuple(row[["kind", "layer", "head", "direction"]]) == (
-                kind,
-                layer + 1,
-                head + 1,
-                direction,
-            )
+            place = (kind, layer + 1, head + 1, direction)
+            assert tuple(row[["kind", "layer", "head", "direction"]]) == place
             assert row["n"] == n.sum()
-            assert row["accuracy"] == pytest.approx(accuracy, abs=1e-12)
             assert row["baseline_offset"] == OFFSETS[offset]
-            assert row["baseline_accuracy"] == pytest.approx(baseline, abs=1e-12)
-            assert row["ci_low"] < accuracy < row["ci_high"]
-            assert row["baseline_ci_low"] < baseline < row["baseline_ci_high"]
-            np.testing.assert_equal(row["q_value"], q.loc[kind, layer + 1, head + 1, direction, relation])
+            # The head's and the offset's own accuracy on all documents, and their paired difference.
+            assert row["accuracy"] == pytest.approx(hits[:, named].sum() / n.sum(), abs=1e-12)
+            assert row["baseline_accuracy"] == pytest.approx(offsets[:, offset].sum() / n.sum(), abs=1e-12)
+            assert row["ci_low"] < row["accuracy"] < row["ci_high"]
+            assert row["baseline_ci_low"] < row["baseline_accuracy"] < row["baseline_ci_high"]
+            assert row["margin"] == pytest.approx(row["accuracy"] - row["baseline_accuracy"], abs=1e-12)
+            gap = difference_interval(hits[:, named], n, offsets[:, offset], n, answers=True)
+            ends = (row["margin_ci_low"], row["margin_ci_high"])
+            assert ends == pytest.approx((float(gap.low), float(gap.high)), abs=1e-12)
+            if selection == "same-data":
+                np.testing.assert_equal(row["q_value"], q.loc[*place, relation])
+    # The choice is tested, one test a relation; punctuation is in the family, the totals are not.
+    n, hits, offsets = (
+        np.stack([table[:, cells_of(name)].sum(1) for name in FREQUENT], axis=-1)
+        for table in (
+            arrays["n_arcs"],
+            np.stack([arrays[f"n_hits.{k}"][:, :, layer, h, d] for k, layer, h, d, _ in candidates], axis=2),
+            arrays["n_offsets"],
+        )
+    )
+    p = dict(zip(FREQUENT, selection_p(hits, offsets, n, seed=5).tolist()))
+    for name, value in by_benjamini_and_hochberg(p).items():
+        if name != "punct":
+            assert rows.loc[("held-out", name), "q_value"] == pytest.approx(value, abs=1e-12)
+            assert p[name] == pytest.approx(selection_p_of[name], abs=1e-12)
+    assert rows.loc[("held-out", "all"), "q_value"] != rows.loc[("held-out", "all"), "q_value"]
     # The optimism of choosing and scoring on the same data.
-    assert (rows.loc["same-data", "accuracy"] > rows.loc["held-out", "accuracy"]).mean() > 0.7
+    assert (rows.loc["same-data", "accuracy"] > rows.loc["held-out", "held_out"]).mean() > 0.7
+
+
+def test_the_selection_is_compared_with_a_controls_on_the_same_documents(counted):
+    trained = DependencyResult(counted[0], seed=5)
+    other, _ = filled(30, seed=9)
+    control = DependencyResult(other, model="control", control_seed=1, seed=5)
+    same = trained.against(DependencyResult(counted[0], model="control", control_seed=0, seed=5))
+    assert list(same.columns) == DIFFERENCE_COLUMNS
+    assert (same["difference"] == 0).all()
+    assert (same["ci_low"] < 0).all()
+    assert set(same["relation"]) == {"all", "all_but_punct_root", "obj", "nsubj", "case"}
+    gaps = trained.against(control).set_index("relation")
+    ours, theirs = (
+        one.best().query("selection == 'held-out'").set_index("relation")["held_out"]
+        for one in (trained, control)
+    )
+    assert set(ours.index) == set(theirs.index) == set(gaps.index)
+    for row in gaps.to_dict("records"):
+        assert row["ci_low"] < row["difference"] < row["ci_high"]
+    assert set(gaps["than"]) == {"control"}
+    assert set(gaps["seed"]) == {1}
 
 
 def test_fixed_offsets_and_branching(counted, tables):
@@ -203,7 +238,7 @@ def test_a_control_goes_through_the_same_selection_and_has_no_tests(counted):
 def test_another_seed_draws_other_halves(counted):
     one, two = (DependencyResult(counted[0], seed=seed).best() for seed in (0, 1))
     same = one["selection"] == "same-data"
-    assert (one.loc[~same, "accuracy"] != two.loc[~same, "accuracy"]).any()
+    assert (one.loc[~same, "held_out"] != two.loc[~same, "held_out"]).any()
     pd.testing.assert_series_equal(one.loc[same, "accuracy"], two.loc[same, "accuracy"])
 
 
@@ -273,7 +308,7 @@ def test_a_small_treebank_has_the_totals_only():
     }
     assert table[["ci_low", "ci_high", "q_value"]].isna().all(axis=None)
     assert best["accuracy"].notna().all()
-    assert best[["ci_low", "baseline_ci_low", "q_value"]].isna().all(axis=None)
+    assert best[["ci_low", "baseline_ci_low", "margin_ci_low", "q_value"]].isna().all(axis=None)
     assert result.special_changes()["of"] == 2 * 16
 
 

@@ -1,9 +1,12 @@
-"""Tables of scores: worked by hand, with the bootstrap over documents of the whole project."""
+"""Tables of scores: worked by hand, with the intervals over documents of the whole project."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from headscope.heads.arcs import DISTANCES
+from headscope.probes.differences import PROBE_DIFFERENCE_COLUMNS, probe_differences
 from headscope.probes.scores import (
     DISTANCE_COLUMNS,
     PROBE_COLUMNS,
@@ -15,7 +18,7 @@ from headscope.probes.scores import (
     relation_rows,
 )
 from headscope.probes.sentences import TreeSentence
-from headscope.statistics.confidence import bootstrap_ratio
+from headscope.statistics.confidence import difference_interval, ratio_interval
 from headscope.statistics.groups import group_of
 from support.probe_data import made_up_trees
 from support.trees import distance_name
@@ -109,13 +112,36 @@ def counted(one, place):
 
 def test_intervals_are_those_of_the_mean_over_seeds(many):
     sentences, gold, answers = many
-    table = probe_rows(answers, gold, seed=4)
+    table = probe_rows(answers, gold)
     hits, counts = sums(sentences, answers.right["UAS"].mean(0), counted)
     row = table[table["seed"].isna()].iloc[0]
-    same(row, bootstrap_ratio(hits, counts, seed=4), counts.sum())
+    same(row, ratio_interval(hits, counts, scale="share"), counts.sum())
     assert row["ci_high"] - row["ci_low"] > 0.01
     hits, counts = sums(sentences, answers.right["UAS"][1], counted)
-    same(table[table["seed"] == 1].iloc[0], bootstrap_ratio(hits, counts, seed=4), counts.sum())
+    same(table[table["seed"] == 1].iloc[0], ratio_interval(hits, counts, scale="share"), counts.sum())
+
+
+def test_probes_are_compared_on_the_same_words(many):
+    """Each document takes part on both sides at once; intervals of the two alone are never asked."""
+    sentences, gold, answers = many
+    other = replace(answers, probe="distances and words", right={"UAS": 1 - answers.right["UAS"]})
+    table = probe_differences([answers, other], gold)
+    assert list(table.columns) == PROBE_DIFFERENCE_COLUMNS
+    (row,) = table.to_dict("records")
+    assert (row["probe"], row["than_probe"]) == (answers.probe, "distances and words")
+    one, counts = sums(sentences, answers.right["UAS"].mean(0), counted)
+    two, _ = sums(sentences, other.right["UAS"].mean(0), counted)
+    own = difference_interval(one, counts, two, counts, answers=True)
+    assert row["n"] == counts.sum()
+    assert row["difference"] == pytest.approx((one.sum() - two.sum()) / counts.sum())
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((float(own.low), float(own.high)))
+
+
+def test_selectivity_may_be_below_nothing(many):
+    _, gold, answers = many
+    table = probe_rows(replace(answers, right={"selectivity": -0.5 * answers.right["UAS"]}), gold)
+    row = table[table["seed"].isna()].iloc[0]
+    assert row["ci_low"] < row["value"] < row["ci_high"] < 0
 
 
 def test_relations_with_100_arcs_and_no_punctuation(many):
@@ -137,7 +163,7 @@ def test_relations_with_100_arcs_and_no_punctuation(many):
             return one.relations[place] == name
 
         hits, counts = sums(sentences, answers.right["UAS"].mean(0), own)
-        same(row, bootstrap_ratio(hits, counts), counts.sum())
+        same(row, ratio_interval(hits, counts, scale="share"), counts.sum())
 
 
 def test_a_relation_with_99_arcs_has_no_row():
@@ -160,4 +186,4 @@ def test_distances_of_arcs_between_words(many):
 
         hits, counts = sums(sentences, answers.right["UAS"].mean(0), far)
         assert counts.sum() > 0
-        same(table.loc[name], bootstrap_ratio(hits, counts), counts.sum())
+        same(table.loc[name], ratio_interval(hits, counts, scale="share"), counts.sum())

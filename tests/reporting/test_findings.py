@@ -11,6 +11,7 @@ from headscope.reporting.findings import findings, headline
 from headscope.reporting.rules import stands_out
 from headscope.reporting.sentences import measured
 from support import mock_inputs
+from support.mock_differences import surface_differences
 
 
 def cell(value, low=None, high=None, uniform=0.01):
@@ -32,7 +33,7 @@ def put(inputs, statistic, head, *, kind="encoder", **values):
     assert here.sum() == 1
     for name, value in values.items():
         surface.loc[here, name] = value
-    return replace(inputs, surface=surface)
+    return replace(inputs, surface=surface, surface_differences=surface_differences(surface))
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,13 @@ def test_rank_is_claimed_only_beyond_the_runner_up():
     assert first.startswith(
         "Head 1-2 puts 70% (95% interval 60 to 80) of its attention on the previous token; "
     )
+    # Their intervals overlap and the difference is sure: documents that are high for one are high for the other.
+    gaps = inputs.surface_differences.copy()
+    gaps.loc[gaps["statistic"] == "previous", ["ci_low", "ci_high"]] = [0.01, 0.09]
+    first = texts(replace(inputs, surface_differences=gaps), "position")[0]
+    assert first.startswith(
+        "Head 1-2 puts 70% (95% interval 60 to 80) of its attention on the previous token, more than any other head; "
+    )
 
 
 def test_more_than_half_needs_the_whole_interval():
@@ -109,7 +117,7 @@ def test_layers_that_rest_on_a_token_state_the_lowest_bound():
     )
 
 
-def test_noop_is_told_only_where_intervals_do_not_overlap():
+def test_noop_is_told_only_where_the_difference_is_sure():
     inputs = mock_inputs.encoder(2, 2)
     inputs = put(inputs, "sep_to_sep", (1, None), value=0.9, ci_low=0.88, ci_high=0.92)
     inputs = put(inputs, "other_to_sep", (1, None), value=0.5, ci_low=0.48, ci_high=0.52)
@@ -117,13 +125,15 @@ def test_noop_is_told_only_where_intervals_do_not_overlap():
     inputs = put(inputs, "other_to_sep", (2, None), value=0.52, ci_low=0.49, ci_high=0.55)
     assert texts(inputs, "noop") == [
         "In layer 1, [SEP] tokens put 90% (95% interval 88 to 92) of their attention on [SEP], other tokens 50% "
-        "(48 to 52).",
-        "[SEP] tokens give [SEP] more than other tokens do in layer 1; in layer 2 the intervals overlap.",
+        "(48 to 52): +40.0 points (38.6 to 41.4).",
+        "[SEP] tokens give [SEP] more than other tokens do in layer 1; in layer 2 no difference larger than 4.9 points "
+        "is seen.",
     ]
+    # Intervals that overlap: the difference within documents decides.
+    near = put(inputs, "sep_to_sep", (1, None), value=0.53, ci_low=0.50, ci_high=0.56)
+    assert texts(near, "noop")[0].endswith("other tokens 50% (48 to 52): +3.0 points (1.2 to 4.8).")
     inputs = put(inputs, "sep_to_sep", (1, None), value=0.5, ci_low=0.45, ci_high=0.55)
-    assert texts(inputs, "noop") == [
-        "What [SEP] tokens and what other tokens give [SEP] cannot be told apart in layers 1 and 2."
-    ]
+    assert texts(inputs, "noop") == ["In layers 1 and 2 no difference larger than 4.9 points is seen."]
 
 
 def test_less_is_told_as_less():
@@ -200,16 +210,20 @@ def test_no_head_stands_out_says_what_the_rule_was_held_to():
     assert texts(inputs)[0] == f"{whole}with its whole interval where it has one.{rest}"
 
 
-def test_first_token_entropy_is_compared_by_intervals():
+def test_first_token_entropy_is_compared_within_documents():
     inputs = mock_inputs.encoder(1, 1)
     inputs = put(inputs, "entropy", (1, None), value=3.0, ci_low=2.9, ci_high=3.1)
     inputs = put(inputs, "entropy_cls", (1, None), value=3.89, ci_low=3.8, ci_high=3.95)
     assert texts(inputs, "focus")[-1] == (
         "In the last layer the average entropy from [CLS] is 3.89 nats (95% interval 3.80 to 3.95); over all tokens it "
-        "is 3.00 nats (2.90 to 3.10), which is less."
+        "is 3.00 nats (2.90 to 3.10), which the first exceeds by 0.89 nats (0.83 to 0.95)."
     )
-    inputs = put(inputs, "entropy", (1, None), value=3.85, ci_low=3.75, ci_high=3.9)
-    assert texts(inputs, "focus")[-1].endswith("3.85 nats (3.75 to 3.90), and the intervals overlap.")
+    inputs = put(inputs, "entropy", (1, None), value=3.85, ci_low=3.75, ci_high=3.95)
+    assert texts(inputs, "focus")[-1].endswith(
+        "3.85 nats (3.75 to 3.95); no difference larger than 0.10 nats."
+    )
+    inputs = put(inputs, "entropy", (1, None), value=4.85, ci_low=4.75, ci_high=4.95)
+    assert texts(inputs, "focus")[-1].endswith("which the first falls short of by 0.96 nats (0.90 to 1.02).")
 
 
 def test_few_documents_state_values_as_measured():

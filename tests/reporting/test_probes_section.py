@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from headscope.figures.probe_scores import SYSTEMS
-from headscope.reporting.arrays import Cell, kinds_of
-from headscope.reporting.probe_findings import DETAIL, LAYERS, TOPIC, WEIGHTS, apart, probe_findings
+from headscope.reporting.arrays import kinds_of
+from headscope.reporting.probe_findings import DETAIL, LAYERS, TOPIC, WEIGHTS, probe_findings
 from headscope.reporting.probe_lines import line_of, probe_lines
 from headscope.reporting.probe_tables import weights_table
 from headscope.reporting.probes_section import probes_section, read_line, save_probe_figures
@@ -165,8 +164,8 @@ def test_sentences(inputs):
     ]
     detail = sentences(inputs, DETAIL)
     assert detail[:2] == [
-        "What attention adds to words and distances: +11.3 points (the intervals lie apart).",
-        "What training adds to attention with random weights: +27.1 points (the intervals lie apart).",
+        "What attention adds to words and distances: +11.3 points (10.5 to 12.1).",
+        "What training adds to attention with random weights: +27.1 points (26.3 to 27.9).",
     ]
     assert detail[2:] == [
         "Distances and words: selectivity −22.2 (−23.3 to −21.1) points, no more than it learns by heart (control task "
@@ -181,7 +180,7 @@ def test_sentences(inputs):
     assert sentences(inputs, LAYERS) == [
         "Words’ vectors of layer 3, chosen on held-out sentences of train, hold 73.4% (72.3 to 74.5) of 20,137 "
         "undirected arcs, and distances that correlate with the tree’s at 0.76 (0.75 to 0.77).",
-        "The embeddings alone hold 64.0% (63.0 to 65.0).",
+        "The embeddings alone hold 64.0% (63.0 to 65.0): +9.0 points (8.4 to 9.6) between them.",
     ]
     own = inputs.probe_weights[inputs.probe_weights["probe"] == "attention"].sort_values(
         "weight", ascending=False
@@ -197,7 +196,7 @@ def test_sentences(inputs):
 def test_nothing_is_claimed_without_intervals(inputs):
     few = with_probes(mock_inputs.encoder(), documents=3)
     text = " ".join(one.text for one in probe_findings(few, several=False))
-    assert "lie apart" not in text
+    assert "not tested: that needs at least 10 documents" in text
     assert "more than it learns by heart" in text
     assert "not shown to be more than it learns by heart" in text
     assert "The embeddings alone" not in text
@@ -211,14 +210,19 @@ def test_worse_is_told_too():
     ]
     inputs = with_probes(mock_inputs.encoder(), scores=turned)
     assert sentences(inputs, DETAIL)[0] == (
-        "What attention adds to words and distances: −28.8 points (the intervals lie apart, the wrong way round)."
+        "What attention adds to words and distances: −28.8 points (−29.6 to −28.0), which is a loss."
     )
 
 
-def test_apart():
-    low, high = (Cell(v, v - 0.1, v + 0.1, np.nan, 9) for v in (0.2, 0.5))
-    assert (apart(high, low), apart(low, high), apart(low, low)) == (1, -1, 0)
-    assert apart(high, Cell(0.1, np.nan, np.nan, np.nan, 9)) == 0
+def test_a_difference_that_is_not_sure_is_bounded():
+    near = [
+        (probe, model, vectors, {**measures, "UAS": 0.592} if probe == "attention and words" else measures)
+        for probe, model, vectors, measures in SCORES
+    ]
+    inputs = with_probes(mock_inputs.encoder(), scores=near)
+    assert sentences(inputs, DETAIL)[0] == (
+        "What attention adds to words and distances: no difference larger than 1.2 points (+0.4 points (−0.4 to 1.2))."
+    )
 
 
 def test_lines_without_their_mean_are_left_out(inputs):

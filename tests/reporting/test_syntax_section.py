@@ -16,6 +16,7 @@ from headscope.reporting.heat import best_offsets, heat_table, kept_relations
 from headscope.reporting.relations import Runs, relations_of
 from headscope.reporting.strip import strip
 from headscope.reporting.syntax_section import syntax_section, treebank_line
+from headscope.reporting.syntax_tables import main_table
 from headscope.reporting.words import words_for
 from headscope.views.bundle import source
 from support import mock_inputs
@@ -62,19 +63,24 @@ def test_table_1_is_the_frame(inputs, tables):
     for row in rows:
         name = label_of(row[0])
         told = trained.loc[name]
-        _, head, _, accuracy, offset, above, control, q, way, chosen, n = row
+        _, head, _, accuracy, offset, above, held, control, q, way, chosen, n = row
         assert head == f"{told['layer']}-{told['head']}"
         assert (
             accuracy == f"{100 * told['accuracy']:.1f}{100 * told['ci_low']:.1f}–{100 * told['ci_high']:.1f}"
         )
         sign = "+" if told["baseline_offset"] > 0 else "−"
         assert offset == f"{100 * told['baseline_accuracy']:.1f}{sign}{abs(told['baseline_offset'])}"
-        assert float(above.replace("−", "-")) == pytest.approx(
-            100 * (told["accuracy"] - told["baseline_accuracy"]), abs=0.051
+        margin, low, high = (
+            f"{100 * told[key]:.1f}" for key in ("margin", "margin_ci_low", "margin_ci_high")
         )
-        seeds = best[(best["model"] == "control") & (best["relation"] == name)]["accuracy"]
+        plus = "" if told["margin"] < 0 else "+"
+        assert above.replace("−", "-") == f"{plus}{margin}{low} to {high}"
+        value, low, high = (f"{100 * told[f'held_out{key}']:.1f}" for key in ("", "_ci_low", "_ci_high"))
+        assert held == f"{value}{low}–{high}"
+        seeds = best[(best["model"] == "control") & (best["relation"] == name)]["held_out"]
         assert control == f"{100 * seeds.mean():.1f}{100 * seeds.min():.1f}–{100 * seeds.max():.1f}"
-        assert q == ("<0.001" if told["q_value"] < 0.001 else f"{told['q_value']:.3f}")
+        tested = "<0.001" if told["q_value"] < 0.001 else f"{told['q_value']:.3f}"
+        assert q == ("–" if name.startswith("all") else tested)
         assert way == DIRECTIONS[told["direction"]]
         assert chosen == f"{100 * told['share']:.0f}%"
         assert n == f"{told['n']:,}"
@@ -82,7 +88,7 @@ def test_table_1_is_the_frame(inputs, tables):
 
 def test_what_does_not_beat_its_offset_stands_apart_and_is_hollow(inputs, markup, tables):
     titles = [row[0] for row in tables["table-1"] if len(row) == 1]
-    assert titles == ["Not shown to beat the best fixed offset", "All relations together"]
+    assert titles == ["Not shown to beat every fixed offset", "All relations together"]
     at = [row[0] for row in tables["table-1"]].index(titles[0])
     before = {label_of(row[0]) for row in tables["table-1"][1:at]}
     best = inputs.dependency_best.query("model == 'trained' and selection == 'held-out'")
@@ -90,6 +96,18 @@ def test_what_does_not_beat_its_offset_stands_apart_and_is_hollow(inputs, markup
     assert before == set(beating["relation"]) - {"all", "all_but_punct_root"}
     (table,) = re.findall(r'<table id="table-1".*?</table>', markup, re.DOTALL)
     assert table.count('class="weak"') == 23 - len(before) == table.count("strip-row weak")
+
+
+def test_what_was_not_tested_stands_under_a_heading_that_says_so(inputs):
+    best = inputs.dependency_best.copy()
+    best.loc[best["relation"].isin(["acl", "obj"]), "q_value"] = np.nan
+    found = relations_of(replace(inputs, dependency_best=best))
+    rows = Tables(str(main_table(found, several=False)))["table-1"]
+    titles = [row[0] for row in rows if len(row) == 1]
+    assert titles[:2] == ["Not shown to beat every fixed offset", "Not tested: fewer than 10 documents"]
+    at = [row[0] for row in rows].index(titles[1])
+    assert sorted(label_of(row[0]) for row in rows[at + 1 : at + 3]) == ["acl", "obj"]
+    assert {row[8] for row in rows[at + 1 : at + 3]} == {"not tested"}
 
 
 def test_a_low_q_below_the_offset_is_no_success(inputs):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from support.mock_differences import coreference_differences
 from support.mock_syntax import arc_row, half_width
 
 TYPES = {"all": 2310, "pronoun": 1320, "proper": 380, "nominal": 610}
@@ -19,7 +20,10 @@ WINDOWS = [
     ("anna told her brother that he could borrow the bicycle until she returned", [(2, 0), (5, 3), (11, 0)]),
     ("the lawyer said that the attorney general would not see him before june", [(10, 1)]),
 ]
-COLUMNS = "model seed selection system kind layer head share mention_type n accuracy ci_low ci_high"
+COLUMNS = (
+    "model seed selection system kind layer head share mention_type n accuracy ci_low ci_high "
+    "held_out held_out_ci_low held_out_ci_high"
+)
 
 
 def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]"), place=(4, 7)):
@@ -34,14 +38,16 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
         named = own if system == "head" else (None, None, None, None)
         for (mention, n), value in zip(TYPES.items(), values):
             model = "trained" if system == "head" else "baseline"
+            held = value - 0.004 if selection == "held-out" else np.nan
             rows.append(
-                (model, None, selection, system, *named, mention, n, value, *ends(value, n, documents))
-            )
+                (model, None, selection, system, *named, mention, n, value, *ends(value, n, documents),
+                 held, *ends(held, n, documents))
+            )  # fmt: skip
     for seed in range(3):
         for mention, n in TYPES.items():
             value = rng.uniform(0.2, 0.3)
             rows.append(("control", seed, "held-out", "head", kind, 1, 2 + seed, 0.4, mention, n, value,
-                         *ends(value, n, documents)))  # fmt: skip
+                         *ends(value, n, documents), value, *ends(value, n, documents)))  # fmt: skip
     table = pd.DataFrame(rows, columns=COLUMNS.split())
     for name in ("layer", "head"):
         table[name] = table[name].astype("Int64")
@@ -64,6 +70,7 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
         manifest={**inputs.manifest, "coreference": coreference_manifest(documents)},
         roles=roles,
         coreference=table,
+        coreference_differences=coreference_differences(table),
         coreference_heads=_heads(inputs.manifest["kinds"], (layer, head), rng, documents),
         gap=_gap(kind, layer, head, documents) if gap else None,
         arc_examples=pd.concat([*known, pd.DataFrame(arcs)], ignore_index=True),

@@ -9,6 +9,7 @@ import pandas as pd
 
 from headscope.reporting.inputs import ReportInputs
 from support.mock_coreference import with_coreference
+from support.mock_differences import surface_differences
 from support.mock_syntax import with_treebank
 
 SENTENCE = [
@@ -260,6 +261,7 @@ def build(
     return ReportInputs(
         manifest=told,
         surface=surface,
+        surface_differences=surface_differences(surface),
         roles=roles,
         examples=examples,
         paper=paper(),

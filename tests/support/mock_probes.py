@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from support.mock_differences import probe_differences
+
 DISTANCES = ("1", "2", "3", "4", "5", "6-10", "over 10")
 VECTORS = "input embeddings of tiny"
 # probe, model, vectors, measures of the mean
@@ -101,6 +103,7 @@ def with_probes(inputs, *, documents=40, scores=SCORES, seeds=3):
         inputs,
         manifest={**inputs.manifest, "probes": probe_facts()},
         probes=score_rows(documents=documents, scores=scores, seeds=seeds),
+        probe_differences=probe_differences(score_rows(documents=documents, scores=scores, seeds=seeds)),
         probe_relations=class_rows("relation", RELATIONS, documents=documents, scores=scores),
         probe_by_distance=class_rows("distance", DISTANCES, documents=documents, scores=scores),
         probe_weights=weight_rows(kinds),

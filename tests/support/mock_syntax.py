@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from support.mock_differences import dependency_differences
+
 # relation, n, layer, head, direction (d: dependent->head), accuracy, offset's accuracy, offset
 MEASURED = [
     ("all", 25149, 3, 9, "d", 33.6, 27.9, 1), ("all_but_punct_root", 20085, 3, 9, "d", 42.7, 34.5, 1),
@@ -46,7 +48,7 @@ def trees():
 
 
 def half_width(accuracy, n):
-    return 2.3 * np.sqrt(max(accuracy * (1 - accuracy), 1e-4) / n)
+    return 2.3 * np.sqrt(max(accuracy * (1 - accuracy), 1e-4) / n) if accuracy == accuracy else np.nan
 
 
 def with_treebank(
@@ -76,6 +78,7 @@ def with_treebank(
         roles=roles,
         dependency=_dependency(places, kinds, rng, documents),
         dependency_best=best,
+        dependency_differences=dependency_differences(best),
         dependency_baselines=_baselines(places, documents),
         dependency_by_distance=_distances(places, kind["kind"], rng, documents),
         dependency_noop=_noop(places, kind["kind"], rng, documents, special),
@@ -93,7 +96,8 @@ def treebank_manifest(documents):
 
 BEST = [
     "model", "seed", "selection", "relation", "n", "kind", "layer", "head", "share", "direction", "accuracy", "ci_low",
-    "ci_high", "baseline_offset", "baseline_accuracy", "baseline_ci_low", "baseline_ci_high", "q_value",
+    "ci_high", "held_out", "held_out_ci_low", "held_out_ci_high", "baseline_offset", "baseline_accuracy",
+    "baseline_ci_low", "baseline_ci_high", "margin", "margin_ci_low", "margin_ci_high", "q_value",
 ]  # fmt: skip
 
 
@@ -107,21 +111,28 @@ def _best(places, kind, rng, documents, controls, shuffled):
         held = accuracy - 0.004
         few = documents < 10
         nothing = (np.nan, np.nan)
+        q = np.nan if few else q
+        margin, half = accuracy - offset_accuracy, 0.6 * float(np.hypot(wide, even))
+        margin = (margin, *(nothing if few else (margin - half, margin + half)))
         for selection, value, share in (
             ("held-out", held, min(1.0, 0.55 + 0.4 * gap)),
-            ("same-data", accuracy, np.nan),
+            ("same-data", np.nan, np.nan),
         ):
-            between = nothing if few else (value - wide, value + wide)
-            rows.append(("trained", None, selection, name, n, kind, layer, head, max(share, 0.3), direction, value,
-                         *between, offset, offset_accuracy, *(nothing if few else ends), q))  # fmt: skip
+            between = nothing if few else (accuracy - wide, accuracy + wide)
+            around = nothing if few else (value - wide, value + wide)
+            rows.append(("trained", None, selection, name, n, kind, layer, head, max(share, 0.3), direction, accuracy,
+                         *between, value, *around, offset, offset_accuracy, *(nothing if few else ends), *margin,
+                         q))  # fmt: skip
         for seed in range(controls):
             low = offset_accuracy * rng.uniform(0.55, 0.8)
-            rows.append(("control", seed, "held-out", name, n, kind, 1, 1 + seed, 0.3, direction, low,
-                         *(nothing if few else (low - even, low + even)), offset, offset_accuracy,
-                         *(nothing if few else ends), np.nan))  # fmt: skip
+            around = nothing if few else (low - even, low + even)
+            rows.append(("control", seed, "held-out", name, n, kind, 1, 1 + seed, 0.3, direction, low + 0.01, *around,
+                         low, *around, offset, offset_accuracy, *(nothing if few else ends), np.nan, *nothing,
+                         np.nan))  # fmt: skip
         if shuffled:
-            rows.append(("shuffled", 0, "held-out", name, n, kind, 1, 2, 0.4, direction, 0.4 * accuracy, *nothing,
-                         offset, offset_accuracy, *nothing, np.nan))  # fmt: skip
+            low = 0.4 * accuracy
+            rows.append(("shuffled", 0, "held-out", name, n, kind, 1, 2, 0.4, direction, low, *nothing, low, *nothing,
+                         offset, offset_accuracy, *nothing, np.nan, *nothing, np.nan))  # fmt: skip
     return rows
 
 

@@ -257,7 +257,7 @@ def test_every_checkpoint_gives_attention(small, text):
         segments = Packer(encoder, packing="single", max_length=128).pack(documents, limit=20)
         batches = length_buckets(segments, batch_size=8)
         scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [sums])
-        values.append(sums.compute(seed=0)[0].heads.value)
+        values.append(sums.compute()[0].heads.value)
     assert np.isfinite(values[-1]).any()
     assert not np.allclose(values[0], values[-1], equal_nan=True)
 

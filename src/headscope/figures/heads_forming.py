@@ -64,7 +64,7 @@ def relation_courses(
         if own.empty:
             continue
         offset = float(own["baseline_accuracy"].iloc[-1])
-        above = own["accuracy"] > own["baseline_accuracy"]
+        above = own["margin"] > 0
         points = pd.DataFrame(
             {
                 "step": own["step"],

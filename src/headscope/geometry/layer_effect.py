@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, bootstrap_ratio
+from headscope.statistics.confidence import ratio_interval
 from headscope.statistics.divergence_result import DivergenceResult
 
 PERMUTATIONS = 10_000
@@ -22,7 +22,7 @@ class LayerEffect:
         within: mean over pairs of heads of one layer.
         between: mean over pairs of heads of different layers.
         effect: between less within: above 0, heads of a layer are more alike.
-        low, high: its 95% interval, from resampling documents; NaN with fewer than 10.
+        low, high: its 95% interval over documents; NaN with fewer than 10.
         p: how often heads dealt to the layers at random give as large an effect.
         n: rows of attention that the divergences are means of.
         reason: why there is no effect, where there is none.
@@ -44,7 +44,7 @@ def layer_effect(result: DivergenceResult, *, permutations: int = PERMUTATIONS, 
     Args:
         result: divergences with their sums by group of documents.
         permutations: how often the heads' layer labels are permuted.
-        seed: of the permutations and the resamples.
+        seed: of the permutations.
     """
     a, b = np.triu_indices(len(result.divergence), k=1)
     same = result.layer_of[a] == result.layer_of[b]
@@ -59,17 +59,13 @@ def layer_effect(result: DivergenceResult, *, permutations: int = PERMUTATIONS, 
         )  # fmt: skip
     by_group = result.group_sums[:, a, b]
     gaps = by_group[:, ~same].mean(1) - by_group[:, same].mean(1)
-    seen = result.group_rows > 0
-    low = high = np.nan
-    if int(seen.sum()) >= FEWEST_DOCUMENTS:
-        interval = bootstrap_ratio(gaps[seen, None], result.group_rows[seen, None], seed=seed)
-        low, high = float(interval.low[0]), float(interval.high[0])
+    interval = ratio_interval(gaps, result.group_rows, scale="real")
     return LayerEffect(
         within=within,
         between=between,
         effect=between - within,
-        low=low,
-        high=high,
+        low=float(interval.low),
+        high=float(interval.high),
         p=permutation_p(result.divergence, result.layers, permutations=permutations, seed=seed),
         n=result.n,
         reason=None,

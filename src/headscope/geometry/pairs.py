@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.statistics.confidence import bootstrap_ratio
+from headscope.statistics.confidence import ratio_interval
 from headscope.statistics.divergence_result import DivergenceResult
 
 PAIR_COLUMNS = [
@@ -15,20 +15,19 @@ PAIR_COLUMNS = [
 ]
 
 
-def pair_table(results: Sequence[DivergenceResult], *, seed: int = 0) -> pd.DataFrame:
+def pair_table(results: Sequence[DivergenceResult]) -> pd.DataFrame:
     """Lay distances out as `head_distances.parquet`: a row for each pair of heads of a kind, a before b.
 
-    Layers and heads are 1-based; divergences are Jensen-Shannon, in nats, with 95% intervals from resampling
+    Layers and heads are 1-based; divergences are Jensen-Shannon, in nats, with 95% intervals over
     documents (NaN with fewer than 10 of them); `n` is how many rows of attention they are the mean of.
 
     Args:
         results: one for each kind of attention.
-        seed: of the resamples.
     """
     parts = []
     for result in results:
         a, b = np.triu_indices(len(result.divergence), k=1)
-        interval = bootstrap_ratio(result.group_sums[:, a, b], result.group_rows[:, None], seed=seed)
+        interval = ratio_interval(result.group_sums[:, a, b], result.group_rows[:, None], scale="positive")
         columns = {
             "divergence": result.divergence[a, b],
             "ci_low": interval.low,

@@ -62,7 +62,7 @@ def finds(
 ) -> dict[tuple[str, int, int], list[str]]:
     """List what each head finds: relations, and coreference, at which it is held-out best and beats its baseline.
 
-    To beat means q < 0.05 and, held out, an accuracy above the baseline's.
+    To beat means that the choice beats every baseline with q < 0.05, and the head that is named lies above its own.
 
     Args:
         dependency_best: the table `dependency_best.parquet`, or None.
@@ -81,7 +81,7 @@ def finds(
             & (table["q_value"] < FALSE_DISCOVERY)
         ]
         for row in own.to_dict("records"):
-            if row["accuracy"] > row.get("baseline_accuracy", 0.0):
+            if row.get("margin", 1.0) > 0:
                 head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
                 found.setdefault(head, []).append(str(row.get("relation", "coreference")))
     return found

@@ -1,6 +1,8 @@
 """The tables of section 4.3, made of what `CoreferenceAccumulator` and `GapAccumulator` counted."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,16 +14,23 @@ from headscope.heads.coreference import CoreferenceSums
 from headscope.heads.gap import GAP_MEASURES, GapSums
 from headscope.heads.gap_rows import GAP_BASELINES, GENDERS
 from headscope.heads.mention_table import MENTION_TYPES
-from headscope.statistics.confidence import Interval, bootstrap_ratio
-from headscope.statistics.selection import Chosen, crossed, held_out, same_data
-from headscope.statistics.significance import clustered_p, false_discovery
+from headscope.statistics.confidence import Interval, difference_interval, ratio_interval
+from headscope.statistics.selection import Chosen, held_out, same_data, selection_margin
+from headscope.statistics.significance import selection_p
 
 _HEAD = ("kind", "layer", "head")
 _NUMBERS = ("accuracy", "ci_low", "ci_high")
-COLUMNS = ["model", "seed", "selection", "system", *_HEAD, "share", "mention_type", "n", *_NUMBERS, "q_value"]
+_GAP = ("difference", "ci_low", "ci_high")
+_HELD = ("held_out", "held_out_ci_low", "held_out_ci_high")
+COLUMNS = [
+    *("model", "seed", "selection", "system", *_HEAD, "share", "mention_type", "n", *_NUMBERS, *_HELD),
+    "q_value",
+]
+DIFFERENCE_COLUMNS = [
+    *("mention_type", "system", "than", "than_type", "seed", "n", "difference", "ci_low", "ci_high"),
+]
 HEADS_COLUMNS = ["model", "seed", *_HEAD, "mention_type", "n", *_NUMBERS]
 GAP_COLUMNS = ["system", "selection", *_HEAD, "gender", "measure", "n", "value", "ci_low", "ci_high"]
-_SELECTIONS = {"held-out": held_out, "same-data": same_data}
 _STRONGEST = (BASELINES.index("head match, else nearest"), BASELINES.index("nearest"))
 
 
@@ -32,7 +41,7 @@ class CoreferenceResult:
         sums: from `CoreferenceAccumulator.compute`.
         model: `trained` or `control`.
         control_seed: which control it is; None for the trained model.
-        seed: of intervals and splits.
+        seed: of splits, and of orders of the documents in tests.
 
     Attributes:
         candidates: (kind, layer, head) of every head, in the order of the arrays.
@@ -56,7 +65,7 @@ class CoreferenceResult:
 
     def heads(self) -> pd.DataFrame:
         """Return `coreference_heads.parquet`: every head on every type of mention."""
-        interval = bootstrap_ratio(self.hits, self.counts[:, None], seed=self.seed)
+        interval = ratio_interval(self.hits, self.counts[:, None], scale="share")
         rows = [
             {
                 **dict(zip(_HEAD, head)),
@@ -69,16 +78,22 @@ class CoreferenceResult:
         ]
         return self._named(rows, HEADS_COLUMNS)
 
+    @cached_property
+    def chosen(self) -> dict[str, Chosen]:
+        """The head that is best at all mentions, by how it was selected; one stands for all types, as in table 2."""
+        return {
+            "held-out": held_out(self.hits, self.counts, by=0, seed=self.seed),
+            "same-data": same_data(self.hits, self.counts, by=0),
+        }
+
     def systems(self) -> pd.DataFrame:
         """Return `coreference.parquet`: the head that is best at all mentions, and what does without attention.
 
-        One head stands for all types, as in the paper's table 2. Its q compares it with the better of `head match,
-        else nearest` and `nearest`, chosen across halves of the documents.
+        `accuracy` is the named head's own, on all documents; `held_out` that of the selection. q, of the held-out row
+        for all mentions, says that the selection beats both `nearest` and `head match, else nearest`.
         """
         rows = []
-        q = self._q_values()
-        for selection, choose in _SELECTIONS.items():
-            chosen: Chosen = choose(self.hits, self.counts, by=0, seed=self.seed)
+        for selection, chosen in self.chosen.items():
             for t, name in enumerate(MENTION_TYPES):
                 place = int(chosen.candidate[t])
                 if place < 0:
@@ -91,8 +106,9 @@ class CoreferenceResult:
                         "share": chosen.share[t],
                         "mention_type": name,
                         "n": int(self.counts[:, t].sum()),
-                        **_ends(chosen.accuracy, t),
-                        "q_value": q[place] if t == 0 else np.nan,
+                        **_ends(chosen.own, t),
+                        **_ends(chosen.held_out, t, _HELD),
+                        "q_value": self._selection_q() if t == 0 and selection == "held-out" else np.nan,
                     }
                 )
         table = self._named(rows, COLUMNS)
@@ -102,20 +118,59 @@ class CoreferenceResult:
 
     def best(self) -> tuple[str, int, int] | None:
         """Name the head that held-out selection takes, or None where nothing was counted."""
-        chosen = held_out(self.hits, self.counts, by=0, seed=self.seed).candidate[0]
+        chosen = self.chosen["held-out"].candidate[0]
         return None if chosen < 0 else self.candidates[int(chosen)]
 
-    def _q_values(self) -> NDArray[np.float64]:
-        """Test every head at all mentions against the better simple baseline, `[candidate]`; controls have none."""
+    def differences(self) -> pd.DataFrame:
+        """Return rows of `coreference_differences.parquet`: the named head less each baseline, and type less type.
+
+        Both sides are of the same documents, the head's rows of the same mentions.
+        """
+        chosen = self.chosen["held-out"]
+        if (chosen.candidate < 0).all():
+            return _frame([], DIFFERENCE_COLUMNS)
+        own = self.hits[:, chosen.candidate[0]]
+        beside = np.broadcast_to(own[:, None], self.fixed.shape)
+        gap = difference_interval(
+            beside, self.counts[:, None], self.fixed, self.counts[:, None], answers=True
+        )
+        rows = [
+            {"mention_type": name, "system": "head", "than": system, "n": int(self.counts[:, t].sum()),
+             **_ends(gap, (b, t), _GAP)}
+            for b, system in enumerate(BASELINES)
+            for t, name in enumerate(MENTION_TYPES)
+        ]  # fmt: skip
+        for one, other in combinations(range(1, len(MENTION_TYPES)), 2):
+            sides = [(own[:, t], self.counts[:, t]) for t in (one, other)]
+            gap = difference_interval(*sides[0], *sides[1], answers=True)
+            rows.append(
+                {"mention_type": MENTION_TYPES[one], "system": "head", "than": "head",
+                 "than_type": MENTION_TYPES[other], "n": int(self.counts[:, [one, other]].sum()),
+                 **_ends(gap, (), _GAP)}
+            )  # fmt: skip
+        return _frame(rows, DIFFERENCE_COLUMNS)
+
+    def against(self, other: "CoreferenceResult") -> pd.DataFrame:
+        """Return rows of `coreference_differences.parquet`: this model's selection less a control's, same splits."""
+        if len(other.counts) != len(self.counts):
+            return _frame([], DIFFERENCE_COLUMNS)
+        gap = selection_margin(self.chosen["held-out"], other.chosen["held-out"], self.counts)
+        rows = [
+            {"mention_type": name, "system": "selection", "than": other.model, "seed": other.control_seed,
+             "n": int(self.counts[:, t].sum()), **_ends(gap, t, _GAP)}
+            for t, name in enumerate(MENTION_TYPES)
+        ]  # fmt: skip
+        return _frame(rows, DIFFERENCE_COLUMNS)
+
+    def _selection_q(self) -> float:
+        """One test, so that q is p; controls have none."""
         if self.model != "trained":
-            return np.full(len(self.candidates), np.nan)
-        counts = self.counts[:, :1]
-        baseline = crossed(self.fixed[:, _STRONGEST, :1], counts, seed=self.seed)
-        difference = self.hits[:, :, 0] - baseline
-        return false_discovery(clustered_p(difference, counts))
+            return np.nan
+        strongest = self.fixed[:, _STRONGEST, :1]
+        return float(selection_p(self.hits[:, :, :1], strongest, self.counts[:, :1], seed=self.seed)[0])
 
     def _baselines(self) -> pd.DataFrame:
-        interval = bootstrap_ratio(self.fixed, self.counts[:, None], seed=self.seed)
+        interval = ratio_interval(self.fixed, self.counts[:, None], scale="share")
         rows = [
             {
                 "model": "baseline",
@@ -143,18 +198,18 @@ def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
     for measure in GAP_MEASURES:
         own, number = first.ratio(right, measure)
         numbers = {"measure": measure}
-        for selection, choose in _SELECTIONS.items():
-            # The head is the same for both measures: F1 is a multiple of the same hits.
-            chosen: Chosen = choose(own, number, by=0, seed=seed)
+        # The head is the same for both measures: F1 is a multiple of the same hits.
+        both = {"held-out": held_out(own, number, by=0, seed=seed), "same-data": same_data(own, number, by=0)}
+        for selection, chosen in both.items():
             if chosen.candidate[0] < 0:
                 continue
             head = dict(zip(_HEAD, candidates[int(chosen.candidate[0])]))
             rows += [
                 {"system": "head", "selection": selection, **head, **numbers, **row}
-                for row in _by_gender(chosen.accuracy, first, measure)
+                for row in _by_gender(chosen.own, first, measure)
             ]
         fixed, number = first.ratio(first.baselines, measure)
-        interval = bootstrap_ratio(fixed, number[:, None], seed=seed)
+        interval = ratio_interval(fixed, number[:, None], scale="share")
         for b, system in enumerate(GAP_BASELINES):
             one = Interval(interval.value[b], interval.low[b], interval.high[b])
             rows += [{"system": system, **numbers, **row} for row in _by_gender(one, first, measure)]
@@ -182,9 +237,9 @@ def _flat(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate([table.reshape(len(table), -1, table.shape[-1]) for table in tables], axis=1)
 
 
-def _ends(interval: Interval, place: Any) -> dict[str, float]:
+def _ends(interval: Interval, place: Any, names: tuple[str, str, str] = _NUMBERS) -> dict[str, float]:
     ends = (interval.value, interval.low, interval.high)
-    return {name: float(end[place]) for name, end in zip(_NUMBERS, ends, strict=True)}
+    return {name: float(end[place]) for name, end in zip(names, ends, strict=True)}
 
 
 _INTEGERS = {"seed": "Int64", "layer": "Int64", "head": "Int64"}

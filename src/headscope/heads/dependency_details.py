@@ -9,7 +9,7 @@ import pandas as pd
 from headscope.heads.arcs import DISTANCES, OFFSETS
 from headscope.heads.dependency import NOOP_CLASSES
 from headscope.heads.dependency_tables import TOTALS, DependencyResult
-from headscope.statistics.confidence import bootstrap_difference, bootstrap_ratio
+from headscope.statistics.confidence import difference_interval, ratio_interval
 
 _MEASURED = ("accuracy", "ci_low", "ci_high")
 _HEAD = ["kind", "layer", "head", "direction", "relation"]
@@ -57,7 +57,7 @@ def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame
             )
     table = pd.DataFrame(rows, columns=[c for c in DISTANCE_COLUMNS if c not in _MEASURED])
     if rows:
-        interval = bootstrap_ratio(np.stack(hits, axis=1), np.stack(counts, axis=1), seed=result.seed)
+        interval = ratio_interval(np.stack(hits, axis=1), np.stack(counts, axis=1), scale="share")
         ends = (interval.value, interval.low, interval.high)
         table = table.assign(**dict(zip(_MEASURED, ends, strict=True)))
     return table.reindex(columns=DISTANCE_COLUMNS)
@@ -96,7 +96,7 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=NOOP_COLUMNS[:-3])
     if rows:
         stacked = [np.stack(side, axis=1) for side in zip(*sides, strict=True)]
-        difference = bootstrap_difference(*stacked, seed=result.seed)
+        difference = difference_interval(*stacked)
         table = table.assign(difference=difference.value, ci_low=difference.low, ci_high=difference.high)
     return table.reindex(columns=NOOP_COLUMNS)
 

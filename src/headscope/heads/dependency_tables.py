@@ -1,7 +1,7 @@
 """The tables of section 4.2, made of what `DependencyAccumulator` counted."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from headscope.heads.arcs import DISTANCES, FEWEST_ARCS, OFFSETS, ArcTable
 from headscope.heads.dependency import DependencyAccumulator, DependencySums
-from headscope.statistics.confidence import Interval, bootstrap_ratio
-from headscope.statistics.selection import Chosen, crossed, held_out, same_data
-from headscope.statistics.significance import clustered_p, false_discovery
+from headscope.statistics.confidence import Interval, ratio_interval
+from headscope.statistics.selection import Chosen, held_out, margin, same_data, selection_margin
+from headscope.statistics.significance import against_every, false_discovery, selection_p
 
 TOTALS = ("all", "all_but_punct_root")
 COLUMNS = [
@@ -21,9 +21,11 @@ COLUMNS = [
 ]
 BEST_COLUMNS = [
     *("model", "seed", "selection", "relation", "n", "kind", "layer", "head", "share", "direction"),
-    *("accuracy", "ci_low", "ci_high", "baseline_offset", "baseline_accuracy"),
-    *("baseline_ci_low", "baseline_ci_high", "q_value"),
+    *("accuracy", "ci_low", "ci_high", "held_out", "held_out_ci_low", "held_out_ci_high"),
+    *("baseline_offset", "baseline_accuracy", "baseline_ci_low", "baseline_ci_high"),
+    *("margin", "margin_ci_low", "margin_ci_high", "q_value"),
 ]
+DIFFERENCE_COLUMNS = ["relation", "than", "seed", "n", "difference", "ci_low", "ci_high"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class DependencyResult:
         accumulator: after the scan.
         model: `trained`, `control` (random weights) or `shuffled`.
         control_seed: which control it is; None for the trained model.
-        seed: of intervals and splits.
+        seed: of splits and orders of the documents.
 
     Raises:
         ValueError: no arc was counted.
@@ -96,9 +98,9 @@ class DependencyResult:
 
     def heads(self) -> pd.DataFrame:
         """Return `dependency.parquet`: every head, direction and relation."""
-        interval = bootstrap_ratio(self.hits, self.counts[:, None], seed=self.seed)
+        interval = ratio_interval(self.hits, self.counts[:, None], scale="share")
         reachable = np.concatenate([self._reachable(part) for part in self.sums])
-        q = self.q_values()
+        q = self.q_values
         frames = []
         for column, relation in enumerate(self.relations):
             frame = pd.DataFrame([vars(candidate) for candidate in self.candidates])
@@ -111,50 +113,110 @@ class DependencyResult:
             frames.append(frame)
         return self._named(pd.concat(frames, ignore_index=True))[COLUMNS]
 
+    @cached_property
     def q_values(self) -> NDArray[np.float64]:
-        """Test every head against the cross-fitted best offset, `[candidate, relation]`; controls have none.
+        """q of every head against every fixed offset, `[candidate, relation]`; controls have none.
 
         The totals are not relations and stand outside the family of tests.
         """
         q = np.full(self.hits.shape[1:], np.nan)
-        own = [i for i, name in enumerate(self.relations) if name not in TOTALS]
-        if self.model == "trained" and own:
-            counts = self.counts[:, own]
-            baseline = crossed(self.offsets[:, :, own], counts, seed=self.seed)
-            difference = self.hits[:, :, own] - baseline[:, None]
-            q[:, own] = false_discovery(clustered_p(difference, counts[:, None]))
+        own = self._tested()
+        if own:
+            q[:, own] = false_discovery(
+                against_every(self.hits[:, :, own], self.offsets[:, :, own], self.counts[:, own])
+            )
         return q
+
+    @cached_property
+    def selection_q(self) -> NDArray[np.float64]:
+        """q of choosing each relation's best head, against every fixed offset, `[relation]`; controls have none."""
+        q = np.full(len(self.relations), np.nan)
+        own = self._tested()
+        if own:
+            tables = self.hits[:, :, own], self.offsets[:, :, own], self.counts[:, own]
+            q[own] = false_discovery(selection_p(*tables, seed=self.seed))
+        return q
+
+    @cached_property
+    def chosen(self) -> dict[str, Chosen]:
+        """The best head of each relation, by how it was selected; compat knows the paper's way only."""
+        order = self._order()
+        hits = self.hits[:, order]
+        found = {"same-data": same_data(hits, self.counts)}
+        if not self.options.compat:
+            found = {"held-out": held_out(hits, self.counts, seed=self.seed), **found}
+        return {
+            name: replace(one, candidate=np.where(one.candidate < 0, -1, order[one.candidate]))
+            for name, one in found.items()
+        }
 
     def best(self) -> pd.DataFrame:
         """Return `dependency_best.parquet`: the best head of each relation, held-out and on the same data.
 
-        Nothing is held-out where all arcs of a relation are of one document: it has no such row.
+        `accuracy` is that of the head that is named, and of the offset that is named, on all documents; `margin` their
+        paired difference. `held_out` is the accuracy of the selection on documents that did not choose, and `q_value`
+        of the held-out rows is its test, of the others that of the head among all heads. Nothing is held out where
+        all arcs of a relation are of one document: it has no such row.
         """
         keep = [i for i, name in enumerate(self.relations) if name.partition(":")[0] != "punct"]
-        q = self.q_values()
         rows = []
-        for selection, choose in (("held-out", held_out), ("same-data", same_data)):
-            if self.options.compat and selection == "held-out":
-                continue
-            counts = self.counts[:, keep]
-            order = self._order()
-            heads = choose(self.hits[:, order][:, :, keep], counts, seed=self.seed)
-            heads = replace(heads, candidate=np.where(heads.candidate < 0, -1, order[heads.candidate]))
-            order = np.arange(len(OFFSETS))[:: -1 if self.options.compat else 1]
-            offsets = choose(self._allowed_offsets()[:, order][:, :, keep], counts, seed=self.seed)
-            offsets = replace(
-                offsets, candidate=np.where(offsets.candidate < 0, -1, order[offsets.candidate])
-            )
-            rows += list(self._best_rows(selection, heads, offsets, keep, q))
+        for selection, heads in self.chosen.items():
+            offsets = self._best_offsets(selection)
+            gap = margin(self.hits, heads.candidate, self.offsets, offsets.candidate, self.counts)
+            for column in keep:
+                place = int(heads.candidate[column])
+                if place < 0:
+                    continue
+                q = self.selection_q[column] if selection == "held-out" else self.q_values[place, column]
+                rows.append(
+                    {
+                        "selection": selection,
+                        "relation": self.relations[column],
+                        "n": int(self.counts[:, column].sum()),
+                        **vars(self.candidates[place]),
+                        "share": heads.share[column],
+                        **_ends(heads.own, column, "accuracy", ""),
+                        **_ends(heads.held_out, column, "held_out", "held_out_"),
+                        "baseline_offset": OFFSETS[int(offsets.candidate[column])],
+                        **_ends(offsets.own, column, "baseline_accuracy", "baseline_"),
+                        **_ends(gap, column, "margin", "margin_"),
+                        "q_value": q,
+                    }
+                )
         table = pd.DataFrame(rows, columns=[name for name in BEST_COLUMNS if name not in ("model", "seed")])
         return self._named(table)[BEST_COLUMNS]
+
+    def against(self, other: "DependencyResult") -> pd.DataFrame:
+        """Return rows of `dependency_differences.parquet`: this model's selection less another's, on the same arcs.
+
+        Both choose on one half of the documents and are scored on the other, in the same splits.
+
+        Args:
+            other: counts of a control over the same treebank.
+        """
+        if self.options.compat or len(other.counts) != len(self.counts):
+            return pd.DataFrame(columns=DIFFERENCE_COLUMNS)
+        ours, theirs = self.chosen["held-out"], other.chosen["held-out"]
+        gap = selection_margin(ours, theirs, self.counts)
+        rows = [
+            {
+                "relation": relation,
+                "than": other.model,
+                "seed": other.control_seed,
+                "n": int(self.counts[:, column].sum()),
+                **_ends(gap, column, "difference", ""),
+            }
+            for column, relation in enumerate(self.relations)
+            if ours.candidate[column] >= 0 and relation.partition(":")[0] != "punct"
+        ]
+        return pd.DataFrame(rows, columns=DIFFERENCE_COLUMNS).astype({"seed": "Int64"})
 
     def baselines(self) -> pd.DataFrame:
         """Return `dependency_baselines.parquet`: every fixed offset, and right- and left-branching.
 
         Right-branching says that the head is the next word, as the paper has it, left-branching the one before.
         """
-        interval = bootstrap_ratio(self.offsets, self.counts[:, None], seed=self.seed)
+        interval = ratio_interval(self.offsets, self.counts[:, None], scale="share")
         named = [("offset", offset) for offset in OFFSETS]
         named += [("right-branching", 1), ("left-branching", -1)]
         rows = [
@@ -190,25 +252,22 @@ class DependencyResult:
         wanted = Candidate(row["kind"], int(row["layer"]), int(row["head"]), row["direction"])
         return self.candidates.index(wanted)
 
-    def _best_rows(
-        self, selection: str, heads: Chosen, offsets: Chosen, keep: Sequence[int], q: NDArray[np.float64]
-    ) -> Iterator[dict[str, Any]]:
-        for place, column in enumerate(keep):
-            if heads.candidate[place] < 0:
-                continue
-            candidate = self.candidates[int(heads.candidate[place])]
-            offset = int(offsets.candidate[place])
-            yield {
-                "selection": selection,
-                "relation": self.relations[column],
-                "n": int(self.counts[:, column].sum()),
-                **vars(candidate),
-                "share": heads.share[place],
-                **_ends(heads.accuracy, place, ""),
-                "baseline_offset": OFFSETS[offset],
-                **_ends(offsets.accuracy, place, "baseline_"),
-                "q_value": q[int(heads.candidate[place]), column],
-            }
+    def _tested(self) -> list[int]:
+        """The relations that are tested: not the totals, and none of a control's."""
+        if self.model != "trained":
+            return []
+        return [i for i, name in enumerate(self.relations) if name not in TOTALS]
+
+    def _best_offsets(self, selection: str) -> Chosen:
+        """The offset chosen as the head was; on a tie the notebook takes the last."""
+        order = np.arange(len(OFFSETS))[:: -1 if self.options.compat else 1]
+        hits = self._allowed_offsets()[:, order]
+        found = (
+            held_out(hits, self.counts, seed=self.seed)
+            if selection == "held-out"
+            else same_data(hits, self.counts)
+        )
+        return replace(found, candidate=np.where(found.candidate < 0, -1, order[found.candidate]))
 
     def _allowed_offsets(self) -> NDArray[Any]:
         """The notebook looks at offsets from -3 to 2 only; others never win there."""
@@ -248,9 +307,9 @@ class DependencyResult:
         return table
 
 
-def _ends(interval: Interval, place: int, prefix: str) -> dict[str, float]:
+def _ends(interval: Interval, place: int, name: str, prefix: str) -> dict[str, float]:
     return {
-        f"{prefix}accuracy": float(interval.value[place]),
+        name: float(interval.value[place]),
         f"{prefix}ci_low": float(interval.low[place]),
         f"{prefix}ci_high": float(interval.high[place]),
     }

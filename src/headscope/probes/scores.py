@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from headscope.heads.arcs import DISTANCES, FEWEST_ARCS
 from headscope.probes.sentences import TreeSentence, is_punctuation
-from headscope.statistics.confidence import Interval, bootstrap_ratio
+from headscope.statistics.confidence import Interval, Scale, ratio_interval
 from headscope.statistics.groups import GROUPS, group_of
 
 PROBE_COLUMNS = ["probe", "measure", "model", "vectors", "seed", "value", "ci_low", "ci_high", "n", "spread"]
+SELECTIVITY = "selectivity"
 RELATION_COLUMNS = ["probe", "model", "vectors", "relation", "n", "value", "ci_low", "ci_high"]
 DISTANCE_COLUMNS = ["probe", "model", "vectors", "distance", "n", "value", "ci_low", "ci_high"]
 _LONG = 11  # words; distances from here on are one class
@@ -83,7 +84,7 @@ class ProbeAnswers:
     seeded: bool = True
 
 
-def probe_rows(answers: ProbeAnswers, gold: GoldWords, *, seed: int = 0) -> pd.DataFrame:
+def probe_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
     """Return the rows of `probes.parquet`: each measure for every seed, and for the mean over seeds.
 
     `spread` is the standard deviation over seeds, for the mean; NaN of a single seed.
@@ -91,13 +92,13 @@ def probe_rows(answers: ProbeAnswers, gold: GoldWords, *, seed: int = 0) -> pd.D
     Args:
         answers: of one probe.
         gold: the words that were asked about.
-        seed: of the resamples of documents.
     """
     rows: list[dict[str, Any]] = []
     number = int(gold.counted.sum())
     for measure, right in answers.right.items():
         lines = np.concatenate([right, right.mean(0, keepdims=True)])
-        interval = by_documents(lines[:, gold.counted].T, gold.groups[gold.counted], gold, seed=seed)
+        scale: Scale = "real" if measure == SELECTIVITY else "share"
+        interval = by_documents(lines[:, gold.counted].T, gold.groups[gold.counted], gold, scale=scale)
         numbers = list(range(len(right))) if answers.seeded else []
         values = interval.value[:-1]
         for line in (*numbers, None):
@@ -110,7 +111,7 @@ def probe_rows(answers: ProbeAnswers, gold: GoldWords, *, seed: int = 0) -> pd.D
     return _named(table, answers).astype({"seed": "Int64"})[PROBE_COLUMNS]
 
 
-def relation_rows(answers: ProbeAnswers, gold: GoldWords, *, seed: int = 0) -> pd.DataFrame:
+def relation_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
     """Return the rows of `probe_relations.parquet`: UAS of each relation with 100 arcs, means over seeds.
 
     Punctuation is no part of UAS and has no row; the root has one.
@@ -121,28 +122,28 @@ def relation_rows(answers: ProbeAnswers, gold: GoldWords, *, seed: int = 0) -> p
         (at for at in range(len(names)) if counts[at] >= FEWEST_ARCS),
         key=lambda at: (-counts[at], str(names[at])),
     )
-    table = _classes(answers, gold, codes, [str(name) for name in names], frequent, seed=seed)
+    table = _classes(answers, gold, codes, [str(name) for name in names], frequent)
     return _named(table.rename(columns={"class": "relation"}), answers)[RELATION_COLUMNS]
 
 
-def distance_rows(answers: ProbeAnswers, gold: GoldWords, *, seed: int = 0) -> pd.DataFrame:
+def distance_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
     """Return the rows of `probe_by_distance.parquet`: UAS by the gold head's distance, means over seeds.
 
     The root has no distance and punctuation is no part of UAS.
     """
     places = list(range(len(DISTANCES)))
-    table = _classes(answers, gold, gold.distances, list(DISTANCES), places, seed=seed)
+    table = _classes(answers, gold, gold.distances, list(DISTANCES), places)
     return _named(table.rename(columns={"class": "distance"}), answers)[DISTANCE_COLUMNS]
 
 
 def by_documents(
-    right: NDArray[np.float64], groups: NDArray[np.int64], gold: GoldWords, *, seed: int
+    right: NDArray[np.float64], groups: NDArray[np.int64], gold: GoldWords, *, scale: Scale
 ) -> Interval:
-    """Return the mean of each column of `[word, column]` with its interval by resampling documents."""
+    """Return the mean of each column of `[word, column]` with its interval over documents."""
     sums = np.zeros((gold.number_of_groups, right.shape[1]))
     np.add.at(sums, groups, right)
     counts = np.bincount(groups, minlength=gold.number_of_groups)
-    return bootstrap_ratio(sums, counts[:, None], seed=seed)
+    return ratio_interval(sums, counts[:, None], scale=scale)
 
 
 def _classes(
@@ -151,8 +152,6 @@ def _classes(
     codes: NDArray[np.int64],
     names: Sequence[str],
     chosen: Sequence[int],
-    *,
-    seed: int,
 ) -> pd.DataFrame:
     """UAS within classes of words; `codes` numbers the class of each word, -1 for none."""
     asked = gold.counted & (codes >= 0)
@@ -161,7 +160,7 @@ def _classes(
     right = answers.right["UAS"].mean(0)[asked]
     sums = np.bincount(cells, weights=right, minlength=shape[0] * shape[1]).reshape(shape)
     counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
-    interval = bootstrap_ratio(sums, counts, seed=seed)
+    interval = ratio_interval(sums, counts, scale="share")
     rows = [{"class": names[at], "n": int(counts[:, at].sum()), **_ends(interval, at)} for at in chosen]
     return pd.DataFrame(rows, columns=["class", "n", "value", "ci_low", "ci_high"])
 

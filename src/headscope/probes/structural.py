@@ -81,7 +81,7 @@ def measure_structural(
         dev: other sentences, to score on.
         words: about how many words train has.
         seeds: how many probes are trained on the chosen layer.
-        seed: of the held-out part, the sample and the resamples; the probes' own seeds follow it.
+        seed: of the held-out part and the sample; the probes' own seeds follow it.
         options: how the probes are trained.
         most_bytes: room on disk for train's vectors.
         folder: where that room is; the system's temporary folder when None.
@@ -105,7 +105,7 @@ def measure_structural(
             probe = bench.train(layer, 0)
             first.append(bench.score(probe, layer))
             held.append(bench.score(probe, layer, held_out=True))
-        held_scores = [structural_scores([sums], seed=seed) for sums in held]
+        held_scores = [structural_scores([sums]) for sums in held]
         chosen = int(np.nanargmax([_or_low(scores["UUAS"].value) for scores in held_scores]))
         every = [first[chosen]]
         for number in range(1, seeds):
@@ -115,8 +115,8 @@ def measure_structural(
         sentences = len(bench.batches.sentences) + len(bench.held_out.sentences)
     facts = {"layer": chosen, "sentences": sentences, "sampled": share}
     return StructuralTables(
-        probes=_probe_rows(every, chosen, seed=seed),
-        layers=_layer_rows(first, held_scores, chosen, seed=seed),
+        probes=_probe_rows(every, chosen),
+        layers=_layer_rows(first, held_scores, chosen),
         facts=facts,
     )
 
@@ -207,10 +207,10 @@ def _told(states: Iterable[WordStates], what: str, say: Teller) -> Iterator[Word
         yield state
 
 
-def _probe_rows(every: Sequence[Sums], layer: int, *, seed: int) -> pd.DataFrame:
+def _probe_rows(every: Sequence[Sums], layer: int) -> pd.DataFrame:
     """Lay out the chosen layer's scores: a row for each seed and measure, and the seeds' mean."""
-    single = [structural_scores([sums], seed=seed) for sums in every]
-    mean = structural_scores(every, seed=seed)
+    single = [structural_scores([sums]) for sums in every]
+    mean = structural_scores(every)
     rows: list[dict[str, Any]] = []
     for measure in MEASURES:
         for number, scores in enumerate(single):
@@ -222,13 +222,11 @@ def _probe_rows(every: Sequence[Sums], layer: int, *, seed: int) -> pd.DataFrame
     return table.astype({"seed": "Int64"})[PROBE_COLUMNS]
 
 
-def _layer_rows(
-    first: Sequence[Sums], held: Sequence[dict[str, Score]], chosen: int, *, seed: int
-) -> pd.DataFrame:
+def _layer_rows(first: Sequence[Sums], held: Sequence[dict[str, Score]], chosen: int) -> pd.DataFrame:
     """Lay out every layer's scores with the first seed."""
     rows: list[dict[str, Any]] = []
     for layer, sums in enumerate(first):
-        scores = structural_scores([sums], seed=seed)
+        scores = structural_scores([sums])
         for measure in MEASURES:
             row = {"layer": layer, "measure": measure, **_ends(scores[measure])}
             rows.append({**row, "held_out": held[layer][measure].value, "chosen": layer == chosen})

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from headscope.probes.state_store import StoredSentence
 from headscope.probes.tree_distances import closest_trees, tree_distances
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, bootstrap_ratio, resampling_weights
+from headscope.statistics.confidence import mean_interval, ratio_interval
 from headscope.statistics.groups import GroupedSums
 
 SHORTEST, LONGEST = 5, 50
@@ -141,35 +141,21 @@ def _correlations(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64
     return found
 
 
-def structural_scores(sums: Sequence[dict[str, NDArray[Any]]], *, seed: int = 0) -> dict[str, Score]:
+def structural_scores(sums: Sequence[dict[str, NDArray[Any]]]) -> dict[str, Score]:
     """Return UUAS and Spearman of one probe, or the means over several that were scored on the same sentences.
 
     Args:
         sums: `StructuralScorer.sums` of each.
-        seed: of the resamples of documents.
     """
     mean = {name: np.mean([one[name] for one in sums], axis=0) for name in sums[0]}
-    found = bootstrap_ratio(mean["hits"], mean["arcs"], seed=seed)
+    found = ratio_interval(mean["hits"], mean["arcs"], scale="share")
     return {
         "UUAS": Score(float(found.value), float(found.low), float(found.high), int(mean["arcs"].sum())),
-        "Spearman": _spearman(mean["correlation"], mean["words"], seed=seed),
+        "Spearman": _spearman(mean["correlation"], mean["words"]),
     }
 
 
-def _spearman(correlation: NDArray[np.float64], words: NDArray[np.float64], *, seed: int) -> Score:
-    """Average the lengths' means, each length counted once; lengths that a resample lacks drop out of it."""
-    value = float(_over_lengths(correlation.sum(0)[None], words.sum(0)[None])[0])
-    low = high = float("nan")
-    if len(words) >= FEWEST_DOCUMENTS and np.isfinite(value):
-        weights = resampling_weights(len(words), seed=seed)
-        drawn = _over_lengths(weights @ correlation, weights @ words)
-        low, high = (float(each) for each in np.nanpercentile(drawn, [2.5, 97.5]))
-    return Score(value, low, high, int(words.sum()))
-
-
-def _over_lengths(correlation: NDArray[np.float64], words: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over lengths of the mean over words, `[resample, length]` to `[resample]`; NaN where there is none."""
-    there = words > 0
-    means = np.divide(correlation, words, out=np.zeros_like(correlation), where=there)
-    number = there.sum(1)
-    return np.where(number > 0, means.sum(1) / np.maximum(number, 1), np.nan)
+def _spearman(correlation: NDArray[np.float64], words: NDArray[np.float64]) -> Score:
+    """Average the lengths' means, each length counted once."""
+    found = mean_interval(correlation, words)
+    return Score(float(found.value), float(found.low), float(found.high), int(words.sum()))

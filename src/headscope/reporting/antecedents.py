@@ -16,12 +16,16 @@ BASELINES = ("nearest", "head match", "head match, else nearest", "rules")
 
 @dataclass(frozen=True)
 class Chosen:
-    """A head selected for all mentions, with its accuracy by type; `others` are heads chosen for single types."""
+    """A head selected for all mentions, with its own accuracy by type; `others` are heads chosen for single types.
+
+    `held_out` is the accuracy of the selection, at all mentions, on documents that did not choose.
+    """
 
     kind: str
     layer: int
     head: int
     share: float
+    held_out: Cell
     cells: Mapping[str, Cell]
     others: Mapping[str, tuple[str, int, int]]
 
@@ -78,6 +82,7 @@ def _chosen(rows: list[dict[str, Any]], selection: str) -> Chosen | None:
     return Chosen(
         *place,
         share=number(main.get("share")),
+        held_out=cell_of(main, "held_out", "held_out_ci"),
         cells={name: cell_of(row) for name, row in own.items()},
         others={name: other for name, other in named.items() if other != place},
     )

@@ -1,12 +1,15 @@
-"""What table 2 says, in words; two accuracies are told apart where their intervals do not overlap."""
+"""What table 2 says, in words; two accuracies are told apart by the interval of their difference."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
+
 from headscope.reporting.antecedents import Antecedents, Chosen, antecedents_of
 from headscope.reporting.arrays import Cell
+from headscope.reporting.comparing import compared, comparisons
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.relations import number
 from headscope.reporting.sentences import Sentence, named, sentence
@@ -34,10 +37,14 @@ def coreference_findings(inputs: ReportInputs, *, several: bool) -> list[Sentenc
         return [
             sentence(TOPIC, "no head could be chosen on one half of the documents and scored on the other.")
         ]
-    out = [*_main(table, best, several), *_types(best), *_control(table, best)]
+    gaps = inputs.coreference_differences
+    out = [*_main(table, best, gaps, several), *_types(best, gaps), *_control(table, gaps)]
     if not best.cells["all"].has_interval:
         out.append(
-            sentence(TOPIC, "these accuracies have no intervals: an interval needs at least 10 documents.")
+            sentence(
+                TOPIC,
+                "these accuracies have no intervals, and nothing was tested: both need at least 10 documents.",
+            )
         )
     return out
 
@@ -46,66 +53,64 @@ def _nothing() -> Cell:
     return Cell(float("nan"), float("nan"), float("nan"), float("nan"), 0)
 
 
-def _main(table: Antecedents, best: Chosen, several: bool) -> list[Sentence]:
+def _main(table: Antecedents, best: Chosen, gaps: pd.DataFrame | None, several: bool) -> list[Sentence]:
     own = best.cells["all"]
-    against = {
-        name: cells["all"] for name, cells in table.systems.items() if "all" in cells and cells["all"].exists
-    }
-    sides: dict[str, list[str]] = {"more": [], "less": [], "same": [], "unknown": []}
-    for name, cell in against.items():
-        shown = f"{SYSTEMS.get(name, plain(name))} ({percent(cell.value, 1)})"
-        sides[compare(own, cell)].append(shown)
-    start = named(best.kind, best.layer, best.head, several=several)
+    sides: dict[str, list[str]] = {"more": [], "less": [], "same": [], "untested": []}
+    for name, cells in table.systems.items():
+        if "all" not in cells or not cells["all"].exists:
+            continue
+        gap = compared(gaps, system="head", than=name, mention_type="all")
+        called = f"{SYSTEMS.get(name, plain(name))} ({percent(cells['all'].value, 1)}"
+        if gap is None or gap.verdict == "untested":
+            sides["untested"].append(f"{called})")
+        else:
+            said = gap.at_most() if gap.verdict == "same" else gap.points(within=True)
+            sides[gap.verdict].append(f"{called}; {said})")
+    held = best.held_out
+    apart = held.exists and told(held) != told(own)
+    beside = f"; what is chosen on other documents is right for {told(held)}" if apart else ""
     out = [
         sentence(
             TOPIC,
-            start,
-            f", chosen on other documents, picks a right antecedent for {told(own, long=True)} of "
-            f"{count(own.n, 'coreferent mention')}"
-            + (f", more than {join(sides['more'])}" if sides["more"] else "")
+            named(best.kind, best.layer, best.head, several=several),
+            f" picks a right antecedent for {told(own, long=True)} of {count(own.n, 'coreferent mention')}{beside}"
+            + (f". It finds more than {join(sides['more'])}" if sides["more"] else "")
             + ".",
         )
     ]
     rest = []
-    if sides["unknown"]:
-        rest.append(f"measured beside it: {join(sides['unknown'])}")
     if sides["less"]:
-        rest.append(f"it does worse than {join(sides['less'])}")
+        rest.append(f"it finds less than {join(sides['less'])}")
     if sides["same"]:
         rest.append(f"it cannot be told apart from {join(sides['same'])}")
+    if sides["untested"]:
+        rest.append(f"measured beside it, not tested: {join(sides['untested'])}")
     return [*out, *([sentence(TOPIC, "; ".join(rest) + ".")] if rest else [])]
 
 
-def compare(one: Cell, other: Cell) -> str:
-    """Return whether `one` is `more` or `less` than `other` by their intervals, or the `same`, not told apart.
-
-    Without intervals it is `unknown`.
-    """
-    if not (one.has_interval and other.has_interval):
-        return "unknown"
-    if one.ci_low > other.ci_high:
-        return "more"
-    return "less" if one.ci_high < other.ci_low else "same"
-
-
-def _types(best: Chosen) -> list[Sentence]:
+def _types(best: Chosen, gaps: pd.DataFrame | None) -> list[Sentence]:
+    """The best type of mention against the worst, where their difference is sure."""
     cells = {name: cell for name, cell in best.cells.items() if name != "all" and cell.exists}
     if len(cells) < 2:
         return []
     high = max(cells, key=lambda name: cells[name].value)
     low = min(cells, key=lambda name: cells[name].value)
-    if compare(cells[high], cells[low]) != "more":
+    gap = compared(gaps, system="head", than="head", mention_type=high, than_type=low)
+    turned = compared(gaps, system="head", than="head", mention_type=low, than_type=high)
+    if gap is None and turned is not None:
+        gap = turned.turned()
+    if gap is None or gap.verdict != "more":
         return []
     return [
         sentence(
             TOPIC,
             f"it does best on {TYPES.get(high, plain(high))}, {told(cells[high])}, and worst on "
-            f"{TYPES.get(low, plain(low))}, {told(cells[low])}.",
+            f"{TYPES.get(low, plain(low))}, {told(cells[low])}: {gap.points()} between them.",
         )
     ]
 
 
-def _control(table: Antecedents, best: Chosen) -> list[Sentence]:
+def _control(table: Antecedents, gaps: pd.DataFrame | None) -> list[Sentence]:
     runs = table.control.get("all")
     if runs is None:
         return []
@@ -114,9 +119,19 @@ def _control(table: Antecedents, best: Chosen) -> list[Sentence]:
         if runs.seeds > 1
         else ""
     )
+    every = [gap for _, gap in comparisons(gaps, system="selection", than="control", mention_type="all")]
+    above = ""
+    if every and all(gap.verdict == "more" for gap in every):
+        least = 100 * min(gap.low for gap in every)
+        by = (
+            every[0].points(signed=False) + " above"
+            if len(every) == 1
+            else f"above each, by {least:.1f} points or more"
+        )
+        above = f"; what training chooses lies {by}"
     return [
         sentence(TOPIC, f"with random weights the best head, chosen in the same way, is right for "
-                        f"{percent(runs.mean, 1)}{span}.")
+                        f"{percent(runs.mean, 1)}{span}{above}.")
     ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from headscope.reporting.relations import Runs, cell_of, number, records
 from headscope.reporting.sections import linked
 from headscope.reporting.sentences import Sentence
 from headscope.reporting.strip import scale, strip
+from headscope.reporting.syntax_findings import told
 from headscope.reporting.syntax_tables import DASH, ends, head_link, share
 from headscope.reporting.tables import scrolled
 from headscope.reporting.words import capital, percent, plain
@@ -40,8 +41,9 @@ def coreference_section(inputs: ReportInputs, found: Sequence[Sentence], *, seve
             parts.append(
                 scrolled(table_2(table, inputs, several=several), "Antecedents found, by type of mention")
             )
-            parts.append(el("p", "Dot: accuracy on its 95% interval. Held-out: chosen on one half of the documents, "
-                            "scored on the other. The paper’s way chooses and scores on the same documents.",
+            parts.append(el("p", "Dot: accuracy on its 95% interval, on all documents. Held-out: the head that halves "
+                            "of the documents choose most often, and below it what such a choice is worth on the "
+                            "other halves. The paper’s way chooses and scores on the same documents.",
                             class_="caption"))  # fmt: skip
             parts.append(_best_heads(inputs, several))
         read = lost(inputs.manifest)
@@ -86,6 +88,8 @@ def table_2(table: Antecedents, inputs: ReportInputs, *, several: bool) -> Html:
 
 def _head_row(one: Chosen, how: str, types: Sequence[str], several: bool, strong: bool) -> Html:
     often = f", chosen in {percent(one.share, 0)} of halves" if one.share == one.share else ""
+    if one.held_out.exists:
+        often += f"; the choice is worth {told(one.held_out)}"
     label = el("th", "Head ", head_link(one.kind, one.layer, one.head, several), el("small", how + often),
                scope="row")  # fmt: skip
     cells = []

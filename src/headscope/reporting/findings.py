@@ -4,12 +4,14 @@ The rules, which the report prints:
 
 - A head *stands out* at a behaviour (previous, next or current token, the first special token, the separator,
   punctuation) when the lower end of its interval is above one quarter and above twice what uniform attention gives.
-- "more than half" needs the lower end above one half; "more than any other head" needs it above the upper end of every
-  other head; two shares "cannot be told apart" when their intervals overlap.
+- "more than half" needs the lower end above one half.
+- Two numbers measured on the same documents are compared by the interval of their difference, never by whether their
+  own intervals overlap: "more" and "less" need it on one side of 0; else "no difference larger than" its farther end is
+  said. "More than any other head" needs it above 0 against each of them.
 - "attend broadly" needs the whole interval of the entropy above the share of uniform that the role has, "narrowly
   focused" below half of uniform.
-- A head "beats the best fixed offset" where the test of their difference by document says so with q < 0.05; two
-  accuracies are "more" or "worse" where their intervals do not overlap.
+- Choosing a head "beats every fixed offset" where the test on documents that did not choose says so with q < 0.05.
+- What was not tested is said to be untested, never to be absent.
 - With fewer than 10 documents there are no intervals: values are stated as measured, a sentence says so, and nothing
   is claimed of ranks, nor of broad or narrow heads.
 """
@@ -52,6 +54,7 @@ def findings(inputs: ReportInputs) -> list[Sentence]:
     """Return every sentence that the run supports, topic by topic, kind by kind."""
     words, kinds = words_for(inputs.manifest), kinds_of(inputs)
     several = len(kinds) > 1
+    gaps = inputs.surface_differences
     found: list[Sentence] = []
     none_stands_out = not any(
         stands_out(cell) for kind in kinds for name in BEHAVIOURS for _, _, cell in kind.each(name)
@@ -60,10 +63,10 @@ def findings(inputs: ReportInputs) -> list[Sentence]:
         found.append(nothing(kinds, words, several))
     for kind in kinds:
         own = [
-            *position(kind, words, several),
+            *position(kind, words, gaps, several),
             *special(kind, words, several),
-            *noop(kind, words, several),
-            *focus(kind, words, several, none_stands_out=none_stands_out),
+            *noop(kind, words, gaps, several),
+            *focus(kind, words, gaps, several, none_stands_out=none_stands_out),
             _roles(kind, words, several),
         ]
         found += [replace(one, kind=kind.name) for one in own]

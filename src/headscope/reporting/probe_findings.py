@@ -1,10 +1,13 @@
-"""What the probes say, in words; one is called better than another only where their intervals lie apart."""
+"""What the probes say, in words; one is called better than another by the interval of their difference."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pandas as pd
+
 from headscope.reporting.arrays import Cell
+from headscope.reporting.comparing import Comparison, compared
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.probe_lines import ProbeLine, line_of, probe_lines
 from headscope.reporting.relations import number, records
@@ -24,18 +27,16 @@ MOST_HEADS = 5
 def probe_findings(inputs: ReportInputs, *, several: bool) -> list[Sentence]:
     """Return the sentences on probes; none where the run has none."""
     lines = probe_lines(inputs.probes)
-    out = [*_parser(lines), *_selective(lines), *_tree(lines), *_listened(inputs, several)]
+    out = [
+        *_parser(lines, inputs.probe_differences),
+        *_selective(lines),
+        *_tree(lines),
+        *_listened(inputs, several),
+    ]
     return [*out, *_layers(inputs, lines)]
 
 
-def apart(one: Cell, other: Cell) -> int:
-    """Return 1 where the first's interval lies above the second's, -1 where below, 0 where one cannot say."""
-    if not (one.has_interval and other.has_interval):
-        return 0
-    return 1 if one.ci_low > other.ci_high else -1 if one.ci_high < other.ci_low else 0
-
-
-def _parser(lines: list[ProbeLine]) -> list[Sentence]:
+def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]:
     """The best that was read off attention, beside what needs no attention and what random weights give."""
     found = [line for name in ("attention and words", "attention") if (line := line_of(lines, name))]
     if not found:
@@ -57,11 +58,11 @@ def _parser(lines: list[ProbeLine]) -> list[Sentence]:
             parts.append(text.format(told(line.score)))
     return [
         sentence(TOPIC, f"{parts[0]}; {join(parts[1:])}." if len(parts) > 1 else parts[0] + "."),
-        *_better(lines),
+        *_better(lines, gaps),
     ]
 
 
-def _better(lines: list[ProbeLine]) -> list[Sentence]:
+def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]:
     """Whether attention adds to words, and training to random weights."""
     out = []
     pairs = (
@@ -70,16 +71,30 @@ def _better(lines: list[ProbeLine]) -> list[Sentence]:
         ("attention", "trained", "attention", "control", "what training adds to attention with random weights"),
     )  # fmt: skip
     for probe, model, against, other, what in pairs:
-        one, two = line_of(lines, probe, model), line_of(lines, against, other)
-        if one is None or two is None:
+        if line_of(lines, probe, model) is None or line_of(lines, against, other) is None:
             continue
-        gap = 100 * (one.score.value - two.score.value)
-        side = apart(one.score, two.score)
-        how = {1: "the intervals lie apart", -1: "the intervals lie apart, the wrong way round",
-               0: "the intervals overlap, or there is none"}[side]  # fmt: skip
-        out.append(sentence(DETAIL, f"{what}: {gap:+.1f} points ({how}).".replace("-", "−", 1) if gap < 0
-                            else f"{what}: {gap:+.1f} points ({how})."))  # fmt: skip
+        gap = _gap(gaps, (probe, model), (against, other))
+        if gap is None:
+            continue
+        how = {
+            "more": gap.points(),
+            "less": f"{gap.points()}, which is a loss",
+            "same": f"{gap.at_most()} ({gap.points()})",
+            "untested": f"{gap.points()}, not tested: that needs at least 10 documents",
+        }[gap.verdict]
+        out.append(sentence(DETAIL, f"{what}: {how}."))
     return out
+
+
+def _gap(
+    gaps: pd.DataFrame | None, one: tuple[str, str], other: tuple[str, str], *, measure: str = "UAS"
+) -> Comparison | None:
+    """The first probe less the second, whichever way round the table has them."""
+    for (probe, model), (against, than), turn in ((one, other, False), (other, one, True)):
+        found = compared(gaps, probe=probe, model=model, than_probe=against, than_model=than, measure=measure)
+        if found is not None:
+            return found.turned() if turn else found
+    return None
 
 
 def _selective(lines: list[ProbeLine]) -> list[Sentence]:
@@ -163,8 +178,11 @@ def _layers(inputs: ReportInputs, lines: Sequence[ProbeLine]) -> list[Sentence]:
         if row["measure"] == "UUAS"
     }
     chosen = [int(row["layer"]) for row in records(inputs.probe_layers) if row["chosen"]]
-    if 0 in rows and chosen and chosen[0] in rows and apart(rows[chosen[0]], rows[0]) > 0:
-        out.append(sentence(LAYERS, f"the embeddings alone hold {told(rows[0])}."))
+    gap = _gap(inputs.probe_differences, ("structural", "trained"), ("embeddings", "trained"), measure="UUAS")
+    if 0 in rows and chosen and chosen[0] in rows and gap is not None and gap.verdict == "more":
+        out.append(
+            sentence(LAYERS, f"the embeddings alone hold {told(rows[0])}: {gap.points()} between them.")
+        )
     return out
 
 

@@ -37,7 +37,8 @@ def definitions(words: Words, *, more: Sequence[tuple[str, str]] = ()) -> Html:
         ("Largest weight", "the largest weight of a row, averaged over rows"),
         ("Uniform", "what the same statistic would be if attention were spread evenly over all visible tokens"),
         ("Average", "over a segment’s rows, then over segments; n counts segments that have such a row"),
-        ("95% interval", f"percentile bootstrap over documents; none with fewer than {FEWEST_DOCUMENTS} documents"),
+        ("95% interval", "Student’s t over documents, shares by Wilson’s bound; none with fewer than "
+         f"{FEWEST_DOCUMENTS} documents"),
         ("Role", f"the first that holds: period or comma, {sep}, {cls} above 60%; broad, entropy above "
          f"{percent(BROAD_RATIO)} of uniform; previous, next above 50%; else mixed. Roles go by the averages; "
          "sentences go by the intervals"),

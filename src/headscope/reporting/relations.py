@@ -18,10 +18,11 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True)
 class Best:
-    """A head chosen for a relation, the fixed offset chosen in the same way, and the test between them.
+    """A head chosen for a relation, the fixed offset chosen in the same way, and what lies between them.
 
-    `share` is how often the head was chosen (NaN on the same data), `offset` None where there is none, `q` NaN where
-    nothing was tested.
+    `accuracy` and `baseline` are those of the head and the offset that are named, on all documents, `gap` their paired
+    difference. `held_out` is the accuracy of the selection on documents that did not choose (NaN on the same data),
+    `share` how often it chose this head; `offset` is None where there is none, `q` NaN where nothing was tested.
     """
 
     kind: str
@@ -29,19 +30,26 @@ class Best:
     head: int
     direction: str
     accuracy: Cell
+    held_out: Cell
     share: float
     offset: int | None
     baseline: Cell
+    gap: Cell
     q: float
 
     @property
     def margin(self) -> float:
-        """How far the accuracy lies above the offset's, as a fraction."""
-        return self.accuracy.value - self.baseline.value
+        """How far the head's accuracy lies above the offset's, as a fraction."""
+        return self.gap.value
+
+    @property
+    def tested(self) -> bool:
+        """Whether there were documents enough to ask."""
+        return self.q == self.q
 
     @property
     def beats(self) -> bool:
-        """Whether the head is shown to beat the best fixed offset."""
+        """Whether choosing a head is shown to beat every fixed offset."""
         return self.q < SIGNIFICANT and self.margin > 0
 
 
@@ -128,8 +136,8 @@ def _relation(name: str, rows: list[dict[str, Any]]) -> Relation:
 
 
 def runs(rows: list[dict[str, Any]], model: str) -> Runs | None:
-    """Summarise the held-out rows of one model over its seeds; None where there are none."""
-    values = [number(row["accuracy"]) for row in rows
+    """Summarise the held-out selections of one model over its seeds; None where there are none."""
+    values = [number(row["held_out"]) for row in rows
               if row["model"] == model and row.get("selection") == "held-out"]  # fmt: skip
     known = np.array([value for value in values if value == value])
     if not len(known):
@@ -147,8 +155,10 @@ def _best(row: dict[str, Any]) -> Best | None:
         head=int(row["head"]),
         direction=str(row["direction"]),
         accuracy=cell_of(row),
+        held_out=cell_of(row, "held_out", "held_out_ci"),
         share=number(row.get("share")),
         offset=None if offset != offset else int(offset),
         baseline=cell_of(row, "baseline_accuracy", "baseline_ci"),
+        gap=cell_of(row, "margin", "margin_ci"),
         q=number(row.get("q_value")),
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from headscope.heads.behaviours import BROAD_RATIO
 from headscope.reporting.arrays import Cell, Kind
+from headscope.reporting.comparing import compared
 from headscope.reporting.words import Words
 
 LEAST_SHARE = 0.25
@@ -25,15 +28,10 @@ def strongest(kind: Kind, statistic: str) -> tuple[int, int, Cell] | None:
     return max(kind.each(statistic), key=lambda item: item[2].value, default=None)
 
 
-def beats_all(kind: Kind, statistic: str, layer: int, head: int) -> bool:
-    """Return whether a head's interval lies above that of every other head of its kind."""
-    mine = kind.cell(statistic, layer, head)
-    others = [cell for a, b, cell in kind.each(statistic) if (a, b) != (layer, head)]
-    return (
-        mine.has_interval
-        and bool(others)
-        and all(cell.has_interval and mine.low > cell.high for cell in others)
-    )
+def beats_all(differences: pd.DataFrame | None, kind: Kind, statistic: str, layer: int, head: int) -> bool:
+    """Return whether a head's share lies above that of every other head of its kind, by its nearest rival."""
+    gap = compared(differences, kind=kind.name, layer=layer, head=head, statistic=statistic)
+    return gap is not None and gap.verdict == "more"
 
 
 def target(statistic: str, words: Words) -> str:

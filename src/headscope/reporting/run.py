@@ -8,6 +8,7 @@ from headscope.study.paper import is_bert_base, paper_numbers
 from headscope.study.study import Study
 
 _OPTIONAL = (
+    *("surface_differences", "dependency_differences", "coreference_differences", "probe_differences"),
     *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
     *("coreference", "coreference_heads", "gap", "importance"),
     *("head_distances", "head_map", "head_clusters", "layer_effect"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pandas as pd
+
 from headscope.reporting.arrays import Cell, Kind
 from headscope.reporting.rules import BEHAVIOURS, LEAST_SHARE, WHERE, beats_all, stands_out, strongest, target
 from headscope.reporting.sentences import HeadRef, Sentence, listed, measured, named, numbered, sentence
@@ -43,7 +45,7 @@ def nothing(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
     )  # fmt: skip
 
 
-def position(kind: Kind, words: Words, several: bool) -> list[Sentence]:
+def position(kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool) -> list[Sentence]:
     """Say which heads look at their neighbours, and that none looks at itself."""
     parts: list[str | HeadRef] = []
     for name in ("previous", "next"):
@@ -54,7 +56,7 @@ def position(kind: Kind, words: Words, several: bool) -> list[Sentence]:
         value, ends = measured(cell, name, long=not parts)
         more = (
             f", more than any other {kind.name + ' ' if several else ''}head"
-            if beats_all(kind, name, layer, head)
+            if beats_all(differences, kind, name, layer, head)
             else ""
         )
         parts += ["; "] if parts else []

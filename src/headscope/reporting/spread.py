@@ -4,40 +4,37 @@ from __future__ import annotations
 
 from collections import Counter
 
-from headscope.reporting.arrays import Cell, Kind
+import pandas as pd
+
+from headscope.reporting.arrays import Kind
+from headscope.reporting.comparing import Comparison, Verdict, compared, comparisons
 from headscope.reporting.rules import BROAD_RATIO, WHERE
 from headscope.reporting.sentences import Sentence, measured, named, sentence
-from headscope.reporting.words import Words, amount, count, interval, layer_list, percent
+from headscope.reporting.words import Words, amount, count, layer_list, percent
 
 
-def noop(kind: Kind, words: Words, several: bool) -> list[Sentence]:
+def noop(kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool) -> list[Sentence]:
     """Say in which layers the separator attends to itself more than other tokens attend to it."""
-    more, less, same = [], [], []
-    gaps: list[tuple[float, int, Cell, Cell]] = []
-    for layer, own in kind.each_layer("sep_to_sep"):
-        other = kind.cell("other_to_sep", layer)
-        if not (own.has_interval and other.has_interval):
-            continue
-        if own.low > other.high:
-            more.append(layer)
-            gaps.append((own.value - other.value, layer, own, other))
-        elif other.low > own.high:
-            less.append(layer)
-        else:
-            same.append(layer)
-    if not (more or less or same):
-        return []
     of = f" of {WHERE[kind.name]}" if several else ""
+    sides: dict[Verdict, list[tuple[int, Comparison]]] = {"more": [], "less": [], "same": []}
+    for row, gap in comparisons(
+        differences, kind=kind.name, head=None, statistic="sep_to_sep", than_statistic="other_to_sep"
+    ):
+        if gap.verdict != "untested":
+            sides[gap.verdict].append((int(row["layer"]), gap))
+    if not any(sides.values()):
+        return []
+    more, less, same = (sorted(layer for layer, _ in sides[name]) for name in ("more", "less", "same"))
     out = []
-    if gaps:
-        _, layer, own, other = max(gaps, key=lambda item: item[0])
-        first, ends = measured(own, "sep_to_sep")
-        second, other_ends = measured(other, "other_to_sep", long=False)
+    if more:
+        layer, gap = max(sides["more"], key=lambda item: item[1].difference)
+        first, ends = measured(kind.cell("sep_to_sep", layer), "sep_to_sep")
+        second, other_ends = measured(kind.cell("other_to_sep", layer), "other_to_sep", long=False)
         out.append(
             sentence(
                 "noop",
                 f"in layer {layer}{of}, {words.sep} tokens put {first}{ends} of their attention on {words.sep}, other "
-                f"tokens {second}{other_ends}.",
+                f"tokens {second}{other_ends}: {gap.points()}.",
             )
         )
     seps = f"{words.sep} tokens"
@@ -47,16 +44,16 @@ def noop(kind: Kind, words: Words, several: bool) -> list[Sentence]:
     if less:
         start, end = ("", "") if more else (f"{seps} give {words.sep} ", of)
         parts.append(f"{start}less than other tokens do in {layer_list(less)}{end}")
-    if same and parts:
-        parts.append(f"in {layer_list(same)} the intervals overlap")
-    elif same:
-        where = f"in {layer_list(same)}{of}"
-        parts.append(f"what {seps} and what other tokens give {words.sep} cannot be told apart {where}")
+    if same:
+        widest = max((gap for _, gap in sides["same"]), key=lambda gap: gap.bound)
+        parts.append(f"in {layer_list(same)}{'' if parts else of} {widest.at_most()} is seen")
     out.append(sentence("noop", "; ".join(parts) + "."))
     return out
 
 
-def focus(kind: Kind, words: Words, several: bool, *, none_stands_out: bool) -> list[Sentence]:
+def focus(
+    kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool, *, none_stands_out: bool
+) -> list[Sentence]:
     """Say which heads attend broadly, which is narrow, and how broad the first token's attention is.
 
     Broad and narrow are said of whole intervals only. A narrow head that `none_stands_out` has just passed over is
@@ -111,28 +108,32 @@ def focus(kind: Kind, words: Words, several: bool, *, none_stands_out: bool) -> 
                 f"{amount(cell.uniform, 'entropy')}.",
             )
         )
-    out += _from_first(kind, words, several)
+    out += _from_first(kind, words, differences, several)
     return out
 
 
-def _from_first(kind: Kind, words: Words, several: bool) -> list[Sentence]:
+def _from_first(kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool) -> list[Sentence]:
     """The paper's remark on the last layer: entropy from the first token against entropy from all."""
     first, every = kind.cell("entropy_cls", kind.layers), kind.cell("entropy", kind.layers)
-    if not (first.exists and first.has_interval and every.has_interval):
+    gap = compared(
+        differences,
+        kind=kind.name, layer=kind.layers, head=None, statistic="entropy_cls", than_statistic="entropy",
+    )  # fmt: skip
+    if gap is None or gap.verdict == "untested" or not first.exists:
         return []
-    if first.low > every.high:
-        verdict = "which is less"
-    elif first.high < every.low:
-        verdict = "which is more"
-    else:
-        verdict = "and the intervals overlap"
+    ends = f"{abs(gap.difference):.2f} nats ({min(abs(gap.low), abs(gap.high)):.2f} to {gap.bound:.2f})"
+    verdict = {
+        "less": f", which the first falls short of by {ends}",
+        "more": f", which the first exceeds by {ends}",
+        "same": f"; no difference larger than {gap.bound:.2f} nats",
+    }[gap.verdict]
     of = f" of {WHERE[kind.name]}" if several else ""
-    ends = interval(every.ci_low, every.ci_high, "entropy")
     value, own = measured(first, "entropy_cls")
+    other, other_ends = measured(every, "entropy", long=False)
     return [
         sentence(
             "focus",
             f"in the last layer{of} the average entropy from {words.cls} is {value}{own}; over all tokens it is "
-            f"{amount(every.value, 'entropy')} ({ends}), {verdict}.",
+            f"{other}{other_ends}{verdict}.",
         )
     ]

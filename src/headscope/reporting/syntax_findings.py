@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
 from headscope.reporting.arrays import Cell
+from headscope.reporting.comparing import Comparison, comparisons
 from headscope.reporting.glossary import OVERALL, dependents, found, short
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.relations import Relation, cell_of, number, records, relations_of, single
 from headscope.reporting.sentences import HeadRef, Sentence, named, sentence
 from headscope.reporting.syntax_tables import key_words, offset_words
-from headscope.reporting.words import Words, count, join, percent
+from headscope.reporting.words import FEWEST_DOCUMENTS, Words, count, join, percent
 
 TOPIC = "syntax"
 REST = "syntax_rest"
@@ -55,7 +57,12 @@ def syntax_findings(inputs: ReportInputs, words: Words, *, several: bool) -> lis
     if not chosen:
         return [sentence(TOPIC, "this treebank has no relation with 100 cases or more for which a head could be "
                                 "chosen on one half of its documents and scored on the other.")]  # fmt: skip
-    out = [*_clearest(chosen, several), _how_many(chosen), *_direction(chosen), *_control(chosen)]
+    out = [
+        *_clearest(chosen, several),
+        _how_many(chosen),
+        *_direction(chosen),
+        *_control(chosen, inputs.dependency_differences),
+    ]
     out += _overall(relations, inputs, several)
     out += noop_findings(inputs, words, several=several)
     out += _special(inputs, words)
@@ -72,7 +79,10 @@ def _clearest(chosen: Sequence[Relation], several: bool) -> list[Sentence]:
     best = one.held_out
     assert best is not None
     start = named(best.kind, best.layer, best.head, several=several)
-    against = f"{100 * best.margin:.0f} points above the best fixed offset ({offset_words(best.offset)})"
+    against = (
+        f"{Comparison.of(best.gap).points(signed=False)} above the best fixed offset, {offset_words(best.offset)} "
+        f"({percent(best.baseline.value, 1)})"
+    )
     return [
         sentence(
             TOPIC,
@@ -83,24 +93,36 @@ def _clearest(chosen: Sequence[Relation], several: bool) -> list[Sentence]:
 
 
 def _how_many(chosen: Sequence[Relation]) -> Sentence:
-    beating = [one for one in chosen if one.held_out and one.held_out.beats]
-    rest = [one for one in chosen if one not in beating]
-    whole = count(len(chosen), "relation")
+    tested = [one for one in chosen if one.held_out and one.held_out.tested]
+    beating = [one for one in tested if one.held_out and one.held_out.beats]
+    if not tested:
+        return sentence(
+            TOPIC,
+            f"whether a head beats the best fixed offset was not tested for {_these(len(chosen))}: that needs at least "
+            f"{FEWEST_DOCUMENTS} documents.",
+        )
+    left = [one for one in chosen if one not in tested]
+    untested = f" Not tested, for want of {FEWEST_DOCUMENTS} documents: {names(left)}." if left else ""
     if not beating:
         return sentence(
             TOPIC,
-            f"for none of {whole} is a head, chosen on other documents, shown to beat the best fixed offset "
-            "(q < 0.05).",
+            f"for none of {count(len(tested), 'relation')} that were tested is choosing a head on other documents "
+            f"shown to beat every fixed offset (q < 0.05).{untested}",
         )
     start = (
-        f"for {share_of(len(beating), len(chosen))} a head, chosen on other documents, beats the best fixed offset "
+        f"for {share_of(len(beating), len(tested))} choosing a head on other documents beats every fixed offset "
         "(q < 0.05)"
     )
+    rest = [one for one in tested if one not in beating]
     if not rest:
-        return sentence(TOPIC, start + ".")
+        return sentence(TOPIC, f"{start}.{untested}")
     below = [one for one in rest if one.held_out and one.held_out.margin < 0]
     lower = f"; measured below it: {names(below)}" if below else ""
-    return sentence(TOPIC, f"{start}. Not so for {names(rest)}{lower}.")
+    return sentence(TOPIC, f"{start}. Not shown for {names(rest)}{lower}.{untested}")
+
+
+def _these(relations: int) -> str:
+    return "the one relation" if relations == 1 else f"the {relations:,} relations"
 
 
 def _direction(chosen: Sequence[Relation]) -> list[Sentence]:
@@ -118,25 +140,30 @@ def _direction(chosen: Sequence[Relation]) -> list[Sentence]:
     ]
 
 
-def _control(chosen: Sequence[Relation]) -> list[Sentence]:
+def _control(chosen: Sequence[Relation], gaps: pd.DataFrame | None) -> list[Sentence]:
     held = [(one, one.held_out, one.control) for one in chosen if one.held_out and one.control]
     if not held:
         return []
-    above = [one for one, best, control in held if best.accuracy.low > control.highest]
     mean = sum(control.mean for _, _, control in held) / len(held)
-    own = sum(best.accuracy.value for _, best, _ in held) / len(held)
+    own = sum(best.held_out.value for _, best, _ in held) / len(held)
     seeds = max(control.seeds for _, _, control in held)
-    over = "that of the random weights" if seeds == 1 else f"all {seeds} of the random weights"
+    every = {
+        one.name: [gap.verdict for _, gap in comparisons(gaps, relation=one.name, than="control")]
+        for one, _, _ in held
+    }
+    tested = {name: said for name, said in every.items() if said and "untested" not in said}
+    above = [name for name, said in tested.items() if set(said) == {"more"}]
+    over = "that of the random weights" if seeds == 1 else f"each of the {seeds} random weights"
     trials = (
-        f"; the trained head’s whole interval lies above {over} for {share_of(len(above), len(held))}"
-        if all(best.accuracy.has_interval for _, best, _ in held)
+        f"; it lies above {over}, the whole interval of the difference, for {share_of(len(above), len(tested))}"
+        if tested
         else ""
     )
     return [
         sentence(
             TOPIC,
-            f"with random weights the best heads, chosen in the same way, average {percent(mean, 1)} over these "
-            f"relations, against {percent(own, 1)} here{trials}.",
+            f"chosen on other documents the best heads average {percent(own, 1)} over these relations, those of random "
+            f"weights, chosen in the same way, {percent(mean, 1)}{trials}.",
         )
     ]
 
@@ -160,7 +187,7 @@ def _overall(relations: Sequence[Relation], inputs: ReportInputs, several: bool)
         f"over all relations together ({which}) the best head is ",
         named(best.kind, best.layer, best.head, several=several),
         f" with {told(best.accuracy)}, where the best offset ({offset_words(best.offset)}) has "
-        f"{told(best.baseline)}",
+        f"{told(best.baseline)}: {Comparison.of(best.gap).points()}",
     ]
     if sides:
         parts.append(f"; {join(sides)}")

@@ -64,7 +64,7 @@ def _legend(relations: Sequence[Relation]) -> list[Html | str]:
     drawn: list[Html | str] = ["Percent, 95% intervals below. "]
     drawn += [
         el("b", "●", class_="key-syntax"),
-        " head on its interval, ○ where it is not shown to beat the offset; ",
+        " head on its interval, ○ where it is not shown to beat every offset; ",
     ]
     drawn += [el("b", "|", class_="key-offset"), " best fixed offset"]
     if any(one.control for one in relations):
@@ -74,9 +74,13 @@ def _legend(relations: Sequence[Relation]) -> list[Html | str]:
             " best head of the same model with random weights, ",
         ]
         drawn.append("mean and range of its seeds")
-    chosen = "Head, direction and offset are chosen on one half of the documents and scored on the other; "
-    often = "“chosen” is how often this head was. q: one-sided test against the offset, Benjamini–Hochberg."
-    return [*drawn, f". {chosen}{often}"]
+    chosen = (
+        "Named are the head and the offset that halves of the documents choose most often (“chosen”: how often), each "
+        "with its own accuracy on all documents; “above it” is their difference on the same sentences. “Choice, held "
+        "out”: what choosing on one half is worth on the other; random weights go through the same. q: one-sided test "
+        "that choosing on other documents beats every offset, Benjamini–Hochberg over relations."
+    )
+    return [*drawn, f". {chosen}"]
 
 
 def treebank_line(manifest: Mapping[str, Any]) -> str:

@@ -27,9 +27,9 @@ def ends(cell: Cell) -> str:
 
 
 def q_words(q: float) -> str:
-    """Return a q-value: `<0.001`, `0.013`, or a dash where nothing was tested."""
+    """Return a q-value: `<0.001`, `0.013`, or that nothing was tested."""
     if q != q:
-        return DASH
+        return "not tested"
     return "<0.001" if q < 0.001 else f"{q:.3f}"
 
 
@@ -50,13 +50,14 @@ def numbered(value: str, below: str = "") -> Html:
 
 
 def main_table(relations: Sequence[Relation], *, several: bool) -> Html:
-    """Return table 1 with the heads chosen held-out: those that beat their offset, the others, then all words.
+    """Return table 1 with the heads chosen held-out: those shown to beat every offset, the others, then all words.
 
-    What does not beat its offset stands under a heading that says so, its dot hollow.
+    What is not shown to, and what was not tested, stand under headings that say so, their dots hollow.
     """
     chosen = [one for one in relations if one.held_out is not None]
     shuffled = any(one.shuffled is not None for one in chosen)
-    titles = ["relation", "head", "", "accuracy", "best offset", "above it", "random weights"]
+    titles = ["relation", "head", "", "accuracy", "best offset", "above it", "choice, held out",
+              "random weights"]  # fmt: skip
     titles += ["shuffled words"] if shuffled else []
     titles += ["q", "who attends", "chosen", "n"]
     header = [
@@ -65,12 +66,16 @@ def main_table(relations: Sequence[Relation], *, several: bool) -> Html:
         else el("th", scale(), scope="col", class_="picture")
         for title in titles
     ]
+    held = [(one, one.held_out) for one in chosen if one.held_out and not one.overall]
     groups = (
-        ("", [one for one in chosen if not one.overall and one.held_out and one.held_out.beats]),
-        ("Not shown to beat the best fixed offset", [one for one in chosen if not one.overall
-                                                     and one.held_out and not one.held_out.beats]),
+        ("", [one for one, best in held if best.beats]),
+        (
+            "Not shown to beat every fixed offset",
+            [one for one, best in held if best.tested and not best.beats],
+        ),
+        ("Not tested: fewer than 10 documents", [one for one, best in held if not best.tested]),
         ("All relations together", [one for one in chosen if one.overall]),
-    )  # fmt: skip
+    )
     bodies = []
     for title, members in groups:
         if not members:
@@ -85,6 +90,7 @@ def _row(relation: Relation, best: Best, several: bool, shuffled: bool) -> Html:
     below = gloss(relation.name)
     strong = best.beats
     margin = DASH if best.margin != best.margin else f"{100 * best.margin:+.1f}".replace("-", "−")
+    reach = ends(best.gap).replace("–", " to ").replace("-", "−")
     often = "" if best.share != best.share else percent(best.share, 0)
     return el(
         "tr",
@@ -95,10 +101,11 @@ def _row(relation: Relation, best: Best, several: bool, shuffled: bool) -> Html:
         el("td", el("b", share(best.accuracy.value)) if strong else share(best.accuracy.value),
            el("small", ends(best.accuracy)) if best.accuracy.has_interval else None),
         numbered(share(best.baseline.value), offset_words(best.offset)),
-        el("td", margin),
+        numbered(margin, reach),
+        numbered(share(best.held_out.value), ends(best.held_out)),
         _runs(relation.control),
         _runs(relation.shuffled) if shuffled else None,
-        el("td", q_words(best.q)),
+        el("td", DASH if relation.overall else q_words(best.q)),
         el("td", DIRECTIONS.get(best.direction, best.direction), class_="words way"),
         el("td", often or DASH),
         el("td", f"{relation.n:,}"),

@@ -7,8 +7,11 @@ from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.probes_section import TERMS as PROBE_TERMS
 
 _CHOSEN = (
-    ("Held-out", "head, direction and offset are chosen on one half of the documents and scored on the other, both "
-     "ways, over 20 halvings; the head chosen most often is named. The paper’s way chooses and scores on all"),
+    ("Held-out", "a head is chosen on one half of the documents and scored on the other, both ways, over 20 halvings: "
+     "what the choice is worth. The head chosen most often is named, with its own accuracy on all documents. The "
+     "paper’s way chooses and scores on all"),
+    ("95% interval of a difference", "both numbers are of the same documents, and what they share cancels; so two "
+     "numbers can be told apart whose own intervals overlap"),
     ("Random weights", "the same model with weights that were never trained, through the same selection"),
 )  # fmt: skip
 _SYNTAX = (
@@ -18,9 +21,10 @@ _SYNTAX = (
      "a tie. Relations with 100 cases or more are listed"),
     ("Best offset", "always pointing the same number of words away, from −5 to +5; a place outside the sentence is "
      "wrong"),
-    ("q", "one-sided test that the head is right more often than the best offset, document by document, with "
-     "Benjamini–Hochberg over all heads, directions and relations"),
-    ("Finds", "a head finds the relations at which it is best, held-out, and beats its baseline with q < 0.05"),
+    ("q", "documents come in a random order, each judged by the head that is best on those before it; one-sided test "
+     "that this is right more often than every fixed offset, twice the median over 20 orders, Benjamini–Hochberg over "
+     "relations. With fewer than 10 documents nothing is tested"),
+    ("Finds", "a head finds the relations for which it is chosen and whose choice beats every offset with q < 0.05"),
 )  # fmt: skip
 _COREFERENCE = (
     ("Coreference", "a mention counts if an earlier one in its window is of its entity; it is right if the candidate’s "

@@ -1,15 +1,24 @@
-"""Error bars: the percentile bootstrap over documents."""
+"""Error bars over documents that cover what they promise, and comparisons of two numbers on the same documents.
 
+Student's t on an error clustered by document. A share is bounded as Wilson (1927) bounds a count, with the number of
+answers that would vary as much; a positive quantity on its logarithm. In simulation (`benchmarks/calibration.py`)
+they cover 93 to 97% from 30 documents on; the percentile bootstrap and the bootstrap-t do not.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-RESAMPLES = 2000
+from headscope.statistics.estimate import Estimate, difference, mean_of_ratios, ratio
+
 FEWEST_DOCUMENTS = 10
 TOO_FEW = "intervals need at least 10 documents"
-_COLUMNS_AT_ONCE = 4096  # 2,000 resamples of so many numbers are 64 MiB
+
+Scale = Literal["share", "positive", "real"]
+"""What values can be: in [0, 1], in [0, infinity) or anything; an interval never leaves it."""
 
 
 @dataclass(frozen=True)
@@ -21,97 +30,147 @@ class Interval:
     high: NDArray[np.float64]
 
 
-def resampling_weights(groups: int, *, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float64]:
-    """Draw how often each group is in each resample, `[resample, group]`: multinomial, rows sum to `groups`."""
-    generator = np.random.default_rng(seed)
-    return generator.multinomial(groups, np.full(groups, 1 / groups), size=resamples).astype(np.float64)
-
-
-def bootstrap_ratio(
-    sums: NDArray[Any],
-    counts: NDArray[Any],
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-    confidence: float = 0.95,
+def ratio_interval(
+    sums: NDArray[Any], counts: NDArray[Any], *, scale: Scale, confidence: float = 0.95
 ) -> Interval:
-    """Mean over segments with a percentile interval from resampling groups of documents.
+    """Mean over what was counted, with its interval over documents.
 
     Args:
-        sums: sum over each group's segments, `[group, ...]`.
-        counts: how many segments that was, `[group, ...]`, broadcastable to `sums`.
-        resamples: how many; all columns share the same resamples, so that they can be compared.
-        seed: of the resamples.
-        confidence: share of resamples inside the interval.
+        sums: sum over each document (or group of documents), `[group, ...]`.
+        counts: how many that was, `[group, ...]`, broadcastable to `sums`.
+        scale: what values can be.
+        confidence: how often the interval holds the true value.
 
     Returns:
-        Arrays of the shape of one group's sums. The value is NaN where nothing was counted; the bounds also
-        where there are fewer than 10 groups.
+        Arrays of the shape of one group's sums. The value is NaN where nothing was counted; the bounds also where
+        fewer than 10 documents have any. No interval is of no width unless every document says the same, and that is
+        neither all right nor all wrong.
     """
-    shape = sums.shape[1:]
-    flat = sums.reshape(len(sums), -1).astype(np.float64, copy=False)
-    number = counts.reshape(len(counts), -1).astype(np.float64, copy=False)
-    # Counts are few: each column of the sums says which of them is its own.
-    own = np.broadcast_to(np.arange(number.shape[1]).reshape(counts.shape[1:]), shape).reshape(-1)
+    if sums.ndim == 1:
+        one = ratio_interval(sums[:, None], counts[:, None], scale=scale, confidence=confidence)
+        return mapped(one, lambda ends: ends[..., 0])
+    return interval_of(ratio(sums, counts), scale=scale, counts=counts.sum(0), confidence=confidence)
+
+
+def interval_of(
+    estimate: Estimate, *, scale: Scale, counts: NDArray[Any] | float = 1, confidence: float = 0.95
+) -> Interval:
+    """Interval of an estimate; NaN with fewer than 10 documents.
+
+    Args:
+        estimate: with its error.
+        scale: what values can be.
+        counts: how many answers a share is of, for where all are right, or all wrong.
+        confidence: how often the interval holds the true value.
+    """
+    times = _quantile(estimate, confidence)
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = flat.sum(0) / number.sum(0)[own]
-    low, high = np.full(value.shape, np.nan), np.full(value.shape, np.nan)
-    if len(sums) >= FEWEST_DOCUMENTS:
-        weights = resampling_weights(len(sums), resamples=resamples, seed=seed)
-        drawn = weights @ number
-        tail = 100 * (1 - confidence) / 2
-        for start in range(0, flat.shape[1], _COLUMNS_AT_ONCE):
-            part = slice(start, start + _COLUMNS_AT_ONCE)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                means = (weights @ flat[:, part]) / drawn[:, own[part]]
-            low[part], high[part] = np.percentile(means, [tail, 100 - tail], axis=0)
-            # A resample without any such segment has no mean; it drops out.
-            missing = np.isnan(means)
-            some = missing.any(0) & ~missing.all(0)
-            if some.any():
-                low[part][some], high[part][some] = np.nanpercentile(
-                    means[:, some], [tail, 100 - tail], axis=0
-                )
-        few = ((number > 0).sum(0) < FEWEST_DOCUMENTS)[own]
-        low[few] = high[few] = np.nan
-    return Interval(value.reshape(shape), low.reshape(shape), high.reshape(shape))
+        if scale == "share":
+            low, high = _wilson(estimate, np.broadcast_to(counts, estimate.value.shape), times)
+        elif scale == "positive":
+            # The logarithm where it is defined; what is 0 everywhere has no error either.
+            factor = np.exp(np.where(estimate.value > 0, times * estimate.error / estimate.value, 0.0))
+            low, high = estimate.value / factor, estimate.value * factor
+        else:
+            low, high = estimate.value - times * estimate.error, estimate.value + times * estimate.error
+    return _enough(estimate, low, high)
 
 
-def bootstrap_difference(
+def difference_interval(
     left: NDArray[Any],
     left_counts: NDArray[Any],
     right: NDArray[Any],
     right_counts: NDArray[Any],
     *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    answers: bool = False,
+    confidence: float = 0.95,
 ) -> Interval:
-    """Differences of two means over the same documents, with percentile intervals; arrays are `[group, ...]`.
+    """Difference of two means over the same documents (first less second), with its interval.
 
     Args:
-        left: sum over each group of the first kind.
-        left_counts: how many that was.
+        left: sum over each document of the first kind, `[group, ...]`.
+        left_counts: how many that was, broadcastable to `left`.
         right: the same of the second kind.
         right_counts: how many.
-        resamples: how many, the same for all columns.
-        seed: of the resamples.
+        answers: the sums count right answers: one answer on which the two differ is added to what was seen, so that
+            agreement on a few hundred questions is not taken for certainty (Agresti and Min 2005).
+        confidence: how often the interval holds the true value.
 
     Returns:
-        Arrays of the shape of one group; NaN where a kind has none, the bounds also where fewer than 10 groups
+        Arrays of the shape of one group; NaN where a side has none, the bounds also where fewer than 10 documents
         have both.
     """
-    shape = left.shape[1:]
-    sides = [
-        np.asarray(side, dtype=np.float64).reshape(len(side), -1)
-        for side in (left, left_counts, right, right_counts)
-    ]
-    low, high = np.full(sides[0].shape[1], np.nan), np.full(sides[0].shape[1], np.nan)
-    enough = ((sides[1] > 0) & (sides[3] > 0)).sum(0) >= FEWEST_DOCUMENTS
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = sides[0].sum(0) / sides[1].sum(0) - sides[2].sum(0) / sides[3].sum(0)
-        if enough.any():
-            weights = resampling_weights(len(sides[0]), resamples=resamples, seed=seed)
-            drawn = [weights @ side[:, enough] for side in sides]
-            differences = drawn[0] / drawn[1] - drawn[2] / drawn[3]
-            low[enough], high[enough] = np.nanpercentile(differences, [2.5, 97.5], axis=0)
-    return Interval(value.reshape(shape), low.reshape(shape), high.reshape(shape))
+    if left.ndim == 1:
+        sides = (side[:, None] for side in (left, left_counts, right, right_counts))
+        one = difference_interval(*sides, answers=answers, confidence=confidence)
+        return mapped(one, lambda ends: ends[..., 0])
+    estimate = difference(left, left_counts, right, right_counts)
+    if answers:
+        estimate = doubted(estimate, np.minimum(left_counts.sum(0), right_counts.sum(0)))
+    return interval_of(estimate, scale="real", confidence=confidence)
+
+
+def doubted(estimate: Estimate, questions: NDArray[Any]) -> Estimate:
+    """Add to the error of a difference of right answers one answer on which the two sides differ.
+
+    Args:
+        estimate: of the difference.
+        questions: how many were asked, broadcastable to it.
+    """
+    one = 1.0 / np.maximum(np.broadcast_to(questions, estimate.value.shape), 1.0)
+    return Estimate(estimate.value, np.hypot(estimate.error, one), estimate.freedom, estimate.documents)
+
+
+def mean_interval(sums: NDArray[Any], counts: NDArray[Any]) -> Interval:
+    """Mean of several ratios, each counted once, with its interval over documents; scalars.
+
+    Args:
+        sums: sum over each document for each ratio, `[group, ratio]`.
+        counts: how many that was, `[group, ratio]`; ratios without any drop out.
+    """
+    found = interval_of(mean_of_ratios(sums, counts), scale="real")
+    return mapped(found, lambda ends: ends[..., 0])
+
+
+def mapped(interval: Interval, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Interval:
+    """Return an interval with the same done to value and bounds: a part of it, another shape, null where told."""
+    return Interval(change(interval.value), change(interval.low), change(interval.high))
+
+
+def resampling_weights(groups: int, *, resamples: int = 2000, seed: int = 0) -> NDArray[np.float64]:
+    """Draw how often each group is in each resample, `[resample, group]`: multinomial, rows sum to `groups`."""
+    generator = np.random.default_rng(seed)
+    return generator.multinomial(groups, np.full(groups, 1 / groups), size=resamples).astype(np.float64)
+
+
+def _quantile(estimate: Estimate, confidence: float) -> NDArray[np.float64]:
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(estimate.freedom, 1 - (1 - confidence) / 2))
+
+
+def _wilson(
+    estimate: Estimate, counts: NDArray[Any], times: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Wilson's score interval with the number of answers that would vary as much as the documents do.
+
+    Where all answers are right, or all wrong, nothing is seen of how documents differ, and each counts.
+    """
+    share = np.clip(estimate.value, 0.0, 1.0)
+    spread = share * (1 - share)
+    inside = spread > 1e-12  # all right but for rounding is all right
+    seen = inside & (estimate.error > 0)
+    answers = np.where(seen, spread / np.where(seen, estimate.error, 1.0) ** 2, counts)
+    # Every document says the same, and that is neither all right nor all wrong: nothing can vary.
+    answers = np.where(inside & ~seen, np.inf, answers)
+    pull = times**2 / answers
+    middle = (share + pull / 2) / (1 + pull)
+    reach = times / (1 + pull) * np.sqrt(spread / answers + pull / (4 * answers))
+    # Rounding must not put the value outside.
+    low, high = np.minimum(middle - reach, share), np.maximum(middle + reach, share)
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+
+def _enough(estimate: Estimate, low: NDArray[np.float64], high: NDArray[np.float64]) -> Interval:
+    known = (estimate.documents >= FEWEST_DOCUMENTS) & ~np.isnan(estimate.value)
+    return Interval(estimate.value, np.where(known, low, np.nan), np.where(known, high, np.nan))

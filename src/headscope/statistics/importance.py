@@ -15,7 +15,7 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.vocabulary import KeyClass
 from headscope.statistics.accumulator import Accumulator, State, layout_state, read_layout
-from headscope.statistics.confidence import Interval, bootstrap_ratio
+from headscope.statistics.confidence import Interval, mapped, ratio_interval
 from headscope.statistics.groups import GroupedSums
 
 MEASURES = ("gradient", "weight_times_gradient")
@@ -129,19 +129,19 @@ class ImportanceAccumulator(Accumulator):
             )
         self.sums.merge(other.sums)
 
-    def compute(self, *, seed: int = 0) -> tuple[ImportanceResult, ...]:
-        """Return each kind's values with their intervals; `seed` draws the resamples."""
+    def compute(self) -> tuple[ImportanceResult, ...]:
+        """Return each kind's values with their intervals over documents."""
         stacked = self.sums.stacked()
         results = []
         for part in self.layout:
             sums, counts = stacked[part.kind], stacked[f"n_{part.kind}"]
             everything = np.concatenate([sums, sums.mean(2, keepdims=True)], axis=2)
-            whole = bootstrap_ratio(everything, counts[:, :, None, None, :], seed=seed)
+            whole = ratio_interval(everything, counts[:, :, None, None, :], scale="positive")
             results.append(
                 ImportanceResult(
                     kind=part.kind,
-                    heads=Interval(whole.value[:, :-1], whole.low[:, :-1], whole.high[:, :-1]),
-                    layers=Interval(whole.value[:, -1], whole.low[:, -1], whole.high[:, -1]),
+                    heads=mapped(whole, lambda ends: ends[:, :-1]),
+                    layers=mapped(whole, lambda ends: ends[:, -1]),
                     n=counts.sum(0).astype(np.int64),
                 )
             )

@@ -1,8 +1,9 @@
 """The best of many candidates, scored honestly: chosen on one half of the documents, scored on the other.
 
-A head picked as the best of hundreds on the very data it is scored on looks better than it is. Here heads
-(and the fixed offsets they are compared with) are chosen on one half and scored on the other, both ways,
-over several splits; choosing and scoring on the same data, as the paper does, is `same_data`.
+A head picked as the best of hundreds on the very data it is scored on looks better than it is. Here heads are chosen
+on one half and scored on the other, both ways, over several splits; choosing and scoring on the same data, as the
+paper does, is `same_data`. What comes out is the accuracy of the *selection*, which is not that of one head: where
+halves choose different heads it lies between theirs. So the head that is named has its own accuracy beside it.
 """
 
 from dataclasses import dataclass
@@ -11,26 +12,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, Interval, bootstrap_ratio
+from headscope.statistics.confidence import (
+    Interval,
+    difference_interval,
+    doubted,
+    interval_of,
+    mapped,
+    ratio_interval,
+)
+from headscope.statistics.estimate import Estimate, averaged, ratio
 
 SPLITS = 20
-RESAMPLES = 1000
-_NUMBERS_AT_ONCE = 1 << 25  # 256 MiB of float64
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The best candidate for each item, and how well it does.
+    """The best candidate for each item, how well it does, and how well choosing does.
 
     Attributes:
-        accuracy: with its interval, `[item]`; NaN where nothing was counted.
-        candidate: which one, `[item]`: for held-out selection the one chosen most often; -1 where none.
+        own: accuracy of the candidate that is named, on all documents, with its interval, `[item]`.
+        held_out: accuracy of the selection: of whatever one part of the documents chooses, on the others; NaN for
+            choice on the same data, and where nothing can be held out.
+        candidate: which one is named, `[item]`: for held-out selection the one chosen most often; -1 where none.
         share: how often it was chosen, `[item]`; NaN for choice on the same data.
+        scored: right answers of each document by what was chosen without it, split by split, `[split, group, item]`;
+            NaN where a half has no question. To be compared with another model's selection.
     """
 
-    accuracy: Interval
+    own: Interval
+    held_out: Interval
     candidate: NDArray[np.int64]
     share: NDArray[np.float64]
+    scored: NDArray[np.float64]
 
 
 def halves(groups: int, *, splits: int = SPLITS, seed: int = 0) -> NDArray[np.bool_]:
@@ -42,20 +55,19 @@ def halves(groups: int, *, splits: int = SPLITS, seed: int = 0) -> NDArray[np.bo
     return first
 
 
-def same_data(hits: NDArray[Any], counts: NDArray[Any], *, by: int | None = None, seed: int = 0) -> Chosen:
+def same_data(hits: NDArray[Any], counts: NDArray[Any], *, by: int | None = None) -> Chosen:
     """Choose the candidate with most hits and score it on the same documents (the paper's way).
 
     Args:
         hits: right answers, `[group, candidate, item]`; the first candidate wins a tie.
         counts: questions, `[group, item]`.
         by: choose one candidate for all items, the best for this one; each item's own best when None.
-        seed: of the bootstrap of the chosen candidate's accuracy, in which the choice is fixed.
     """
-    chosen = _best(hits.sum(0)[None], by)[0]
-    own = np.take_along_axis(hits, chosen[None, None, :], axis=1)[:, 0]
-    interval = bootstrap_ratio(own, counts, seed=seed)
-    nothing = counts.sum(0) == 0
-    return Chosen(interval, np.where(nothing, -1, chosen), np.full(len(chosen), np.nan))
+    named = np.where(counts.sum(0) == 0, -1, _best(hits.sum(0)[None], by)[0])
+    nothing = np.full(named.shape, np.nan)
+    unscored = np.full((0, *counts.shape), np.nan)
+    held = Interval(nothing, nothing, nothing)
+    return Chosen(accuracy_of(hits, named, counts), held, named, nothing, unscored)
 
 
 def held_out(
@@ -64,119 +76,100 @@ def held_out(
     *,
     by: int | None = None,
     splits: int = SPLITS,
-    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Chosen:
     """Choose on one half of the documents and score on the other, both ways, averaged over splits.
 
-    A split counts for an item where both halves have it. The interval: documents are resampled within each
-    half and candidates chosen anew, the resamples spread evenly over the splits.
+    A split counts for an item where both halves have it. The interval is over documents, each scored by the candidate
+    that the half without it chose; its width is that of one split, as splits of the same documents are no more.
 
     Args:
         hits: right answers, `[group, candidate, item]`; the first candidate wins a tie.
         counts: questions, `[group, item]`.
         by: choose one candidate for all items, the best for this one; each item's own best when None.
         splits: how many.
-        resamples: in all.
-        seed: of splits and resamples; equal seeds draw equal documents, so that results can be compared.
+        seed: of the splits; equal seeds draw equal halves, so that results can be compared.
     """
     groups, candidates, items = hits.shape
     first = halves(groups, splits=splits, seed=seed)
-    value, low, high = (np.full(items, np.nan) for _ in range(3))
-    named, share = np.full(items, -1), np.full(items, np.nan)
-    weights, of_split = _resamples(first, resamples=resamples, seed=seed)
-    step = items if by is not None else _NUMBERS_AT_ONCE // (2 * max(resamples, splits) * candidates)
-    step = max(1, step)
-    for start in range(0, items, step):
-        part = slice(start, start + step)
-        own, number = hits[:, :, part].astype(np.float64), counts[:, part].astype(np.float64)
-        scores, picks = _cross_scores(first.astype(np.float64), first, own, number, by=by)
-        with np.errstate(invalid="ignore"):
-            value[part] = _mean(scores)
-        for item in range(own.shape[2]):
-            often = np.bincount(picks[picks[:, item] >= 0, item], minlength=candidates)
-            if often.sum():
-                # The one with more hits of all stands first among those chosen as often.
-                total = own[:, :, item if by is None else by].sum(0)
-                best = np.lexsort((total, often))[-1]
-                ties = (often == often[best]) & (total == total[best])
-                named[start + item] = int(np.flatnonzero(ties)[0])
-                share[start + item] = often[named[start + item]] / often.sum()
-        enough = (number > 0).sum(0) >= FEWEST_DOCUMENTS
-        if enough.any():
-            drawn, _ = _cross_scores(weights * first[of_split], first[of_split], own, number, weights, by=by)
-            drawn = drawn[:, enough]
-            bounds = np.nanpercentile(drawn, [2.5, 97.5], axis=0)
-            low[part][enough], high[part][enough] = bounds
-    return Chosen(Interval(value, low, high), named, share)
+    scored, times = np.full((splits, groups, items), np.nan), np.zeros(items)
+    chosen = np.zeros((candidates, items), dtype=np.int64)
+    for number, split in enumerate(first):
+        own = [hits[half].sum(0, dtype=np.float64) for half in (split, ~split)]
+        asked = [counts[half].sum(0) > 0 for half in (split, ~split)]
+        whole = asked[0] & asked[1]
+        times += whole
+        for half, table in ((~split, own[0]), (split, own[1])):
+            pick = _best(table[None], by)[0]
+            chosen[pick[whole], np.flatnonzero(whole)] += 1
+            right = np.take_along_axis(hits[half], pick[None, None], axis=1)[:, 0]
+            scored[number, half] = np.where(whole, right, np.nan)
+    often, total = chosen, hits.sum(0)
+    if by is not None:
+        total = np.broadcast_to(total[:, by, None], total.shape)
+    # Of those chosen as often, the one with more hits of all; of these, the first.
+    ranked = np.where(often == often.max(0), total, -1)
+    named = np.where(times > 0, ranked.argmax(0), -1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(
+            times > 0, np.take_along_axis(often, ranked.argmax(0)[None], 0)[0] / (2 * times), np.nan
+        )
+    value = interval_of(_of_splits(scored, counts), scale="share", counts=counts.sum(0))
+    return Chosen(accuracy_of(hits, named, counts), value, named, share, scored)
 
 
-def crossed(hits: NDArray[Any], counts: NDArray[Any], *, seed: int = 0) -> NDArray[np.float64]:
-    """Score in each half of the documents the candidate that the other half chooses, `[group, item]` hits.
+def accuracy_of(hits: NDArray[Any], named: NDArray[np.int64], counts: NDArray[Any]) -> Interval:
+    """Return the accuracy of one candidate for each item on all documents, `[item]`; NaN where `named` is -1.
 
     Args:
         hits: right answers, `[group, candidate, item]`.
-        counts: questions, `[group, item]`. Where one half has none the other half's own best is scored: a test
-            against it must not gain from that.
-        seed: of the split, the first of those of `held_out`.
+        named: which candidate, `[item]`.
+        counts: questions, `[group, item]`.
     """
-    first = halves(len(hits), splits=1, seed=seed)[0]
-    scored = np.zeros(counts.shape)
-    for half in (first, ~first):
-        none = counts[~half].sum(0) == 0
-        chosen = np.where(none, hits[half].sum(0), hits[~half].sum(0)).argmax(0)
-        scored[half] = np.take_along_axis(hits[half], chosen[None, None, :], axis=1)[:, 0]
-    return scored
+    found = ratio_interval(_of(hits, named), counts, scale="share")
+    return mapped(found, lambda ends: np.where(named < 0, np.nan, ends))
 
 
-def _resamples(
-    first: NDArray[np.bool_], *, resamples: int, seed: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Draw how often each group is in each resample, halves apart, `[resample, group]`, and each one's split."""
-    generator = np.random.default_rng([seed, 1])
-    weights = np.zeros((resamples, first.shape[1]))
-    of_split = np.arange(resamples) % len(first)
-    for row, split in zip(weights, of_split):
-        for half in (first[split], ~first[split]):
-            size = int(half.sum())
-            if size:
-                row[half] = generator.multinomial(size, np.full(size, 1 / size))
-    return weights, of_split
-
-
-def _cross_scores(
-    left: NDArray[np.float64],
-    first: NDArray[np.bool_],
-    hits: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    weights: NDArray[np.float64] | None = None,
-    *,
-    by: int | None,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Choose on each half, score on the other, pool both ways.
+def margin(
+    hits: NDArray[Any],
+    named: NDArray[np.int64],
+    rivals: NDArray[Any],
+    rival: NDArray[np.int64],
+    counts: NDArray[Any],
+) -> Interval:
+    """Return how much better one candidate is than one rival, item by item, on the same documents, `[item]`.
 
     Args:
-        left: how often each group counts in the first half, `[draw, group]`.
-        first: which groups those are, `[draw, group]`.
-        hits: `[group, candidate, item]`.
-        counts: `[group, item]`.
-        weights: how often each group counts in either half; once when None.
-
-    Returns:
-        Pooled accuracy `[draw, item]`, NaN where a half has no question; the candidates chosen, on the first
-        halves and then on the second, `[2 draws, item]`, -1 where none.
+        hits: right answers, `[group, candidate, item]`.
+        named: which candidate, `[item]`.
+        rivals: right answers of the rivals, `[group, rival, item]`.
+        rival: which rival, `[item]`.
+        counts: questions, `[group, item]`.
     """
-    right = (1.0 - first) if weights is None else weights * ~first
-    sums = [np.tensordot(side, hits, axes=1) for side in (left, right)]
-    numbers = [side @ counts for side in (left, right)]
-    picks = [_best(table, by) for table in sums]
-    scored = [
-        np.take_along_axis(table, pick[:, None], axis=1)[:, 0] for table, pick in zip(sums, picks[::-1])
-    ]
-    whole = (numbers[0] > 0) & (numbers[1] > 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        scores = np.where(whole, (scored[0] + scored[1]) / (numbers[0] + numbers[1]), np.nan)
-    return scores, np.where(np.concatenate([whole, whole]), np.concatenate(picks), -1)
+    found = difference_interval(_of(hits, named), counts, _of(rivals, rival), counts, answers=True)
+    return mapped(found, lambda ends: np.where((named < 0) | (rival < 0), np.nan, ends))
+
+
+def selection_margin(ours: Chosen, theirs: Chosen, counts: NDArray[Any]) -> Interval:
+    """Return how much better one model's selection is than another's on the same documents and splits, `[item]`.
+
+    Args:
+        ours: held-out selection on one model.
+        theirs: on the other.
+        counts: questions, `[group, item]`, the same of both.
+    """
+    gap = _of_splits(ours.scored - theirs.scored, counts)
+    return interval_of(doubted(gap, counts.sum(0)), scale="real")
+
+
+def _of_splits(scored: NDArray[np.float64], counts: NDArray[Any]) -> Estimate:
+    """Average over splits, `[split, group, item]` to `[item]`."""
+    return averaged(ratio(scored.transpose(1, 0, 2), counts[:, None]))
+
+
+def _of(hits: NDArray[Any], named: NDArray[np.int64]) -> NDArray[Any]:
+    """Right answers of one candidate for each item, `[group, item]`."""
+    return np.take_along_axis(hits, np.maximum(named, 0)[None, None], axis=1)[:, 0]
 
 
 def _best(sums: NDArray[Any], by: int | None) -> NDArray[np.int64]:
@@ -185,10 +178,3 @@ def _best(sums: NDArray[Any], by: int | None) -> NDArray[np.int64]:
         own: NDArray[np.int64] = sums.argmax(1)
         return own
     return np.broadcast_to(sums[:, :, by].argmax(1)[:, None], (len(sums), sums.shape[2]))
-
-
-def _mean(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over draws that count; NaN where none does."""
-    counted = ~np.isnan(scores)
-    number = counted.sum(0)
-    return np.where(number > 0, np.where(counted, scores, 0).sum(0) / np.maximum(number, 1), np.nan)

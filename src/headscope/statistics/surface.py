@@ -13,7 +13,7 @@ from headscope.attention.anatomy import KindLayout
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.statistics.accumulator import Accumulator, State, layout_state, read_layout
-from headscope.statistics.confidence import Interval, bootstrap_ratio
+from headscope.statistics.confidence import Interval, Scale, mapped, ratio_interval
 from headscope.statistics.functional import (
     SURFACE_STATISTICS,
     row_selections,
@@ -102,8 +102,8 @@ class SurfaceAccumulator(Accumulator):
             )
         self.sums.merge(other.sums)
 
-    def compute(self, *, seed: int = 0) -> tuple[SurfaceResult, ...]:
-        """Return each kind's values with their intervals; `seed` draws the resamples."""
+    def compute(self) -> tuple[SurfaceResult, ...]:
+        """Return each kind's values with their intervals over documents."""
         stacked = self.sums.stacked()
         results = []
         for part in self.layout:
@@ -113,20 +113,16 @@ class SurfaceAccumulator(Accumulator):
             possible = uniform.sum(0) > 0
             number = np.where(possible, counts.sum(0), 0)
             everything = np.concatenate([heads, heads.mean(2, keepdims=True)], axis=2)
-            interval = bootstrap_ratio(everything, counts[:, None, None, :], seed=seed)
-            interval = Interval(
-                *(
-                    np.where(possible[:, None, :], a, np.nan)
-                    for a in (interval.value, interval.low, interval.high)
-                )
-            )
+            # A value that cannot occur is null, whatever was summed.
+            shown = np.where(possible[:, None, :], everything, np.nan)
+            interval = _intervals(shown, counts[:, None, None, :])
             with np.errstate(invalid="ignore", divide="ignore"):
                 level = np.where(possible, uniform.sum(0) / counts.sum(0), np.nan)
             results.append(
                 SurfaceResult(
                     kind=part.kind,
-                    heads=Interval(interval.value[:, :-1], interval.low[:, :-1], interval.high[:, :-1]),
-                    layers=Interval(interval.value[:, -1], interval.low[:, -1], interval.high[:, -1]),
+                    heads=mapped(interval, lambda ends: ends[:, :-1]),
+                    layers=mapped(interval, lambda ends: ends[:, -1]),
                     uniform=level,
                     n=number.astype(np.int64),
                 )
@@ -148,3 +144,15 @@ class SurfaceAccumulator(Accumulator):
         made = cls(read_layout(state))
         made.sums = GroupedSums.from_state(state, prefix="sums.")
         return made
+
+
+def _intervals(sums: NDArray[np.float64], counts: NDArray[np.int32]) -> Interval:
+    """Intervals of `[group, ..., SURFACE_STATISTICS]`: shares of attention as shares, entropies as what is positive."""
+    nats = np.array([name.startswith("entropy") for name in SURFACE_STATISTICS])
+    found = [np.empty(sums.shape[1:]) for _ in range(3)]
+    scales: tuple[tuple[NDArray[np.bool_], Scale], ...] = ((~nats, "share"), (nats, "positive"))
+    for own, scale in scales:
+        part = ratio_interval(sums[..., own], counts[..., own], scale=scale)
+        for whole, ends in zip(found, (part.value, part.low, part.high), strict=True):
+            whole[..., own] = ends
+    return Interval(*found)

@@ -54,7 +54,7 @@ def measure_coreference(run: Any, watch: Watcher | None = None) -> StageResult:
         raise InputError(_nothing(bench.name, counts))
     seed = run.options.seed
     result = CoreferenceResult(sums.compute(), seed=seed)
-    systems, heads = [result.systems()], [result.heads()]
+    systems, heads, gaps = [result.systems()], [result.heads()], [result.differences()]
     for number in range(run.options.controls):
         model = with_random_weights(run.loaded.model, seed=number)
         source = run.over(bench.segments(MentionCounts()), model=model)
@@ -64,12 +64,14 @@ def measure_coreference(run: Any, watch: Watcher | None = None) -> StageResult:
         )
         systems.append(other.systems())
         heads.append(other.heads())
+        gaps.append(result.against(other))
     facts = {"name": bench.name, **bench.facts(counts)}
     return StageResult(
         name="coreference",
         tables={
             "coreference": pd.concat(systems, ignore_index=True),
             "coreference_heads": pd.concat(heads, ignore_index=True),
+            "coreference_differences": pd.concat(gaps, ignore_index=True),
             "coreference_examples": bench.examples(result),
         },
         facts={"coreference": facts},

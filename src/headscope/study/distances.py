@@ -39,7 +39,7 @@ def measure_distances(run: Any, watch: Watcher | None = None) -> StageResult:
     ]
     return StageResult(
         name="distances",
-        tables={"head_distances": pair_table(results, seed=run.options.seed)},
+        tables={"head_distances": pair_table(results)},
         facts={"distances": facts},
         notes=tuple(notes),
         state=sums.state(),

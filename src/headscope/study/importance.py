@@ -83,7 +83,7 @@ def measure_importance(
     facts = _facts("labels" if labels is not None else loss, source.counts)
     return StageResult(
         name="importance",
-        tables={"importance": importance_table(sums.compute(seed=options.seed))},
+        tables={"importance": importance_table(sums.compute())},
         facts={"importance": facts},
         notes=tuple(_notes(facts, len(sums.sums))),
         state=sums.state(),

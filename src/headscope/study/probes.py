@@ -8,6 +8,7 @@ import pandas as pd
 from headscope.attention.hidden import word_states
 from headscope.encoding.batching import length_buckets
 from headscope.errors import OptionError
+from headscope.probes.differences import probe_differences
 from headscope.probes.map_cache import MapCache, cache_folder, cache_limit
 from headscope.probes.scores import distance_rows, probe_rows, relation_rows
 from headscope.probes.structural import STRUCTURAL, StructuralTables, measure_structural
@@ -45,11 +46,11 @@ def measure_probes(run: Any, watch: Watcher | None = None, *, cache: MapCache | 
     stage.controls()
     stage.right_branching()
     structural = _structural(run, stage, tell)
-    seed = run.options.seed
     tables = {
-        "probes": [*(probe_rows(each, stage.gold, seed=seed) for each in stage.found), structural.probes],
-        "probe_relations": [relation_rows(each, stage.gold, seed=seed) for each in stage.found],
-        "probe_by_distance": [distance_rows(each, stage.gold, seed=seed) for each in stage.found],
+        "probes": [*(probe_rows(each, stage.gold) for each in stage.found), structural.probes],
+        "probe_differences": [probe_differences(stage.found, stage.gold)],
+        "probe_relations": [relation_rows(each, stage.gold) for each in stage.found],
+        "probe_by_distance": [distance_rows(each, stage.gold) for each in stage.found],
         "probe_weights": stage.weights,
         "probe_layers": [structural.layers],
     }

@@ -13,6 +13,7 @@ from headscope.heads.excerpts import ExcerptCollector, wanted_segments
 from headscope.statistics.surface import SurfaceAccumulator
 from headscope.study.options import Progress, Watcher
 from headscope.study.results import StageResult, surface_table
+from headscope.study.surface_differences import surface_differences
 
 CLEAREST_COLUMNS = [
     *("kind", "layer", "head", "behaviour", "rank", "value", "document", "segment"),
@@ -32,14 +33,19 @@ def measure_surface(run: Any, watch: Watcher | None = None) -> StageResult:
             watch(Progress("reading heads", documents, run.total, done.segments, limit, done.seconds))
 
     scan(run.source(), [sums, clearest], progress=tell)
-    surface = surface_table(sums.compute(seed=run.options.seed))
+    surface = surface_table(sums.compute())
     named = roles(surface)
     collector = ExampleCollector()
     scan(run.example_source(), [collector])
     examples = examples_table(collector.maps, surface, named, names=run.names)
     return StageResult(
         name="surface",
-        tables={"surface": surface, "examples": examples, "clearest": clearest_table(run, clearest, named)},
+        tables={
+            "surface": surface,
+            "surface_differences": surface_differences(sums),
+            "examples": examples,
+            "clearest": clearest_table(run, clearest, named),
+        },
         state={**sums.state(), **clearest.state()},
         seconds=time.perf_counter() - began,
     )

@@ -25,7 +25,7 @@ from headscope.heads.arc_examples import (
 from headscope.heads.arcs import ArcTable, arcs_of_fields
 from headscope.heads.dependency import DependencyAccumulator, DependencyOptions
 from headscope.heads.dependency_details import distance_table, noop_table
-from headscope.heads.dependency_tables import DependencyResult
+from headscope.heads.dependency_tables import DIFFERENCE_COLUMNS, DependencyResult
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 from headscope.study.maps_run import MapsRun
 from headscope.study.model_run import ModelRun
@@ -74,12 +74,13 @@ def measure_syntax(run: Any, watch: Watcher | None = None) -> StageResult:
     sums = count(bench.source(), "dependency heads")
     result = DependencyResult(sums, seed=options.seed)
     best = result.best()
-    heads, choices = [result.heads()], [best]
+    heads, choices, gaps = [result.heads()], [best], []
     for name, number, source in bench.controls():
         label = name if number is None else f"{name} {number + 1} of {options.controls}"
         other = DependencyResult(count(source, label), model=name, control_seed=number, seed=options.seed)
         heads.append(other.heads())
         choices.append(other.best())
+        gaps.append(result.against(other))
     examples = ArcExamples(
         wanted_heads(best),
         dependency_questions(folded=options.fold_labels),
@@ -90,6 +91,7 @@ def measure_syntax(run: Any, watch: Watcher | None = None) -> StageResult:
     tables = {
         "dependency": pd.concat(heads, ignore_index=True),
         "dependency_best": pd.concat(choices, ignore_index=True),
+        "dependency_differences": pd.concat(gaps or [pd.DataFrame(columns=DIFFERENCE_COLUMNS)]),
         "dependency_baselines": result.baselines(),
         "dependency_by_distance": distance_table(result, best),
         "dependency_noop": noop_table(result, best),

@@ -46,7 +46,7 @@ def model_card(facts: Mapping[str, Any], log: pd.DataFrame, *, name: str) -> str
         f"to 0; dropout {options['dropout']:g}; seed {options['seed']}; packing `{options['packing']}`.",
         "## Curves",
         _curves(log),
-        "Loss in nats and accuracy for each token asked for; in brackets the 95% bootstrap interval over the held-out "
+        "Loss in nats and accuracy for each token asked for; in brackets the 95% interval over the held-out "
         "documents, where there are 10 or more. The whole table is `training.parquet`.",
         "## Versions",
         ", ".join(f"{package} {number}" for package, number in facts["versions"].items())

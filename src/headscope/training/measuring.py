@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.statistics.confidence import bootstrap_ratio
+from headscope.statistics.confidence import ratio_interval
 from headscope.training.batches import masked_batch
 from headscope.training.corpus import PackedInputs
 from headscope.training.masking import Masker
@@ -50,7 +50,7 @@ def measure_held_out(
         precision: a context to compute in, such as autocast.
 
     Returns:
-        Loss and accuracy, `[measure]`, with 95% bootstrap intervals over documents.
+        Loss and accuracy, `[measure]`, with 95% intervals over documents.
     """
     _, document = np.unique(inputs.documents[places], return_inverse=True)
     sums = np.zeros((int(document.max()) + 1, len(MEASURES)))
@@ -68,5 +68,9 @@ def measure_held_out(
             np.add.at(sums[:, 1], whose, hits.double().cpu().numpy())
             np.add.at(counts[:, 0], whose, 1)
     model.train()
-    found = bootstrap_ratio(sums, counts)
-    return HeldOut(found.value, found.low, found.high, int(counts.sum()))
+    loss = ratio_interval(sums[:, 0], counts[:, 0], scale="positive")
+    accuracy = ratio_interval(sums[:, 1], counts[:, 0], scale="share")
+    value, low, high = (
+        np.stack([getattr(loss, name), getattr(accuracy, name)]) for name in ("value", "low", "high")
+    )
+    return HeldOut(value, low, high, int(counts.sum()))

@@ -40,10 +40,13 @@ def _show_systems(result: "StageResult") -> None:
         cells = {
             kind: f"{percent(part['accuracy'].mean())} ({interval(part.iloc[0])})"
             if len(part) == 1
-            else percent(part["accuracy"].mean())
+            else percent(part["held_out" if part["held_out"].notna().all() else "accuracy"].mean())
             for kind, part in own.groupby("mention_type")
         }
-        q = own["q_value"].dropna()
+        tested = own[
+            (own["system"] == "head") & (own["model"] == "trained") & (own["selection"] == "held-out")
+        ]
+        q = tested.loc[tested["mention_type"] == "all", "q_value"]
         shown.append(
             [str(name), *(cells.get(kind, "-") for kind in types), q_value(q.iloc[0]) if len(q) else ""]
         )
@@ -54,6 +57,13 @@ def _show_systems(result: "StageResult") -> None:
         f"of at most {facts['max_length']} tokens ({facts['windows']:,} windows, {facts['documents']:,} documents); "
         "percent, 95% interval"
     )
+    held = systems[(systems["model"] == "trained") & (systems["mention_type"] == "all")]["held_out"].dropna()
+    if len(held):
+        say(
+            "held-out: the head that halves of the documents choose most often; what is chosen on one half is right "
+            f"for {percent(held.iloc[0])} on the other; q: one-sided test of the choice against nearest and against "
+            "head match, else nearest"
+        )
     for why, number in facts["lost_why"].items():
         say(f"left out {number:,}: {why}")
 

@@ -59,15 +59,19 @@ def run_tables(stage: str, *, out: Path | None, given: dict[str, Any], show: Any
 def show(result: "StageResult") -> None:
     """Print table 1: for each relation the held-out best head, its accuracy, and the best offset's."""
     from headscope.heads.arcs import FEWEST_ARCS
+    from headscope.heads.dependency_tables import TOTALS
 
     best = result.tables["dependency_best"]
     trained = best[best["model"] == "trained"]
     selection = "held-out" if (trained["selection"] == "held-out").any() else "same-data"
     control = best[(best["model"] == "control") & (best["selection"] == selection)]
-    chance = control.groupby("relation")["accuracy"].mean()
+    held = selection == "held-out"
+    chance = control.groupby("relation")["held_out"].mean()
     columns = [
         *(("relation", "left"), ("n", "right"), ("head", "left"), ("direction", "left")),
         *(("accuracy", "right"), ("95% interval", "right"), ("offset", "right"), ("accuracy", "right")),
+        *(("above", "right"), ("95% interval", "right")),
+        *([("held out", "right")] if held else []),
         *([("control", "right")] if len(chance) else []),
         ("q", "right"),
     ]
@@ -79,21 +83,24 @@ def show(result: "StageResult") -> None:
             *(row["relation"], f"{row['n']:,}", f"{row['kind']} {head}" if several else head),
             *(row["direction"], percent(row["accuracy"]), interval(row)),
             *(f"{row['baseline_offset']:+d}", percent(row["baseline_accuracy"])),
+            *(percent(row["margin"]), interval(row, "margin_")),
+            *([percent(row["held_out"])] if held else []),
             *([percent(chance.get(row["relation"], float("nan")))] if len(chance) else []),
-            q_value(row["q_value"]),
+            "" if row["relation"] in TOTALS else q_value(row["q_value"]),
         )
         rows.append(cells)
     show_table(columns, rows)
     facts = result.facts["treebank"]
     how = (
-        "head, direction and offset chosen on one half of the documents and scored on the other"
-        if selection == "held-out"
+        "head, direction and offset: those that halves of the documents choose most often, on all documents; held out: "
+        "what the choice is worth on the other half"
+        if held
         else "head, direction and offset chosen and scored on the same data, as the original's notebook does"
     )
     say(
         f"{facts['name']}: {facts['sentences']:,} sentences of {facts['documents']:,} documents; percent; {how}; "
         f"relations of at least {FEWEST_ARCS} arcs; {'control: random weights; ' if len(chance) else ''}"
-        "q: one-sided test against the offset, false discovery rate"
+        f"q: one-sided test {'of the choice' if held else 'of the head'} against every offset, false discovery rate"
     )
 
 
@@ -102,12 +109,12 @@ def percent(value: float) -> str:
     return "-" if value != value else f"{100 * value:.1f}"
 
 
-def interval(row: "pd.Series[Any] | dict[Any, Any]") -> str:
+def interval(row: "pd.Series[Any] | dict[Any, Any]", prefix: str = "") -> str:
     """Write a row's interval in percent."""
-    low, high = row["ci_low"], row["ci_high"]
+    low, high = row[f"{prefix}ci_low"], row[f"{prefix}ci_high"]
     return "-" if low != low else f"{100 * low:.1f} to {100 * high:.1f}"
 
 
 def q_value(value: float) -> str:
-    """Write a q with three digits, and what is not known as a dash."""
-    return "-" if value != value else "<0.001" if value < 0.001 else f"{value:.3f}"
+    """Write a q with three digits, and that nothing was tested in words."""
+    return "not tested" if value != value else "<0.001" if value < 0.001 else f"{value:.3f}"

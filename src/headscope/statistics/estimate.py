@@ -1,0 +1,223 @@
+"""How far an estimate would move with other documents: its error, and the degrees of freedom that the error has.
+
+What each document moves a ratio gives its error whatever the documents' sizes. How well that error is itself known is
+its degrees of freedom: with documents of one size, their number less one; where a few large ones carry the sum, few.
+Student's t with these (Bell and McCaffrey 2002) is what intervals and tests are made of.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NUMBERS_AT_ONCE = 1 << 22  # 32 MiB of float64 for each array that is at work
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with what is known of its error; arrays of one shape.
+
+    Attributes:
+        value: of all documents; NaN where nothing was counted.
+        error: its standard error over documents; 0 where every document says the same.
+        freedom: degrees of freedom of the error, at least 1.
+        documents: how many take part.
+    """
+
+    value: NDArray[np.float64]
+    error: NDArray[np.float64]
+    freedom: NDArray[np.float64]
+    documents: NDArray[np.int64]
+
+
+def ratio(sums: NDArray[Any], counts: NDArray[Any]) -> Estimate:
+    """Estimate the mean over what was counted: sum of sums / sum of counts.
+
+    Args:
+        sums: sum over each document (or group of documents), `[group, ...]`.
+        counts: how many that was, `[group, ...]`, broadcastable to `sums`; documents without any take no part.
+
+    Returns:
+        Arrays of the shape of one group's sums.
+    """
+    shape = sums.shape[1:]
+    flat = sums.reshape(len(sums), -1)
+    number = counts.reshape(len(counts), -1)
+    # Counts are few: each column of the sums says which of them is its own.
+    own = np.broadcast_to(np.arange(number.shape[1]).reshape(counts.shape[1:]), shape).reshape(-1)
+    found = [
+        _ratio(flat[:, part].astype(np.float64), number[:, own[part]].astype(np.float64))
+        for part in _parts(flat.shape)
+    ]
+    return _joined(found, shape)
+
+
+def difference(
+    left: NDArray[Any], left_counts: NDArray[Any], right: NDArray[Any], right_counts: NDArray[Any]
+) -> Estimate:
+    """Estimate the difference of two means over the same documents, the second subtracted from the first.
+
+    What a document moves on one side is set against what it moves on the other, so that what they share cancels.
+
+    Args:
+        left: sum over each document of the first kind, `[group, ...]`.
+        left_counts: how many that was, broadcastable to `left`.
+        right: the same of the second kind, of the shape of `left`.
+        right_counts: how many.
+
+    Returns:
+        Arrays of the shape of one group; `documents` counts those that have both.
+    """
+    shape = left.shape[1:]
+    sides = [
+        np.ascontiguousarray(np.broadcast_to(side, left.shape), dtype=np.float64).reshape(len(left), -1)
+        for side in (left, left_counts, right, right_counts)
+    ]
+    found = []
+    for part in _parts(sides[0].shape):
+        own, number, other, other_number = (side[:, part] for side in sides)
+        one, moves, sizes = _moves(own, number)
+        two, other_moves, other_sizes = _moves(other, other_number)
+        both, either = (number > 0) & (other_number > 0), (number > 0) | (other_number > 0)
+        with np.errstate(invalid="ignore"):
+            gap = one - two
+        estimate = moved(gap, moves - other_moves, (sizes + other_sizes) / 2, either)
+        found.append(Estimate(estimate.value, estimate.error, estimate.freedom, both.sum(0)))
+    return _joined(found, shape)
+
+
+def mean_of_ratios(sums: NDArray[Any], counts: NDArray[Any]) -> Estimate:
+    """Estimate the mean of several ratios, each counted once, such as of means for every length of sentence.
+
+    Args:
+        sums: sum over each document for each ratio, `[group, ratio]`.
+        counts: how many that was, `[group, ratio]`; ratios without any drop out.
+
+    Returns:
+        Arrays of one.
+    """
+    there = counts.sum(0) > 0
+    number = counts[:, there].astype(np.float64)
+    value, moves, _ = _moves(sums[:, there].astype(np.float64), number)
+    held = number.sum(1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        mean = np.array([value.mean() if len(value) else np.nan])
+    return moved(
+        mean,
+        moves.sum(1, keepdims=True) / max(1, int(there.sum())),
+        held / max(1.0, float(held.sum())),
+        held > 0,
+    )
+
+
+def averaged(estimate: Estimate) -> Estimate:
+    """Average over random splits of the same documents (first axis) what each of them estimates.
+
+    By the law of total variance one split varies as the average over all splits does and, beside it, as splits lie
+    from each other; the first is the mean squared error less the second. Half of the second stays in it: the halves of
+    a split lean on one another, and each one's own error does not say so; with it intervals cover 94 to 97% in
+    simulation, among equal candidates, where splits differ most. Splits without a value drop out.
+    """
+    there = ~np.isnan(estimate.value)
+    number = np.maximum(there.sum(0), 1)
+
+    def mean(table: NDArray[Any]) -> NDArray[np.float64]:
+        return np.asarray(np.where(there, table, 0.0).sum(0) / number)
+
+    value = mean(estimate.value)
+    squared, apart = mean(estimate.error**2), mean((estimate.value - value) ** 2)
+    # Estimated from few documents the difference can come out small or below 0: it never halves the error.
+    error = np.sqrt(np.maximum(squared - apart / 2, squared / 4))
+    value = np.where(there.any(0), value, np.nan)
+    return Estimate(value, error, np.maximum(mean(estimate.freedom), 1.0), estimate.documents.max(0))
+
+
+def moved(
+    value: NDArray[np.float64],
+    moves: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    present: NDArray[np.bool_],
+) -> Estimate:
+    """Turn what each document moves into an error with its degrees of freedom.
+
+    The error is the root of the sum of squares. Its degrees of freedom are Satterthwaite's (1946): (sum v)^2 / sum v^2
+    - 1 with v the variance that a document is expected to add. A document adds noise in proportion to its size and
+    what is its own in proportion to the size squared; how much of each, a least-squares line through the squares says,
+    neither part below 0.
+
+    Args:
+        value: of all documents, `[column]`.
+        moves: what each document adds to the value's deviation, `[group, column]`; 0 where it takes no part.
+        sizes: share of what was counted that is the document's, `[group, column]`.
+        present: which documents take part, `[group, column]`.
+    """
+    groups = present.sum(0)
+    squares = moves**2
+    error = np.sqrt(squares.sum(0))
+    noise, own = _line(squares, sizes, present)
+    variance = noise * sizes + own * sizes**2
+    total, fourth = variance.sum(0), (variance**2).sum(0)
+    freedom = np.where(fourth > 0, total**2 / np.where(fourth > 0, fourth, 1.0), 2.0) - 1
+    return Estimate(value, error, np.maximum(freedom, 1.0), groups)
+
+
+def _ratio(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> Estimate:
+    value, moves, sizes = _moves(sums, counts)
+    return moved(value, moves, sizes, counts > 0)
+
+
+def _moves(
+    sums: NDArray[np.float64], counts: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return a ratio, what each document moves it, and the documents' shares of what was counted.
+
+    A document pulls the ratio towards itself, so that its residual is too small; divided by the root of what is left
+    of the whole without it, its square is right on average (HC2; MacKinnon and White 1985).
+    """
+    total, number = sums.sum(0), counts.sum(0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = total / number
+        sizes = counts / number
+        moves = (sums - value * counts) / (number * np.sqrt(1 - sizes))
+    # A document that has everything leaves nothing to compare it with.
+    moves = np.where((counts > 0) & (counts < number), moves, 0.0)
+    return value, moves, np.where(counts > 0, sizes, 0.0)
+
+
+def _line(
+    squares: NDArray[np.float64], sizes: NDArray[np.float64], present: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Fit squares / size = noise + own * size by least squares, neither below 0; plain noise where nothing varies."""
+    number = np.maximum(present.sum(0), 1)
+    scaled = np.divide(squares, sizes, out=np.zeros_like(squares), where=present & (sizes > 0))
+    size, height = sizes.sum(0) / number, scaled.sum(0) / number
+    apart = np.where(present, sizes - size, 0.0)
+    spread = (apart**2).sum(0)
+    # Sizes that are the same but for rounding have no slope.
+    sloped = spread > 1e-12 * np.maximum((sizes**2).sum(0), 1e-300)
+    own = np.where(sloped, (apart * scaled).sum(0) / np.where(sloped, spread, 1.0), 0.0)
+    noise = height - own * size
+    through = (sizes * scaled).sum(0) / np.maximum((sizes**2).sum(0), 1e-300)
+    flat = own <= 0
+    noise, own = np.where(flat, height, noise), np.where(flat, 0.0, own)
+    below = noise < 0
+    noise, own = np.where(below, 0.0, noise), np.where(below, through, own)
+    still = (noise <= 0) & (own <= 0)
+    return np.where(still, 1.0, noise), np.where(still, 0.0, own)
+
+
+def _parts(shape: tuple[int, ...]) -> Iterator[slice]:
+    step = max(1, _NUMBERS_AT_ONCE // max(1, shape[0]))
+    for start in range(0, max(1, shape[1]), step):
+        yield slice(start, start + step)
+
+
+def _joined(parts: list[Estimate], shape: tuple[int, ...]) -> Estimate:
+    return Estimate(
+        *(
+            np.concatenate([getattr(part, name) for part in parts]).reshape(shape)
+            for name in ("value", "error", "freedom", "documents")
+        )
+    )
