@@ -39,7 +39,9 @@ def arcs_frame(results) -> pd.DataFrame:
     """Every count of the trees, over all documents, as one table."""
     rows = []
     for sums in results:
-        summed = {name: getattr(sums, name).sum(0) for name in ("hits", "noop", "counts", "offsets")}
+        summed = {
+            name: getattr(sums, name).sum(0) for name in ("hits", "noop", "attending", "counts", "offsets")
+        }
         for name, array in (*summed.items(), ("reachable", sums.reachable), ("other", sums.other)):
             rows += [(sums.kind, name, str(place), float(value)) for place, value in np.ndenumerate(array)]
     return pd.DataFrame(rows, columns=["kind", "name", "place", "value"])
@@ -204,7 +206,7 @@ def test_another_version_is_refused(reference):
     state[f"{kind.__name__}.version"] = np.array(99)
     with pytest.raises(
         ValueError,
-        match=rf"^expected the state of {kind.__name__}, version 1, found version 99; compute it again$",
+        match=rf"^expected the state of {kind.__name__}, version {kind.version}, found version 99; compute it again$",
     ):
         kind.from_state(state)
     with pytest.raises(ValueError, match=r"found none; compute it again$"):

@@ -1,6 +1,5 @@
 """Accuracy by distance, and where heads rest: every number again by a plain loop."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -8,7 +7,7 @@ from headscope.heads.arcs import DISTANCES, OFFSETS
 from headscope.heads.dependency import DIRECTIONS, NOOP_CLASSES
 from headscope.heads.dependency_details import DISTANCE_COLUMNS, NOOP_COLUMNS, distance_table, noop_table
 from headscope.heads.dependency_tables import DependencyResult
-from headscope.statistics.confidence import bootstrap_ratio, resampling_weights
+from headscope.statistics.confidence import bootstrap_difference, bootstrap_ratio
 from support.counts import TABLE, filled, holding
 
 
@@ -70,31 +69,32 @@ def test_distances_that_do_not_occur_have_no_row():
     assert list(table.loc[table["relation"] == "case", "distance"]) == list(DISTANCES)
 
 
-def test_attention_to_special_tokens_from_dependents_and_from_all_others(counted):
+def test_attention_to_special_tokens_from_the_words_that_attend_and_from_all_others(counted):
     result, best, arrays = counted
     table = noop_table(result, best)
     assert list(table.columns) == NOOP_COLUMNS
     assert list(table["relation"]) == [name for name in ("obj", "nsubj", "case") for _ in NOOP_CLASSES]
     assert list(table["key_class"]) == ["sep", "cls"] * 3
-    per_relation = arrays["n_arcs"].reshape(30, -1, len(DISTANCES)).sum(2)
-    weights = resampling_weights(30, seed=5)
     for row in table.to_dict("records"):
         place = (row["layer"] - 1, row["head"] - 1, NOOP_CLASSES.index(row["key_class"]))
         attention = arrays[f"noop.{row['kind']}"][(slice(None), slice(None), *place)]
-        own = TABLE.relations.index(row["relation"])
-        # Others are all other words: the root, punctuation and rare relations too.
-        others = [i for i in range(len(TABLE.relations)) if i != own]
-        sides = []
-        for relations in ([own], others):
-            share, n = attention[:, relations].sum(1), per_relation[:, relations].sum(1)
-            sides.append((share.sum() / n.sum(), n.sum(), (weights @ share) / (weights @ n)))
-        (dependents, n, drawn), (rest, n_other, drawn_rest) = sides
-        assert (row["n"], row["n_other"]) == (n, n_other)
-        assert row["dependents"] == pytest.approx(dependents, abs=1e-12)
-        assert row["others"] == pytest.approx(rest, abs=1e-12)
-        assert row["difference"] == pytest.approx(dependents - rest, abs=1e-12)
-        bounds = np.percentile(drawn - drawn_rest, [2.5, 97.5])
-        assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(bounds), abs=1e-12)
+        words = arrays[f"n_attending.{row['kind']}"]
+        own = TABLE.relations.index(row["relation"]) * 2 + DIRECTIONS.index(row["direction"])
+        # All words are the dependents of all relations: of the root, punctuation and rare relations too.
+        everything = [relation * 2 for relation in range(len(TABLE.relations))]
+        n, n_all = words[:, own], words[:, everything].sum(1)
+        given, all_given = attention[:, own], attention[:, everything].sum(1)
+        attending, others = given.sum() / n.sum(), (all_given - given).sum() / (n_all - n).sum()
+        assert (row["n"], row["n_other"]) == (n.sum(), n_all.sum() - n.sum())
+        assert row["attending"] == pytest.approx(attending, abs=1e-12)
+        assert row["others"] == pytest.approx(others, abs=1e-12)
+        assert row["difference"] == pytest.approx(attending - others, abs=1e-12)
+        own = bootstrap_difference(
+            *(side[:, None] for side in (given, n, all_given - given, n_all - n)), seed=5
+        )
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((own.low[0], own.high[0]), abs=1e-12)
+        assert own.low[0] < row["difference"] < own.high[0]
+    assert set(table["direction"]) == {*DIRECTIONS}
 
 
 def test_a_tokeniser_without_such_a_token_has_no_row():

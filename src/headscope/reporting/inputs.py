@@ -27,7 +27,7 @@ class ReportInputs:
         dependency_best: the best head and the best offset of each relation, held-out and on the same data.
         dependency_baselines: fixed offsets, left- and right-branching.
         dependency_by_distance: the held-out best head of each relation by the distance of the dependency.
-        dependency_noop: attention to special tokens from dependents of a relation and from other words.
+        dependency_noop: attention to special tokens from the words that attend in a relation and from all others.
         arc_examples: sentences with a head's weights and the gold arcs, right and wrong.
         coreference: `tables/coreference.parquet`, None when the run has no coreference; so is the next.
         coreference_heads: antecedents found by every head.

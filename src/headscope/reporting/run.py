@@ -17,6 +17,12 @@ _OPTIONAL = (
 
 def inputs_of(study: Study) -> ReportInputs:
     """Gather what the page is made of."""
+    tables = {name: study.optional_table(name) for name in _OPTIONAL}
+    noop = tables["dependency_noop"]
+    if noop is not None and "attending" not in noop:
+        tables["dependency_noop"] = (
+            None  # of an earlier version, which measured dependents that do not attend
+        )
     return ReportInputs(
         manifest=study.manifest,
         surface=study.surface,
@@ -24,7 +30,7 @@ def inputs_of(study: Study) -> ReportInputs:
         examples=study.examples,
         paper=paper_numbers(),
         is_bert_base=is_bert_base(study.manifest),
-        **{name: study.optional_table(name) for name in _OPTIONAL},
+        **tables,
         arc_examples=arc_examples(study),
     )
 

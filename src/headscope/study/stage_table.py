@@ -42,6 +42,7 @@ class Stage:
 _STAGES = (
     # 2: the table `clearest`.
     Stage(name="surface", function="surface:measure_surface", corpora=("text",), options=_TEXT, version=2),
+    # 2: `dependency_noop` is of the words that attend.
     Stage(
         name="syntax",
         function="syntax:measure_syntax",
@@ -49,6 +50,7 @@ _STAGES = (
         options=(
             *("fold_labels", "pieces", "special_tokens", "both_directions", "compat", "controls", "shuffled"),
         ),
+        version=2,
     ),
     Stage(
         name="coreference",
