@@ -23,7 +23,7 @@ from dataclasses import replace
 from headscope.reporting.arrays import Kind, kinds_of
 from headscope.reporting.coreference_findings import coreference_findings
 from headscope.reporting.distances_findings import distances_findings
-from headscope.reporting.importance_section import importance_findings
+from headscope.reporting.importance_findings import importance_findings
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.probe_findings import probe_findings
 from headscope.reporting.rules import BEHAVIOURS, stands_out

@@ -41,7 +41,9 @@ class ReportInputs:
         probe_relations, probe_by_distance: the same by relation and by distance.
         probe_weights: the weight that each probe gives each head, both ways.
         probe_layers: the structural probe on every layer.
-        importance: `tables/importance.parquet`: the gradient of the loss by class of key; None when the run has none.
+        importance: `tables/importance.parquet`: the gradient of the loss by class of key; None when the run has none;
+            so is the next.
+        importance_differences: each class of key less other tokens, over the same documents, layer by layer.
     """
 
     manifest: Mapping[str, Any]
@@ -64,6 +66,7 @@ class ReportInputs:
     head_clusters: pd.DataFrame | None = None
     layer_effect: pd.DataFrame | None = None
     importance: pd.DataFrame | None = None
+    importance_differences: pd.DataFrame | None = None
     probes: pd.DataFrame | None = None
     probe_relations: pd.DataFrame | None = None
     probe_by_distance: pd.DataFrame | None = None

@@ -9,7 +9,7 @@ from headscope.study.study import Study
 
 _OPTIONAL = (
     *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
-    *("coreference", "coreference_heads", "gap", "importance"),
+    *("coreference", "coreference_heads", "gap", "importance", "importance_differences"),
     *("head_distances", "head_map", "head_clusters", "layer_effect"),
     *("probes", "probe_relations", "probe_by_distance", "probe_weights", "probe_layers"),
 )

@@ -59,11 +59,13 @@ _STAGES = (
         options=("pieces", "controls", "windows", "singletons", "strict"),
     ),
     Stage(name="gap", function="gap:measure_gap", corpora=("gap",), options=("pieces",)),
+    # 2: the table `importance_differences`.
     Stage(
         name="importance",
         function="importance:measure_importance",
         corpora=("text",),
         options=(*_TEXT, "loss"),
+        version=2,
     ),
     Stage(name="distances", function="distances:measure_distances", corpora=("text",), options=_TEXT),
     Stage(
