@@ -120,7 +120,7 @@ def test_the_first_sentences_against_transformers_own_weights(treebank):
     assert np.abs(ours - hits).sum() <= 5
     assert hits.sum() > 20_000
     np.testing.assert_array_equal(sums.attending.sum(0), attending)
-    np.testing.assert_allclose(sums.noop.sum(0), rest, atol=2e-6 * attending.max())
+    np.testing.assert_allclose(sums.noop.sum(0), rest, rtol=1e-5, atol=1e-4)
     # Some head words have several dependents of a relation, and the two sides are other words.
     assert attending[relations.index("conj"), 1] < attending[relations.index("conj"), 0]
     assert np.abs(rest[:, 0] - rest[:, 1]).max() > 50

@@ -10,6 +10,11 @@ The rules, which the report prints:
   focused" below half of uniform.
 - A head "beats the best fixed offset" where the test of their difference by document says so with q < 0.05; two
   accuracies are "more" or "worse" where their intervals do not overlap.
+- The loss depends "less" or "more" on a class of token where the interval of its paired difference to other tokens lies
+  on one side; both measures of importance are given, and where they disagree the sentence says so.
+- The words that attend in a relation rest "less" or "more" where the interval of their difference to all other words
+  lies on one side.
+- A cluster is named where its stability on resampled documents is 0.75 or more.
 - With fewer than 10 documents there are no intervals: values are stated as measured, a sentence says so, and nothing
   is claimed of ranks, nor of broad or narrow heads.
 """
