@@ -106,14 +106,25 @@ def test_what_the_terminal_says(done):
         "average linkage on the root of the divergence, cut where the silhouette is best "
         f"{found}; stress of the map {effect['stress']:.3f}"
     )
+    stable = int((clusters["stability"] >= 0.75).sum())
+    assert lines[place + 1] == {
+        0: "clusters: none of them has a stability of 0.75 or more, so that none is to be trusted",
+        len(clusters): "clusters: all of them have a stability of 0.75 or more",
+        1: "clusters: 1 of them has a stability of 0.75 or more, the others are not to be trusted",
+    }.get(
+        stable,
+        f"clusters: {stable} of them have a stability of 0.75 or more, the others are not to be trusted",
+    )
     nearest = table(out, "head_distances").nsmallest(8, "divergence").to_dict("records")
-    for line, row in zip(lines[place + 2 :], nearest):
+    for line, row in zip(lines[place + 3 :], nearest):
         pair = f"{row['layer_a']}-{row['head_a']} and {row['layer_b']}-{row['head_b']}"
         assert line.split() == [
             *pair.split(), nats(row["divergence"]), nats(row["ci_low"]), "to", nats(row["ci_high"])
         ]  # fmt: skip
     n = table(out, "head_distances")["n"].iloc[0]
-    assert lines[place + 10] == f"encoder: {n:,} rows of attention in 24 inputs; 95% intervals"
+    assert lines[place + 11] == (
+        f"encoder: {n:,} rows of attention in 24 inputs; 95% intervals over documents, in 32 groups at most"
+    )
 
 
 def test_small_numbers_keep_their_digits():
@@ -194,6 +205,10 @@ def test_few_documents_have_no_interval_and_say_so(model, folder):
         lines[0],
     )
     assert "adjusted Rand" not in said
+    assert (
+        "clusters: whether other documents would give them again was not tested, which needs at least 10 documents"
+        in lines
+    )
     assert "note: intervals need at least 10 documents; this run has 2" in lines
 
 

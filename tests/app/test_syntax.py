@@ -21,7 +21,7 @@ SCHEMAS = {
     "dependency_baselines": "baseline offset relation n accuracy ci_low ci_high",
     "dependency_by_distance": "model kind layer head direction relation distance n accuracy ci_low ci_high "
     "baseline_offset baseline_accuracy",
-    "dependency_noop": "kind layer head direction relation key_class n n_other dependents others difference ci_low "
+    "dependency_noop": "kind layer head direction relation key_class n n_other attending others difference ci_low "
     "ci_high",
     "dependency_examples": "kind layer head direction relation outcome value document segment tokens weights queries "
     "keys predicted",

@@ -24,7 +24,7 @@ from headscope.statistics.divergence import DivergenceAccumulator
 from headscope.statistics.groups import GROUPS
 from headscope.statistics.importance import ImportanceAccumulator
 from headscope.statistics.surface import SurfaceAccumulator
-from headscope.study.importance import importance_table
+from headscope.study.importance import importance_differences, importance_table
 from headscope.study.results import surface_table
 from support.coreference import hits_frame, marks_frame, with_mentions
 from support.hand_made import HandMadeSource, random_map
@@ -39,7 +39,9 @@ def arcs_frame(results) -> pd.DataFrame:
     """Every count of the trees, over all documents, as one table."""
     rows = []
     for sums in results:
-        summed = {name: getattr(sums, name).sum(0) for name in ("hits", "noop", "counts", "offsets")}
+        summed = {
+            name: getattr(sums, name).sum(0) for name in ("hits", "noop", "attending", "counts", "offsets")
+        }
         for name, array in (*summed.items(), ("reachable", sums.reachable), ("other", sums.other)):
             rows += [(sums.kind, name, str(place), float(value)) for place, value in np.ndenumerate(array)]
     return pd.DataFrame(rows, columns=["kind", "name", "place", "value"])
@@ -72,6 +74,11 @@ def clearest_frame(results) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "place", "rank", "document", "segment", "score"])
 
 
+def importance_frame(results) -> pd.DataFrame:
+    """Every value of every class of key, and its difference to other tokens."""
+    return pd.concat([importance_table(results), importance_differences(results)], ignore_index=True)
+
+
 # Every accumulator of the package: name -> (factory over a layout, result as one table of numbers).
 FAMILY = {
     "surface": (SurfaceAccumulator, surface_table),
@@ -82,7 +89,7 @@ FAMILY = {
     "clearest": (ClearestAccumulator, clearest_frame),
     "coreference": (CoreferenceAccumulator, hits_frame),
     "gap": (GapAccumulator, marks_frame),
-    "importance": (ImportanceAccumulator, importance_table),
+    "importance": (ImportanceAccumulator, importance_frame),
     "divergence": (lambda layout: DivergenceAccumulator(layout, groups=GROUPS), divergence_frame),
     # So little may be held that of most segments some rows are drawn.
     "divergence_sampled": (
@@ -204,7 +211,7 @@ def test_another_version_is_refused(reference):
     state[f"{kind.__name__}.version"] = np.array(99)
     with pytest.raises(
         ValueError,
-        match=rf"^expected the state of {kind.__name__}, version 1, found version 99; compute it again$",
+        match=rf"^expected the state of {kind.__name__}, version {kind.version}, found version 99; compute it again$",
     ):
         kind.from_state(state)
     with pytest.raises(ValueError, match=r"found none; compute it again$"):

@@ -28,6 +28,11 @@ def counted(segments, weights, *, kind="encoder", table=TABLE, options=None, **h
     return accumulator
 
 
+def row_of(relation):
+    """The row that a label is counted in."""
+    return relation if relation in TABLE.relations else "other"
+
+
 def assert_counts(sums, found, documents, directions, table=TABLE):
     """Compare with a plain loop's counts, one key at a time."""
 
@@ -55,17 +60,25 @@ def assert_counts(sums, found, documents, directions, table=TABLE):
     np.testing.assert_array_equal(sums.counts, table_of(found["counts"], sums.counts, lambda k: (...,)))
     offsets = table_of(found["offsets"], sums.offsets, lambda k: (OFFSETS.index(k[3]),))
     np.testing.assert_array_equal(sums.offsets, offsets)
-    noop, reachable = np.zeros(sums.noop.shape), np.zeros(sums.reachable.shape)
-    for (document, relation, layer, head, name), value in found["noop"].items():
-        row = table.relations.index(relation if relation in table.relations else "other")
-        noop[documents.index(document), row, layer, head, NOOP_CLASSES.index(name)] += value
+    noop, attending = np.zeros(sums.noop.shape), np.zeros(sums.attending.shape)
+    for (document, relation, direction, *place), value in found["noop"].items():
+        if direction in directions:
+            *layer_head, name = place
+            own = documents.index(document), table.relations.index(relation), directions.index(direction)
+            noop[(*own, *layer_head, NOOP_CLASSES.index(name))] += value
+    for (document, relation, direction), number in found["attending"].items():
+        if direction in directions:
+            own_row = documents.index(document), table.relations.index(relation)
+            attending[(*own_row, directions.index(direction))] += number
     np.testing.assert_allclose(sums.noop, noop, atol=1e-12)
+    np.testing.assert_array_equal(sums.attending, attending)
+    reachable = np.zeros(sums.reachable.shape)
     for (relation, layer, direction), value in found["reachable"].items():
         row = table.relations.index(relation if relation in table.relations else "other")
         if direction in directions:
             reachable[row, layer, directions.index(direction)] += value
     np.testing.assert_array_equal(sums.reachable, reachable)
-    assert sums.noop.shape[2:4] == (layers, heads)
+    assert sums.noop.shape[3:5] == (layers, heads)
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
@@ -82,7 +95,7 @@ def test_the_plain_loop(make, pieces, special, both, kind):
 
     options = DependencyOptions(pieces=pieces, special=special, both=both)
     maps = [weights(segment) for segment in SEGMENTS]
-    found = plain_loop(SEGMENTS, maps, pieces=pieces, special=special, causal=causal)
+    found = plain_loop(SEGMENTS, maps, pieces=pieces, special=special, causal=causal, row_of=row_of)
     other = plain_loop(SEGMENTS, maps, pieces=pieces, special=not special, causal=causal)
     accumulator = counted(SEGMENTS, weights, kind=kind, options=options, height=5, side="left")
     (sums,) = accumulator.compute()
@@ -196,7 +209,7 @@ def test_the_notebooks_choices():
 def test_a_layer_that_comes_in_rows_is_joined(height):
     (whole,) = counted(SEGMENTS, tied_map).compute()
     (cut,) = counted(SEGMENTS, tied_map, height=height, batch_size=3).compute()
-    for name in ("hits", "counts", "offsets", "reachable", "other"):
+    for name in ("hits", "counts", "offsets", "reachable", "other", "attending"):
         np.testing.assert_array_equal(getattr(cut, name), getattr(whole, name))
     np.testing.assert_allclose(cut.noop, whole.noop, atol=1e-12)
 
@@ -238,7 +251,9 @@ def test_models_agree_with_the_plain_loop_over_their_own_maps(family):
             found["reachable"] = _seen(read, maps[sums.kind])
         # Special tokens and their classes are the vocabulary's business, compared above.
         found["noop"].clear()
-        assert_counts(replace(sums, noop=np.zeros_like(sums.noop)), found, documents, list(DIRECTIONS[:2]))
+        found["attending"].clear()
+        empty = {name: np.zeros_like(getattr(sums, name)) for name in ("noop", "attending")}
+        assert_counts(replace(sums, **empty), found, documents, list(DIRECTIONS[:2]))
 
 
 def _unmasked(sums):
@@ -316,7 +331,7 @@ def test_the_state_keeps_every_option(options):
     assert (again.words, again.unplaced) == (accumulator.words, accumulator.unplaced)
     again.merge(accumulator)
     for twice, once in zip(again.compute(), accumulator.compute()):
-        for name in ("hits", "noop", "counts", "offsets", "reachable", "other"):
+        for name in ("hits", "noop", "attending", "counts", "offsets", "reachable", "other"):
             np.testing.assert_array_equal(getattr(twice, name), 2 * getattr(once, name))
 
 

@@ -69,30 +69,30 @@ def test_distances_that_do_not_occur_have_no_row():
     assert list(table.loc[table["relation"] == "case", "distance"]) == list(DISTANCES)
 
 
-def test_attention_to_special_tokens_from_dependents_and_from_all_others(counted):
+def test_attention_to_special_tokens_from_the_words_that_attend_and_from_all_others(counted):
     result, best, arrays = counted
     table = noop_table(result, best)
     assert list(table.columns) == NOOP_COLUMNS
     assert list(table["relation"]) == [name for name in ("obj", "nsubj", "case") for _ in NOOP_CLASSES]
     assert list(table["key_class"]) == ["sep", "cls"] * 3
-    per_relation = arrays["n_arcs"].reshape(30, -1, len(DISTANCES)).sum(2)
     for row in table.to_dict("records"):
         place = (row["layer"] - 1, row["head"] - 1, NOOP_CLASSES.index(row["key_class"]))
         attention = arrays[f"noop.{row['kind']}"][(slice(None), slice(None), *place)]
-        own = TABLE.relations.index(row["relation"])
-        # Others are all other words: the root, punctuation and rare relations too.
-        others = [i for i in range(len(TABLE.relations)) if i != own]
-        sides = []
-        for relations in ([own], others):
-            share, n = attention[:, relations].sum(1), per_relation[:, relations].sum(1)
-            sides.append((share.sum() / n.sum(), n.sum(), (share, n)))
-        (dependents, n, one), (rest, n_other, other) = sides
-        assert (row["n"], row["n_other"]) == (n, n_other)
-        assert row["dependents"] == pytest.approx(dependents, abs=1e-12)
-        assert row["others"] == pytest.approx(rest, abs=1e-12)
-        assert row["difference"] == pytest.approx(dependents - rest, abs=1e-12)
-        own = difference_interval(*one, *other)
-        assert (row["ci_low"], row["ci_high"]) == pytest.approx((float(own.low), float(own.high)), abs=1e-12)
+        words = arrays[f"n_attending.{row['kind']}"]
+        own = TABLE.relations.index(row["relation"]) * 2 + DIRECTIONS.index(row["direction"])
+        # All words are the dependents of all relations: of the root, punctuation and rare relations too.
+        everything = [relation * 2 for relation in range(len(TABLE.relations))]
+        n, n_all = words[:, own], words[:, everything].sum(1)
+        given, all_given = attention[:, own], attention[:, everything].sum(1)
+        attending, others = given.sum() / n.sum(), (all_given - given).sum() / (n_all - n).sum()
+        assert (row["n"], row["n_other"]) == (n.sum(), n_all.sum() - n.sum())
+        assert row["attending"] == pytest.approx(attending, abs=1e-12)
+        assert row["others"] == pytest.approx(others, abs=1e-12)
+        assert row["difference"] == pytest.approx(attending - others, abs=1e-12)
+        own = difference_interval(*(side[:, None] for side in (given, n, all_given - given, n_all - n)))
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((own.low[0], own.high[0]), abs=1e-12)
+        assert own.low[0] < row["difference"] < own.high[0]
+    assert set(table["direction"]) == {*DIRECTIONS}
 
 
 def test_a_tokeniser_without_such_a_token_has_no_row():

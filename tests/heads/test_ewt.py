@@ -79,6 +79,7 @@ def test_the_first_sentences_against_transformers_own_weights(treebank):
     hits = np.zeros((len(relations), 6, 12, 2), dtype=int)
     close = np.zeros_like(hits)
     n = np.zeros(len(relations), dtype=int)
+    rest, attending = np.zeros((len(relations), 2, 6, 12, 2)), np.zeros((len(relations), 2), dtype=int)
     for sentence in sentences:
         # Pieces word by word: BERT's pieces of a word do not depend on its neighbours.
         pieces = [encoder.tokeniser.tokenize(word) for word in sentence.words]
@@ -90,10 +91,15 @@ def test_the_first_sentences_against_transformers_own_weights(treebank):
         spans = [slice(a, b) for a, b in pairwise(starts)]
         to = np.stack([maps[..., span].sum(-1) for span in spans], axis=-1)
         words = np.stack([to[:, :, span].mean(2) for span in spans], axis=2)
+        # What each word gives [SEP] and [CLS], and who attends: dependents, or their head words, each once.
+        special = np.stack([maps[:, :, span][..., [-1, 0]].mean(2) for span in spans])
+        who = {(row, way): set() for row in range(len(relations)) for way in range(2)}
         for word, (head, relation) in enumerate(zip(sentence.heads, sentence.relations)):
             base = relation.partition(":")[0]
             row = relations.index(base if base in relations else "other")
             n[row] += 1
+            who[row, 0].add(word)
+            who[row, 1] |= {head - 1} if head else set()
             if not head or len(sentence) < 2:
                 continue
             for direction, table in enumerate((words[:, :, word], words[:, :, :, word])):
@@ -102,6 +108,9 @@ def test_the_first_sentences_against_transformers_own_weights(treebank):
                 hits[row, ..., direction] += others.argmax(-1) == head - 1
                 best = np.sort(others, axis=-1)
                 close[row, ..., direction] += best[..., -1] - best[..., -2] < 2e-6
+        for place, own in who.items():
+            attending[place] += len(own)
+            rest[place] += special[sorted(own)].sum(0)
     (sums,) = accumulator.compute()
     shape = (len(relations), len(DISTANCES))
     np.testing.assert_array_equal(sums.counts.sum(0).reshape(shape).sum(1), n)
@@ -110,6 +119,11 @@ def test_the_first_sentences_against_transformers_own_weights(treebank):
     assert (np.abs(ours - hits) <= close).all()
     assert np.abs(ours - hits).sum() <= 5
     assert hits.sum() > 20_000
+    np.testing.assert_array_equal(sums.attending.sum(0), attending)
+    np.testing.assert_allclose(sums.noop.sum(0), rest, rtol=1e-5, atol=1e-4)
+    # Some head words have several dependents of a relation, and the two sides are other words.
+    assert attending[relations.index("conj"), 1] < attending[relations.index("conj"), 0]
+    assert np.abs(rest[:, 0] - rest[:, 1]).max() > 50
 
 
 @pytest.mark.slow

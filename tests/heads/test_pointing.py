@@ -47,9 +47,9 @@ def ask(*sentences, left=False, width=0, pieces="mean", causal=False, compat=Fal
     seen = (valid[:, None] & torch.ones(width, width, dtype=torch.bool).tril()) if causal else None
     weights = between_words(weights, axis, axis, pieces=pieces)
     answers = read_answers(weights, pointer, both=options.pop("both", False), compat=compat)
-    hits, other, noop = (part[:, 0] for part in judge(answers, pointer, compat=compat, **options))
+    hits, other = (part[:, 0] for part in judge(answers, pointer, compat=compat, **options))
     allowed = reachable(pointer, seen, directions=len(answers))
-    return [part.numpy() for part in (hits, other, allowed, noop)]
+    return [part.numpy() for part in (hits, other, allowed)]
 
 
 def hits(*sentences, direction=DOWN, **options):
@@ -208,10 +208,9 @@ def test_a_word_without_pieces():
     # `cat` has none: not right as a dependent, nor for `the`, whose head it is; the others stay where they were.
     word_ids = [-1, 0, 2, 3, -1]
     table = pointing({1: 2, 3: 2}, size=5)
-    found, _, reachable, noop = ask((table, word_ids, HEADS))
+    found, _, reachable = ask((table, word_ids, HEADS))
     assert found[:, 0, DOWN].tolist() == [False, False, False, True]
     assert reachable[:, DOWN].tolist() == [False, False, False, True]
-    assert noop[1, 0].tolist() == [0, 0]
     # The last word of the sentence, and a word that shares the piece of the one before.
     assert hits((pointing(GOLD)[:5, :5], [-1, 0, 1, 2, -1], HEADS)) == [True, True, False, False]
 
@@ -241,7 +240,7 @@ def test_the_side_of_the_padding_does_not_matter():
 
 def test_a_causal_mask_leaves_some_words_without_candidates():
     table = np.tril(pointing({1: 2, 2: 3, 4: 3, 3: 2}))
-    found, _, reachable, _ = ask((table, PLAIN, HEADS), causal=True, both=True)
+    found, _, reachable = ask((table, PLAIN, HEADS), causal=True, both=True)
     # `the` sees no word, `cat` only `the`, whose share is not its head's; `down` sees its head.
     assert found[:, 0, DOWN].tolist() == [False, False, False, True]
     assert reachable[:, DOWN].tolist() == [False, False, False, True]
@@ -254,14 +253,14 @@ def test_a_causal_mask_leaves_some_words_without_candidates():
     assert hits((even, PLAIN, HEADS), causal=True, direction=UP) == [True, True, False, False]
     # Without special tokens, as GPT-2 reads: the first word sees itself only.
     assert hits((np.eye(1), [0], [0]), causal=True) == [False]
-    found, _, reachable, _ = ask((np.tril(np.ones((2, 2))) / [[1], [2]], [0, 1], [2, 0]), causal=True)
+    found, _, reachable = ask((np.tril(np.ones((2, 2))) / [[1], [2]], [0, 1], [2, 0]), causal=True)
     assert found[:, 0].tolist() == [[False, True], [False, False]]
     assert reachable.tolist() == [[False, True], [False, False]]
 
 
 def test_a_sentence_of_one_word_and_the_root():
     for options in ({}, {"special": True}, {"both": True}):
-        found, other, reachable, _ = ask((np.full((3, 3), 1 / 3), [-1, 0, -1], [0]), **options)
+        found, other, reachable = ask((np.full((3, 3), 1 / 3), [-1, 0, -1], [0]), **options)
         assert not found.any()
         assert not other.any()
         assert not reachable.any()
@@ -309,23 +308,6 @@ def test_the_notebook_zeroes_the_diagonal_and_takes_the_first_of_zeros():
     assert hits((table, PLAIN, heads), compat=True) == [False, True, False, True]
     # By the definition it has no answer.
     assert hits((table, PLAIN, heads)) == [False] * 4
-
-
-def test_attention_to_special_tokens():
-    # [CLS] the cat [SEP] sat down [SEP]; `cat` in two pieces
-    word_ids = [-1, 0, 1, 1, -1, 2, 3, -1]
-    table = np.zeros((8, 8))
-    table[1, [0, 4, 7]] = 0.1, 0.2, 0.3
-    table[2, [0, 4]] = 0.5, 0.1
-    table[3, [0, 7]] = 0.3, 0.5
-    table[6, 0] = 1.0
-    noop = ask((table, word_ids, HEADS))[3][:, 0]
-    np.testing.assert_allclose(noop, [[0.5, 0.1], [0.3, 0.4], [0, 0], [0, 1]], atol=1e-12)
-    # The possessor's own attention, not that of the clitic that answers for it.
-    sentence = (pointing({1: 5, 2: 0}), PLAIN, OWNED, *OWNER)
-    assert ask(sentence)[3][0, 0, 0] > 0.5 > 0.2 > ask(sentence)[3][1, 0, 0]
-    # No special token: no attention to one.
-    assert not ask((np.full((4, 4), 0.25), [0, 1, 2, 3], HEADS))[3].any()
 
 
 def test_a_head_that_was_cut_off_is_never_right():

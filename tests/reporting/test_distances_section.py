@@ -9,6 +9,7 @@ import pytest
 from headscope.reporting.arrays import kinds_of
 from headscope.reporting.distances_findings import TOPIC, distances_findings, nats, p_words, span
 from headscope.reporting.distances_section import distances_section, save_distance_figures
+from headscope.reporting.terms import more_terms
 from headscope.reporting.words import words_for
 from support import mock_inputs
 from support.mock_distances import with_distances
@@ -99,40 +100,110 @@ def test_no_pair_to_compare(inputs):
     )
 
 
-def test_clusters_in_a_sentence(inputs):
-    clusters = inputs.head_clusters.head(3).assign(size=[12, 7, 5])
-    one = replace(
-        changed(inputs, adjusted_rand=0.789, adjusted_rand_low=0.611, adjusted_rand_high=1.0),
-        head_clusters=clusters,
+def with_clusters(inputs, stability, **values):
+    """The same run with three clusters, of 12, 7 and 5 heads, of these stabilities."""
+    clusters = inputs.head_clusters.head(3).assign(
+        cluster=[1, 2, 3], size=[12, 7, 5], stability=stability, ci_low=0.4, ci_high=1.0
+    )
+    if np.isnan(stability[0]):
+        clusters[["ci_low", "ci_high"]] = np.nan
+    return replace(changed(inputs, **values), head_clusters=clusters)
+
+
+@pytest.mark.parametrize(
+    ("stability", "told"),
+    [
+        ([0.9, 0.75, 1.0], "all of them have a stability of 0.75 or more"),
+        (
+            [0.9, 0.749, 1.0],
+            "2 of them have a stability of 0.75 or more, the others are not to be trusted",
+        ),
+        ([0.9, 0.7, 0.3], "1 of them has a stability of 0.75 or more, the others are not to be trusted"),
+        ([0.64, 0.7, 0.3], "none of them has a stability of 0.75 or more, so that none is to be trusted"),
+    ],
+)
+def test_clusters_in_a_sentence(inputs, stability, told):
+    one = with_clusters(
+        inputs, stability, adjusted_rand=0.789, adjusted_rand_low=0.611, adjusted_rand_high=1.0
     )
     assert (
         "The tree of heads, cut where the silhouette is best, has 3 clusters, of 12, 7 and 5 heads; on resampled "
-        "documents the clusters agree with these with an adjusted Rand index of 0.79 (95% of resamples 0.61 to 1.00)."
+        "documents the clusters agree with these with an adjusted Rand index of 0.79 (95% of resamples 0.61 to 1.00); "
+        f"{told}."
     ) in texts(one)
-    few = replace(changed(inputs, adjusted_rand=np.nan), head_clusters=clusters)
+    alone = replace(one, head_clusters=one.head_clusters.head(1))
+    assert not any("tree" in text or "cluster" in text.lower() for text in texts(alone))
+
+
+def test_clusters_of_few_documents_are_said_to_be_untested(inputs):
+    few = with_clusters(inputs, [np.nan] * 3, adjusted_rand=np.nan)
     assert (
-        "The tree of heads, cut where the silhouette is best, has 3 clusters, of 12, 7 and 5 heads."
-        in texts(few)
-    )
-    assert not any("tree" in text for text in texts(replace(one, head_clusters=clusters.head(1))))
+        "The tree of heads, cut where the silhouette is best, has 3 clusters, of 12, 7 and 5 heads; whether other "
+        "documents would give them again was not tested, which needs at least 10 documents."
+    ) in texts(few)
 
 
-def test_clusters_of_one_role(inputs):
+def of_roles(inputs, stability):
+    """Clusters 1 and 2 are mostly of one role, cluster 3 of none."""
     number = np.arange(24)
     heads = inputs.head_map.assign(cluster=1 + number // 8, role="mixed")
     heads.loc[0:7, "role"] = "sep"
     heads.loc[8:13, "role"] = "previous"
-    told = texts(replace(inputs, head_map=heads))
+    return replace(with_clusters(inputs, stability), head_map=heads)
+
+
+def test_clusters_of_one_role(inputs):
+    trusted = of_roles(inputs, [0.8, 0.75, 0.2])
     assert (
         "Cluster 1 (all 8 heads: [SEP]) and cluster 2 (6 of 8 heads: previous token) are mostly of one role."
-        in told
+        in texts(trusted)
     )
+    heads = trusted.head_map.copy()
     heads.loc[8, "role"] = "mixed"
-    assert "Cluster 1 (all 8 heads: [SEP]) is mostly of one role." in texts(replace(inputs, head_map=heads))
-    none = inputs.head_map.assign(role="mixed")
-    assert not any("mostly of one role" in text for text in texts(replace(inputs, head_map=none)))
-    unknown = inputs.head_map.assign(role=None)
-    assert not any("mostly of one role" in text for text in texts(replace(inputs, head_map=unknown)))
+    assert "Cluster 1 (all 8 heads: [SEP]) is mostly of one role." in texts(replace(trusted, head_map=heads))
+    none = trusted.head_map.assign(role="mixed")
+    assert not any("mostly of one role" in text for text in texts(replace(trusted, head_map=none)))
+    unknown = trusted.head_map.assign(role=None)
+    assert not any("mostly of one role" in text for text in texts(replace(trusted, head_map=unknown)))
+
+
+def test_no_cluster_is_named_that_is_not_to_be_trusted(inputs):
+    assert (
+        "Cluster 2 (6 of 8 heads: previous token) is mostly of one role; 1 more cluster is not named, for a stability "
+        "below 0.75 is not to be trusted."
+    ) in texts(of_roles(inputs, [0.64, 0.8, 0.9]))
+    below = texts(of_roles(inputs, [0.64, 0.7, 0.9]))
+    assert (
+        "2 clusters are mostly of one role, and not named: a stability below 0.75 is not to be trusted."
+    ) in below
+    untested = texts(of_roles(inputs, [np.nan] * 3))
+    assert (
+        "2 clusters are mostly of one role, and not named: their stability was not tested, which needs at least 10 "
+        "documents."
+    ) in untested
+    for told in (below, untested):
+        assert not any(re.search(r"[Cc]luster \d", text) for text in told)
+
+
+def test_what_is_not_to_be_trusted_is_dimmed_and_the_caption_says_so(inputs):
+    markup = section(with_clusters(inputs, [0.9, 0.7, 0.3]))
+    (table,) = re.findall(r'<table id="table-clusters-encoder".*?</table>', markup, re.DOTALL)
+    rows = re.findall(r"<tr[^>]*>", table.partition("<tbody>")[2])
+    assert [("weak" in row) for row in rows] == [False, True, True]
+    assert (
+        "below 0.75 a cluster is not to be trusted: it stands here dimmed, and no sentence names it."
+        in markup
+    )
+    assert "A dash: not tested, which needs at least 10 documents." in markup
+
+
+def test_the_groups_of_documents_are_said(inputs, page):
+    assert (
+        "Intervals and stability resample documents: one by one up to 32, more in 32 groups by a hash of their id "
+        "(elsewhere 256)."
+    ) in page
+    ((_, said),) = [term for term in more_terms(inputs) if term[0] == "Distance between heads"]
+    assert "in 32 groups at most" in said
 
 
 def test_the_nearest_heads(inputs):

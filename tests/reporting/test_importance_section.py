@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 
 from headscope.reporting.arrays import kinds_of
-from headscope.reporting.importance_section import (
-    importance_findings,
-    importance_section,
-    layer_means,
-    loss_line,
-    milli,
-)
+from headscope.reporting.importance_findings import importance_findings, layer_means
+from headscope.reporting.importance_section import importance_section, loss_line, milli, signed
 from headscope.reporting.words import words_for
 from support import mock_inputs
 from support.mock_importance import CLASSES, FACTOR, with_importance
@@ -30,15 +25,21 @@ def inputs():
     return with_importance(mock_inputs.encoder())
 
 
-def cell(inputs, layer, name, column):
-    table = inputs.importance
-    rows = table[
-        table["head"].isna()
-        & (table["layer"] == layer)
-        & (table["measure"] == "gradient")
-        & (table["key_class"] == name)
-    ]
-    return float(rows[column].iloc[0])
+def ratios(inputs, layers, name, measure):
+    """How many times less than other tokens, by the layers' means."""
+    means = inputs.importance[inputs.importance["head"].isna() & (inputs.importance["measure"] == measure)]
+    value = means.set_index(["layer", "key_class"])["value"]
+    return [value[layer, "other"] / value[layer, name] for layer in layers]
+
+
+def ends(values):
+    """The smallest and the largest, as the sentence writes them."""
+    low, high = (f"{v:.0f}" if v >= 9.95 else f"{v:.1f}" for v in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def where(layers):
+    return f"layers {layers[0]} to {layers[-1]}" if len(layers) > 2 else f"layers {layers[0]} and {layers[1]}"
 
 
 def resting(inputs, name):
@@ -49,37 +50,73 @@ def resting(inputs, name):
     return rows[(low > 0.25) & (low > 2 * rows["uniform"])]
 
 
-def test_the_sentence_says_how_much_less_the_loss_depends_on_the_first_token(inputs):
+def test_the_sentence_gives_both_measures_where_they_agree(inputs):
     found, markup = built(inputs)
     rows = resting(inputs, "cls")
     layers = rows["layer"].tolist()
     assert len(layers) > 1
-    ratios = [cell(inputs, layer, "other", "value") / cell(inputs, layer, "cls", "value") for layer in layers]
-    low, high = (f"{value:.0f}" if value >= 9.95 else f"{value:.1f}" for value in (min(ratios), max(ratios)))
-    where = (
-        f"layers {layers[0]} to {layers[-1]}" if len(layers) > 2 else f"layers {layers[0]} and {layers[1]}"
+    plain, weighted = (
+        ends(ratios(inputs, layers, "cls", name)) for name in ("gradient", "weight_times_gradient")
     )
     expected = (
-        f"In {where}, where the average head puts {100 * rows['value'].min():.0f}% to "
-        f"{100 * rows['value'].max():.0f}% of its attention on [CLS], the loss depends on such a weight {low} to "
-        f"{high} times less than on a weight on other tokens (the 95% intervals of the two lie apart)."
+        f"In {where(layers)}, where the average head puts {100 * rows['value'].min():.0f}% to "
+        f"{100 * rows['value'].max():.0f}% of its attention on [CLS], a weight there counts for the loss, compared "
+        f"with one on other tokens, {plain} times less by the gradient alone and {weighted} times less by weight × "
+        "gradient (95% intervals of the paired differences)."
     )
     assert found[0].text == expected
     assert found[0].topic == "importance"
     assert expected in Tables(markup).text
 
 
+def test_measures_that_disagree_are_said_to_disagree():
+    """The issue's case: by the raw gradient the loss is all but indifferent to [CLS], by its product it is not."""
+    inputs = with_importance(mock_inputs.encoder(), weighted={**FACTOR, "cls": 5.0})
+    (said, *_), _ = built(inputs)
+    layers = resting(inputs, "cls")["layer"].tolist()
+    less = ends(ratios(inputs, layers, "cls", "gradient"))
+    more = ends([1 / ratio for ratio in ratios(inputs, layers, "cls", "weight_times_gradient")])
+    assert said.text.endswith(
+        f"compared with one on other tokens, {less} times less by the gradient alone but {more} times more by weight × "
+        "gradient (95% intervals of the paired differences); the two measures disagree."
+    )
+    assert "indifferent" not in said.text
+
+
+def test_one_measure_alone_is_said_to_be_alone():
+    inputs = with_importance(mock_inputs.encoder(), even={("weight_times_gradient", "cls")})
+    (said, *_), _ = built(inputs)
+    layers = resting(inputs, "cls")["layer"].tolist()
+    shown = sorted(1 / ratio for ratio in ratios(inputs, layers, "cls", "weight_times_gradient"))
+    assert said.text.endswith(
+        f"times less by the gradient alone but not shown to differ ({shown[0]:.2f} to {shown[-1]:.2f} times as much) "
+        "by weight × gradient (95% intervals of the paired differences); only one of the two measures shows a "
+        "difference."
+    )
+
+
 def test_where_it_matters_more_the_sentence_says_so():
     found, _ = built(with_importance(mock_inputs.encoder(), factor={**FACTOR, "cls": 3.0}))
-    assert "times more than on a weight on other tokens" in found[0].text
+    assert "times more by the gradient alone and" in found[0].text
+    assert "disagree" not in found[0].text
 
 
-def test_nothing_is_said_where_the_intervals_meet(inputs):
+def test_nothing_is_said_where_no_difference_is_shown():
+    both = {(measure, "cls") for measure in ("gradient", "weight_times_gradient")}
+    inputs = with_importance(mock_inputs.encoder(), even=both)
     assert resting(inputs, "cls")["layer"].any()
-    value = inputs.importance["value"]
-    wide = inputs.importance.assign(ci_low=0.05 * value, ci_high=20 * value)
+    assert all("[CLS]" not in one.text for one in built(inputs)[0])
+
+
+def test_marginal_intervals_decide_nothing(inputs):
+    """Two intervals that overlap say nothing of a paired difference, nor do two that lie apart."""
     kinds, words = kinds_of(inputs), words_for(inputs.manifest)
-    assert importance_findings(replace(inputs, importance=wide), kinds, words) == []
+    value = inputs.importance["value"]
+    for low, high in ((0.05, 20), (0.999, 1.001)):
+        wide = inputs.importance.assign(ci_low=low * value, ci_high=high * value)
+        changed = replace(inputs, importance=wide)
+        assert importance_findings(changed, kinds, words) == importance_findings(inputs, kinds, words) != []
+    assert importance_findings(replace(inputs, importance_differences=None), kinds, words) == []
 
 
 def test_no_layer_at_rest_no_sentence():
@@ -88,12 +125,36 @@ def test_no_layer_at_rest_no_sentence():
     assert "table-gradient-encoder" in Tables(markup).found
 
 
-def test_without_intervals_the_support_is_not_claimed():
+def test_without_intervals_it_is_said_to_be_untested():
     found, markup = built(with_importance(mock_inputs.encoder(documents=4), intervals=False))
     assert found
-    assert "intervals" not in found[0].text
+    for one in found:
+        assert (
+            "(as measured, not tested: an interval of a difference needs at least 10 documents)" in one.text
+        )
     rows = Tables(markup).found["table-gradient-encoder"]
     assert rows[2][2] == "–"
+    assert Tables(markup).found["table-importance-differences-encoder"][2][2] == "–"
+
+
+def test_the_table_of_differences_is_the_frame(inputs):
+    _, markup = built(inputs)
+    rows = Tables(markup).found["table-importance-differences-encoder"]
+    assert rows[0][1:4] == [
+        f"{name}, gradient, 10⁻³ nats" for name in ("[CLS]", "[SEP]", "Periods and commas")
+    ]
+    assert rows[0][4] == "[CLS], weight × gradient, 10⁻³ nats"
+    frame = inputs.importance_differences.set_index(["layer", "measure", "key_class"])
+    for row in rows[2:]:
+        place = 1
+        for measure in ("gradient", "weight_times_gradient"):
+            for name in ("cls", "sep", "punctuation"):
+                own = frame.loc[int(row[0]), measure, name]
+                read = [float(text.replace("−", "-")) for text in (row[place], *row[place + 1].split(" to "))]
+                expected = [1000 * own[column] for column in ("difference", "ci_low", "ci_high")]
+                assert read == pytest.approx(expected, rel=5e-3)
+                place += 2
+    assert signed(-0.0123456) == "−12.3"
 
 
 def test_tables_hold_the_layers_means(inputs):

@@ -137,40 +137,89 @@ def test_changes_by_special_tokens(inputs, told, words):
     assert [text for text in texts(other, "syntax_detail") if "special tokens" in text] == words
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_rest_on_the_separator_whichever_way_the_difference_is_taken(inputs, turned):
+def resting(inputs, **changed):
+    """Three relations whose dependents attend to their head words in 3-1."""
     frame = inputs.dependency_noop.query("key_class == 'sep'").iloc[:3].copy()
     frame["relation"] = ["obj", "det", "case"]
     frame[["layer", "head"]] = [3, 1]
-    frame["dependents"], frame["others"] = [0.12, 0.5, 0.3], [0.48, 0.4, 0.31]
-    frame["difference"] = frame["dependents"] - frame["others"]
+    frame["direction"] = "dependent->head"
+    frame["attending"], frame["others"] = [0.12, 0.5, 0.3], [0.48, 0.4, 0.31]
+    frame["difference"] = frame["attending"] - frame["others"]
     frame["ci_low"], frame["ci_high"] = frame["difference"] - 0.03, frame["difference"] + 0.03
+    return frame.assign(**changed)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_rest_on_the_separator_whichever_way_the_difference_is_taken(inputs, turned):
+    frame = resting(inputs)
     if turned:
         frame["difference"] *= -1
         frame[["ci_low", "ci_high"]] = -frame[["ci_high", "ci_low"]].to_numpy()
     assert texts(replace(inputs, dependency_noop=frame), "syntax_rest") == [
-        "For 1 of 3 relations the dependents give [SEP] less of their attention than other words do in the relation’s "
-        "best head, with the whole interval; for 1 they give it more. The clearest is head 3-1: 12.0% from words "
-        "marked obj (direct object), 48.0% from all other words."
+        "For 1 of 3 relations the dependents give [SEP] less of their attention than all other words do in the "
+        "relation’s best head, with the whole interval; for 1 they give it more. The clearest is head 3-1: 12.0% from "
+        "words marked obj (direct object), 48.0% from all other words."
     ]
+
+
+@pytest.mark.parametrize(
+    ("directions", "who", "clearest"),
+    [
+        (["head->dependent"] * 3, "the dependents’ head words", "the head words of words marked obj (direct object)"),
+        (
+            ["head->dependent", "dependent->head", "dependent->head"],
+            "the words that attend (the dependents, or where they attend the head words)",
+            "the head words of words marked obj (direct object)",
+        ),
+        (
+            ["both"] * 3,
+            "the words that attend (the dependents, or where they attend the head words)",
+            "words marked obj (direct object) and their head words",
+        ),
+    ],
+)  # fmt: skip
+def test_the_words_that_attend_are_named(inputs, directions, who, clearest):
+    frame = resting(inputs, direction=directions)
+    (said,) = texts(replace(inputs, dependency_noop=frame), "syntax_rest")
+    assert said == (
+        f"For 1 of 3 relations {who} give [SEP] less of their attention than all other words do in the relation’s best "
+        f"head, with the whole interval; for 1 they give it more. The clearest is head 3-1: 12.0% from {clearest}, "
+        "48.0% from all other words."
+    )
 
 
 def test_a_token_with_next_to_no_attention_is_no_place_of_rest(inputs):
     frame = inputs.dependency_noop.assign(
-        others=0.04, dependents=0.01, difference=-0.03, ci_low=-0.04, ci_high=-0.02
+        others=0.04, attending=0.01, difference=-0.03, ci_low=-0.04, ci_high=-0.02
     )
     assert texts(replace(inputs, dependency_noop=frame), "syntax_rest") == []
-    frame.loc[frame["key_class"] == "cls", ["others", "dependents"]] = [0.6, 0.2]
+    frame.loc[frame["key_class"] == "cls", ["others", "attending"]] = [0.6, 0.2]
     (said,) = texts(replace(inputs, dependency_noop=frame), "syntax_rest")
-    assert said.startswith("For all 23 relations the dependents give [CLS] less of their attention")
+    assert said.startswith("For all 23 relations the words that attend (the dependents, or where they attend the head "
+                           "words) give [CLS] less of their attention")  # fmt: skip
 
 
 def test_no_relation_rests_less(inputs):
     frame = inputs.dependency_noop.query("key_class == 'sep'").assign(ci_low=-0.1, ci_high=0.1)
-    assert texts(replace(inputs, dependency_noop=frame), "syntax_rest") == [
-        "For none of 23 relations do the dependents give [SEP] less of their attention than other words do in the "
-        "relation’s best head, with the whole interval."
+    assert texts(
+        replace(inputs, dependency_noop=frame.assign(direction="head->dependent")), "syntax_rest"
+    ) == [
+        "It is shown for none of 23 relations that the dependents’ head words give [SEP] less of their attention than "
+        "all other words do in the relation’s best head (the whole interval)."
     ]
+
+
+def test_rest_that_was_not_tested_is_said_to_be_untested(inputs):
+    nothing = resting(inputs, ci_low=float("nan"), ci_high=float("nan"))
+    assert texts(replace(inputs, dependency_noop=nothing), "syntax_rest") == [
+        "Whether the dependents give [SEP] less of their attention than all other words do in the relation’s best head "
+        "was not tested: an interval needs at least 10 documents with such words."
+    ]
+    some = resting(inputs)
+    some.loc[some["relation"] == "case", ["ci_low", "ci_high"]] = float("nan")
+    (said,) = texts(replace(inputs, dependency_noop=some), "syntax_rest")
+    assert said.startswith("For 1 of 2 relations the dependents")
+    assert "; for 1 they give it more; 1 more was not tested, for want of documents. The" in said
 
 
 def test_antecedents(inputs):

@@ -134,10 +134,17 @@ def test_noop_and_distance_tables_are_the_frames(inputs, tables):
     assert len(rows) == len(inputs.dependency_noop)
     told = {(row["relation"], row["key_class"]): row for row in inputs.dependency_noop.to_dict("records")}
     for row in rows:
-        here = told[row[0], {"[SEP]": "sep", "[CLS]": "cls"}[row[2]]]
-        assert float(row[3]) == pytest.approx(100 * here["dependents"], abs=0.051)
-        assert float(row[5]) == pytest.approx(100 * here["others"], abs=0.051)
-        assert float(row[7]) == pytest.approx(100 * here["difference"], abs=0.051)
+        here = told[row[0], {"[SEP]": "sep", "[CLS]": "cls"}[row[3]]]
+        assert (
+            row[2]
+            == {
+                "dependent->head": "dependent → head word",
+                "head->dependent": "head word → dependent",
+            }[here["direction"]]
+        )
+        assert float(row[4]) == pytest.approx(100 * here["attending"], abs=0.051)
+        assert float(row[6]) == pytest.approx(100 * here["others"], abs=0.051)
+        assert float(row[8]) == pytest.approx(100 * here["difference"], abs=0.051)
     rows = tables["table-syntax-distance"][1:]
     distances = inputs.dependency_by_distance
     assert len(rows) == len(distances)

@@ -12,7 +12,7 @@ from headscope.attention.losses import ask_of
 from headscope.attention.scan import scan
 from headscope.attention.source import left_padding_works
 from headscope.encoding.vocabulary import KeyClass
-from headscope.statistics.confidence import ratio_interval
+from headscope.statistics.confidence import difference_interval, ratio_interval
 from headscope.statistics.importance import (
     KEY_CLASSES,
     MEASURES,
@@ -20,7 +20,12 @@ from headscope.statistics.importance import (
     importance_sums,
     pair_counts,
 )
-from headscope.study.importance import IMPORTANCE_COLUMNS, importance_table
+from headscope.study.importance import (
+    DIFFERENCE_COLUMNS,
+    IMPORTANCE_COLUMNS,
+    importance_differences,
+    importance_table,
+)
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, COMMA, DOT, SEP, made_up_segments, vocabulary
 from support.shared_data import data
@@ -135,6 +140,56 @@ def test_intervals_are_over_documents():
     other = ImportanceAccumulator(few.layout)
     scan(few, [other])
     assert np.isnan(other.compute()[0].heads.low).all()
+
+
+def test_differences_are_of_the_same_documents():
+    """Each class less other tokens, the mean over a layer's heads, by plain loops; few documents have no bounds."""
+    source = HandMadeSource(SEGMENTS, random_map)
+    sums = ImportanceAccumulator(source.layout)
+    scan(source, [sums])
+    results = sums.compute()
+    table = importance_differences(results)
+    assert list(table.columns) == DIFFERENCE_COLUMNS
+    assert len(table) == 2 * 2 * 3
+    assert table["head"].isna().all()
+    documents = sorted({segment.document for segment in SEGMENTS})
+    for row in table.to_dict("records"):
+        # [document, head, class or other]
+        totals, numbers = np.zeros((len(documents), 3, 2)), np.zeros((len(documents), 2))
+        for segment in SEGMENTS:
+            place = documents.index(segment.document)
+            for head in range(3):
+                own = random_map(segment)[row["layer"] - 1, head]
+                means = means_of(segment, own, HandMadeSource.gradient_of(torch.from_numpy(own)))
+                for side, name in enumerate((row["key_class"], "other")):
+                    if (row["measure"], name) in means:
+                        totals[place, head, side] += means[row["measure"], name]
+                        numbers[place, side] += head == 0
+        mean = totals.mean(1)
+        values = mean.sum(0) / numbers.sum(0)
+        assert row["difference"] == pytest.approx(values[0] - values[1], rel=1e-10)
+        assert row["n"] == numbers[:, 0].sum()
+        bounds = difference_interval(mean[:, :1], numbers[:, :1], mean[:, 1:], numbers[:, 1:])
+        assert row["ci_low"] == pytest.approx(bounds.low[0], rel=1e-9)
+        assert row["ci_high"] == pytest.approx(bounds.high[0], rel=1e-9)
+    few = HandMadeSource(made_up_segments(9, seed=1), random_map)
+    other = ImportanceAccumulator(few.layout)
+    scan(few, [other])
+    left = importance_differences(other.compute())
+    assert left["difference"].notna().all()
+    assert left[["ci_low", "ci_high"]].isna().all(axis=None)
+
+
+def test_a_difference_needs_both_classes():
+    plain = [replace(s, ids=np.where(np.isin(s.ids, [SEP, DOT, COMMA]), 50, s.ids)) for s in SEGMENTS]
+    source = HandMadeSource(plain, random_map)
+    sums = ImportanceAccumulator(source.layout)
+    scan(source, [sums])
+    table = importance_differences(sums.compute())
+    cls = table["key_class"] == "cls"
+    assert table.loc[cls, ["difference", "ci_low", "ci_high"]].notna().all(axis=None)
+    assert table.loc[~cls, ["difference", "ci_low", "ci_high"]].isna().all(axis=None)
+    assert (table.loc[~cls, "n"] == 0).all()
 
 
 def test_the_table_names_heads_from_1_and_layers_without_a_head():

@@ -17,8 +17,10 @@ from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, ModelError, OptionError
 from headscope.statistics.importance import ImportanceAccumulator
 from headscope.study.importance import (
+    DIFFERENCE_COLUMNS,
     IMPORTANCE_COLUMNS,
     gradient_batch_size,
+    importance_differences,
     importance_table,
     measure_importance,
 )
@@ -97,6 +99,16 @@ def test_an_encoders_table_is_that_of_its_own_scan(bert, text):
     assert told[-1].stage == "importance"
     again = ImportanceAccumulator.from_state(result.state)
     assert importance_table(again.compute()).equals(found)
+    apart = result.tables["importance_differences"]
+    assert list(apart.columns) == DIFFERENCE_COLUMNS
+    assert importance_differences(again.compute()).equals(apart)
+    assert apart["ci_low"].notna().all()
+    # The mean over a layer's heads, class by class, less that of other tokens.
+    means = found[found["head"].isna()].set_index(["layer", "measure", "key_class"])["value"]
+    for row in apart.to_dict("records"):
+        own, other = (means[row["layer"], row["measure"], name] for name in (row["key_class"], "other"))
+        assert row["difference"] == pytest.approx(own - other, abs=1e-12)
+        assert row["ci_low"] <= row["difference"] <= row["ci_high"]
 
 
 def test_the_batch_size_changes_nothing(bert, text):

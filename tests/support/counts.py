@@ -13,6 +13,8 @@ TABLE = ArcTable(("obj", "nsubj", "acl", "case", "root", "punct", "other"))
 def filled(documents, *, seed=0, most=3, layout=LAYOUT, table=TABLE, options=None, rare=("acl",)):
     """An accumulator with random counts: few arcs a document and cell, so that there are ties and gaps.
 
+    As many words attend as there are arcs, or fewer where they are head words: several arcs may share one.
+
     Returns it and the arrays that it holds, `{name: [document, ...]}`; relations named in `rare` have few arcs.
     """
     rng = np.random.default_rng(seed)
@@ -33,9 +35,12 @@ def filled(documents, *, seed=0, most=3, layout=LAYOUT, table=TABLE, options=Non
         hits = rng.binomial(counts[..., None, None, None], level)
         hits[:, root : root + len(DISTANCES)] = 0
         arrays[f"n_hits.{part.kind}"] = hits
-        per_relation = counts.reshape(documents, -1, len(DISTANCES)).sum(2)[..., None, None, None]
-        shape = (documents, len(table.relations), part.layers, part.heads, 2)
-        arrays[f"noop.{part.kind}"] = per_relation * rng.uniform(0, 0.4, size=shape)
+        per_relation = counts.reshape(documents, -1, len(DISTANCES)).sum(2)
+        heads = [rng.binomial(per_relation, 0.7) for _ in range(width - 1)]
+        attending = np.stack([per_relation, *heads], axis=2).reshape(documents, -1)
+        arrays[f"n_attending.{part.kind}"] = attending
+        shape = (*attending.shape, part.layers, part.heads, 2)
+        arrays[f"noop.{part.kind}"] = attending[..., None, None, None] * rng.uniform(0, 0.4, size=shape)
     return holding(arrays, layout=layout, table=table, options=options), arrays
 
 

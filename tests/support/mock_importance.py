@@ -1,4 +1,4 @@
-"""Made-up gradient importance of a made-up run: the first token matters least, and deep layers less."""
+"""Made-up gradient importance of a made-up run: deep layers matter less; its two measures agree or not, as asked."""
 
 from dataclasses import replace
 
@@ -9,15 +9,22 @@ FACTOR = {"cls": 0.1, "sep": 0.8, "punctuation": 0.95, "other": 1.0}
 CLASSES = tuple(FACTOR)
 
 
-def with_importance(inputs, *, seed=0, absent=(), factor=FACTOR, intervals=True, segments=200):
-    """Return the run with a table of importance; classes in `absent` cannot occur."""
+def with_importance(
+    inputs, *, seed=0, absent=(), factor=FACTOR, weighted=None, intervals=True, segments=200, even=()
+):
+    """Return the run with its tables of importance.
+
+    Classes in `absent` cannot occur; `factor` says how large each is beside other tokens, by weight x gradient
+    `weighted` where that is another. `even` names (measure, class) whose interval of the difference holds 0.
+    """
     rng = np.random.default_rng(seed)
     rows = []
     for part in inputs.manifest["kinds"]:
         for layer in range(1, part["layers"] + 1):
             for measure, size in (("gradient", 0.012), ("weight_times_gradient", 0.0003)):
                 for name in CLASSES:
-                    own = size * 0.8 ** (layer - 1) * factor[name]
+                    large = (weighted or factor) if measure == "weight_times_gradient" else factor
+                    own = size * 0.8 ** (layer - 1) * large[name]
                     heads = own * np.exp(rng.normal(scale=0.3, size=part["heads"]))
                     for head, value in [*enumerate(heads, 1), (None, heads.mean())]:
                         told = {"kind": part["kind"], "layer": layer, "head": head}
@@ -30,6 +37,25 @@ def with_importance(inputs, *, seed=0, absent=(), factor=FACTOR, intervals=True,
                         rows.append(told)
     table = pd.DataFrame(rows)
     table["head"] = table["head"].astype("Int64")
+    differences = _differences(table, intervals, even)
     facts = {"loss": "mlm", "segments": segments, "targets": 9 * segments, "nothing_to_predict": 0}
     told = {**inputs.manifest, "importance": {**facts, "loss_mean": 3.456}}
-    return replace(inputs, importance=table, manifest=told)
+    return replace(inputs, importance=table, importance_differences=differences, manifest=told)
+
+
+def _differences(table, intervals, even):
+    """Each class less other tokens in the layers' means."""
+    means = table[table["head"].isna()]
+    keys = ["kind", "layer", "measure"]
+    other = means[means["key_class"] == "other"].set_index(keys)["value"]
+    rows = means[means["key_class"] != "other"].copy()
+    rows["difference"] = (
+        rows["value"] - other.loc[list(rows[keys].itertuples(index=False, name=None))].to_numpy()
+    )
+    near = [(measure, name) in even for measure, name in zip(rows["measure"], rows["key_class"])]
+    width = rows["difference"].abs() * np.where(near, 1.5, 0.2)
+    rows["ci_low"], rows["ci_high"] = rows["difference"] - width, rows["difference"] + width
+    if not intervals:
+        rows[["ci_low", "ci_high"]] = np.nan
+    names = ["kind", "layer", "head", "measure", "key_class", "difference", "ci_low", "ci_high", "n"]
+    return rows[names].reset_index(drop=True)

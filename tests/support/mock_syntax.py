@@ -210,13 +210,13 @@ def _noop(places, kind, rng, documents, special):
             continue
         for key_class in classes:
             others = rng.uniform(0.3, 0.55) if key_class == "sep" else rng.uniform(0.02, 0.1)
-            dependents = others * (1.15 - accuracy)
+            attending = others * (1.15 - accuracy)
             wide = np.nan if documents < 10 else rng.uniform(0.01, 0.03)
-            difference = dependents - others
-            rows.append((kind, layer, head, direction, name, key_class, n, 25149 - n, dependents, others, difference,
+            difference = attending - others
+            rows.append((kind, layer, head, direction, name, key_class, n, 25149 - n, attending, others, difference,
                          difference - wide, difference + wide))  # fmt: skip
     columns = (
-        "kind layer head direction relation key_class n n_other dependents others difference ci_low ci_high"
+        "kind layer head direction relation key_class n n_other attending others difference ci_low ci_high"
     )
     return pd.DataFrame(rows, columns=columns.split())
 

@@ -1,7 +1,7 @@
 """Made-up trees on made-up segments, and the scoring of section 4.2 as a plain loop over words."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -101,15 +101,17 @@ def plain_loop(
     pieces: str = "mean",
     special: bool = False,
     causal: bool = False,
+    row_of: Callable[[str], str] = str,
 ) -> dict[str, Counter]:
     """Count what section 4.2 counts, word by word; keys say what is counted.
 
     Keys are of `hits` (document, relation, distance, layer, head, direction), `counts` (document, relation,
-    distance), `offsets` (document, relation, distance, offset), `reachable` (relation, layer, direction), `noop`
-    (document, relation, layer, head, class). The root has distance None.
+    distance), `offsets` (document, relation, distance, offset), `reachable` (relation, layer, direction), `attending`
+    (document, relation, direction), `noop` (document, relation, direction, layer, head, class). The root has distance
+    None. `row_of` names the row that a label is counted in, for sets of words that several labels share.
     """
     found: dict[str, Counter] = {
-        name: Counter() for name in ("hits", "counts", "offsets", "reachable", "noop")
+        name: Counter() for name in ("hits", "counts", "offsets", "reachable", "attending", "noop")
     }
     for segment, weights in zip(segments, maps):
         heads, relations = segment.fields["heads"], segment.fields["relns"]
@@ -125,6 +127,19 @@ def plain_loop(
             for place, tokens in enumerate(places)
             if word_ids[tokens[0]] != NO_WORD
         }
+        rows = [row_of(name) for name in relations]
+        for relation in set(rows):
+            below = [word for word, name in enumerate(rows) if name == relation]
+            above = [heads[word] - 1 for word in below if heads[word]]
+            for direction, who in zip(DIRECTIONS, ({*below}, {*above}, {*below, *above})):
+                for word in who & set(at):
+                    found["attending"][segment.document, relation, direction] += 1
+                    for (layer, head), (_, table) in tables.items():
+                        for place, tokens in enumerate(places):
+                            if (token := segment.ids[tokens[0]]) in (SEP, CLS):
+                                key = (segment.document, relation, direction, layer, head)
+                                name = "sep" if token == SEP else "cls"
+                                found["noop"][*key, name] += table[at[word], place]
         for word, (number, relation) in enumerate(zip(heads, relations)):
             gold = number - 1 if number else None
             distance = None if gold is None else distance_name(abs(gold - word))
@@ -137,13 +152,6 @@ def plain_loop(
                 if offset and asked + offset == gold:
                     found["offsets"][*arc, offset] += 1
             for (layer, head), (_, table) in tables.items():
-                for token, name in ((SEP, "sep"), (CLS, "cls")):
-                    if word in at:
-                        found["noop"][segment.document, relation, layer, head, name] += sum(
-                            table[at[word], place]
-                            for place, tokens in enumerate(places)
-                            if segment.ids[tokens[0]] == token
-                        )
                 if asked not in at:
                     continue
                 for direction in DIRECTIONS:

@@ -11,7 +11,7 @@ from headscope.statistics.divergence_result import DivergenceResult
 
 RESAMPLES = 200
 STABLE = 0.75
-"""A cluster whose mean Jaccard index is below this is not to be trusted (Hennig 2007)."""
+"""A cluster whose mean Jaccard index is below this is not to be trusted (Hennig 2007), and no sentence names it."""
 
 
 @dataclass(frozen=True, kw_only=True)

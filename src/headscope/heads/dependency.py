@@ -15,6 +15,7 @@ from headscope.attention.words import between_words, word_axis
 from headscope.encoding.batching import Batch
 from headscope.heads.arc_runs import ArcRuns, sum_runs
 from headscope.heads.arcs import DISTANCES, OFFSETS, Arcs, ArcTable, arcs_of_fields
+from headscope.heads.attending import Attending, resting
 from headscope.heads.pointer import Pointer, reachable
 from headscope.heads.pointing import Answers, judge, read_answers
 from headscope.statistics.accumulator import Accumulator, Span, State, layout_state, read_layout
@@ -53,7 +54,9 @@ class DependencySums:
     Attributes:
         kind: `encoder` or `decoder`.
         hits: right answers, `[group, cell, layer, head, direction]`.
-        noop: attention from dependents to sep and cls, `[group, relation, layer, head, NOOP_CLASSES]`.
+        noop: attention to sep and cls from the words that attend in a relation, each counted once in it,
+            `[group, relation, direction, layer, head, NOOP_CLASSES]`; see `heads.attending`.
+        attending: how many words those are, `[group, relation, direction]`.
         counts: arcs, `[group, cell]`.
         offsets: right answers of each fixed offset, `[group, cell, OFFSETS]`.
         reachable: arcs that the mask allows, `[relation, layer, direction]`.
@@ -63,6 +66,7 @@ class DependencySums:
     kind: str
     hits: NDArray[np.int32]
     noop: NDArray[np.float64]
+    attending: NDArray[np.int32]
     counts: NDArray[np.int32]
     offsets: NDArray[np.int32]
     reachable: NDArray[np.int64]
@@ -84,6 +88,7 @@ class DependencyAccumulator(Accumulator):
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[Span] = "layer"
+    version: ClassVar[int] = 2  # 2: the words that attend in each direction, not the dependents alone
 
     def __init__(
         self, layout: Sequence[KindLayout], table: ArcTable, options: DependencyOptions | None = None
@@ -100,7 +105,8 @@ class DependencyAccumulator(Accumulator):
         self._totals: dict[str, NDArray[np.int64]] = {}
         for part in self.layout:
             shapes[f"n_hits.{part.kind}"] = (table.cells, part.layers, part.heads, width)
-            shapes[f"noop.{part.kind}"] = (relations, part.layers, part.heads, len(NOOP_CLASSES))
+            shapes[f"noop.{part.kind}"] = (relations * width, part.layers, part.heads, len(NOOP_CLASSES))
+            shapes[f"n_attending.{part.kind}"] = (relations * width,)
             self._totals[f"reachable.{part.kind}"] = np.zeros((relations, part.layers, width), np.int64)
             self._totals[f"other.{part.kind}"] = np.zeros(
                 (relations, part.layers, part.heads, width), np.int64
@@ -145,34 +151,30 @@ class DependencyAccumulator(Accumulator):
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to its documents."""
-        names, document_of = np.unique(np.array(batch.info.documents), return_inverse=True)
-        document_of = np.repeat(document_of, [len(each.cells) for each in self._arcs])
+        names, documents = np.unique(np.array(batch.info.documents), return_inverse=True)
         cells = np.concatenate([each.cells for each in self._arcs])
         relations = cells // len(DISTANCES)
-        by_cell, by_relation = ArcRuns.of(document_of, cells), ArcRuns.of(document_of, relations)
+        by_cell = ArcRuns.of(np.repeat(documents, [len(each.cells) for each in self._arcs]), cells)
         offsets = np.concatenate([each.offsets for each in self._arcs])
         sums: dict[str, NDArray[Any]] = {
             "n_arcs": np.bincount(by_cell.run_of, minlength=len(by_cell.cells)),
             "n_offsets": by_cell.sums(torch.from_numpy(offsets)),
         }
-        # Attention to special tokens is summed over distances.
-        shares: dict[str, NDArray[Any]] = {}
+        summed = [(sums, by_cell)]
         for kind, layers in self._answers.items():
             if not layers:
                 continue
             # All layers at once: what is asked of a batch is small, and a call costs more than it computes.
             answers = [Answers.of_layers(each) for each in zip(*layers, strict=True)]
             pointer = self._pointers[kind]
-            hits, other, noop = judge(
-                answers, pointer, special=self.options.special, compat=self.options.compat
-            )
+            hits, other = judge(answers, pointer, special=self.options.special, compat=self.options.compat)
             sums[f"n_hits.{kind}"] = by_cell.sums(hits)
-            shares[f"noop.{kind}"] = by_relation.sums(noop.double())
+            summed.append(self._rest(kind, answers[0], relations, documents))
             totals = ("other", other), ("reachable", torch.stack(self._reachable[kind], dim=1))
             for name, found in totals:
                 total = sum_runs(found, relations, len(self.table.relations))
                 self._totals[f"{name}.{kind}"] += total.astype(np.int64)
-        for values, runs in ((sums, by_cell), (shares, by_relation)):
+        for values, runs in summed:
             for place, own in runs.slices(len(names)):
                 parts = {name: value[own] for name, value in values.items()}
                 self.sums.add_at(str(names[place]), runs.cells[own], **parts)
@@ -180,6 +182,18 @@ class DependencyAccumulator(Accumulator):
         self.unplaced += next((int((each.own < 0).sum()) for each in self._pointers.values()), 0)
         self._answers = {}
         self._reachable = {}
+
+    def _rest(
+        self, kind: str, answers: Answers, relations: NDArray[np.int64], documents: NDArray[np.int64]
+    ) -> tuple[dict[str, NDArray[Any]], ArcRuns]:
+        """Sum what the words that attend in each relation and direction give special tokens, by document."""
+        pointer = self._pointers[kind]
+        members = Attending.of(pointer, relations, directions=len(self.options.directions))
+        runs = ArcRuns.of(documents[members.rows], members.cells)
+        return {
+            f"noop.{kind}": runs.sums(members.given(resting(answers, pointer))),
+            f"n_attending.{kind}": np.bincount(runs.run_of, minlength=len(runs.cells)),
+        }, runs
 
     def merge(self, other: "DependencyAccumulator") -> None:
         """Add another accumulator's sums.
@@ -201,11 +215,13 @@ class DependencyAccumulator(Accumulator):
     def compute(self) -> tuple[DependencySums, ...]:
         """Return what was counted, by group of documents; tables are made of it in `dependency_tables`."""
         stacked = self.sums.stacked()
+        apart = (len(self.table.relations), len(self.options.directions))
         return tuple(
             DependencySums(
                 kind=part.kind,
                 hits=stacked[f"n_hits.{part.kind}"],
-                noop=stacked[f"noop.{part.kind}"],
+                noop=_unfold(stacked[f"noop.{part.kind}"], apart),
+                attending=_unfold(stacked[f"n_attending.{part.kind}"], apart),
                 counts=stacked["n_arcs"],
                 offsets=stacked["n_offsets"],
                 reachable=self._totals[f"reachable.{part.kind}"].copy(),
@@ -243,6 +259,11 @@ class DependencyAccumulator(Accumulator):
             made._totals[name] = np.array(state[f"totals.{name}"], dtype=np.int64)
         made.sums = GroupedSums.from_state(state, prefix="sums.")
         return made
+
+
+def _unfold(sums: NDArray[Any], apart: tuple[int, int]) -> NDArray[Any]:
+    """Lay `[group, relation x direction, ...]` out as `[group, relation, direction, ...]`."""
+    return sums.reshape(len(sums), *apart, *sums.shape[2:])
 
 
 def _bytes(text: str) -> NDArray[np.uint8]:

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from headscope.heads.arcs import DISTANCES, OFFSETS
+from headscope.heads.attending import rest_of
 from headscope.heads.dependency import NOOP_CLASSES
 from headscope.heads.dependency_tables import TOTALS, DependencyResult
 from headscope.statistics.confidence import difference_interval, ratio_interval
@@ -18,7 +20,7 @@ DISTANCE_COLUMNS = [
     *("baseline_offset", "baseline_accuracy"),
 ]
 NOOP_COLUMNS = [
-    *(*_HEAD, "key_class", "n", "n_other", "dependents", "others", "difference", "ci_low", "ci_high"),
+    *(*_HEAD, "key_class", "n", "n_other", "attending", "others", "difference", "ci_low", "ci_high"),
 ]
 
 
@@ -64,33 +66,34 @@ def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame
 
 
 def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
-    """Return `dependency_noop.parquet`: attention to sep and cls from a relation's dependents and from others.
+    """Return `dependency_noop.parquet`: attention to sep and cls from the words that attend in a relation, and others.
 
-    Where a head has found what it looks for it needs no rest: its attention to sep should be lower from the
-    dependents of its relation than from all other words (section 3.2).
+    Where a head has found what it looks for it needs no rest: its attention to sep should be lower from the words
+    that attend in its relation than from all other words (section 3.2). Those are the relation's dependents where
+    the dependent attends to its head word, and the head words where they attend to their dependents. `n` and
+    `n_other` count words, each once.
     """
     rows, sides = [], []
     for row in _chosen(best):
         if row["relation"] in TOTALS:
             continue
-        part, place = _own(result, row)
-        counts = part.counts.reshape(len(part.counts), -1, len(DISTANCES)).sum(2)
-        inside = result.rows[row["relation"]]
-        n, n_all = counts[:, inside].sum(1), counts.sum(1)
+        part, (layer, head, direction) = _own(result, row)
+        (relation,) = result.rows[row["relation"]].tolist()  # labels are folded before they are counted
+        counts = rest_of(part.attending, relation, direction)
         for which, key_class in enumerate(NOOP_CLASSES):
-            attention = part.noop[(slice(None), slice(None), place[0], place[1], which)]
+            attention = part.noop[:, :, :, layer, head, which]
             if not attention.sum():
                 continue  # the tokeniser has no such token
-            own, everything = attention[:, inside].sum(1), attention.sum(1)
-            sides.append((own, n, everything - own, n_all - n))
+            own, others = rest_of(attention, relation, direction)
+            sides.append((own, counts[0], others, counts[1]))
             rows.append(
                 {
                     **{name: row[name] for name in _HEAD},
                     "key_class": key_class,
-                    "n": int(n.sum()),
-                    "n_other": int((n_all - n).sum()),
-                    "dependents": own.sum() / n.sum(),
-                    "others": (everything - own).sum() / max(1, (n_all - n).sum()),
+                    "n": int(counts[0].sum()),
+                    "n_other": int(counts[1].sum()),
+                    "attending": _mean(own, counts[0]),
+                    "others": _mean(others, counts[1]),
                 }
             )
     table = pd.DataFrame(rows, columns=NOOP_COLUMNS[:-3])
@@ -99,6 +102,12 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
         difference = difference_interval(*stacked)
         table = table.assign(difference=difference.value, ci_low=difference.low, ci_high=difference.high)
     return table.reindex(columns=NOOP_COLUMNS)
+
+
+def _mean(sums: NDArray[Any], counts: NDArray[Any]) -> float:
+    """The mean over all groups; NaN where there is nothing."""
+    number = counts.sum()
+    return float(sums.sum() / number) if number else float("nan")
 
 
 def _chosen(best: pd.DataFrame) -> Iterator[dict[str, Any]]:

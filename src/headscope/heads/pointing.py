@@ -103,7 +103,7 @@ def read_answers(
 
 def judge(
     answers: Sequence[Answers], pointer: Pointer, *, special: bool = False, compat: bool = False
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor]:
     """Hold every head's answers against the gold arcs.
 
     Args:
@@ -114,8 +114,7 @@ def judge(
             `poss` rule holds unless a word's own answer is the last word.
 
     Returns:
-        `hits` bool `[arc, layer, head, direction]`; `other`, the same with special tokens treated the other way;
-        `noop`, attention of the dependent to sep and to cls, `[arc, layer, head, 2]`.
+        `hits` bool `[arc, layer, head, direction]`; `other`, the same with special tokens treated the other way.
     """
     hits, other = [], []
     for each in answers:
@@ -126,11 +125,7 @@ def judge(
             right, beaten = torch.where(stays, own, right), torch.where(stays, own_beaten, beaten)
         hits.append(right & ~beaten if special else right)
         other.append(right if special else right & ~beaten)
-    # [batch, place, layer, head, class]: summed by place first, for the same place answers for all its arcs.
-    classes = pointer.classes.to(answers[0].special.dtype)
-    noop = torch.einsum("bpslh,bsc->bplhc", answers[0].special.clamp(min=0), classes)
-    noop = noop[pointer.rows, pointer.own.clamp(min=0)] * (pointer.own >= 0)[:, None, None, None]
-    return torch.stack(hits, dim=3), torch.stack(other, dim=3), noop
+    return torch.stack(hits, dim=3), torch.stack(other, dim=3)
 
 
 def _candidates_only(table: Tensor, pointer: Pointer, *, self_counts: bool) -> Tensor:

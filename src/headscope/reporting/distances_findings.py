@@ -9,10 +9,11 @@ from typing import Any
 import pandas as pd
 
 from headscope.geometry.pairs import nearest_pairs
+from headscope.geometry.stability import STABLE
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.relations import number, records
 from headscope.reporting.sentences import HeadRef, Sentence, numbered, sentence
-from headscope.reporting.words import Words, join, plain
+from headscope.reporting.words import FEWEST_DOCUMENTS, Words, count, join, plain
 
 TOPIC = "distances"
 SIGNIFICANT = 0.05
@@ -32,7 +33,7 @@ def distances_findings(inputs: ReportInputs, words: Words, *, several: bool) -> 
         own = [
             _layers(row, several),
             *_tree(row, clusters, several),
-            *_by_role(heads, words),
+            *_by_role(heads, clusters, words),
             *_nearest(inputs.head_distances, kind, several),
         ]
         found += [replace(one, kind=kind) for one in own]
@@ -95,21 +96,62 @@ def _tree(row: dict[str, Any], clusters: pd.DataFrame, several: bool) -> list[Se
         text += (
             f"; on resampled documents the clusters agree with these with an adjusted Rand index of {ends}"
         )
-    return [sentence(TOPIC, text + ".")]
+    return [sentence(TOPIC, f"{text}; {trust(clusters)}.")]
 
 
-def _by_role(heads: pd.DataFrame, words: Words) -> list[Sentence]:
-    """Say which clusters are mostly of one role that is something: the paper's question whether heads group by it."""
-    told = []
-    for cluster, own in heads.groupby("cluster", sort=True):
+def trust(clusters: pd.DataFrame) -> str:
+    """Say how many of one kind's clusters would come again on other documents, or that nobody tested it."""
+    stable, number = trusted(clusters), len(clusters)
+    if clusters["stability"].isna().all():
+        return (
+            "whether other documents would give them again was not tested, which needs at least "
+            f"{FEWEST_DOCUMENTS} documents"
+        )
+    why = f"a stability of {STABLE:g} or more"
+    if not stable:
+        return f"none of them has {why}, so that none is to be trusted"
+    if len(stable) == number:
+        return f"all of them have {why}"
+    return f"{len(stable):,} of them {'has' if len(stable) == 1 else 'have'} {why}, the others are not to be trusted"
+
+
+def trusted(clusters: pd.DataFrame) -> set[int]:
+    """Return the clusters of one kind that a sentence may name: those that resampled documents give again."""
+    return {int(row["cluster"]) for row in records(clusters) if number(row["stability"]) >= STABLE}
+
+
+def _by_role(heads: pd.DataFrame, clusters: pd.DataFrame, words: Words) -> list[Sentence]:
+    """Say which clusters are mostly of one role that is something: the paper's question whether heads group by it.
+
+    Named are those that can be trusted; what is said of the others is that they are not named, and why.
+    """
+    if len(clusters) < 2:
+        return []  # all heads together are no group of a role
+    stable, told, left = trusted(clusters), [], 0
+    for cluster in sorted({int(label) for label in heads["cluster"].dropna()}):
+        own = heads[heads["cluster"] == cluster]
         role, most = Counter(own["role"].dropna()).most_common(1)[0] if own["role"].notna().any() else ("", 0)
-        if len(own) > 1 and role != "mixed" and most >= ONE_ROLE * len(own):
-            name = words.roles.get(str(role), plain(role))
-            share = f"all {len(own)} heads" if most == len(own) else f"{most} of {len(own)} heads"
-            told.append(f"cluster {cluster} ({share}: {name})")
-    if not told:
-        return []
-    return [sentence(TOPIC, f"{join(told)} {'is' if len(told) == 1 else 'are'} mostly of one role.")]
+        if len(own) < 2 or role == "mixed" or most < ONE_ROLE * len(own):
+            continue
+        if cluster not in stable:
+            left += 1
+            continue
+        name = words.roles.get(str(role), plain(role))
+        share = f"all {len(own)} heads" if most == len(own) else f"{most} of {len(own)} heads"
+        told.append(f"cluster {cluster} ({share}: {name})")
+    if clusters["stability"].isna().all():
+        why = f"their stability was not tested, which needs at least {FEWEST_DOCUMENTS} documents"
+    else:
+        why = f"a stability below {STABLE:g} is not to be trusted"
+    are = "is" if left == 1 else "are"
+    if told:
+        rest = f"; {count(left, 'more cluster')} {are} not named, for {why}" if left else ""
+        return [
+            sentence(TOPIC, f"{join(told)} {'is' if len(told) == 1 else 'are'} mostly of one role{rest}.")
+        ]
+    if left:
+        return [sentence(TOPIC, f"{count(left, 'cluster')} {are} mostly of one role, and not named: {why}.")]
+    return []
 
 
 def _nearest(pairs: pd.DataFrame | None, kind: str, several: bool) -> list[Sentence]:

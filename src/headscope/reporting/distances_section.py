@@ -8,6 +8,7 @@ from pathlib import Path
 from headscope.figures.dendrogram import dendrogram
 from headscope.figures.head_map import COLOURINGS, head_map, map_panel
 from headscope.figures.saving import save
+from headscope.geometry.stability import STABLE
 from headscope.reporting.arrays import Kind
 from headscope.reporting.distances_findings import TOPIC
 from headscope.reporting.distances_tables import clusters_table, heads_table, pairs_table
@@ -16,9 +17,15 @@ from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.relations import number, records
 from headscope.reporting.sections import figure_links, file_links, linked
 from headscope.reporting.sentences import Sentence
-from headscope.reporting.words import Words, capital
+from headscope.reporting.words import FEWEST_DOCUMENTS, Words, capital
+from headscope.statistics.divergence import DIVERGENCE_GROUPS
+from headscope.statistics.groups import GROUPS
 from headscope.views.markup import Html, el
 
+GROUPED = (
+    f"Intervals and stability resample documents: one by one up to {DIVERGENCE_GROUPS}, more in {DIVERGENCE_GROUPS} "
+    f"groups by a hash of their id (elsewhere {GROUPS})."
+)
 MOST_IN_TREE = 200
 """A larger tree would be the longest thing in the page; its file has it all the same."""
 
@@ -92,8 +99,8 @@ def _kind(
     out = [
         el("div", figures, class_="panels maps"),
         el("p", "Each mark is a head; the nearer two are, the more alike their attention. Distances in the plane stand "
-           f"for Jensen–Shannon divergences in nats{fit}; the directions mean nothing. Click a mark to open its card.",
-           class_="caption"),
+           f"for Jensen–Shannon divergences in nats{fit}; the directions mean nothing. Click a mark to open its card. "
+           f"{GROUPED}", class_="caption"),
     ]  # fmt: skip
     if links:
         out.append(
@@ -122,8 +129,9 @@ def _clusters(
         el("h4", "Clusters"),
         clusters_table(own, members, words, kind=kind.name, several=several),
         el("p", "Average linkage on the root of the divergence, cut where the mean silhouette is best. Stability: the "
-           "mean, over resampled documents, of the Jaccard index with the cluster most like it; below 0.75 a cluster "
-           "is not to be trusted.", class_="caption"),
+           "mean, over resampled documents, of the Jaccard index with the cluster most like it; below "
+           f"{STABLE:g} a cluster is not to be trusted: it stands here dimmed, and no sentence names it. A dash: not "
+           f"tested, which needs at least {FEWEST_DOCUMENTS} documents.", class_="caption"),
     ]  # fmt: skip
     if 1 < kind.size <= MOST_IN_TREE:
         drawn = dendrogram(pairs, members, kind=kind.name, names=words.roles)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from headscope.geometry.pairs import matrix_of, nearest_pairs
+from headscope.geometry.stability import STABLE
 from headscope.reporting.distances_findings import nats, span
 from headscope.reporting.relations import number, records
 from headscope.reporting.syntax_tables import head_link
@@ -38,6 +39,7 @@ def clusters_table(
                 el("td", shown, el("small", f"{low:.2f}–{high:.2f}") if low == low else None),
                 el("td", capital(_roles(own, words)), class_="words"),
                 el("td", capital(layer_list(sorted({int(layer) for layer in own["layer"]}))), class_="words"),
+                class_="weak" if stable < STABLE else None,
             )
         )  # fmt: skip
     header = [

@@ -12,6 +12,11 @@ The rules, which the report prints:
   focused" below half of uniform.
 - Choosing a head "beats every fixed offset" where the test on documents that did not choose says so with q < 0.05.
 - What was not tested is said to be untested, never to be absent.
+- The loss depends "less" or "more" on a class of token where the interval of its paired difference to other tokens lies
+  on one side; both measures of importance are given, and where they disagree the sentence says so.
+- The words that attend in a relation rest "less" or "more" where the interval of their difference to all other words
+  lies on one side.
+- A cluster is named where its stability on resampled documents is 0.75 or more.
 - With fewer than 10 documents there are no intervals: values are stated as measured, a sentence says so, and nothing
   is claimed of ranks, nor of broad or narrow heads.
 """
@@ -25,7 +30,7 @@ from dataclasses import replace
 from headscope.reporting.arrays import Kind, kinds_of
 from headscope.reporting.coreference_findings import coreference_findings
 from headscope.reporting.distances_findings import distances_findings
-from headscope.reporting.importance_section import importance_findings
+from headscope.reporting.importance_findings import importance_findings
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.probe_findings import probe_findings
 from headscope.reporting.rules import BEHAVIOURS, stands_out

@@ -111,6 +111,16 @@ def dependents(relation: str) -> str:
     return f"words marked {short(relation)}" + (f" ({known[0]})" if known else "")
 
 
+def attending(relation: str, direction: str) -> str:
+    """Return the words that attend in a relation, named as in a sentence: dependents, their head words, or both."""
+    marked = dependents(relation)
+    head_words = {
+        "head->dependent": f"the head words of {marked}",
+        "both": f"{marked} and their head words",
+    }
+    return head_words.get(direction, marked)
+
+
 def article(noun: str) -> str:
     """Return `a` or `an`."""
     return "an" if noun[:1] in "aeiou" else "a"

@@ -8,25 +8,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.figures.importance import MEASURES, NAMES, class_series, importance_panel
+from headscope.figures.importance import MEASURES, NAMES, importance_panel
 from headscope.reporting.arrays import Cell, Kind
 from headscope.reporting.drawing import inline
+from headscope.reporting.importance_findings import TOPIC, layer_differences, layer_means
 from headscope.reporting.inputs import ReportInputs
-from headscope.reporting.rules import WHERE, stands_out, target
 from headscope.reporting.sections import figure_links, linked
-from headscope.reporting.sentences import Sentence, sentence
+from headscope.reporting.sentences import Sentence
 from headscope.reporting.tables import Table
-from headscope.reporting.words import Words, capital, count, layer_list, percent
+from headscope.reporting.words import Words, capital, count
 from headscope.views.markup import Html, el
 
-TOPIC = "importance"
 WHY = (
-    "A gradient says how much the loss would change with a weight. If heads rest on a token because they have nothing "
-    "to do, it is small there."
+    "A gradient says how much the loss would change with a weight; times the weight, how much what is attended to "
+    "counts now. Where heads rest on a token because they have nothing to do, both should be small."
 )
 CAPTION = (
     "A point is a head, in the colour and shape of the class of token that is attended to; the line is the layer’s "
-    "mean with its 95% interval as a band; the axis is logarithmic. Click a point to open its card."
+    "mean with its 95% interval as a band; the axis is logarithmic. Classes are compared by their difference over the "
+    "same documents (last table), not by these bands. Click a point to open its card."
 )
 TERMS = (
     ("Gradient importance", "the mean of |d loss / d weight| over pairs of tokens whose attended token is of a class, "
@@ -65,6 +65,9 @@ def importance_section(inputs: ReportInputs, kinds: Sequence[Kind], words: Words
         parts += [
             measure_table(table, measure, kind.name, names, several=several).html() for measure in MEASURES
         ]
+        if inputs.importance_differences is not None:
+            apart = differences_table(inputs.importance_differences, kind.name, names, several=several)
+            parts.append(apart.html())
     return el(
         "section",
         el("h2", "What the loss depends on"),
@@ -73,66 +76,6 @@ def importance_section(inputs: ReportInputs, kinds: Sequence[Kind], words: Words
         figure_links("figure-3") if links else None,
         id="section-importance",
     )
-
-
-def importance_findings(inputs: ReportInputs, kinds: Sequence[Kind], words: Words) -> list[Sentence]:
-    """Say for each class of token that layers rest on how much less the loss depends on attention to it.
-
-    A layer is spoken of where its average attention to the class stands out, and the interval of the gradient lies
-    below that of other tokens (or above, for the opposite).
-    """
-    if inputs.importance is None:
-        return []
-    several = len(kinds) > 1
-    return [
-        made
-        for kind in kinds
-        for name in ("cls", "sep", "punctuation")
-        for made in _resting(inputs.importance, kind, name, words, several)
-    ]
-
-
-def _resting(table: pd.DataFrame, kind: Kind, name: str, words: Words, several: bool) -> list[Sentence]:
-    own, other = (layer_means(table, "gradient", key_class, kind.name) for key_class in (name, "other"))
-    resting = [
-        (layer, cell)
-        for layer, cell in kind.each_layer(name)
-        if stands_out(cell) and layer in own and layer in other
-    ]
-    less = [(layer, cell) for layer, cell in resting if own[layer].high < other[layer].low]
-    more = [(layer, cell) for layer, cell in resting if own[layer].low > other[layer].high]
-    out = []
-    for layers, how in ((less, "less"), (more, "more")):
-        if not layers:
-            continue
-        numbers = [layer for layer, _ in layers]
-        ratios = [other[layer].value / own[layer].value for layer in numbers]
-        times = _range([ratio if how == "less" else 1 / ratio for ratio in ratios])
-        shares = [cell.value for _, cell in layers]
-        share = (
-            percent(shares[0]) if len(shares) == 1 else f"{percent(min(shares))} to {percent(max(shares))}"
-        )
-        known = all(own[layer].has_interval and other[layer].has_interval for layer in numbers)
-        support = " (the 95% intervals of the two lie apart)" if known else ""
-        where = layer_list(numbers) + (f" of {WHERE[kind.name]}" if several else "")
-        one = sentence(
-            TOPIC,
-            f"in {where}, where the average head puts {share} of its attention on {target(name, words)}, the loss "
-            f"depends on such a weight {times} times {how} than on a weight on other tokens{support}.",
-        )
-        out.append(Sentence(one.topic, one.parts, kind.name if several else ""))
-    return out
-
-
-def layer_means(table: pd.DataFrame, measure: str, key_class: str, kind: str) -> dict[int, Cell]:
-    """Return the layers' means of one measure and class, by 1-based layer; without those that have no value."""
-    means = class_series(table, measure, key_class, kind=kind).means
-    return {
-        int(row["layer"]): Cell(
-            float(row["value"]), float(row["ci_low"]), float(row["ci_high"]), float("nan"), int(row["n"])
-        )
-        for row in means.to_dict("records")
-    }
 
 
 def measure_table(
@@ -156,6 +99,36 @@ def measure_table(
         header=("layer", *("mean", "95% interval", "n") * len(present)),
         rows=tuple(rows),
         name=f"table-{measure.replace('_', '-')}-{kind}",
+    )
+
+
+def differences_table(table: pd.DataFrame, kind: str, names: Mapping[str, str], *, several: bool) -> Table:
+    """Tabulate each class less other tokens in the layers' means, in thousandths, by measure, with its interval."""
+    columns = {
+        (measure, name): layer_differences(table, measure, name, kind)
+        for measure in MEASURES
+        for name in NAMES
+        if name != "other"
+    }
+    present = {place: cells for place, cells in columns.items() if cells}
+    rows = []
+    for layer in sorted({layer for cells in present.values() for layer in cells}):
+        row = [str(layer)]
+        for cells in present.values():
+            cell = cells.get(layer)
+            row += ["–", "–"] if cell is None else [signed(cell.value), span(cell)]
+        rows.append(tuple(row))
+    whose = f" ({kind})" if several else ""
+    units = {"gradient": "gradient", "weight_times_gradient": "weight × gradient"}
+    return Table(
+        summary=f"Table: each class of token less other tokens, over the same documents{whose}",
+        groups=(
+            ("", 1),
+            *((f"{capital(names[name])}, {units[measure]}, 10⁻³ nats", 2) for measure, name in present),
+        ),
+        header=("layer", *("less other tokens", "95% interval") * len(present)),
+        rows=tuple(rows),
+        name=f"table-importance-differences-{kind}",
     )
 
 
@@ -187,6 +160,11 @@ def ends(cell: Cell) -> str:
     return f"{milli(cell.ci_low)}–{milli(cell.ci_high)}" if cell.has_interval else "–"
 
 
-def _range(values: Sequence[float]) -> str:
-    shown = [f"{value:.0f}" if value >= 9.95 else f"{value:.1f}" for value in (min(values), max(values))]
-    return shown[0] if shown[0] == shown[1] else " to ".join(shown)
+def signed(value: float) -> str:
+    """Write a difference in thousandths with a true minus sign."""
+    return f"−{milli(-value)}" if value < 0 else milli(value)
+
+
+def span(cell: Cell) -> str:
+    """Write the interval of a difference in thousandths, or a dash."""
+    return f"{signed(cell.ci_low)} to {signed(cell.ci_high)}" if cell.has_interval else "–"

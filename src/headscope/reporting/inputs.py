@@ -29,7 +29,7 @@ class ReportInputs:
         dependency_differences: the selection less that of random weights, on the same arcs.
         dependency_baselines: fixed offsets, left- and right-branching.
         dependency_by_distance: the held-out best head of each relation by the distance of the dependency.
-        dependency_noop: attention to special tokens from dependents of a relation and from other words.
+        dependency_noop: attention to special tokens from the words that attend in a relation and from all others.
         arc_examples: sentences with a head's weights and the gold arcs, right and wrong.
         coreference: `tables/coreference.parquet`, None when the run has no coreference; so is the next.
         coreference_differences: the chosen head less each baseline, type less type, and less random weights.
@@ -45,7 +45,9 @@ class ReportInputs:
         probe_relations, probe_by_distance: the same by relation and by distance.
         probe_weights: the weight that each probe gives each head, both ways.
         probe_layers: the structural probe on every layer.
-        importance: `tables/importance.parquet`: the gradient of the loss by class of key; None when the run has none.
+        importance: `tables/importance.parquet`: the gradient of the loss by class of key; None when the run has none;
+            so is the next.
+        importance_differences: each class of key less other tokens, over the same documents, layer by layer.
     """
 
     manifest: Mapping[str, Any]
@@ -71,6 +73,7 @@ class ReportInputs:
     head_clusters: pd.DataFrame | None = None
     layer_effect: pd.DataFrame | None = None
     importance: pd.DataFrame | None = None
+    importance_differences: pd.DataFrame | None = None
     probes: pd.DataFrame | None = None
     probe_differences: pd.DataFrame | None = None
     probe_relations: pd.DataFrame | None = None

@@ -10,7 +10,7 @@ from headscope.study.study import Study
 _OPTIONAL = (
     *("surface_differences", "dependency_differences", "coreference_differences", "probe_differences"),
     *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
-    *("coreference", "coreference_heads", "gap", "importance"),
+    *("coreference", "coreference_heads", "gap", "importance", "importance_differences"),
     *("head_distances", "head_map", "head_clusters", "layer_effect"),
     *("probes", "probe_relations", "probe_by_distance", "probe_weights", "probe_layers"),
 )
@@ -18,6 +18,12 @@ _OPTIONAL = (
 
 def inputs_of(study: Study) -> ReportInputs:
     """Gather what the page is made of."""
+    tables = {name: study.optional_table(name) for name in _OPTIONAL}
+    noop = tables["dependency_noop"]
+    if noop is not None and "attending" not in noop:
+        tables["dependency_noop"] = (
+            None  # of an earlier version, which measured dependents that do not attend
+        )
     return ReportInputs(
         manifest=study.manifest,
         surface=study.surface,
@@ -25,7 +31,7 @@ def inputs_of(study: Study) -> ReportInputs:
         examples=study.examples,
         paper=paper_numbers(),
         is_bert_base=is_bert_base(study.manifest),
-        **{name: study.optional_table(name) for name in _OPTIONAL},
+        **tables,
         arc_examples=arc_examples(study),
     )
 

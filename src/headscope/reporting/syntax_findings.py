@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from headscope.reporting.arrays import Cell
 from headscope.reporting.comparing import Comparison, comparisons
-from headscope.reporting.glossary import OVERALL, dependents, found, short
+from headscope.reporting.glossary import OVERALL, attending, found, short
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.relations import Relation, cell_of, number, records, relations_of, single
 from headscope.reporting.sentences import HeadRef, Sentence, named, sentence
@@ -195,8 +194,8 @@ def _overall(relations: Sequence[Relation], inputs: ReportInputs, several: bool)
 
 
 def difference(row: dict[str, object]) -> Cell:
-    """Return others minus dependents with its interval, whichever way round the table has it."""
-    gap = number(row["others"]) - number(row["dependents"])
+    """Return others minus those that attend with its interval, whichever way round the table has it."""
+    gap = number(row["others"]) - number(row["attending"])
     low, high = number(row["ci_low"]), number(row["ci_high"])
     if abs(number(row["difference"]) - gap) > abs(number(row["difference"]) + gap):
         low, high = -high, -low
@@ -204,50 +203,62 @@ def difference(row: dict[str, object]) -> Cell:
 
 
 def noop_findings(inputs: ReportInputs, words: Words, *, several: bool) -> list[Sentence]:
-    """Say for how many relations the dependents rest less on a special token than other words do."""
+    """Say for how many relations the words that attend rest less on a special token than other words do."""
     out = []
-    every = records(inputs.dependency_noop)
+    every = [row for row in records(inputs.dependency_noop) if row["relation"] not in OVERALL]
     means = {
-        name: float(np.nanmean([number(row["others"]) for row in every if row["key_class"] == name]))
+        name: _mean([number(row["others"]) for row in every if row["key_class"] == name])
         for name in ("sep", "cls")
-        if any(row["key_class"] == name for row in every)
     }
     resting = [name for name in means if means[name] >= LEAST_REST]
     # Where words rest most comes first.
     for key_class in sorted(resting, key=lambda name: -means[name]):
         rows = [(row, difference(row)) for row in every if row["key_class"] == key_class]
-        rows = [
-            (row, gap)
-            for row, gap in rows
-            if gap.exists and gap.has_interval and row["relation"] not in OVERALL
-        ]
-        less = [(row, gap) for row, gap in rows if gap.ci_low > 0]
-        more = [(row, gap) for row, gap in rows if gap.ci_high < 0]
-        if not rows:
-            continue
-        token = key_words(key_class, words)
-        if not less:
-            out.append(
-                sentence(
-                    REST,
-                    f"for none of {count(len(rows), 'relation')} do the dependents give {token} less of their "
-                    "attention than other words do in the relation’s best head, with the whole interval.",
-                )
+        tested = [(row, gap) for row, gap in rows if gap.exists and gap.has_interval]
+        less = [(row, gap) for row, gap in tested if gap.ci_low > 0]
+        more = [gap for _, gap in tested if gap.ci_high < 0]
+        claim = (
+            f"{_who({str(row['direction']) for row, _ in rows})} give {key_words(key_class, words)} less of their "
+            "attention than all other words do in the relation’s best head"
+        )
+        if not tested:
+            untested = (
+                f"whether {claim} was not tested: an interval needs at least 10 documents with such words."
             )
+            out.append(sentence(REST, untested))
+            continue
+        tail = f"; for {len(more):,} they give it more" if more else ""
+        if left := len(rows) - len(tested):
+            tail += f"; {left:,} more {'was' if left == 1 else 'were'} not tested, for want of documents"
+        if not less:
+            start = f"it is shown for none of {count(len(tested), 'relation')} that "
+            out.append(sentence(REST, f"{start}{claim} (the whole interval){tail}."))
             continue
         row, _ = max(less, key=lambda pair: pair[1].ci_low)
-        tail = f"; for {len(more):,} they give it more" if more else ""
         out.append(
             sentence(
                 REST,
-                f"for {share_of(len(less), len(rows))} the dependents give {token} less of their attention than other "
-                f"words do in the relation’s best head, with the whole interval{tail}. The clearest is ",
+                f"for {share_of(len(less), len(tested))} {claim}, with the whole interval{tail}. The clearest is ",
                 named(str(row["kind"]), int(row["layer"]), int(row["head"]), several=several),
-                f": {percent(number(row['dependents']), 1)} from {dependents(str(row['relation']))}, "
+                f": {percent(number(row['attending']), 1)} from "
+                f"{attending(str(row['relation']), str(row['direction']))}, "
                 f"{percent(number(row['others']), 1)} from all other words.",
             )
         )
     return out
+
+
+def _who(directions: set[str]) -> str:
+    """Say which words attend, of relations whose best heads have these directions."""
+    alone = {"dependent->head": "the dependents", "head->dependent": "the dependents’ head words"}
+    (only,) = directions if len(directions) == 1 else ("",)
+    return alone.get(only, "the words that attend (the dependents, or where they attend the head words)")
+
+
+def _mean(values: Sequence[float]) -> float:
+    """The mean of what is measured; NaN where nothing is."""
+    known = [value for value in values if value == value]
+    return sum(known) / len(known) if known else float("nan")
 
 
 def _special(inputs: ReportInputs, words: Words) -> list[Sentence]:

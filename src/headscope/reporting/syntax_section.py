@@ -184,8 +184,11 @@ def _noop(
     tokens = [name for key, name in (("sep", words.sep), ("cls", words.cls)) if key in present]
     return [
         el("h3", f"At rest on {join(tokens)}"),
-        el("p", "If a head rests there when its relation is not called for, the relation’s dependents rest less.",
-           class_="why"),
+        el("p", "If a head rests there when its relation is not called for, the words that attend in the relation rest "
+           "less.", class_="why"),
         *linked([one for one in found if one.topic == REST]),
+        el("p", "Attention from the words that attend in a relation, in its best head, beside that from all others: "
+           "its dependents where the dependent attends to its head word, the head words where they attend to their "
+           "dependents; each word once.", class_="caption"),
         noop_table(rows, words, several=several),
     ]  # fmt: skip

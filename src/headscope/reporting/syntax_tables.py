@@ -196,28 +196,33 @@ def paper_table(relations: Sequence[Relation], printed: Sequence[Mapping[str, An
 
 
 def noop_table(rows: Sequence[Mapping[str, Any]], words: Words, *, several: bool) -> Html:
-    """Return what dependents of each relation and other words give the special tokens, in the relation's best head."""
+    """Return what the words that attend in each relation and all others give special tokens, in its best head."""
     body = []
     for row in rows:
         low, high = number(row["ci_low"]), number(row["ci_high"])
         name = f"{row['kind']} {row['layer']}-{row['head']}" if several else f"{row['layer']}-{row['head']}"
         body.append(
             (
-                short(str(row["relation"])), name, key_words(str(row["key_class"]), words),
-                share(number(row["dependents"])), f"{int(row['n']):,}", share(number(row["others"])),
-                f"{int(row['n_other']):,}", share(number(row["difference"])),
+                short(str(row["relation"])), name, DIRECTIONS.get(str(row["direction"]), DASH),
+                key_words(str(row["key_class"]), words), _share(row["attending"]), f"{int(row['n']):,}",
+                _share(row["others"]), f"{int(row['n_other']):,}", _share(row["difference"]),
                 DASH if low != low else f"{share(low)} to {share(high)}",
             )
         )  # fmt: skip
     return Table(
-        summary="Table: attention to special tokens, from a relation’s dependents and from all other words",
+        summary="Table: attention to special tokens, from the words that attend in a relation and from all others",
         groups=(),
-        header=("relation", "head", "to", "dependents, %", "n", "others, %", "n others", "difference",
-                "95% interval"),
+        header=("relation", "head", "who attends", "to", "who attends, %", "n", "others, %", "n others",
+                "difference", "95% interval"),
         rows=tuple(body),
         name="table-syntax-noop",
-        words=(2,),
+        words=(2, 3),
     ).html()  # fmt: skip
+
+
+def _share(value: Any) -> str:
+    """Return a fraction in percent, a dash for what was not measured."""
+    return DASH if number(value) != number(value) else share(number(value))
 
 
 def key_words(key_class: str, words: Words) -> str:

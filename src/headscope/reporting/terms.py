@@ -5,6 +5,7 @@ from __future__ import annotations
 from headscope.reporting.importance_section import TERMS as IMPORTANCE_TERMS
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.probes_section import TERMS as PROBE_TERMS
+from headscope.statistics.divergence import DIVERGENCE_GROUPS
 
 _CHOSEN = (
     ("Held-out", "a head is chosen on one half of the documents and scored on the other, both ways, over 20 halvings: "
@@ -33,7 +34,8 @@ _COREFERENCE = (
 )  # fmt: skip
 _DISTANCES = (
     ("Distance between heads", "Jensen–Shannon divergence of their attention, in nats, averaged over all tokens that "
-     "attend; 0.1% of each distribution is spread evenly first. The map is metric multidimensional scaling of it"),
+     "attend; 0.1% of each distribution is spread evenly first. The map is metric multidimensional scaling of it. "
+     f"Documents are resampled in {DIVERGENCE_GROUPS} groups at most"),
     ("Layer effect", "mean divergence between heads of different layers less that of heads of one layer; p from 10,000 "
      "permutations of the heads’ layers"),
 )  # fmt: skip

@@ -16,6 +16,7 @@ from headscope.statistics.groups import GroupedSums
 from headscope.statistics.js_pairs import pair_sums
 
 DIVERGENCE_GROUPS = 32
+"""Groups of documents that are resampled: fewer than elsewhere, for a group's sums are as many as pairs of heads."""
 
 
 class DivergenceAccumulator(Accumulator):

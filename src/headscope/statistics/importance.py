@@ -15,7 +15,7 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.vocabulary import KeyClass
 from headscope.statistics.accumulator import Accumulator, State, layout_state, read_layout
-from headscope.statistics.confidence import Interval, mapped, ratio_interval
+from headscope.statistics.confidence import Interval, difference_interval, mapped, ratio_interval
 from headscope.statistics.groups import GroupedSums
 
 MEASURES = ("gradient", "weight_times_gradient")
@@ -31,12 +31,15 @@ class ImportanceResult:
         kind: `encoder`, `decoder` or `cross`.
         heads: every head's values, `[layer, head, MEASURES, KEY_CLASSES]`, nats per unit of weight, and nats.
         layers: the mean over a layer's heads, `[layer, MEASURES, KEY_CLASSES]`.
+        differences: each class less `other` over the same documents, the mean over a layer's heads,
+            `[layer, MEASURES, KEY_CLASSES without other]`.
         n: segments with a key of the class, `[layer, KEY_CLASSES]`; 0 where it cannot occur.
     """
 
     kind: str
     heads: Interval
     layers: Interval
+    differences: Interval
     n: NDArray[np.int64]
 
 
@@ -67,6 +70,19 @@ def pair_counts(
 ) -> Float64[Tensor, "batch 4"]:
     """Count the pairs of query and key by class of key, `[batch, KEY_CLASSES]` float64."""
     return (pairs.sum(1)[:, None].double() @ _indicators(key_classes))[:, 0]
+
+
+def _less_other(mean: NDArray[Any], counts: NDArray[Any]) -> Interval:
+    """Compare each class of key with `other` over the same documents.
+
+    Args:
+        mean: over a layer's heads, sums `[group, layer, MEASURES, KEY_CLASSES]`.
+        counts: segments with such a key, `[group, layer, KEY_CLASSES]`.
+    """
+    number = np.broadcast_to(counts[:, :, None], mean.shape)
+    own, other = slice(None, -1), np.full(len(KEY_CLASSES) - 1, KEY_CLASSES.index("other"))
+    sides = (mean[..., own], number[..., own], mean[..., other], number[..., other])
+    return difference_interval(*sides)
 
 
 def _indicators(key_classes: Tensor) -> Tensor:
@@ -135,13 +151,15 @@ class ImportanceAccumulator(Accumulator):
         results = []
         for part in self.layout:
             sums, counts = stacked[part.kind], stacked[f"n_{part.kind}"]
-            everything = np.concatenate([sums, sums.mean(2, keepdims=True)], axis=2)
+            mean = sums.mean(2)
+            everything = np.concatenate([sums, mean[:, :, None]], axis=2)
             whole = ratio_interval(everything, counts[:, :, None, None, :], scale="positive")
             results.append(
                 ImportanceResult(
                     kind=part.kind,
                     heads=mapped(whole, lambda ends: ends[:, :-1]),
                     layers=mapped(whole, lambda ends: ends[:, -1]),
+                    differences=_less_other(mean, counts),
                     n=counts.sum(0).astype(np.int64),
                 )
             )

@@ -24,6 +24,9 @@ from headscope.study.options import Progress, Watcher
 from headscope.study.results import StageResult
 
 IMPORTANCE_COLUMNS = ["kind", "layer", "head", "measure", "key_class", "value", "ci_low", "ci_high", "n"]
+DIFFERENCE_COLUMNS = [
+    *("kind", "layer", "head", "measure", "key_class", "difference", "ci_low", "ci_high", "n")
+]
 _NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32
 
 Labels = Callable[[Segment], Sequence[int]]
@@ -81,9 +84,13 @@ def measure_importance(
             "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
         )
     facts = _facts("labels" if labels is not None else loss, source.counts)
+    results = sums.compute()
     return StageResult(
         name="importance",
-        tables={"importance": importance_table(sums.compute())},
+        tables={
+            "importance": importance_table(results),
+            "importance_differences": importance_differences(results),
+        },
         facts={"importance": facts},
         notes=tuple(_notes(facts, len(sums.sums))),
         state=sums.state(),
@@ -123,6 +130,35 @@ def importance_table(results: Sequence[ImportanceResult]) -> pd.DataFrame:
             )
         )
     return pd.concat(parts, ignore_index=True)[IMPORTANCE_COLUMNS]
+
+
+def importance_differences(results: Sequence[ImportanceResult]) -> pd.DataFrame:
+    """Lay `importance_differences.parquet` out: each class of key less `other`, over the same documents.
+
+    Rows are those of `importance_table` for the mean over a layer's heads (a missing head), in the measure's unit.
+    `n` counts segments with a key of the class; the difference is NaN where either class cannot occur, bounds are
+    NaN where fewer than 10 documents have both.
+    """
+    parts = []
+    for result in results:
+        own = result.differences
+        layer, measure, key_class = (place.reshape(-1) for place in np.indices(own.value.shape))
+        parts.append(
+            pd.DataFrame(
+                {
+                    "kind": result.kind,
+                    "layer": layer + 1,
+                    "head": pd.Series([None] * len(layer), dtype="Int64"),
+                    "measure": np.array(MEASURES)[measure],
+                    "key_class": np.array(KEY_CLASSES)[key_class],
+                    "difference": own.value.reshape(-1),
+                    "ci_low": own.low.reshape(-1),
+                    "ci_high": own.high.reshape(-1),
+                    "n": result.n[layer, key_class],
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)[DIFFERENCE_COLUMNS]
 
 
 def gradient_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:

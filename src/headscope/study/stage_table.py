@@ -42,14 +42,15 @@ class Stage:
 _STAGES = (
     # 2: the table `clearest`. 3, and 2 of the others: intervals and tests that keep their level, tables of differences.
     Stage(name="surface", function="surface:measure_surface", corpora=("text",), options=_TEXT, version=3),
+    # 2, too: `dependency_noop` is of the words that attend.
     Stage(
         name="syntax",
         function="syntax:measure_syntax",
-        version=2,
         corpora=("treebank",),
         options=(
             *("fold_labels", "pieces", "special_tokens", "both_directions", "compat", "controls", "shuffled"),
         ),
+        version=2,
     ),
     Stage(
         name="coreference",
@@ -59,12 +60,13 @@ _STAGES = (
         options=("pieces", "controls", "windows", "singletons", "strict"),
     ),
     Stage(name="gap", function="gap:measure_gap", corpora=("gap",), options=("pieces",), version=2),
+    # 2, too: the table `importance_differences`.
     Stage(
         name="importance",
         function="importance:measure_importance",
-        version=2,
         corpora=("text",),
         options=(*_TEXT, "loss"),
+        version=2,
     ),
     Stage(
         name="distances", function="distances:measure_distances", corpora=("text",), options=_TEXT, version=2

@@ -67,6 +67,7 @@ def command(
 def show(distances: "StageResult", mapped: "StageResult") -> None:
     """Print for each kind of attention the layer effect, the clusters with their heads, and the nearest pairs."""
     from headscope.geometry.pairs import nearest_pairs
+    from headscope.reporting.distances_findings import trust
 
     pairs, places = distances.tables["head_distances"], mapped.tables["head_map"]
     effects, clusters = mapped.tables["layer_effect"], mapped.tables["head_clusters"]
@@ -79,8 +80,11 @@ def show(distances: "StageResult", mapped: "StageResult") -> None:
             say(f"{kind} attention")
         say(effect_line(effect))
         heads = places[places["kind"] == kind]
-        _show_clusters(clusters[clusters["kind"] == kind], heads)
+        own = clusters[clusters["kind"] == kind]
+        _show_clusters(own, heads)
         say(cut_line(effect))
+        if len(own) > 1:
+            say(f"clusters: {trust(own)}")
         nearest = nearest_pairs(pairs, kind=kind, most=MOST_PAIRS)
         if len(nearest):
             _show_pairs(nearest)
@@ -186,8 +190,11 @@ def _ends(row: dict[Any, Any], form: str) -> str:
 
 
 def _show_reading(distances: "StageResult") -> None:
+    from headscope.statistics.divergence import DIVERGENCE_GROUPS
+
     for kind, read in distances.facts["distances"].items():
         sample = "" if read["rows_read"] == read["rows"] else f", {read['rows_read']:,} of them read"
         say(
-            f"{kind}: {read['rows']:,} rows of attention{sample} in {read['segments']:,} inputs; 95% intervals"
+            f"{kind}: {read['rows']:,} rows of attention{sample} in {read['segments']:,} inputs; 95% intervals over "
+            f"documents, in {DIVERGENCE_GROUPS} groups at most"
         )
