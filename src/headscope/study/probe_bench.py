@@ -114,11 +114,6 @@ class ProbeBench:
             {**sizes, "control": sum(sizes.values())}, what=f"{self.train.name} and {self.dev.name}"
         )
 
-    @property
-    def pieces(self) -> str:
-        """How attention from a cut word is joined."""
-        return "first" if self.run.options.compat == "original" else self.run.options.pieces
-
     def data(self, bank: ProbeTreebank, maps: WordMaps | None) -> ProbeData:
         """Return a treebank as probes take it: task 0 is its trees, task 1 the control task."""
         seed = self.run.options.seed
@@ -162,7 +157,7 @@ class ProbeBench:
     def _writer(self, bank: ProbeTreebank, model: nn.Module, what: str) -> Callable[[Path], None]:
         def write(path: Path) -> None:
             writer = ShardWriter(path, heads=len(self.heads))
-            collector = WordMapCollector(writer, self.run.layout, bank.place, pieces=self.pieces)
+            collector = WordMapCollector(writer, self.run.layout, bank.place, pieces=self.run.options.pieces)
 
             def say(done: ScanCounts) -> None:
                 self.tell(what, done.segments, len(bank.segments))
@@ -179,4 +174,4 @@ class ProbeBench:
         model = {name: signature["model"].get(name) for name in ("weights", "family")}
         shaping = {n: getattr(options, n) for n in ("max_length", "token_types", "dtype", "limit")}
         parts = {"model": model, "tokeniser": signature["tokeniser"], "treebank": bank.hash, **shaping}
-        return signature_id({**parts, "pieces": self.pieces, "special": SPECIAL})
+        return signature_id({**parts, "pieces": options.pieces, "special": SPECIAL})

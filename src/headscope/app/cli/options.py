@@ -59,7 +59,11 @@ Coref = Annotated[
 ]
 FoldLabels = Annotated[bool, typer.Option("--fold-labels", help="Count nsubj:pass as nsubj, and so on.")]
 Pieces = Annotated[
-    str, typer.Option(help="Attention from a word that was cut: mean of its pieces, first or max.")
+    str | None,
+    typer.Option(
+        help="Attention from a word that was cut: mean of its pieces, first or max.",
+        show_default="mean",
+    ),
 ]
 SpecialTokens = Annotated[
     bool, typer.Option("--special-tokens", help="Let special tokens be candidates for a word's head too.")
@@ -70,7 +74,8 @@ BothDirections = Annotated[
 Compat = Annotated[
     str | None,
     typer.Option(
-        help="original: the choices of the original's notebook, slips included.", show_default=False
+        help="original: the choices of the original's notebook, slips included; fixes --pieces to first.",
+        show_default=False,
     ),
 ]
 Controls = Annotated[
@@ -153,7 +158,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "treebank_train": (TreebankTrain, None),
     "coref": (Coref, None),
     "fold_labels": (FoldLabels, False),
-    "pieces": (Pieces, "mean"),
+    "pieces": (Pieces, None),
     "special_tokens": (SpecialTokens, False),
     "both_directions": (BothDirections, False),
     "compat": (Compat, None),
@@ -251,6 +256,8 @@ def run_options(**given: Any) -> "RunOptions":
             choose(f"--{name.replace('_', '-')}", given[name], known)
     for name in ("text", "treebank", "treebank_train", "coref"):
         given[name] = tuple(given.get(name) or ())
+    if given.get("pieces") is None:
+        given.pop("pieces", None)  # the run chooses
     from headscope.study.options import RunOptions
 
     return RunOptions(batch_size=size, **given)
