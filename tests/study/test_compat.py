@@ -18,12 +18,13 @@ def test_pieces_that_are_not_given_follow_from_compat():
 
 
 @pytest.mark.parametrize(
-    ("corpora", "extra"), [({"treebank": ("a",)}, {}), ({"treebank": ("a",), "coref": ("a",)}, {"strict": True})]
+    ("corpora", "extra"),
+    [({"treebank": ("a",)}, {}), ({"treebank": ("a",), "coref": ("a",)}, {"strict": True})],
 )
 def test_the_signature_says_what_is_done(corpora, extra):
     shaping = RunOptions(compat="original", **corpora, **extra).shaping()
     assert (shaping["compat"], shaping["pieces"]) == ("original", "first")
-    assert not (shaping["special_tokens"] or shaping["both_directions"] or shaping["fold_labels"])
+    assert [shaping[name] for name in ("special_tokens", "both_directions", "fold_labels")] == [False] * 3
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,10 @@ def test_maps_by_word_have_settled_it(tmp_path):
     folder = whole(tmp_path, "words")
     assert read(folder) == read(folder, pieces="mean") == ("mean", "mean")
     for options, begins in (
-        ({"pieces": "max"}, "--pieces max does not fit these maps, which are by word already (--pieces mean); "),
+        (
+            {"pieces": "max"},
+            "--pieces max does not fit these maps, which are by word already (--pieces mean); ",
+        ),
         ({"compat": "original"}, "--compat original, which reads --pieces first, does not fit these maps, "),
     ):
         with pytest.raises(OptionError) as refused:

@@ -43,6 +43,27 @@ class Mention:
     entity: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unmatched:
+    """A bracket of a mention whose other half is missing: the mention that it stands for is left out.
+
+    Attributes:
+        document: what the corpus calls the document, printable; empty where it has no name.
+        origin: where it stands: `dev.conllu, line 12`.
+        fault: what is wrong, with the bracket as it is written.
+        remedy: what to do about it.
+    """
+
+    document: str
+    origin: str
+    fault: str
+    remedy: str
+
+    def __str__(self) -> str:
+        where = f"{self.origin} (document {self.document})" if self.document else self.origin
+        return f"{where}: {self.fault}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class AnnotatedDocument:
     """A document of sentences; the unit of resampling.
@@ -51,12 +72,14 @@ class AnnotatedDocument:
         id: hash of its words with its ordinal (`document.document_id`); never a file's name alone.
         sentences: in order.
         mentions: sorted by start, longer first; empty where the corpus has no coreference.
+        unmatched: the brackets of mentions that match no other, in order; their mentions are not among `mentions`.
         origin: where it begins, for messages.
     """
 
     id: str
     sentences: tuple[Sentence, ...]
     mentions: tuple[Mention, ...] = ()
+    unmatched: tuple[Unmatched, ...] = ()
     origin: str = ""
 
     @property

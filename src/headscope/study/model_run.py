@@ -89,12 +89,14 @@ class ModelRun:
         self.coreference: AnnotatedCorpus | None = None
         self.gap: GapCorpus | None = None
         if {"syntax", "probes"} & set(options.wanted):
-            self.treebank = AnnotatedCorpus.treebank(options.treebank)
+            self.treebank = AnnotatedCorpus.treebank(options.treebank, strict=options.strict_input)
         if "probes" in options.wanted and options.treebank_train:
-            self.treebank_train = AnnotatedCorpus.treebank(options.treebank_train)
+            self.treebank_train = AnnotatedCorpus.treebank(
+                options.treebank_train, strict=options.strict_input
+            )
         if "coreference" in options.wanted:
             if has_mentions(options.coref):
-                self.coreference = AnnotatedCorpus.coreference(options.coref)
+                self.coreference = AnnotatedCorpus.coreference(options.coref, strict=options.strict_input)
             self.gap = GapCorpus.of(options.coref)
         named = {
             "treebank": self.treebank,

@@ -59,6 +59,9 @@ class RunOptions:
         windows: `all` of a document's windows, or its `first`, as the paper takes.
         singletons: whether mentions of entities with one mention are candidates.
         strict: whether a head must look at an antecedent more than at any other word.
+        strict_input: whether a bracket of a mention that matches no other stops the run; else that mention is left out,
+            counted and named.
+        allow_overlap: whether probes may be measured on a treebank, or a file of one, that they were trained on.
         loss: whose gradient says how much attention matters: `mlm`, `clm`, `denoise`, or `none` to leave it out.
         vectors: GloVe or word2vec text file for the probes; None takes the model's own input embeddings.
         seeds: how many times each probe is trained.
@@ -91,6 +94,8 @@ class RunOptions:
     windows: str = "all"
     singletons: bool = True
     strict: bool = False
+    strict_input: bool = False
+    allow_overlap: bool = False
     loss: str = "none"
     vectors: Path | None = None
     seeds: int = 3

@@ -99,6 +99,20 @@ Strict = Annotated[
         "--strict", help="An antecedent must get more attention than any other word, not candidate."
     ),
 ]
+StrictInput = Annotated[
+    bool,
+    typer.Option(
+        "--strict-input",
+        help="Stop at a bracket of a mention that matches no other; else that mention is left out and named.",
+    ),
+]
+AllowOverlap = Annotated[
+    bool,
+    typer.Option(
+        "--allow-overlap",
+        help="Measure probes on a treebank, or a file of one, that they were trained on; the report says so.",
+    ),
+]
 Loss = Annotated[
     str,
     typer.Option(
@@ -167,6 +181,8 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "windows": (Windows, "all"),
     "singletons": (Singletons, True),
     "strict": (Strict, False),
+    "strict_input": (StrictInput, False),
+    "allow_overlap": (AllowOverlap, False),
     "loss": (Loss, "none"),
     "vectors": (Vectors, None),
     "seeds": (Seeds, 3),
@@ -184,7 +200,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
 SURFACE = ("packing", "too_long")
 SYNTAX = (*("fold_labels", "pieces", "special_tokens", "both_directions", "compat", "controls", "shuffled"),)
 COREFERENCE = ("windows", "singletons", "strict")
-PROBES = ("vectors", "seeds")
+PROBES = ("vectors", "seeds", "allow_overlap")
 MACHINE = ("max_length", "token_types", "limit", "batch_size", "device", "dtype", "seed", "quiet")
 _KNOWN = {
     "packing": ("pretraining", "paragraphs", "single"),

@@ -17,7 +17,17 @@ _MORE = {
 }
 
 
-@o.takes("treebank", "treebank_train", "model", "revision", "fold_labels", "pieces", *o.PROBES, *o.MACHINE)
+@o.takes(
+    "treebank",
+    "treebank_train",
+    "model",
+    "revision",
+    "fold_labels",
+    "pieces",
+    *o.PROBES,
+    "strict_input",
+    *o.MACHINE,
+)
 def command(out: Out = None, **given: Any) -> None:
     """Train probes on --treebank-train and measure them on --treebank: what all heads know of syntax together.
 
