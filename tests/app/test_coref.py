@@ -282,12 +282,12 @@ def test_brackets_that_match_no_other_cost_their_mention_only(coref, corpus, fol
     _, plain = coref("--controls", 0)
     said, out = coref("--controls", 0, sources=(spoilt,))
     pd.testing.assert_frame_equal(table(out, "coreference_heads"), table(plain, "coreference_heads"))
-    line = "\n\n".join(blocks[:2] + [blocks[2][:at]]).count("\n") + 1
+    line = "\n\n".join([*blocks[:2], blocks[2][:at]]).count("\n") + 1
     faults = [*["e999) closes a mention that is not open"] * 2, "the mention (e998 is never closed"]
     counts, clean = facts(out), facts(plain)
     named = counts["unmatched_named"]
     assert [each.partition(": ")[2] for each in named] == faults
-    assert all(each.startswith(f"{spoilt}, line {line}") for each in named)
+    assert all(each.startswith(f"spoilt.conllu, line {line}") for each in named)
     assert (counts["unmatched_brackets"], clean["unmatched_brackets"]) == (3, 0)
     assert counts["mentions"] == clean["mentions"]
     note = (

@@ -131,7 +131,7 @@ def test_a_bracket_that_matches_no_other_stops_only_a_strict_run(tmp_path, kind)
     for documents in (own.read(), own.read(sentences=1)):
         (document,) = documents
         assert [str(each) for each in document.unmatched] == [
-            f"{path}, line 3: e1) closes a mention that is not open"
+            "spoilt.conllu, line 3: e1) closes a mention that is not open"
         ]
     with pytest.raises(InputError) as refused:
         of((str(path),), strict=True).digest()

@@ -180,7 +180,10 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
         ({"treebank": (one,)}, ["surface", "syntax", *always]),
         ({"coref": (one,)}, ["surface", "coreference", *always]),
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
-        ({"treebank": (one,), "treebank_train": (one,)}, ["surface", "syntax", *always, "probes"]),
+        (
+            {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
+            ["surface", "syntax", *always, "probes"],
+        ),
     ]
     for options, expected in cases:
         run = prepare(RunOptions(model=model, **options))

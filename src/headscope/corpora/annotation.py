@@ -1,7 +1,8 @@
 """Documents with gold structure: dependency trees, mentions of entities, or both."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +61,13 @@ class Unmatched:
     remedy: str
 
     def __str__(self) -> str:
-        where = f"{self.origin} (document {self.document})" if self.document else self.origin
-        return f"{where}: {self.fault}"
+        """Name it for people: where it stands without the file's folder, and what is wrong."""
+        origin = Path(self.origin).name
+        return (
+            f"{origin} (document {self.document}): {self.fault}"
+            if self.document
+            else f"{origin}: {self.fault}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +80,7 @@ class AnnotatedDocument:
         mentions: sorted by start, longer first; empty where the corpus has no coreference.
         unmatched: the brackets of mentions that match no other, in order; their mentions are not among `mentions`.
         origin: where it begins, for messages.
+        file: which of a treebank's files it stands in, from 0, and that file's name; no part of what the document is.
     """
 
     id: str
@@ -81,6 +88,7 @@ class AnnotatedDocument:
     mentions: tuple[Mention, ...] = ()
     unmatched: tuple[Unmatched, ...] = ()
     origin: str = ""
+    file: tuple[int, str] = field(default=(0, ""), compare=False)
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from headscope.corpora.synthetic import synthetic_documents
 from headscope.corpora.treebank import read_treebank
 from headscope.corpora.unmatched import refusing_unmatched
 from headscope.errors import InputError
+from headscope.study.overlap import FileContents
 from headscope.study.spool import named
 
 Item = TypeVar("Item")
@@ -45,6 +46,7 @@ class AnnotatedCorpus:
         relations: how often each label occurs; known after `digest`.
         trees: whether any sentence has one; known after `digest`.
         hash: what `digest` returned last; empty before.
+        files: the name of each file by the hash of its sentences (`study.overlap`); known after `digest`.
     """
 
     def __init__(self, read: Callable[[], Iterator[AnnotatedDocument]], *, name: str) -> None:
@@ -55,6 +57,7 @@ class AnnotatedCorpus:
         self.relations: Counter[str] = Counter()
         self.trees = False
         self.hash = ""
+        self.files: dict[str, str] = {}
 
     @classmethod
     def treebank(cls, paths: tuple[str, ...], *, strict: bool = False) -> "AnnotatedCorpus":
@@ -86,6 +89,7 @@ class AnnotatedCorpus:
         digest = blake2b(digest_size=16)
         self.documents = self.sentences = self.words = self.mentions = 0
         self.relations, self.trees = Counter(), False
+        contents = FileContents(self.name)
         for document in self._passes.watch(self._source):
             self.documents += 1
             self.sentences += len(document.sentences)
@@ -95,6 +99,8 @@ class AnnotatedCorpus:
                 self.trees = self.trees or bool(sentence.heads)
                 self.relations.update(sentence.relations)
             digest.update(_annotation(document))
+            contents.add(document)
+        self.files = contents.names()
         self.hash = digest.hexdigest()
         return self.hash
 

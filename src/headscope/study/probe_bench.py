@@ -23,6 +23,7 @@ from headscope.probes.word_maps import SPECIAL, WordMapCollector, bytes_of, head
 from headscope.probes.word_vectors import WordVectors, input_embeddings, read_vectors
 from headscope.study.annotated import AnnotatedCorpus
 from headscope.study.model_run import ModelRun
+from headscope.study.overlap import shared_files
 from headscope.study.signature_id import signature_id
 
 USUAL_LENGTH = 32  # tokens in most sentences, for the size of batches
@@ -92,6 +93,7 @@ class ProbeBench:
 
     Attributes:
         train, dev: the treebanks.
+        shared: names of the files of each that hold the same sentences.
         vectors: of all their words.
         labels: the relations of train.
     """
@@ -105,6 +107,7 @@ class ProbeBench:
         self.run, self.cache, self.tell = run, cache, tell
         self.train = ProbeTreebank(run, run.treebank_train)
         self.dev = ProbeTreebank(run, run.treebank)
+        self.shared = shared_files(run.treebank_train.files, run.treebank.files)
         self.heads = heads_of(run.layout)
         self.vectors = WordTable.of(self._vectors(), self.train.sentences, self.dev.sentences)
         self.labels = kinds_of(self.train.sentences, relations=True)

@@ -71,6 +71,8 @@ def show(result: "StageResult") -> None:
         f"{facts['dev']['sentences']:,} of {facts['dev']['name']}; percent of the words, punctuation left out, means "
         f"over {facts['seeds']} seed{'' if facts['seeds'] == 1 else 's'}; words: {facts['vectors']}{layer}"
     )
+    if "overlap" in facts and not facts["overlap"]["sentences"]:
+        say("no measured sentence is in train")  # else a note says how many are
 
 
 def _spearman(means: Any) -> str:
