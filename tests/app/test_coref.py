@@ -291,8 +291,8 @@ def test_brackets_that_match_no_other_cost_their_mention_only(coref, corpus, fol
     assert (counts["unmatched_brackets"], clean["unmatched_brackets"]) == (3, 0)
     assert counts["mentions"] == clean["mentions"]
     note = (
-        "coreference: 3 brackets of mentions match no other, and those mentions were left out "
-        f"({'; '.join(named)})"
+        "coreference: 3 brackets of mentions match no other, and those mentions were left out: "
+        f"{'; '.join(named)}"
     )
     assert f"note: {note}" in said.splitlines()
     assert note in json.loads((out / "manifest.json").read_text())["notes"]

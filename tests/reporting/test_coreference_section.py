@@ -125,8 +125,8 @@ def test_what_was_lost_is_said():
     named = [f"a.conllu, line {n}: e{n}) closes a mention that is not open" for n in range(1, 6)]
     spoilt = {"coreference": {"unmatched_brackets": 12, "unmatched_named": named}}
     assert lost(spoilt) == [
-        "Of the corpus 12 brackets of mentions match no other, and those mentions were left out "
-        f"({'; '.join(named[:3])}; and 9 more)."
+        "Of the corpus 12 brackets of mentions match no other, and those mentions were left out: "
+        f"{'; '.join(named[:3])}; and 9 more."
     ]
     assert lost({"coreference": {"unmatched_brackets": 0, "unmatched_named": []}}) == []
     rule = {"coreference": {"head_rule": {"from": "trees", "n": 20, "agreement": None}}}

@@ -29,7 +29,7 @@ def unmatched_line(number: int, named: Sequence[str]) -> str:
     more = f"; and {number - _MOST_SAID:,} more" if number > _MOST_SAID else ""
     subject = "1 bracket of a mention matches" if number == 1 else f"{number:,} brackets of mentions match"
     which = "that mention was" if number == 1 else "those mentions were"
-    return f"{subject} no other, and {which} left out ({'; '.join(named[:_MOST_SAID])}{more})"
+    return f"{subject} no other, and {which} left out: {'; '.join(named[:_MOST_SAID])}{more}"
 
 
 class UnmatchedBrackets:
