@@ -172,7 +172,8 @@ def plan(*, quick: bool) -> Iterator[tuple[Callable[..., object], tuple[object, 
     worlds = SIZES[:2]
     for heads in HEADS[: 1 if quick else 2]:
         for documents in DOCUMENTS[: 3 if quick else 4]:
-            most = 40 if quick else int(np.clip(4e6 / (heads * documents), 20, 400))
+            budget = 4e6 if heads < 1000 else 2e6
+            most = 40 if quick else int(np.clip(budget / (heads * documents), 10, 400))
             few = max(10, most // 4)
             for world in worlds[1:] if quick else worlds:
                 yield of_heads, ("selection", world, documents, heads, 0.0, most)

@@ -40,7 +40,9 @@ def main(treebank: list[str], cache: Path, *, rounds: int) -> None:
             write_conllu(synthetic_documents(250), Path(made) / "train.conllu")
             treebank = [str(Path(made) / "train.conllu")]
         given = tuple(treebank)
-        run = ModelRun(RunOptions(treebank=given, treebank_train=given, stages=("probes",), seeds=1))
+        run = ModelRun(
+            RunOptions(treebank=given, treebank_train=given, stages=("probes",), seeds=1, allow_overlap=True)
+        )
         bench = ProbeBench(run, MapCache(cache, gib=50.0), lambda what, done, total: None)
     maps, _ = bench.trained()
     data = bench.data(bench.train, maps)

@@ -272,6 +272,37 @@ def test_real_novels(model, tmp_path):
     assert "note: coreference: intervals need at least 10 documents; it has 1" in said.splitlines()
 
 
+def test_brackets_that_match_no_other_cost_their_mention_only(coref, corpus, folder, cli, model):
+    """Two brackets too many in one document, and one never closed: all else is measured as without them."""
+    blocks = corpus.read_text().split("\n\n")
+    at = blocks[2].rindex("\t_")
+    blocks[2] = blocks[2][:at] + "\tEntity=e999)e999)(e998" + blocks[2][at + 2 :]
+    spoilt = folder / "spoilt.conllu"
+    spoilt.write_text("\n\n".join(blocks))
+    _, plain = coref("--controls", 0)
+    said, out = coref("--controls", 0, sources=(spoilt,))
+    pd.testing.assert_frame_equal(table(out, "coreference_heads"), table(plain, "coreference_heads"))
+    line = "\n\n".join([*blocks[:2], blocks[2][:at]]).count("\n") + 1
+    faults = [*["e999) closes a mention that is not open"] * 2, "the mention (e998 is never closed"]
+    counts, clean = facts(out), facts(plain)
+    named = counts["unmatched_named"]
+    assert [each.partition(": ")[2] for each in named] == faults
+    assert all(each.startswith(f"spoilt.conllu, line {line}") for each in named)
+    assert (counts["unmatched_brackets"], clean["unmatched_brackets"]) == (3, 0)
+    assert counts["mentions"] == clean["mentions"]
+    note = (
+        "coreference: 3 brackets of mentions match no other, and those mentions were left out: "
+        f"{'; '.join(named)}"
+    )
+    assert f"note: {note}" in said.splitlines()
+    assert note in json.loads((out / "manifest.json").read_text())["notes"]
+    assert "brackets of mentions" not in (plain / "manifest.json").read_text()
+    assert cli("coref", "--coref", spoilt, "--model", model, "--strict-input", "-q") == (
+        *(2, ""),
+        f"headscope: {spoilt}, line {line}: {faults[0]}; open it before with (e999 or remove the bracket\n",
+    )
+
+
 def test_what_cannot_be_read(cli, corpus, folder, tmp_path):
     without = tmp_path / "without.conllu"
     without.write_text(
@@ -295,7 +326,13 @@ def test_what_cannot_be_read(cli, corpus, folder, tmp_path):
     }
     for path, sentence in cases.items():
         assert cli("coref", "--coref", path) == (2, "", f"headscope: {sentence}\n")
+    spoilt = tmp_path / "spoilt.conllu"
+    spoilt.write_text(alone.read_text().replace("(e1)", "e1)"))
     model = folder / "tiny"
+    code, said, err = cli("coref", "--coref", spoilt, "--model", model, "-q")
+    assert (code, said) == (2, "")
+    assert err.startswith("headscope: no mention of spoilt.conllu can be scored: 0 mentions in 1 documents, ")
+    assert "1 bracket of a mention matches no other" in err
     assert cli("coref", "--coref", alone, "--model", model, "-q") == (
         2,
         "",

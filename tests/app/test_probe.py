@@ -1,6 +1,7 @@
 """`headscope probe`: table 3 for a terminal, the tables on disk, wrong options; run twice gives the same."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -95,6 +96,7 @@ def test_table_3_for_a_terminal(found):
         f"words: small.vec; structural probe's distances, Spearman: {spearman['value']:.2f} "
         f"({spearman['ci_low']:.2f} to {spearman['ci_high']:.2f})"
     )
+    assert lines[2 + len(SYSTEMS)] == "no measured sentence is in train"
     assert lines[-1] == f"tables: {out / 'tables'}"
 
 
@@ -125,3 +127,57 @@ def test_what_is_missing_is_named(treebanks, model, arguments, told):
     assert (code, said) == (2, "")
     assert told in err
     assert err.startswith("headscope: ")
+
+
+def test_a_treebank_it_was_trained_on_is_refused_under_any_name(treebanks, model, folder):
+    train, dev = treebanks
+    copy = folder / "another.conllu"
+    copy.write_text(train.read_text())
+    code, said, err = run_command(
+        *(
+            "probe",
+            "--model",
+            model,
+            "--quiet",
+            "--treebank-train",
+            train,
+            "--treebank",
+            dev,
+            "--treebank",
+            copy,
+        )
+    )
+    assert (code, said) == (2, "")
+    assert err == (
+        f"headscope: --treebank-train and --treebank hold the same sentences ({train} and {copy}): probes would be "
+        "measured on what they were trained on; give one of the two other files, or --allow-overlap to measure them "
+        "all the same\n"
+    )
+
+
+def test_sentences_it_was_trained_on_are_counted_everywhere(treebanks, model, folder):
+    """Of 16 sentences 12 were trained on: 4 that a file of both treebanks holds, and 8 that stand in both."""
+    train, dev = ([block for block in path.read_text().split("\n\n") if block] for path in treebanks)
+    plain = [re.sub("# newdoc.*\n", "", block) for block in train]
+    parts = {"mine": train[:20], "both": plain[20:24], "theirs": [*plain[:8], *dev[-4:]]}
+    paths = {name: folder / f"{name}.conllu" for name in parts}
+    for name, blocks in parts.items():
+        paths[name].write_text("\n\n".join(blocks) + "\n\n")
+    out = folder / "shared"
+    code, said, err = run_command(
+        *("probe", "--model", model, "--quiet", "--seeds", 1, "--out", out, "--allow-overlap"),
+        *("--treebank-train", paths["mine"], "--treebank-train", paths["both"]),
+        *("--treebank", paths["theirs"], "--treebank", paths["both"]),
+    )
+    assert (code, err) == (0, "")
+    manifest = json.loads((out / "manifest.json").read_text())
+    overlap = manifest["probes"]["overlap"]
+    assert (overlap["sentences"], overlap["share"]) == (12, 12 / 16)
+    assert overlap["files"] == [["both.conllu"] * 2]
+    note = (
+        f"probes: 12 of the measured sentences (75.0%, {100 * overlap['words_share']:.1f}% of the words) are in train "
+        f"too, word for word; train holds the sentences of both.conllu, which --allow-overlap let in"
+    )
+    assert f"note: {note}" in said.splitlines()
+    assert "no measured sentence is in train" not in said
+    assert note in manifest["notes"]

@@ -291,6 +291,8 @@ def test_the_originals_choices_have_no_held_out_row(syntax):
     assert "control" not in said
     facts = manifest(out)["treebank"]
     assert (facts["compat"], facts["pieces"]) == ("original", "first")
+    options = manifest(out)["signature"]["options"]
+    assert (options["compat"], options["pieces"]) == ("original", "first")
 
 
 def test_a_byte_level_decoder(syntax, sentences, folder):
@@ -346,6 +348,16 @@ def test_a_real_treebank_without_documents(model):
         (
             ("--pieces", "frist"),
             "--pieces 'frist' is not known; choose one of mean, first, max; did you mean first?",
+        ),
+        (
+            ("--compat", "original", "--pieces", "max"),
+            "--compat original and --pieces max contradict each other: the original's notebook reads attention from a "
+            "cut word's first piece; leave one of the two out",
+        ),
+        (
+            ("--compat", "original", "--special-tokens"),
+            "--compat original and --special-tokens contradict each other: the original's notebook leaves special "
+            "tokens out; leave one of the two out",
         ),
         (("--max-length", 5), "no sentence of small.conllu fits into --max-length 5 tokens; raise it"),
         (

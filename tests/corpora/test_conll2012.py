@@ -202,14 +202,6 @@ GIVE = "give a CoNLL-2012 file (.conll, .gold_conll) or a directory of them"
             "give each document once, its parts one after another",
         ),
         (
-            [*LITBANK[:2], *LITBANK[3:]],
-            "f.conll, line 2: the mention (0 is never closed; close it with 0) at its last word",
-        ),
-        (
-            [LITBANK[0], *LITBANK[2:]],
-            "f.conll, line 2: 0) closes a mention that is not open; open it before with (0 or remove the bracket",
-        ),
-        (
             [*LITBANK[:3], LITBANK[3] + "0", *LITBANK[4:]],
             "f.conll, line 4: expected brackets of mentions such as (1, 1) or (1), found 0; mend or remove them",
         ),
@@ -232,11 +224,26 @@ def test_what_is_no_such_file_is_refused(lines: list[str], message: str):
     assert refusal(lines) == message
 
 
+@pytest.mark.parametrize(
+    ("lines", "fault"),
+    [
+        ([*LITBANK[:2], *LITBANK[3:]], "the mention (0 is never closed"),
+        ([LITBANK[0], *LITBANK[2:]], "0) closes a mention that is not open"),
+    ],
+)
+def test_a_bracket_without_its_other_half_costs_one_mention(lines: list[str], fault: str):
+    (whole,), (spoilt,) = read(LITBANK), read(lines)
+    assert len(spoilt.mentions) == len(whole.mentions) - 1
+    name = LITBANK[0].partition("(")[2].partition(")")[0]
+    assert [str(one) for one in spoilt.unmatched] == [f"f.conll, line 2 (document {name}): {fault}"]
+
+
 def test_a_mention_may_not_run_from_one_part_into_the_next():
     lines = [line.replace("(7|", "").replace("   (12)", "   (12") for line in ONTONOTES]
-    assert refusal(lines) == (
-        "f.conll, line 9: the mention (12 is never closed; close it with 12) at its last word"
-    )
+    (document,) = read(lines)
+    assert [str(one) for one in document.unmatched] == [
+        f"f.conll, line 9 (document {NAME}): the mention (12 is never closed"
+    ]
 
 
 def test_the_same_document_in_two_files_is_refused(tmp_path: Path):

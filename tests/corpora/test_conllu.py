@@ -146,8 +146,14 @@ def test_mentions_from_the_last_column():
     # positions go through the document, over the words alone
     assert document.mentions == (Mention(0, 1, "e1"), Mention(1, 3, "e2"), Mention(4, 5, "e1"))
     lines[-1] = row("2", "e9)")
-    with pytest.raises(InputError, match=r"^x\.conllu, line 9: "):
-        read("\n".join(lines))
+    (document,) = read("\n".join(lines))
+    assert document.mentions == (Mention(0, 1, "e1"), Mention(1, 3, "e2"))
+    assert [str(one) for one in document.unmatched] == [
+        "x.conllu, line 9: e9) closes a mention that is not open"
+    ]
+    lines[0] = "# newdoc id = tale"
+    (document,) = read("\n".join(lines))
+    assert str(document.unmatched[0]).startswith("x.conllu, line 9 (document tale): ")
 
 
 # --- real treebanks, beside another reader

@@ -4,14 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headscope.corpora.annotation import Mention
+from headscope.corpora.annotation import AnnotatedDocument, Mention
 from headscope.corpora.entities import Brackets, match_brackets, mentions_of
+from headscope.corpora.unmatched import MAX_UNMATCHED, refusing_unmatched
 from headscope.errors import InputError
 
 
+def matched(*values: str, **options):
+    return mentions_of(values, origins=[f"f.conllu, line {n}" for n in range(1, len(values) + 1)], **options)
+
+
 def read(*values: str, **options) -> list[tuple[int, int, str]]:
-    found = mentions_of(values, origins=[f"f.conllu, line {n}" for n in range(1, len(values) + 1)], **options)
-    return [(one.start, one.end, one.entity) for one in found]
+    mentions, unmatched = matched(*values, **options)
+    assert unmatched == ()
+    return [(one.start, one.end, one.entity) for one in mentions]
 
 
 def refusal(*values: str, **options) -> str:
@@ -79,20 +85,96 @@ def test_brackets_at_empty_nodes():
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("values", "mentions", "faults", "remedy"),
     [
         (
-            ["(e1", "e2)"],
-            "f.conllu, line 2: e2) closes a mention that is not open; open it before with (e2 or remove the bracket",
+            ["(e1", "e2)", "e1)"],
+            [(0, 3, "e1")],
+            ["line 2: e2) closes a mention that is not open"],
+            "open it before with (e2 or remove the bracket",
         ),
         (
-            ["(e1)", "e1)"],
-            "f.conllu, line 2: e1) closes a mention that is not open; open it before with (e1 or remove the bracket",
+            ["(e1)", "e1)", "(e2)e1)"],
+            [(0, 1, "e1"), (2, 3, "e2")],
+            [f"line {n}: e1) closes a mention that is not open" for n in (2, 3)],
+            "open it before with (e1 or remove the bracket",
         ),
         (
             ["(e3)", "(e1-person", "(e2", "e2)"],
-            "f.conllu, line 2: the mention (e1 is never closed; close it with e1) at its last word",
+            [(0, 1, "e3"), (2, 4, "e2")],
+            ["line 2: the mention (e1 is never closed"],
+            "close it with e1) at its last word",
         ),
+        (  # of two open mentions of one entity the later closes
+            ["(e1", "(e1", "e1)"],
+            [(1, 3, "e1")],
+            ["line 1: the mention (e1 is never closed"],
+            "close it with e1) at its last word",
+        ),
+        (  # in the order of the words, whichever was found first
+            ["(e1(e2)", "e3)", "(e4"],
+            [(0, 1, "e2")],
+            [
+                "line 1: the mention (e1 is never closed",
+                "line 2: e3) closes a mention that is not open",
+                "line 3: the mention (e4 is never closed",
+            ],
+            "close it with e1) at its last word",
+        ),
+        (
+            ["(e1[2/2])", "(e1)"],
+            [(1, 2, "e1")],
+            ["line 1: part 2 of 2 of a mention of e1 is out of order"],
+            "number the parts of a mention in order, from [1/2] to [2/2]",
+        ),
+        (  # both halves of it are left out, and the whole one of the same entity stays
+            ["(e1[1/3])", "(e1[3/3])", "(e1[1/2])", "(e1[2/2])"],
+            [(2, 4, "e1")],
+            [
+                "line 1: the mention of e1 with a part 1 of 3 has no part 2",
+                "line 2: part 3 of 3 of a mention of e1 is out of order",
+            ],
+            "add it, or take the numbers in square brackets away",
+        ),
+        (
+            ["", "(e1[1/2])", "(e2)"],
+            [(2, 3, "e2")],
+            ["line 2: the mention of e1 with a part 1 of 2 has no part 2"],
+            "add it, or take the numbers in square brackets away",
+        ),
+    ],
+)
+def test_what_matches_nothing_is_left_out_alone_and_named(values, mentions, faults, remedy):
+    found, unmatched = matched(*values, document="essay")
+    assert [(one.start, one.end, one.entity) for one in found] == mentions
+    named = [f"f.conllu, {fault}".replace(":", " (document essay):", 1) for fault in faults]
+    assert [str(one) for one in unmatched] == named
+    document = AnnotatedDocument(id="d", sentences=(), mentions=found, unmatched=unmatched)
+    with pytest.raises(InputError) as refused:
+        list(refusing_unmatched([document]))
+    assert str(refused.value) == f"f.conllu, {faults[0]}; {remedy}"
+
+
+def test_a_document_without_a_name_is_known_by_its_line():
+    _, (one,) = matched("e1)")
+    assert str(one) == "f.conllu, line 1: e1) closes a mention that is not open"
+
+
+def test_a_corpus_whose_brackets_match_passes_as_it_is():
+    documents = [AnnotatedDocument(id=name, sentences=()) for name in "ab"]
+    assert list(refusing_unmatched(documents)) == documents
+
+
+def test_beyond_ten_thousand_it_is_no_slip():
+    assert len(matched("e1)" * MAX_UNMATCHED).unmatched) == MAX_UNMATCHED
+    for value in ("e1)" * (MAX_UNMATCHED + 1), "(e1" * (MAX_UNMATCHED + 1)):
+        with pytest.raises(InputError, match=r"^f\.conllu, line 1: .*after 10,000 brackets of this document"):
+            matched(value)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
         (
             ["", "e1"],
             "f.conllu, line 2: expected brackets of mentions such as (1, 1) or (1), found e1; mend or remove them",
@@ -117,24 +199,9 @@ def test_brackets_at_empty_nodes():
             "f.conllu, line 2: a bracket without an entity's id in ); write the id after the opening bracket, "
             "as in (1)",
         ),
-        (
-            ["(e1[2/2])"],
-            "f.conllu, line 1: part 2 of 2 of a mention of e1 is out of order; number the parts of a mention in "
-            "order, from [1/2] to [2/2]",
-        ),
-        (
-            ["(e1[1/3])", "(e1[3/3])"],
-            "f.conllu, line 2: part 3 of 3 of a mention of e1 is out of order; number the parts of a mention in "
-            "order, from [1/3] to [3/3]",
-        ),
-        (
-            ["", "(e1[1/2])", ""],
-            "f.conllu, line 2: the mention of e1 with a part 1 of 2 has no part 2; add it, or take the numbers "
-            "in square brackets away",
-        ),
     ],
 )
-def test_what_does_not_match_is_refused(values: list[str], message: str):
+def test_what_is_no_brackets_is_refused(values: list[str], message: str):
     assert refusal(*values) == message
 
 
@@ -167,7 +234,7 @@ def test_brackets_of_2012_stand_between_bars():
         Brackets(start=at, end=at + 1, value=value, origin="")
         for at, value in enumerate(["(0|(12)|(3", "0)", "3)|(0)"])
     ]
-    assert match_brackets(places) == (
+    assert match_brackets(places).mentions == (
         Mention(0, 3, "3"),
         Mention(0, 2, "0"),
         Mention(0, 1, "12"),
@@ -203,5 +270,5 @@ def test_what_is_written_is_read_again(case: tuple[int, list[tuple[int, int, str
         marks += [f"({e})" for s, n, e in spans if (s, n) == (at, at + 1)]
         values.append(bar.join(marks))
     places = [Brackets(start=a, end=a + 1, value=v, origin="") for a, v in enumerate(values) if v]
-    found = [(one.start, one.end, one.entity) for one in match_brackets(places)]
+    found = [(one.start, one.end, one.entity) for one in match_brackets(places).mentions]
     assert found == sorted(spans, key=lambda x: (x[0], -x[1], x[2]))

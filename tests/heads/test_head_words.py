@@ -122,6 +122,18 @@ def test_a_determiner_is_a_head_only_alone():
     assert head_word(text, Mention(0, 1, "e")) == 0
 
 
+@pytest.mark.parametrize("relation", ["det", "case", "mark", "cc", "aux", "aux:pass", "cop", "clf", "punct"])
+def test_function_words_come_last_however_near_the_root(relation: str):
+    """`a` hangs on the root itself, Ann below it; the span of the two is no subtree."""
+    sentence = tree(f"a/X/3/{relation} Ann/PROPN/4/nmod left/VERB/0/root home/NOUN/3/obj b/X/3/{relation}")
+    text = document(sentence)
+    assert head_word(text, Mention(0, 2, "e")) == 1
+    # alone, or among its like, it is the head all the same: the leftmost
+    assert head_word(text, Mention(0, 1, "e")) == 0
+    apart = document(tree(f"a/X/3/{relation} b/X/3/{relation} left/VERB/0/root"))
+    assert head_word(apart, Mention(0, 2, "e")) == 0
+
+
 def test_punctuation_is_no_head_where_there_is_a_word():
     sentence = tree("ran/VERB/0/root ,/PUNCT/1/punct he/PRON/4/nsubj said/VERB/1/parataxis ./PUNCT/1/punct")
     text = document(sentence)

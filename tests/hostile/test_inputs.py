@@ -4,9 +4,18 @@ import time
 
 import pytest
 
+from headscope.corpora.unmatched import refusing_unmatched
 from headscope.errors import HeadscopeError
 from support.hostile import each, printable
-from support.hostile_inputs import DAMAGES, READERS, damaged, parquet_cases, read_parquet, refused
+from support.hostile_inputs import (
+    DAMAGES,
+    READERS,
+    damaged,
+    dropped,
+    parquet_cases,
+    read_parquet,
+    refused,
+)
 
 SECONDS = 10
 
@@ -43,6 +52,25 @@ def test_damage(case, folder):
     reader = READERS[case.name.partition(":")[0]]
     documents, error = outcome(case, folder, reader.all)
     assert documents or error
+    assert all(told(each) for each in documents or ())
+
+
+def told(document):
+    """Whether what is said of a document's brackets can be printed."""
+    said = [str(each) for each in getattr(document, "unmatched", ())]
+    return all(printable(each) and len(each) < 1000 for each in said)
+
+
+@each(dropped())
+def test_dropped(case, folder):
+    reader = READERS[case.name.partition(":")[0]]
+    documents, error = outcome(case, folder, reader.all)
+    assert error is None
+    assert case.says in str(documents[0].unmatched[0])
+    assert told(documents[0])
+    strict, error = outcome(case, folder, lambda path: list(refusing_unmatched(reader.all(path))))
+    assert strict is None
+    assert documents[0].unmatched[0].fault in error
 
 
 @each(parquet_cases())

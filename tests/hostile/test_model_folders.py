@@ -122,7 +122,10 @@ def commands(model, place):
     yield "syntax", ("syntax", "--treebank", trees, "--model", model)
     yield "coref", ("coref", "--coref", mentions, "--model", model)
     yield "importance", ("importance", "--text", text, "--model", model)
-    yield "probe", ("probe", "--treebank", trees, "--treebank-train", trees, "--model", model)
+    yield (
+        "probe",
+        ("probe", "--treebank", trees, "--treebank-train", trees, "--allow-overlap", "--model", model),
+    )
     yield "cluster", ("cluster", "--text", text, "--model", model)
     for which in ("head", "neuron"):
         yield (

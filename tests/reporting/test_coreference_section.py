@@ -122,6 +122,13 @@ def test_what_was_lost_is_said():
         "Head words of mentions come from a rule, as there are no trees.",
         "On trees the rule agrees in 94.3% of 4,800 mentions.",
     ]
+    named = [f"a.conllu, line {n}: e{n}) closes a mention that is not open" for n in range(1, 6)]
+    spoilt = {"coreference": {"unmatched_brackets": 12, "unmatched_named": named}}
+    assert lost(spoilt) == [
+        "Of the corpus 12 brackets of mentions match no other, and those mentions were left out: "
+        f"{'; '.join(named[:3])}; and 9 more."
+    ]
+    assert lost({"coreference": {"unmatched_brackets": 0, "unmatched_named": []}}) == []
     rule = {"coreference": {"head_rule": {"from": "trees", "n": 20, "agreement": None}}}
     assert lost(rule) == ["Head words of mentions come from the trees."]
     assert lost({}) == []

@@ -10,6 +10,7 @@ from headscope.reporting.probe_findings import DETAIL, LAYERS, TOPIC, WEIGHTS, p
 from headscope.reporting.probe_lines import line_of, probe_lines
 from headscope.reporting.probe_tables import weights_table
 from headscope.reporting.probes_section import probes_section, read_line, save_probe_figures
+from headscope.study.overlap import overlap_facts
 from headscope.study.paper import paper_numbers
 from support import mock_inputs
 from support.mock_probes import RELATIONS, SCORES, VECTORS, probe_facts, with_probes
@@ -244,6 +245,19 @@ def test_what_was_read():
         "Word vectors: input embeddings of tiny."
     )
     assert read_line({}) == ""
+
+
+def test_what_was_trained_on_and_measured_is_said_in_the_caption(inputs):
+    shared = overlap_facts([("Yes", "."), ("He", "came")], [("Yes", "."), ("She", "left", "us", ".")], [])
+    none = overlap_facts([], [("Yes", ".")], [])
+    for facts, said in (
+        (shared, "1 of the measured sentences (50.0%, 33.3% of the words) is in train too, word for word."),
+        (none, "No measured sentence is in train."),
+    ):
+        told = {"probes": {**probe_facts(), "overlap": facts}}
+        assert read_line(told).endswith(f". {said}")
+        page = built(replace(inputs, manifest={**inputs.manifest, **told}))
+        assert said in page
 
 
 def test_a_run_without_probes_has_no_section():

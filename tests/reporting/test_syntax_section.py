@@ -102,7 +102,7 @@ def test_what_was_not_tested_stands_under_a_heading_that_says_so(inputs):
     best = inputs.dependency_best.copy()
     best.loc[best["relation"].isin(["acl", "obj"]), "q_value"] = np.nan
     found = relations_of(replace(inputs, dependency_best=best))
-    rows = Tables(str(main_table(found, several=False)))["table-1"]
+    rows = Tables(str(main_table(found, several=False))).found["table-1"]
     titles = [row[0] for row in rows if len(row) == 1]
     assert titles[:2] == ["Not shown to beat every fixed offset", "Not tested: fewer than 10 documents"]
     at = [row[0] for row in rows].index(titles[1])

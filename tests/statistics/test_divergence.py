@@ -104,6 +104,9 @@ def test_groups_are_documents_and_resample_as_they_were_drawn():
 
 
 def test_documents_beyond_32_share_groups():
+    """Up to 32, each is a group of its own."""
+    each = [replace(one, document=f"d{at}") for at, one in enumerate(made_up_segments(32, seed=4, longest=5))]
+    assert len(result_of(HandMadeSource(each, random_map)).group_rows) == 32
     segments = made_up_segments(40, seed=4, longest=5)
     result = result_of(HandMadeSource(segments, random_map))
     assert 10 < len(result.group_rows) <= 32

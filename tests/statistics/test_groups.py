@@ -93,6 +93,17 @@ def test_a_document_after_folding_joins_its_group():
     assert sums.stacked()["n_hits"][:, 0, 0].tolist() == [keys.count(0), keys.count(1)]
 
 
+def test_256_documents_are_kept_one_by_one_and_more_in_256_groups():
+    sums = GroupedSums(SHAPES)
+    for number in range(256):
+        sums.add_at(f"d{number}", np.array([0]), n_hits=np.array([[1, 0]]))
+    assert (len(sums), sums.folded) == (256, False)
+    sums.add_at("d256", np.array([0]), n_hits=np.array([[1, 0]]))
+    assert sums.folded
+    assert len(sums) == len({group_of(f"d{number}", 256) for number in range(257)})
+    assert sums.stacked()["n_hits"].sum() == 257
+
+
 def test_documents_fall_into_all_groups():
     counts = np.bincount([group_of(f"document {i}") for i in range(20 * GROUPS)], minlength=GROUPS)
     assert len(counts) == GROUPS

@@ -114,6 +114,37 @@ def test_standard_input_is_kept_for_the_second_reading(monkeypatch):
     assert own.digest() == first
 
 
+SPOILT = (
+    "1\tAnn\t_\t_\t_\t_\t2\tnsubj\t_\tEntity=(e1)\n2\tran\t_\t_\t_\t_\t0\troot\t_\tEntity=e1)\n\n"
+    "1\tShe\t_\t_\t_\t_\t2\tnsubj\t_\tEntity=(e1)\n2\twon\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+)
+
+
+@pytest.mark.parametrize("kind", ["treebank", "coreference"])
+def test_a_bracket_that_matches_no_other_stops_only_a_strict_run(tmp_path, kind):
+    path = tmp_path / "spoilt.conllu"
+    path.write_text("# newdoc\n" + SPOILT)
+    of = getattr(AnnotatedCorpus, kind)
+    own = of((str(path),))
+    spoilt = own.digest()
+    assert own.mentions == 2
+    for documents in (own.read(), own.read(sentences=1)):
+        (document,) = documents
+        assert [str(each) for each in document.unmatched] == [
+            "spoilt.conllu, line 3: e1) closes a mention that is not open"
+        ]
+    with pytest.raises(InputError) as refused:
+        of((str(path),), strict=True).digest()
+    assert str(refused.value) == (
+        f"{path}, line 3: e1) closes a mention that is not open; open it before with (e1 or remove the bracket"
+    )
+    # Mended, the mentions are the same; what a run says of them is not, and so it is measured again.
+    path.write_text(path.read_text().replace("Entity=e1)", "_"))
+    mended = of((str(path),), strict=True)
+    assert mended.digest() != spoilt
+    assert mended.mentions == 2
+
+
 def test_a_file_that_is_missing_is_named_when_it_is_read(tmp_path):
     missing = tmp_path / "no.conllu"
     with pytest.raises(InputError, match=f"^no such file: {missing}; "):

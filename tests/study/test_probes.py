@@ -1,5 +1,6 @@
 """The stage of probes from treebanks to tables, with a tiny model."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -173,6 +174,7 @@ def test_facts_and_progress(result, states):
     assert facts["dev"]["documents"] == 10
     assert facts["train"]["left_out"] == 0
     assert len(facts["epochs"]["probes: attention"]) == 3  # two seeds, and the control task
+    assert facts["overlap"] == {"sentences": 0, "share": 0.0, "words": 0, "words_share": 0.0, "files": []}
     assert result.notes == ()
     seen = list(dict.fromkeys(state.stage for state in states))
     assert seen[:3] == ["attention over train", "attention over dev", "probes, epoch 1"]
@@ -199,8 +201,13 @@ def test_few_documents_long_sentences_and_no_special_tokens(folder, tmp_path):
     (tmp_path / "one.conllu").write_text("\n".join(rows) + "\n")
     paths = (str(tmp_path / "one.conllu"),)
     options = asked(folder, model=str(model), treebank=paths, treebank_train=paths, seeds=1, max_length=100)
+    with pytest.raises(OptionError, match="hold the same sentences"):
+        ModelRun(options)
+    options = replace(options, allow_overlap=True)
     found = measure_probes(ModelRun(options), cache=MapCache(tmp_path / "cache", gib=1.0))
     assert found.notes == (
+        "probes: 4 of the measured sentences (100.0%, 100.0% of the words) are in train too, word for word; train "
+        "holds the sentences of one.conllu, which --allow-overlap let in",
         "probes: 1 of 5 sentences of train were left out (over the limit)",
         "probes: 1 of 5 sentences of dev were left out (over the limit)",
         "probes: intervals need at least 10 documents; dev has 1",

@@ -120,7 +120,7 @@ def test_nothing_given_means_the_demonstration_corpora(model, tmp_path, monkeypa
 
 
 def signature(**options):
-    return prepare(RunOptions(controls=0, **options)).signature["id"]
+    return prepare(RunOptions(**{"controls": 0, **options})).signature["id"]
 
 
 def test_what_a_signature_depends_on(corpora, model):
@@ -134,7 +134,8 @@ def test_what_a_signature_depends_on(corpora, model):
     assert len({first, *ids}) == len(others) + 1
     assert signature(**base, batch_size=3, strict=True) == first
     alone = signature(model=model, text=text)
-    assert signature(model=model, text=text, fold_labels=True, compat="original", pieces="max") == alone
+    assert signature(model=model, text=text, fold_labels=True, controls=1, pieces="max") == alone
+    assert signature(model=model, text=text, compat="original") == alone
 
 
 def test_which_options_shape_which_numbers():
@@ -150,6 +151,7 @@ def test_which_options_shape_which_numbers():
         "coref": [
             *(
                 {"pieces": "max"},
+                {"compat": "original"},  # which fixes pieces for the whole run
                 {"controls": 1},
                 {"windows": "first"},
                 {"singletons": False},
@@ -178,7 +180,10 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
         ({"treebank": (one,)}, ["surface", "syntax", *always]),
         ({"coref": (one,)}, ["surface", "coreference", *always]),
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
-        ({"treebank": (one,), "treebank_train": (one,)}, ["surface", "syntax", *always, "probes"]),
+        (
+            {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
+            ["surface", "syntax", *always, "probes"],
+        ),
     ]
     for options, expected in cases:
         run = prepare(RunOptions(model=model, **options))

@@ -289,10 +289,7 @@ _SPECIAL: list[tuple[str, str, Any]] = [
     ("conllu", "without white space", _tree(0).replace("dep", "a\x1b[31m")),
     ("conllu", "without white space", _tree(0).replace("dep", "\u202edep")),
     ("entities", "no Entity=", _tree(0)),
-    ("entities", "closes a mention that is not open", _tree(0).replace("_\n", "Entity=e1)\n")),
-    ("entities", "never closed", _tree(0).replace("_\n", "Entity=(e1\n")),
-    ("entities", "is out of order", _tree(0).replace("_\n", "Entity=(e1[2/3])\n")),
-    ("entities", "has no part 2", _tree(0).replace("_\n", "Entity=(e1[1/3])\n")),
+    ("entities", "after 10,000 brackets", _tree(0).replace("_\n", f"Entity={'e1)' * 10_001}\n")),
     ("entities", "without an entity's id", _tree(0).replace("_\n", "Entity=()\n")),
     ("entities", "expected brackets", _tree(0).replace("_\n", "Entity=\x1b[31m\n")),
     ("entities", "names neither", "# global.Entity = \x1b[31m-x\n" + _tree(0).replace("_\n", "Entity=(a)\n")),
@@ -327,8 +324,7 @@ _SPECIAL: list[tuple[str, str, Any]] = [
     ("text", "4 MiB of white space", lambda: gzip.compress(b"\n" * (40 << 20))),
     ("text", "only blank lines", "\n" * 9999),
     ("text", "ends too early", lambda: gzip.compress(bytes(range(97, 123)) * 9999)[:40]),
-    ("conll2012", "closes a mention that is not open", _part("0)")),
-    ("conll2012", "never closed", _part("(0", "(0", "0)")),
+    ("conll2012", "after 10,000 brackets", _part("(0|" * 10_001)),
     ("conll2012", "expected brackets", _part("\x1b[31m(")),
     ("conll2012", "without an entity's id", _part("(|)")),
     ("conll2012", "no #end document", _part("(0)").replace("#end document", "")),
@@ -365,6 +361,34 @@ _SPECIAL: list[tuple[str, str, Any]] = [
     ("word2vec", "numbers, found", "2 3\na 1 2\n"),
     ("word2vec", "for none of the corpus's", "0 2\n"),
 ]
+
+_DROPPED: list[tuple[str, str, str]] = [
+    ("entities", "closes a mention that is not open", _tree(0).replace("_\n", "Entity=e1)\n")),
+    ("entities", "never closed", _tree(0).replace("_\n", "Entity=(e1\n")),
+    ("entities", "is out of order", _tree(0).replace("_\n", "Entity=(e1[2/3])\n")),
+    ("entities", "has no part 2", _tree(0).replace("_\n", "Entity=(e1[1/3])\n")),
+    ("entities", "closes a mention that is not open", _tree(0).replace("_\n", "Entity=\x1b[31me1)\n")),
+    ("entities", "never closed", _tree(0).replace("_\n", f"Entity=(\u202e{'e' * 9999}\n")),
+    ("entities", "(document \\x1b]0;owned\\x07)", "# newdoc id = \x1b]0;owned\x07\n"
+     + _tree(0).replace("_\n", "Entity=e1)\n")),
+    ("entities", "x" * 80 + "...)", f"# newdoc id = {'x' * 9999}\n" + _tree(0).replace("_\n", "Entity=e1)\n")),
+    ("conll2012", "closes a mention that is not open", _part("0)")),
+    ("conll2012", "never closed", _part("(0", "(0", "0)")),
+    ("conll2012", "(document \\x1b[31m)", _part("0)").replace("(d)", "(\x1b[31m)")),
+]  # fmt: skip
+
+
+def dropped() -> Iterator[Case]:
+    """Brackets of mentions that match no other: those mentions are left out, and named so that it can be printed."""
+    number = count()
+    for reader, says, content in _DROPPED:
+
+        def make(folder: Path, reader: str = reader, content: str = content) -> Path:
+            path = folder / READERS[reader].file
+            path.write_text(content)
+            return path
+
+        yield Case(f"{reader}: {says[:40]!r} {next(number)}", make, says)
 
 
 def parquet_cases() -> Iterator[Case]:

@@ -1,7 +1,8 @@
 """Documents with gold structure: dependency trees, mentions of entities, or both."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,32 @@ class Mention:
     entity: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unmatched:
+    """A bracket of a mention whose other half is missing: the mention that it stands for is left out.
+
+    Attributes:
+        document: what the corpus calls the document, printable; empty where it has no name.
+        origin: where it stands: `dev.conllu, line 12`.
+        fault: what is wrong, with the bracket as it is written.
+        remedy: what to do about it.
+    """
+
+    document: str
+    origin: str
+    fault: str
+    remedy: str
+
+    def __str__(self) -> str:
+        """Name it for people: where it stands without the file's folder, and what is wrong."""
+        origin = Path(self.origin).name
+        return (
+            f"{origin} (document {self.document}): {self.fault}"
+            if self.document
+            else f"{origin}: {self.fault}"
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class AnnotatedDocument:
     """A document of sentences; the unit of resampling.
@@ -51,13 +78,17 @@ class AnnotatedDocument:
         id: hash of its words with its ordinal (`document.document_id`); never a file's name alone.
         sentences: in order.
         mentions: sorted by start, longer first; empty where the corpus has no coreference.
+        unmatched: the brackets of mentions that match no other, in order; their mentions are not among `mentions`.
         origin: where it begins, for messages.
+        file: which of a treebank's files it stands in, from 0, and that file's name; no part of what the document is.
     """
 
     id: str
     sentences: tuple[Sentence, ...]
     mentions: tuple[Mention, ...] = ()
+    unmatched: tuple[Unmatched, ...] = ()
     origin: str = ""
+    file: tuple[int, str] = field(default=(0, ""), compare=False)
 
     @property
     def words(self) -> tuple[str, ...]:

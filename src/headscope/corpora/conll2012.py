@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
+from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence, Unmatched
 from headscope.corpora.constituency import dependency_heads
 from headscope.corpora.document import document_id
 from headscope.corpora.entities import Brackets, match_brackets, printable
@@ -45,7 +45,8 @@ def read_conll2012(
     Raises:
         InputError: a file that cannot be read (`files.open_text`); a line outside a document, a document that
             does not end, a name that comes again later, too few columns or not as many as the line before,
-            a word number that is none, a parse or coreference brackets that do not match.
+            a word number that is none, a parse whose brackets do not match, coreference that is no brackets.
+            Brackets of mentions that match no other are among a document's `unmatched`.
     """
     names: dict[str, str] = {}
     for path in expand(paths, suffixes=CONLL2012_SUFFIXES, what="CoNLL-2012 file", give=GIVE_CONLL2012):
@@ -198,16 +199,20 @@ def _sentence(rows: Sequence[Sequence[str]], name: str, first: int) -> Sentence:
 def _document(parts: Sequence[_Part], ordinal: int) -> AnnotatedDocument:
     sentences = tuple(sentence for part in parts for sentence in part.sentences)
     mentions: list[Mention] = []
+    unmatched: list[Unmatched] = []
     at = 0  # of the part's first word in the document
     for part in parts:
         prefix = f"{part.number}/" if part.number else ""
-        mentions += match_brackets(part.brackets, offset=at, prefix=prefix)
+        matched = match_brackets(part.brackets, offset=at, prefix=prefix, document=part.document)
+        mentions += matched.mentions
+        unmatched += matched.unmatched
         at += part.words
     words = tuple(word for sentence in sentences for word in sentence.words)
     return AnnotatedDocument(
         id=document_id(words, ordinal),
         sentences=sentences,
         mentions=tuple(mentions),
+        unmatched=tuple(unmatched),
         origin=parts[0].origin,
     )
 

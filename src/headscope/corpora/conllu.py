@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from headscope.corpora.annotation import AnnotatedDocument, Mention
+from headscope.corpora.annotation import AnnotatedDocument, Mention, Unmatched
 from headscope.corpora.conllu_rows import ConlluSentence, conllu_blocks, read_block
 from headscope.corpora.document import document_id
 from headscope.corpora.files import expand, open_text, split_lines
@@ -30,7 +30,8 @@ def read_conllu(
     left out, and so are the enhanced columns. `# newdoc` begins a document; before a file's first one, and in a
     file without any, each sentence is a document of its own. Every file begins a new document. A tag is the
     universal one, or the treebank's own where that is missing. A line of white space is blank; the last
-    sentence counts with or without a blank line after it. `Entity=` in the last column gives mentions.
+    sentence counts with or without a blank line after it. `Entity=` in the last column gives mentions; a bracket
+    there that matches no other is among a document's `unmatched`.
 
     Args:
         paths: files, directories (their `*.conllu`), or `-`, as `files.expand` takes them.
@@ -39,7 +40,8 @@ def read_conllu(
 
     Raises:
         InputError: a file that cannot be read (`files.open_text`) or has no sentence, a line that is not a row
-            of CoNLL-U, heads that are no tree (`trees.check_tree`), brackets of mentions that do not match.
+            of CoNLL-U, heads that are no tree (`trees.check_tree`), `Entity=` that is no brackets
+            (`entities.mentions_of`).
     """
     for path in expand(paths, suffixes=(".conllu",), what="CoNLL-U file", give=GIVE_CONLLU):
         name = source_name(path)
@@ -71,20 +73,23 @@ def conllu_documents(
 def _document(held: list[ConlluSentence], name: str, ordinal: int) -> AnnotatedDocument:
     sentences = tuple(each.sentence for each in held)
     words = tuple(word for sentence in sentences for word in sentence.words)
+    mentions, unmatched = _mentions(held, name)
     return AnnotatedDocument(
         id=document_id(words, ordinal),
         sentences=sentences,
-        mentions=_mentions(held, name),
+        mentions=mentions,
+        unmatched=unmatched,
         origin=sentences[0].origin,
     )
 
 
-def _mentions(held: list[ConlluSentence], name: str) -> tuple[Mention, ...]:
+def _mentions(held: list[ConlluSentence], name: str) -> tuple[tuple[Mention, ...], tuple[Unmatched, ...]]:
     marks = [mark for each in held for mark in each.marks]
     if not any(value for value, _, _ in marks):
-        return ()
+        return (), ()
     from headscope.corpora.entities import mentions_of  # most treebanks do without
 
     values, lines, empty = zip(*marks, strict=True)
     origins = [f"{name}, line {number}" for number in lines]
-    return mentions_of(values, origins=origins, empty=empty, declared=held[0].block.declared)
+    first = held[0].block
+    return mentions_of(values, origins=origins, empty=empty, declared=first.declared, document=first.document)

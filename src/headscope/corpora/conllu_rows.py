@@ -18,6 +18,7 @@ class ConlluBlock:
     """The lines of a sentence, with what its comments say; most comments say nothing of use here."""
 
     begins: bool = False  # a document
+    document: str = ""  # the name of the document that begins
     declared: str = ""  # fields of the brackets of mentions
     text: str = ""
     rows: list[tuple[int, str]] = field(default_factory=list)  # number of the line, line
@@ -58,8 +59,9 @@ def conllu_blocks(lines: Iterable[str], *, name: str) -> Iterator[ConlluBlock]:
                     block.text = value.strip()
                 case ["global.Entity"]:
                     block.declared = value.strip()
-                case ["newdoc", *_]:
+                case ["newdoc", *of]:
                     block.begins = True
+                    block.document = value.strip() if of == ["id"] else ""
         else:
             block.rows.append((number, line))
             if len(block.rows) > MAX_ROWS:

@@ -82,11 +82,11 @@ def read_coreference(paths: str | Path | Sequence[str | Path]) -> Iterator[Annot
 
 
 def _with_entities(path: Path, start: int) -> Iterator[AnnotatedDocument]:
-    """Yield a CoNLL-U file's documents, holding them back until one of them has a mention."""
+    """Yield a CoNLL-U file's documents, holding them back until one of them has a mention, or a bracket of one."""
     held: list[AnnotatedDocument] = []
     found = False
     for document in read_conllu(path, start=start):
-        found = found or bool(document.mentions)
+        found = found or bool(document.mentions or document.unmatched)
         held.append(document)
         if found:
             yield from held

@@ -4,8 +4,10 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from headscope.corpora.annotation import Mention
+from headscope.corpora.annotation import Mention, Unmatched
+from headscope.corpora.unmatched import UnmatchedBrackets
 from headscope.errors import InputError
 
 MAX_MENTIONS = 1_000_000  # of a document; a line of 16 MiB can hold eight times as many
@@ -33,19 +35,33 @@ class Brackets:
     origin: str
 
 
+class Matched(NamedTuple):
+    """What the brackets of a document say.
+
+    Attributes:
+        mentions: sorted by start, longer first.
+        unmatched: the brackets that match no other, in order; their mentions are left out.
+    """
+
+    mentions: tuple[Mention, ...]
+    unmatched: tuple[Unmatched, ...]
+
+
 def mentions_of(
     values: Sequence[str],
     *,
     origins: Sequence[str],
     empty: Sequence[bool] = (),
     declared: str = "",
-) -> tuple[Mention, ...]:
+    document: str = "",
+) -> Matched:
     """Return the mentions that a document's `Entity=` values of CoNLL-U write down.
 
     The notation is that of CorefUD and GUM: `(e1-person-1-coref` opens a mention, `e1)` closes the one of
     its entity that opened last, `(e1-person)` does both, several follow one another without a separator.
     Mentions nest and cross. A mention in parts (`(e5[1/2]-place`, `e5[1/2])`, ...) is taken whole, from its
-    first part to its last with what lies between: it stays one mention.
+    first part to its last with what lies between: it stays one mention. A bracket that closes what is not open, one
+    that is never closed, and a part without the others are `unmatched`: that mention is left out, and no other.
 
     Args:
         values: one for each syntactic word of the document, "" where there is none; also one for each empty
@@ -56,14 +72,11 @@ def mentions_of(
             node is left out. Without it, all are words.
         declared: the `# global.Entity` line's value (`eid-etype-head-other`), which says where in a bracket
             the entity's id stands. Without it the id comes first.
-
-    Returns:
-        The mentions, sorted by start, longer first.
+        document: what the corpus calls the document, for messages.
 
     Raises:
-        InputError: a closing bracket of an entity that is not open, a mention that is never closed or whose
-            parts do not add up, a value that is no such brackets, a bracket without an id, more than a million
-            mentions.
+        InputError: a value that is no such brackets, a bracket without an id, more than a million mentions or ten
+            thousand brackets that match no other.
     """
     flags = empty or [False] * len(values)
     places, at = [], 0
@@ -73,27 +86,29 @@ def mentions_of(
             places.append(Brackets(start=at, end=after, value=value, origin=origin))
         at = after
     if not places:
-        return ()
-    return match_brackets(places, id_field=_id_field(declared, places[0].origin))
+        return Matched((), ())
+    return match_brackets(places, id_field=_id_field(declared, places[0].origin), document=document)
 
 
 def match_brackets(
-    places: Iterable[Brackets], *, id_field: int = 0, offset: int = 0, prefix: str = ""
-) -> tuple[Mention, ...]:
-    """Return the mentions of one document, or of a part of it, from its brackets.
+    places: Iterable[Brackets], *, id_field: int = 0, offset: int = 0, prefix: str = "", document: str = ""
+) -> Matched:
+    """Return what the brackets of one document, or of a part of it, say.
 
     Args:
         places: in order. Their brackets may be separated by `|` (CoNLL-2012) or by nothing (CoNLL-U).
         id_field: which of the fields of an opening bracket, between `-`, is the entity's id, from 0.
         offset: what is added to the positions: those of a part are counted from its own first word.
         prefix: what is put before the entities' ids: those of another part are others.
+        document: what the corpus calls the document, for messages.
 
-    Returns:
-        The mentions, sorted by start, longer first. Errors as `mentions_of`.
+    Raises:
+        InputError: as `mentions_of`.
     """
     open_: dict[str, list[Brackets]] = {}
     parts: dict[str, _Parts] = {}
     found: list[Mention] = []
+    unmatched = UnmatchedBrackets(printable(document))
     covered = 0
     for place in places:
         for opens, closes, label in _split(place, id_field):
@@ -102,14 +117,16 @@ def match_brackets(
             if not closes:
                 continue
             if not open_.get(label):
-                raise InputError(
-                    f"{place.origin}: {printable(label)}) closes a mention that is not open; "
-                    f"open it before with ({printable(label)} or remove the bracket"
-                )
+                unmatched.closing(place.start, place.origin, printable(label))
+                continue
             start = open_[label].pop().start
             if part := _PART.fullmatch(label):
-                entity, number, total = part[1], int(part[2]), int(part[3])
-                whole = parts.setdefault(entity, _Parts()).add(start, number, total, place.origin, entity)
+                entity, seen, total = part[1], int(part[2]), int(part[3])
+                own = parts.setdefault(entity, _Parts())
+                if not own.fits(seen, total):
+                    unmatched.out_of_order(place.start, place.origin, printable(entity), seen, total)
+                    continue
+                whole = own.add(start, seen, total, place)
                 if whole is None:
                     continue
                 start = whole
@@ -123,47 +140,40 @@ def match_brackets(
                         f"{place.origin}: the document has more mentions than can be read: expected at most a "
                         "million, and 50 million words in them together; divide the document"
                     )
-    if unclosed := [(place.start, place.origin, label) for label in open_ for place in open_[label]]:
-        _, origin, label = min(unclosed, key=lambda left: left[0])
-        raise InputError(
-            f"{origin}: the mention ({printable(label)} is never closed; "
-            f"close it with {printable(label)}) at its last word"
-        )
+    for label, still_open in open_.items():
+        for place in still_open:
+            unmatched.opening(place.start, place.origin, printable(label))
     for entity, unfinished in parts.items():
-        unfinished.check(entity)
-    return tuple(sorted(found, key=lambda mention: (mention.start, -mention.end, mention.entity)))
+        for seen, total, place in unfinished.left():
+            unmatched.unfinished(place.start, place.origin, printable(entity), seen, total)
+    mentions = sorted(found, key=lambda mention: (mention.start, -mention.end, mention.entity))
+    return Matched(tuple(mentions), unmatched.in_order())
 
 
 @dataclass
 class _Parts:
     """The mentions of one entity of which some parts have been seen."""
 
-    # (start, origin) by parts seen and total, those begun first first
-    begun: dict[tuple[int, int], deque[tuple[int, str]]] = field(default_factory=dict)
+    # (start, where the first part stands) by parts seen and total, those begun first first
+    begun: dict[tuple[int, int], deque[tuple[int, Brackets]]] = field(default_factory=dict)
 
-    def add(self, start: int, number: int, total: int, origin: str, entity: str) -> int | None:
+    def fits(self, number: int, total: int) -> bool:
+        """Whether a part is a mention's first, or the part before it has been seen."""
+        return number == 1 or bool(self.begun.get((number - 1, total)))
+
+    def add(self, start: int, number: int, total: int, place: Brackets) -> int | None:
         """Take the next part; return where its mention starts when that was its last part."""
-        first, where = start, origin
-        if number != 1:
-            before = self.begun.get((number - 1, total))
-            if not before:
-                raise InputError(
-                    f"{origin}: part {number} of {total} of a mention of {printable(entity)} is out of order; "
-                    f"number the parts of a mention in order, from [1/{total}] to [{total}/{total}]"
-                )
-            first, where = before.popleft()
+        first, where = (start, place) if number == 1 else self.begun[number - 1, total].popleft()
         if number >= total:
             return first
         self.begun.setdefault((number, total), deque()).append((first, where))
         return None
 
-    def check(self, entity: str) -> None:
+    def left(self) -> Iterator[tuple[int, int, Brackets]]:
+        """Yield what was begun and not finished: parts seen, parts in all, and where it began."""
         for (seen, total), begun in self.begun.items():
-            for _, origin in begun:
-                raise InputError(
-                    f"{origin}: the mention of {printable(entity)} with a part {seen} of {total} has no part "
-                    f"{seen + 1}; add it, or take the numbers in square brackets away"
-                )
+            for _, place in begun:
+                yield seen, total, place
 
 
 def _split(place: Brackets, id_field: int) -> Iterator[tuple[bool, bool, str]]:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -65,10 +66,10 @@ def form_of(path: str | Path) -> str:
 
 def _documents(files: Iterable[Path | Literal["-"]], left_out: Counter[str]) -> Iterator[AnnotatedDocument]:
     ordinal = 0
-    for file in files:
+    for number, file in enumerate(files):
         for document in _documents_of(file, ordinal, left_out):
             ordinal += 1
-            yield document
+            yield replace(document, file=(number, source_name(file)))
 
 
 def _documents_of(

@@ -90,4 +90,5 @@ def lost_in(document: AnnotatedDocument, *, form: str) -> Counter[str]:
         lost["sentences as they were written"] = sum(bool(sentence.text) for sentence in document.sentences)
         lost["bounds of documents (each sentence is one of its own)"] = int(len(document.sentences) > 1)
     lost["mentions"] = len(document.mentions)
+    lost["brackets of mentions that match no other"] = len(document.unmatched)
     return +lost

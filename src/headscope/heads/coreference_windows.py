@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.corpora.annotation import AnnotatedDocument, Mention
+from headscope.corpora.unmatched import MOST_NAMED
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.windows import Window, WindowCounts, cut_windows
@@ -39,6 +40,8 @@ class MentionCounts:
             nothing to find.
         counted: mentions that are scored, by type.
         lost: mentions with an antecedent that are not scored, by reason.
+        unmatched: brackets that match no other; what they would have marked is not among the mentions.
+        unmatched_named: the first `MOST_NAMED` of them, each with its place and what is wrong.
     """
 
     windows: WindowCounts = field(default_factory=WindowCounts)
@@ -48,6 +51,8 @@ class MentionCounts:
     without_antecedent: int = 0
     counted: Counter[str] = field(default_factory=Counter)
     lost: Counter[str] = field(default_factory=Counter)
+    unmatched: int = 0
+    unmatched_named: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +175,8 @@ def coreference_segments(
         mentions = DocumentMentions.of(document, singletons=singletons)
         sizes = np.bincount(mentions.entities) if len(mentions.entities) else np.zeros(0, dtype=np.int64)
         counts.mentions += len(mentions.heads)
+        counts.unmatched += len(document.unmatched)
+        counts.unmatched_named += map(str, document.unmatched[: MOST_NAMED - len(counts.unmatched_named)])
         counts.entities += len(sizes)
         counts.singletons += int((sizes == 1).sum())
         counts.without_antecedent += int((~mentions.answerable).sum())

@@ -15,15 +15,15 @@ _PRONOUN_TAGS = frozenset(("PRON", "DET", "PRP", "PRP$", "WP", "WP$", "EX", "DT"
 _PROPER_TAGS = frozenset(("PROPN", "NNP", "NNPS"))
 _NO_TAGS = frozenset(("", "_", "-", "X", "XX"))
 _QUOTES = frozenset(('"', "``", "“", "‘", "`", "«", "„"))
-_MINOR = LEADING | {"det"}
+_FUNCTION = LEADING | {"det", "clf", "aux", "cop"}  # UD's function words, and punctuation
 
 
 def head_word(document: AnnotatedDocument, mention: Mention) -> int:
     """Return the position in the document, from 0, of a mention's head word.
 
     With a tree it is the word of the span whose head lies outside it. Where there are several (the span is no
-    subtree), it is the one nearest the root, then the leftmost; punctuation, determiners, prepositions and
-    conjunctions only where there is no other.
+    subtree), it is the one nearest the root, then the leftmost; function words (determiners, prepositions,
+    conjunctions, auxiliaries, copulas, classifiers) and punctuation only where there is no other.
     Without a tree it is found by `rule_head`. A mention that runs into the next sentence is judged by its words
     in the sentence in which it begins.
     """
@@ -115,7 +115,7 @@ class MentionWords:
             self._depths[number] = depths(sentence.heads)
         depth = self._depths[number]
         tops = [at for at in range(first, last) if not first < sentence.heads[at] <= last]
-        tops = [at for at in tops if sentence.relations[at].partition(":")[0] not in _MINOR] or tops
+        tops = [at for at in tops if sentence.relations[at].partition(":")[0] not in _FUNCTION] or tops
         return min(tops, key=lambda at: (depth[at], at))
 
     def _at(self, position: int) -> tuple[int, Sentence, int]:

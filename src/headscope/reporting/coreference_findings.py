@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from headscope.corpora.unmatched import unmatched_line
 from headscope.reporting.antecedents import Antecedents, Chosen, antecedents_of
 from headscope.reporting.arrays import Cell
 from headscope.reporting.comparing import compared, comparisons
@@ -156,6 +157,9 @@ def lost(manifest: Mapping[str, Any]) -> list[str]:
         out.append(
             f"Left out: {count(int(said['lost']), 'mention')}" + (f" ({'; '.join(why)})" if why else "") + "."
         )
+    if said.get("unmatched_brackets"):
+        named = [plain(one) for one in said.get("unmatched_named") or []]
+        out.append(f"Of the corpus {unmatched_line(int(said['unmatched_brackets']), named)}.")
     rule = said.get("head_rule") or {}
     source = rule.get("from")
     if source == "trees":

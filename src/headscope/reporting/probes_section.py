@@ -20,6 +20,7 @@ from headscope.reporting.sections import file_links, linked
 from headscope.reporting.sentences import Sentence
 from headscope.reporting.tables import scrolled
 from headscope.reporting.words import capital, count, plain
+from headscope.study.overlap import overlap_line
 from headscope.views.markup import Html, el
 
 WHY = (
@@ -79,8 +80,14 @@ def read_line(manifest: Mapping[str, Any]) -> str:
         if "sentences" in bank:
             name = f" of {plain(bank['name'])}" if bank.get("name") else ""
             parts.append(f"{verb} {count(int(bank['sentences']), 'sentence')}{name}")
-    out = ", ".join(parts) + "." if parts else ""
-    return f"{out} Word vectors: {plain(told['vectors'])}." if out and told.get("vectors") else out
+    if not parts:
+        return ""
+    out = [", ".join(parts)]
+    if told.get("vectors"):
+        out.append(f"Word vectors: {plain(told['vectors'])}")
+    if told.get("overlap"):
+        out.append(capital(plain(overlap_line(told["overlap"]))))
+    return ". ".join(out) + "."
 
 
 def save_probe_figures(inputs: ReportInputs, kinds: Sequence[Kind], folder: Path) -> list[Path]:

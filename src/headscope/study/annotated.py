@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
@@ -17,7 +18,9 @@ from headscope.corpora.passes import Passes
 from headscope.corpora.remote import resolve
 from headscope.corpora.synthetic import synthetic_documents
 from headscope.corpora.treebank import read_treebank
+from headscope.corpora.unmatched import refusing_unmatched
 from headscope.errors import InputError
+from headscope.study.overlap import FileContents
 from headscope.study.spool import named
 
 Item = TypeVar("Item")
@@ -43,6 +46,7 @@ class AnnotatedCorpus:
         relations: how often each label occurs; known after `digest`.
         trees: whether any sentence has one; known after `digest`.
         hash: what `digest` returned last; empty before.
+        files: the name of each file by the hash of its sentences (`study.overlap`); known after `digest`.
     """
 
     def __init__(self, read: Callable[[], Iterator[AnnotatedDocument]], *, name: str) -> None:
@@ -53,27 +57,39 @@ class AnnotatedCorpus:
         self.relations: Counter[str] = Counter()
         self.trees = False
         self.hash = ""
+        self.files: dict[str, str] = {}
 
     @classmethod
-    def treebank(cls, paths: tuple[str, ...]) -> "AnnotatedCorpus":
-        """Open a treebank; the synthetic one where no path is given."""
-        if not paths:
-            return cls(lambda: iter(demo_documents()), name=DEMO_NAME)
+    def treebank(cls, paths: tuple[str, ...], *, strict: bool = False) -> "AnnotatedCorpus":
+        """Open a treebank; the synthetic one where no path is given.
+
+        Args:
+            paths: files, folders or names.
+            strict: whether a bracket of a mention that matches no other is an error.
+        """
         found = resolve(paths)
-        return cls(_once(lambda: read_treebank(found), paths), name=named(paths))
+        return cls._open(lambda: read_treebank(found), paths, strict=strict)
 
     @classmethod
-    def coreference(cls, paths: tuple[str, ...]) -> "AnnotatedCorpus":
-        """Open files with mentions; the synthetic ones where no path is given."""
+    def coreference(cls, paths: tuple[str, ...], *, strict: bool = False) -> "AnnotatedCorpus":
+        """Open files with mentions; the synthetic ones where no path is given. Otherwise as `treebank`."""
+        return cls._open(lambda: read_coreference(paths), paths, strict=strict)
+
+    @classmethod
+    def _open(
+        cls, read: Callable[[], Iterator[AnnotatedDocument]], paths: tuple[str, ...], *, strict: bool
+    ) -> "AnnotatedCorpus":
         if not paths:
             return cls(lambda: iter(demo_documents()), name=DEMO_NAME)
-        return cls(_once(lambda: read_coreference(paths), paths), name=named(paths))
+        again = _once(read, paths)
+        return cls((lambda: refusing_unmatched(again())) if strict else again, name=named(paths))
 
     def digest(self) -> str:
         """Read all of it once, counting; return its hash, 32 hex digits of BLAKE2b."""
         digest = blake2b(digest_size=16)
         self.documents = self.sentences = self.words = self.mentions = 0
         self.relations, self.trees = Counter(), False
+        contents = FileContents(self.name)
         for document in self._passes.watch(self._source):
             self.documents += 1
             self.sentences += len(document.sentences)
@@ -83,6 +99,8 @@ class AnnotatedCorpus:
                 self.trees = self.trees or bool(sentence.heads)
                 self.relations.update(sentence.relations)
             digest.update(_annotation(document))
+            contents.add(document)
+        self.files = contents.names()
         self.hash = digest.hexdigest()
         return self.hash
 
@@ -99,12 +117,7 @@ class AnnotatedCorpus:
                 continue
             if left <= 0:
                 return
-            yield AnnotatedDocument(
-                id=document.id,
-                sentences=document.sentences[:left],
-                mentions=document.mentions,
-                origin=document.origin,
-            )
+            yield replace(document, sentences=document.sentences[:left])
             left -= len(document.sentences)
 
 
@@ -178,7 +191,9 @@ def _annotation(document: AnnotatedDocument) -> bytes:
         [sentence.words, sentence.heads, sentence.relations, sentence.tags] for sentence in document.sentences
     )
     lines = [json.dumps(parts, separators=(",", ":")) for parts in sentences]
-    mentions = json.dumps([(mention.start, mention.end, mention.entity) for mention in document.mentions])
+    found: list[object] = [(mention.start, mention.end, mention.entity) for mention in document.mentions]
+    # What is said of a run changes with them, though no number does.
+    mentions = json.dumps(found + [each.fault for each in document.unmatched])
     return "".join(f"{line}\n" for line in [*lines, mentions, ""]).encode()
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from headscope.attention.random_weights import with_random_weights
 from headscope.attention.scan import ScanCounts, scan
 from headscope.attention.source import TileSource
+from headscope.corpora.unmatched import unmatched_line
 from headscope.encoding.segment import Segment
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
@@ -159,6 +160,8 @@ class _Bench:
             "lost": lost.total(),
             "lost_why": dict(sorted(lost.items())),
             "sentences_cut": counts.windows.sentences_cut,
+            "unmatched_brackets": counts.unmatched,
+            "unmatched_named": counts.unmatched_named,
             "head_rule": rule,
             "strict": self.run.options.strict,
         }
@@ -170,9 +173,12 @@ def _nothing(name: str, counts: MentionCounts) -> str:
     return (
         f"no mention of {name} can be scored: {counts.mentions:,} mentions in {counts.windows.documents:,} documents, "
         f"none with an antecedent in its window ({reasons or 'each entity is mentioned once'}); raise --max-length"
+        + (f". {unmatched_line(counts.unmatched, counts.unmatched_named)}" if counts.unmatched else "")
     )
 
 
 def _notes(facts: dict[str, Any]) -> Iterator[str]:
     if facts["documents"] < FEWEST_DOCUMENTS:
         yield f"coreference: {TOO_FEW}; it has {facts['documents']}"
+    if number := facts["unmatched_brackets"]:
+        yield f"coreference: {unmatched_line(number, facts['unmatched_named'])}"

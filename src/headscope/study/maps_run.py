@@ -1,6 +1,7 @@
 """A run over saved attention maps: no model, no tokeniser, the same tables."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
@@ -14,6 +15,7 @@ from headscope.errors import OptionError
 from headscope.heads.examples import MOST_TOKENS, ExampleMaps
 from headscope.heads.excerpts import Excerpt
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.study.compat import pieces_of_maps
 from headscope.study.options import RunOptions
 from headscope.study.signature import make_signature
 
@@ -30,7 +32,7 @@ class MapsRun:
 
     Raises:
         InputError: the folder holds no maps, or damaged ones.
-        OptionError: options of a model were given too.
+        OptionError: options of a model were given too, or pieces joined otherwise than in maps by word.
     """
 
     def __init__(self, options: RunOptions) -> None:
@@ -39,9 +41,10 @@ class MapsRun:
         if options.shuffled:
             raise OptionError("--maps holds what a model made of the words in order; leave --shuffled out")
         assert options.maps is not None
-        self.options = options
         self._source = MapsSource(options.maps)
         index = self._source.index
+        pieces = pieces_of_maps(index.word_level, given=options.pieces, compat=options.compat)
+        self.options = options = replace(options, pieces=pieces)
         if options.limit is not None:
             self._source = self._source.only(range(min(options.limit, len(index.entries))))
         self.entries = self._source.index.entries

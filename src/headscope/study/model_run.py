@@ -25,6 +25,7 @@ from headscope.heads.excerpts import Excerpt
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 from headscope.study.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, has_mentions
 from headscope.study.options import RunOptions
+from headscope.study.overlap import check_overlap
 from headscope.study.signature import make_signature, model_facts, tokeniser_hash
 from headscope.study.spool import Corpus
 
@@ -89,12 +90,14 @@ class ModelRun:
         self.coreference: AnnotatedCorpus | None = None
         self.gap: GapCorpus | None = None
         if {"syntax", "probes"} & set(options.wanted):
-            self.treebank = AnnotatedCorpus.treebank(options.treebank)
+            self.treebank = AnnotatedCorpus.treebank(options.treebank, strict=options.strict_input)
         if "probes" in options.wanted and options.treebank_train:
-            self.treebank_train = AnnotatedCorpus.treebank(options.treebank_train)
+            self.treebank_train = AnnotatedCorpus.treebank(
+                options.treebank_train, strict=options.strict_input
+            )
         if "coreference" in options.wanted:
             if has_mentions(options.coref):
-                self.coreference = AnnotatedCorpus.coreference(options.coref)
+                self.coreference = AnnotatedCorpus.coreference(options.coref, strict=options.strict_input)
             self.gap = GapCorpus.of(options.coref)
         named = {
             "treebank": self.treebank,
@@ -102,11 +105,14 @@ class ModelRun:
             "coreference": self.coreference,
             "gap": self.gap,
         }
-        return {
+        hashes = {
             name: {"name": corpus.name, "hash": corpus.digest()}
             for name, corpus in named.items()
             if corpus is not None
         }
+        if self.treebank_train is not None and self.treebank is not None and not options.allow_overlap:
+            check_overlap(self.treebank_train.files, self.treebank.files)
+        return hashes
 
     def _text(self, options: RunOptions) -> "Corpus | AnnotatedText":
         """Open the text: what was given, else the sentences of the annotated corpora, else the demonstration."""

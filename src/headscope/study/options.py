@@ -11,6 +11,7 @@ from headscope.encoding.encoder import TOKEN_TYPES
 from headscope.encoding.packing import PACKINGS, TOO_LONG
 from headscope.encoding.segment import PIECES
 from headscope.errors import OptionError
+from headscope.study.compat import ORIGINAL, PIECES_NOT_GIVEN, check_compat, pieces_of
 from headscope.study.stage_table import STAGES, stage_options
 
 # What can be asked for; `coreference` stands for GAP too.
@@ -47,15 +48,20 @@ class RunOptions:
         treebank_train: the same, to train probes on; they are then measured on `treebank`.
         coref: files with coreference or GAP (`corpora.coreference`).
         fold_labels: whether `nsubj:pass` is counted as `nsubj`.
-        pieces: attention from a cut word: `mean`, `first` or `max`.
+        pieces: attention from a cut word: `mean`, `first` or `max`; not given, it becomes `mean`, under `compat`
+            `first`, and over maps by word what those were joined by.
         special_tokens: whether special tokens are candidates for a word's head too.
         both_directions: whether the sum of the two directions is scored as well.
-        compat: `original` for the choices of the original's notebook.
+        compat: `original` for the choices of the original's notebook; what of these are options is fixed for the
+            whole run (`study.compat`).
         controls: how many models with random weights are measured beside the trained one.
         shuffled: whether the trained model is measured on shuffled words too.
         windows: `all` of a document's windows, or its `first`, as the paper takes.
         singletons: whether mentions of entities with one mention are candidates.
         strict: whether a head must look at an antecedent more than at any other word.
+        strict_input: whether a bracket of a mention that matches no other stops the run; else that mention is left out,
+            counted and named.
+        allow_overlap: whether probes may be measured on a treebank, or a file of one, that they were trained on.
         loss: whose gradient says how much attention matters: `mlm`, `clm`, `denoise`, or `none` to leave it out.
         vectors: GloVe or word2vec text file for the probes; None takes the model's own input embeddings.
         seeds: how many times each probe is trained.
@@ -79,7 +85,7 @@ class RunOptions:
     treebank_train: tuple[str, ...] = ()
     coref: tuple[str, ...] = ()
     fold_labels: bool = False
-    pieces: str = "mean"
+    pieces: str = PIECES_NOT_GIVEN
     special_tokens: bool = False
     both_directions: bool = False
     compat: str | None = None
@@ -88,16 +94,23 @@ class RunOptions:
     windows: str = "all"
     singletons: bool = True
     strict: bool = False
+    strict_input: bool = False
+    allow_overlap: bool = False
     loss: str = "none"
     vectors: Path | None = None
     seeds: int = 3
 
     def __post_init__(self) -> None:
         for name, known in _KNOWN.items():
-            if getattr(self, name) not in known and (name, getattr(self, name)) != ("compat", None):
+            not_given = {"compat": None, "pieces": PIECES_NOT_GIVEN}.get(name, known[0])
+            if getattr(self, name) not in (*known, not_given):
                 raise OptionError(
                     f"{name} {getattr(self, name)!r} is not known; choose one of {', '.join(known)}"
                 )
+        check_compat(self.compat, {name: getattr(self, name) for name in ORIGINAL})
+        if self.maps is None:
+            # Now, so that signature, manifest and stages all see what is done; maps may have settled it themselves.
+            object.__setattr__(self, "pieces", pieces_of(self.compat, self.pieces))
         for stage in self.stages:
             if stage not in ASKABLE:
                 raise OptionError(f"stage {stage!r} is not known; choose from {', '.join(ASKABLE)}")

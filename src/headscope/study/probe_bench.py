@@ -23,6 +23,7 @@ from headscope.probes.word_maps import SPECIAL, WordMapCollector, bytes_of, head
 from headscope.probes.word_vectors import WordVectors, input_embeddings, read_vectors
 from headscope.study.annotated import AnnotatedCorpus
 from headscope.study.model_run import ModelRun
+from headscope.study.overlap import shared_files
 from headscope.study.signature_id import signature_id
 
 USUAL_LENGTH = 32  # tokens in most sentences, for the size of batches
@@ -92,6 +93,7 @@ class ProbeBench:
 
     Attributes:
         train, dev: the treebanks.
+        shared: names of the files of each that hold the same sentences.
         vectors: of all their words.
         labels: the relations of train.
     """
@@ -105,6 +107,7 @@ class ProbeBench:
         self.run, self.cache, self.tell = run, cache, tell
         self.train = ProbeTreebank(run, run.treebank_train)
         self.dev = ProbeTreebank(run, run.treebank)
+        self.shared = shared_files(run.treebank_train.files, run.treebank.files)
         self.heads = heads_of(run.layout)
         self.vectors = WordTable.of(self._vectors(), self.train.sentences, self.dev.sentences)
         self.labels = kinds_of(self.train.sentences, relations=True)
@@ -113,11 +116,6 @@ class ProbeBench:
         cache.reserve(
             {**sizes, "control": sum(sizes.values())}, what=f"{self.train.name} and {self.dev.name}"
         )
-
-    @property
-    def pieces(self) -> str:
-        """How attention from a cut word is joined."""
-        return "first" if self.run.options.compat == "original" else self.run.options.pieces
 
     def data(self, bank: ProbeTreebank, maps: WordMaps | None) -> ProbeData:
         """Return a treebank as probes take it: task 0 is its trees, task 1 the control task."""
@@ -162,7 +160,7 @@ class ProbeBench:
     def _writer(self, bank: ProbeTreebank, model: nn.Module, what: str) -> Callable[[Path], None]:
         def write(path: Path) -> None:
             writer = ShardWriter(path, heads=len(self.heads))
-            collector = WordMapCollector(writer, self.run.layout, bank.place, pieces=self.pieces)
+            collector = WordMapCollector(writer, self.run.layout, bank.place, pieces=self.run.options.pieces)
 
             def say(done: ScanCounts) -> None:
                 self.tell(what, done.segments, len(bank.segments))
@@ -179,4 +177,4 @@ class ProbeBench:
         model = {name: signature["model"].get(name) for name in ("weights", "family")}
         shaping = {n: getattr(options, n) for n in ("max_length", "token_types", "dtype", "limit")}
         parts = {"model": model, "tokeniser": signature["tokeniser"], "treebank": bank.hash, **shaping}
-        return signature_id({**parts, "pieces": self.pieces, "special": SPECIAL})
+        return signature_id({**parts, "pieces": options.pieces, "special": SPECIAL})

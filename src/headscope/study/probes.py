@@ -15,6 +15,7 @@ from headscope.probes.structural import STRUCTURAL, StructuralTables, measure_st
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 from headscope.study.model_run import ModelRun, auto_batch_size
 from headscope.study.options import Progress, Watcher
+from headscope.study.overlap import overlap_facts, overlap_line
 from headscope.study.probe_bench import USUAL_LENGTH, ProbeBench, ProbeTreebank
 from headscope.study.probe_stage import ProbeStage
 from headscope.study.results import StageResult
@@ -54,11 +55,14 @@ def measure_probes(run: Any, watch: Watcher | None = None, *, cache: MapCache | 
         "probe_weights": stage.weights,
         "probe_layers": [structural.layers],
     }
+    train, dev = ([sentence.words for sentence in bank.read] for bank in (bench.train, bench.dev))
+    overlap = overlap_facts(train, dev, bench.shared)
     facts = {
         "vectors": bench.vectors.name,
         "seeds": run.options.seeds,
         "train": _facts(bench.train),
         "dev": _facts(bench.dev),
+        "overlap": overlap,
         "epochs": {name: record.best.tolist() for name, record in stage.records.items()},
         "structural": structural.facts,
     }
@@ -66,7 +70,7 @@ def measure_probes(run: Any, watch: Watcher | None = None, *, cache: MapCache | 
         name="probes",
         tables={name: pd.concat(rows, ignore_index=True) for name, rows in tables.items()},
         facts={"probes": facts},
-        notes=tuple(_notes(bench)),
+        notes=tuple(_notes(bench, overlap)),
         seconds=time.perf_counter() - began,
     )
 
@@ -114,8 +118,8 @@ def _facts(bank: ProbeTreebank) -> dict[str, Any]:
     }
 
 
-def _notes(bench: ProbeBench) -> list[str]:
-    notes = []
+def _notes(bench: ProbeBench, overlap: dict[str, Any]) -> list[str]:
+    notes = [f"probes: {overlap_line(overlap)}"] if overlap["sentences"] else []
     for what, bank in (("train", bench.train), ("dev", bench.dev)):
         if left := len(bank.sentences) - len(bank.numbers):
             notes.append(

@@ -52,7 +52,7 @@ def measure_syntax(run: Any, watch: Watcher | None = None) -> StageResult:
     bench = _MapsBench(run) if isinstance(run, MapsRun) else _TreebankBench(run)
     table = ArcTable.of(bench.relations, folded=options.fold_labels, compat=compat)
     how = DependencyOptions(
-        pieces="first" if compat else options.pieces,
+        pieces=options.pieces,
         special=options.special_tokens,
         both=options.both_directions,
         compat=compat,

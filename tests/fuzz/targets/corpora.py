@@ -16,6 +16,7 @@ from headscope.corpora.gap import HEADER, read_gap
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.synthetic import conllu_lines, synthetic_documents
 from headscope.errors import InputError
+from support.hostile import printable
 
 _TEXT = (
     "The cat sat on the mat.\nIt  slept.\n\nA dog\tcame by.\r\nIt left; \u201cwhy?\u201d she asked.\n\n"
@@ -93,6 +94,8 @@ def _annotated(document: Any) -> None:
         assert all(0 <= head <= len(sentence.words) for head in sentence.heads)
     for mention in document.mentions:
         assert 0 <= mention.start < mention.end <= len(words), "a mention beyond its document"
+    for each in document.unmatched:
+        assert printable(str(each)), "a bracket whose words cannot be printed"
 
 
 def _gap_row(row: Any) -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from headscope.study.results import StageResult
 
 
-@o.takes("coref", "model", "revision", "pieces", "controls", *o.COREFERENCE, *o.MACHINE)
+@o.takes("coref", "model", "revision", "pieces", "controls", *o.COREFERENCE, "strict_input", *o.MACHINE)
 def command(out: Out = None, **given: Any) -> None:
     """Score every head on antecedents of mentions, beside baselines; GAP's files by gender.
 

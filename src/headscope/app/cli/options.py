@@ -59,7 +59,11 @@ Coref = Annotated[
 ]
 FoldLabels = Annotated[bool, typer.Option("--fold-labels", help="Count nsubj:pass as nsubj, and so on.")]
 Pieces = Annotated[
-    str, typer.Option(help="Attention from a word that was cut: mean of its pieces, first or max.")
+    str | None,
+    typer.Option(
+        help="Attention from a word that was cut: mean of its pieces, first or max.",
+        show_default="mean",
+    ),
 ]
 SpecialTokens = Annotated[
     bool, typer.Option("--special-tokens", help="Let special tokens be candidates for a word's head too.")
@@ -70,7 +74,8 @@ BothDirections = Annotated[
 Compat = Annotated[
     str | None,
     typer.Option(
-        help="original: the choices of the original's notebook, slips included.", show_default=False
+        help="original: the choices of the original's notebook, slips included; fixes --pieces to first.",
+        show_default=False,
     ),
 ]
 Controls = Annotated[
@@ -92,6 +97,20 @@ Strict = Annotated[
     bool,
     typer.Option(
         "--strict", help="An antecedent must get more attention than any other word, not candidate."
+    ),
+]
+StrictInput = Annotated[
+    bool,
+    typer.Option(
+        "--strict-input",
+        help="Stop at a bracket of a mention that matches no other; else that mention is left out and named.",
+    ),
+]
+AllowOverlap = Annotated[
+    bool,
+    typer.Option(
+        "--allow-overlap",
+        help="Measure probes on a treebank, or a file of one, that they were trained on; the report says so.",
     ),
 ]
 Loss = Annotated[
@@ -153,7 +172,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "treebank_train": (TreebankTrain, None),
     "coref": (Coref, None),
     "fold_labels": (FoldLabels, False),
-    "pieces": (Pieces, "mean"),
+    "pieces": (Pieces, None),
     "special_tokens": (SpecialTokens, False),
     "both_directions": (BothDirections, False),
     "compat": (Compat, None),
@@ -162,6 +181,8 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "windows": (Windows, "all"),
     "singletons": (Singletons, True),
     "strict": (Strict, False),
+    "strict_input": (StrictInput, False),
+    "allow_overlap": (AllowOverlap, False),
     "loss": (Loss, "none"),
     "vectors": (Vectors, None),
     "seeds": (Seeds, 3),
@@ -179,7 +200,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
 SURFACE = ("packing", "too_long")
 SYNTAX = (*("fold_labels", "pieces", "special_tokens", "both_directions", "compat", "controls", "shuffled"),)
 COREFERENCE = ("windows", "singletons", "strict")
-PROBES = ("vectors", "seeds")
+PROBES = ("vectors", "seeds", "allow_overlap")
 MACHINE = ("max_length", "token_types", "limit", "batch_size", "device", "dtype", "seed", "quiet")
 _KNOWN = {
     "packing": ("pretraining", "paragraphs", "single"),
@@ -251,6 +272,8 @@ def run_options(**given: Any) -> "RunOptions":
             choose(f"--{name.replace('_', '-')}", given[name], known)
     for name in ("text", "treebank", "treebank_train", "coref"):
         given[name] = tuple(given.get(name) or ())
+    if given.get("pieces") is None:
+        given.pop("pieces", None)  # the run chooses
     from headscope.study.options import RunOptions
 
     return RunOptions(batch_size=size, **given)

@@ -17,7 +17,17 @@ _MORE = {
 }
 
 
-@o.takes("treebank", "treebank_train", "model", "revision", "fold_labels", "pieces", *o.PROBES, *o.MACHINE)
+@o.takes(
+    "treebank",
+    "treebank_train",
+    "model",
+    "revision",
+    "fold_labels",
+    "pieces",
+    *o.PROBES,
+    "strict_input",
+    *o.MACHINE,
+)
 def command(out: Out = None, **given: Any) -> None:
     """Train probes on --treebank-train and measure them on --treebank: what all heads know of syntax together.
 
@@ -61,6 +71,8 @@ def show(result: "StageResult") -> None:
         f"{facts['dev']['sentences']:,} of {facts['dev']['name']}; percent of the words, punctuation left out, means "
         f"over {facts['seeds']} seed{'' if facts['seeds'] == 1 else 's'}; words: {facts['vectors']}{layer}"
     )
+    if "overlap" in facts and not facts["overlap"]["sentences"]:
+        say("no measured sentence is in train")  # else a note says how many are
 
 
 def _spearman(means: Any) -> str:

@@ -10,7 +10,7 @@ from headscope.app.cli.printing import say
 
 
 @o.takes(
-    *("text", "model", "revision", "treebank", "treebank_train", "coref", "loss", "maps"),
+    *("text", "model", "revision", "treebank", "treebank_train", "coref", "loss", "maps", "strict_input"),
     *(*o.SURFACE, *o.SYNTAX, *o.COREFERENCE, *o.PROBES, *o.MACHINE),
 )
 def command(

@@ -24,7 +24,7 @@ Out = Annotated[
 ]
 
 
-@o.takes("treebank", "model", "revision", "maps", *o.SYNTAX, *o.MACHINE)
+@o.takes("treebank", "model", "revision", "maps", *o.SYNTAX, "strict_input", *o.MACHINE)
 def command(out: Out = None, **given: Any) -> None:
     """Score every head on dependency relations: the best head of each beside the best fixed offset.
 

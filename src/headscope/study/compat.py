@@ -1,0 +1,69 @@
+"""What `--compat original` fixes: choices of the original's notebook that are options of a run otherwise."""
+
+from typing import Any
+
+from headscope.errors import OptionError
+
+PIECES_NOT_GIVEN = ""
+"""`RunOptions.pieces` where the user named none, and a run may choose."""
+USUAL_PIECES = "mean"
+
+# Offsets, ties, the `poss` rule and choosing on the data that is scored are no options: they follow `compat` alone.
+ORIGINAL: dict[str, tuple[str | bool, str]] = {
+    "pieces": ("first", "reads attention from a cut word's first piece"),
+    "special_tokens": (False, "leaves special tokens out"),
+    "both_directions": (False, "scores each direction by itself"),
+    "fold_labels": (False, "counts labels as they stand"),
+}
+"""By option: its value in the notebook, and what the notebook does."""
+
+
+def check_compat(compat: str | None, given: dict[str, Any]) -> None:
+    """Refuse options that contradict `--compat original`.
+
+    Args:
+        compat: `original`, or None.
+        given: the options of `ORIGINAL` as the user gave them; `pieces` may be `PIECES_NOT_GIVEN`.
+
+    Raises:
+        OptionError: one has another value than the notebook's; says which and what to leave out.
+    """
+    if compat is None:
+        return
+    for name, (value, does) in ORIGINAL.items():
+        if given[name] in (value, PIECES_NOT_GIVEN):
+            continue
+        option = f"--{name.replace('_', '-')}"
+        found = option if isinstance(value, bool) else f"{option} {given[name]}"
+        raise OptionError(
+            f"--compat {compat} and {found} contradict each other: the original's notebook {does}; leave one of the "
+            "two out"
+        )
+
+
+def pieces_of(compat: str | None, given: str) -> str:
+    """Return how attention from a cut word is joined: as given, else as the notebook or the paper does."""
+    return given or (str(ORIGINAL["pieces"][0]) if compat is not None else USUAL_PIECES)
+
+
+def pieces_of_maps(word_level: str | None, *, given: str, compat: str | None) -> str:
+    """Return how attention from a cut word is joined in saved maps: by word, that was settled when they were made.
+
+    Args:
+        word_level: how the maps join it; None where they are by token.
+        given: what the user asked for, or `PIECES_NOT_GIVEN`.
+        compat: `original`, or None.
+
+    Raises:
+        OptionError: maps by word that were joined otherwise than asked for.
+    """
+    if word_level is None:
+        return pieces_of(compat, given)
+    asked = pieces_of(compat, given) if given or compat else word_level
+    if asked != word_level:
+        why = f"--pieces {given}" if given else f"--compat {compat}, which reads --pieces {asked},"
+        raise OptionError(
+            f"{why} does not fit these maps, which are by word already (--pieces {word_level}); leave it out, or "
+            f"extract them again by token, or with --word-level --pieces {asked}"
+        )
+    return word_level
