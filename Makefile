@@ -63,6 +63,7 @@ examples: .venv/.dev
 	$(BIN)/python -m pytest tests/docs
 
 bench: .venv/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/scan_overhead.py
 	$(BIN)/python benchmarks/against_output_attentions.py
 	$(BIN)/python benchmarks/dependency_heads.py $(if $(TREEBANK),--treebank $(TREEBANK))

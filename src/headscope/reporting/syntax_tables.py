@@ -59,7 +59,7 @@ def main_table(relations: Sequence[Relation], *, several: bool) -> Html:
     titles = ["relation", "head", "", "accuracy", "best offset", "above it", "choice, held out",
               "random weights"]  # fmt: skip
     titles += ["shuffled words"] if shuffled else []
-    titles += ["q", "who attends", "chosen", "n"]
+    titles += ["q", "who attends", "n"]
     header = [
         el("th", title, scope="col", class_="words" if title in ("relation", "who attends") else None)
         if title
@@ -91,11 +91,11 @@ def _row(relation: Relation, best: Best, several: bool, shuffled: bool) -> Html:
     strong = best.beats
     margin = DASH if best.margin != best.margin else f"{100 * best.margin:+.1f}".replace("-", "−")
     reach = ends(best.gap).replace("–", " to ").replace("-", "−")
-    often = "" if best.share != best.share else percent(best.share, 0)
+    often = "" if best.share != best.share else f"chosen {percent(best.share, 0)}"
     return el(
         "tr",
         el("th", short(relation.name), el("small", below) if below else None, scope="row"),
-        el("td", head_link(best.kind, best.layer, best.head, several)),
+        el("td", head_link(best.kind, best.layer, best.head, several), el("small", often) if often else None),
         el("td", strip(best.accuracy, baseline=best.baseline, control=relation.control, strong=strong),
            class_="picture"),
         el("td", el("b", share(best.accuracy.value)) if strong else share(best.accuracy.value),
@@ -107,7 +107,6 @@ def _row(relation: Relation, best: Best, several: bool, shuffled: bool) -> Html:
         _runs(relation.shuffled) if shuffled else None,
         el("td", DASH if relation.overall else q_words(best.q)),
         el("td", DIRECTIONS.get(best.direction, best.direction), class_="words way"),
-        el("td", often or DASH),
         el("td", f"{relation.n:,}"),
         class_=None if strong or relation.overall else "weak",
     )  # fmt: skip

@@ -115,10 +115,9 @@ def mean_of_ratios(sums: NDArray[Any], counts: NDArray[Any]) -> Estimate:
 def averaged(estimate: Estimate) -> Estimate:
     """Average over random splits of the same documents (first axis) what each of them estimates.
 
-    By the law of total variance one split varies as the average over all splits does and, beside it, as splits lie
-    from each other; the first is the mean squared error less the second. Half of the second stays in it: the halves of
-    a split lean on one another, and each one's own error does not say so; with it intervals cover 94 to 97% in
-    simulation, among equal candidates, where splits differ most. Splits without a value drop out.
+    The error has two parts: that of one split, which the error of their mean never exceeds, and how far splits lie from
+    each other, as other documents would have chosen otherwise. It errs on the side of too wide: in simulation intervals
+    cover 93 to 100%. Splits without a value drop out.
     """
     there = ~np.isnan(estimate.value)
     number = np.maximum(there.sum(0), 1)
@@ -127,9 +126,7 @@ def averaged(estimate: Estimate) -> Estimate:
         return np.asarray(np.where(there, table, 0.0).sum(0) / number)
 
     value = mean(estimate.value)
-    squared, apart = mean(estimate.error**2), mean((estimate.value - value) ** 2)
-    # Estimated from few documents the difference can come out small or below 0: it never halves the error.
-    error = np.sqrt(np.maximum(squared - apart / 2, squared / 4))
+    error = np.sqrt(mean(estimate.error**2) + mean((estimate.value - value) ** 2))
     value = np.where(there.any(0), value, np.nan)
     return Estimate(value, error, np.maximum(mean(estimate.freedom), 1.0), estimate.documents.max(0))
 

@@ -81,7 +81,7 @@ def held_out(
     """Choose on one half of the documents and score on the other, both ways, averaged over splits.
 
     A split counts for an item where both halves have it. The interval is over documents, each scored by the candidate
-    that the half without it chose; its width is that of one split, as splits of the same documents are no more.
+    that the half without it chose, and holds how far splits lie from each other beside.
 
     Args:
         hits: right answers, `[group, candidate, item]`; the first candidate wins a tie.
