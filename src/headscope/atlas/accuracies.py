@@ -13,7 +13,7 @@ from headscope.reporting.arrays import Kind
 from headscope.reporting.glossary import COREFERENCE, OVERALL, gloss, short
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.payload import numbers
-from headscope.reporting.relations import relations_of
+from headscope.reporting.relations import Best, relations_of
 
 DIRECTIONS = ("dependent->head", "head->dependent")
 
@@ -22,7 +22,8 @@ def relations_block(inputs: ReportInputs, kinds: Sequence[Kind]) -> list[dict[st
     """Return what was measured of each relation, in the order of the tables, coreference last.
 
     Each has `name label says role n`, `baseline` (the best fixed offset's accuracy; of coreference the nearest
-    candidate's), `best`: {kind, index of the head, accuracy, beats: whether it beats its baseline}, held-out; and
+    candidate's), `best`: {kind, index of the head, its accuracy, tested: whether there were documents enough to ask,
+    beats: whether choosing it is shown to beat the baseline}; and
     `heads`: for each kind `value`, `low`, `high` and `way` in head order, the better direction of each head.
     """
     return [*_dependencies(inputs, kinds), *_antecedents(inputs, kinds)]
@@ -47,9 +48,7 @@ def _dependencies(inputs: ReportInputs, kinds: Sequence[Kind]) -> list[dict[str,
                 says=gloss(str(name)),
                 n=int(own["n"].max()),
                 baseline=_best_offset(inputs.dependency_baselines, str(name)),
-                best=None
-                if best is None
-                else _best(kinds, best.kind, best.layer, best.head, best.accuracy.value, beats=best.beats),
+                best=_best_of(kinds, best),
                 heads={kind.name: _columns(own[own["kind"] == kind.name], kind) for kind in kinds},
             )
         )
@@ -76,7 +75,7 @@ def _antecedents(inputs: ReportInputs, kinds: Sequence[Kind]) -> list[dict[str, 
     if chosen is not None:
         place = (chosen.kind, chosen.layer, chosen.head)
         accuracy = chosen.cells["all"].value if "all" in chosen.cells else float("nan")
-        best = _best(kinds, *place, accuracy, beats=place in finders)
+        best = _best(kinds, *place, accuracy, beats=place in finders, tested=chosen.q == chosen.q)
     return [
         _told(
             COREFERENCE,
@@ -100,14 +99,22 @@ def _told(name: str, *, baseline: float, **parts: Any) -> dict[str, Any]:
     }
 
 
+def _best_of(kinds: Sequence[Kind], best: Best | None) -> dict[str, Any] | None:
+    if best is None:
+        return None
+    place = (best.kind, best.layer, best.head)
+    return _best(kinds, *place, best.accuracy.value, beats=best.beats, tested=best.tested)
+
+
 def _best(
-    kinds: Sequence[Kind], kind: str, layer: int, head: int, accuracy: float, *, beats: bool
+    kinds: Sequence[Kind], kind: str, layer: int, head: int, accuracy: float, *, beats: bool, tested: bool
 ) -> dict[str, Any] | None:
     width = next((one.heads_per_layer for one in kinds if one.name == kind), None)
     if width is None:
         return None
     index = (layer - 1) * width + head - 1
-    return {"kind": kind, "index": index, "accuracy": numbers(np.array([accuracy]))[0], "beats": beats}
+    shown = numbers(np.array([accuracy]))[0]
+    return {"kind": kind, "index": index, "accuracy": shown, "beats": beats, "tested": tested}
 
 
 def _best_offset(baselines: pd.DataFrame | None, relation: str) -> float:

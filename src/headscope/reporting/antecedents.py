@@ -18,7 +18,8 @@ BASELINES = ("nearest", "head match", "head match, else nearest", "rules")
 class Chosen:
     """A head selected for all mentions, with its own accuracy by type; `others` are heads chosen for single types.
 
-    `held_out` is the accuracy of the selection, at all mentions, on documents that did not choose.
+    `held_out` is the accuracy of the selection, at all mentions, on documents that did not choose; `q` tests it against
+    the simple baselines (NaN where nothing was tested).
     """
 
     kind: str
@@ -26,6 +27,7 @@ class Chosen:
     head: int
     share: float
     held_out: Cell
+    q: float
     cells: Mapping[str, Cell]
     others: Mapping[str, tuple[str, int, int]]
 
@@ -83,6 +85,7 @@ def _chosen(rows: list[dict[str, Any]], selection: str) -> Chosen | None:
         *place,
         share=number(main.get("share")),
         held_out=cell_of(main, "held_out", "held_out_ci"),
+        q=number(main.get("q_value")),
         cells={name: cell_of(row) for name, row in own.items()},
         others={name: other for name, other in named.items() if other != place},
     )

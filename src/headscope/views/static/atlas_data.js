@@ -47,6 +47,7 @@ export function accuracyOf(relation, kind, index) {
     margin: relation.baseline === null ? value : value - relation.baseline,
     best: best !== null && best.kind === kind.kind && best.index === index,
     beats: best !== null && best.beats,
+    tested: best !== null && best.tested,
   };
 }
 
