@@ -12,7 +12,9 @@ from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.shared_data import data
 
 SCHEMAS = {
-    "coreference": "model seed selection system kind layer head share mention_type n accuracy ci_low ci_high q_value",
+    "coreference": "model seed selection system kind layer head share mention_type n accuracy ci_low ci_high "
+    "held_out held_out_ci_low held_out_ci_high q_value",
+    "coreference_differences": "mention_type system than than_type seed n difference ci_low ci_high",
     "coreference_heads": "model seed kind layer head mention_type n accuracy ci_low ci_high",
     "coreference_examples": "kind layer head direction relation outcome value document segment tokens weights queries "
     "keys predicted",
@@ -120,6 +122,12 @@ def test_table_2_for_a_terminal(coref):
     assert lines[9] == (
         f"small.conllu: {counts['counted']} of {counts['mentions']} mentions have an antecedent in their window of at "
         f"most 128 tokens ({counts['windows']} windows, 16 documents); percent, 95% interval"
+    )
+    assert cells[-1] == ("<0.001" if best["q_value"] < 0.001 else f"{best['q_value']:.3f}")
+    assert lines[10] == (
+        "held-out: the head that halves of the documents choose most often; what is chosen on one half is right for "
+        f"{100 * best['held_out']:.1f} on the other; q: one-sided test of the choice against nearest and against head "
+        "match, else nearest"
     )
 
 

@@ -120,7 +120,8 @@ def test_uniform_is_what_uniform_attention_gives(study):
 
 
 def test_intervals_are_those_of_documents(study):
-    """Recomputed from scratch: 2,000 resamples of per-document sums of one head."""
+    """Recomputed from the sums by document of one head."""
+    from headscope.statistics.confidence import ratio_interval
     from headscope.statistics.surface import SurfaceAccumulator
     from headscope.storage.files import read_arrays
 
@@ -130,11 +131,14 @@ def test_intervals_are_those_of_documents(study):
     column = SURFACE_STATISTICS.index("cls")
     of_head, counts = sums["encoder"][:, 3, 6, column], sums["n_encoder"][:, column]
     assert len(of_head) == study.manifest["counts"]["documents_used"]
+    own = ratio_interval(of_head, counts, scale="share")
+    low, high = float(own.low), float(own.high)
+    # About as wide as resampling the documents says.
     draws = np.random.default_rng(0).multinomial(
         len(counts), np.full(len(counts), 1 / len(counts)), size=2000
     )
-    means = [(of_head * draw).sum() / (counts * draw).sum() for draw in draws]
-    low, high = np.percentile(means, [2.5, 97.5])
+    ends = np.percentile([(of_head * draw).sum() / (counts * draw).sum() for draw in draws], [2.5, 97.5])
+    assert 0.9 < (high - low) / (ends[1] - ends[0]) < 1.3
     array = study["cls"].sel(layer=4, head=7)
     assert float(array) == pytest.approx(of_head.sum() / counts.sum(), abs=1e-12)
     assert float(array.coords["ci_low"]) == pytest.approx(low, abs=1e-12)
@@ -237,7 +241,8 @@ def test_a_study_shows_itself(study):
     html = study._repr_html_()
     assert "Heads by role" in html
     assert study.tables == [
-        *("clearest", "examples", "head_clusters", "head_distances", "head_map", "layer_effect", "surface")
+        *("clearest", "examples", "head_clusters", "head_distances", "head_map", "layer_effect", "surface"),
+        "surface_differences",
     ]
     with pytest.raises(
         KeyError, match="no table 'probes'; this study has clearest, examples, head_clusters, "

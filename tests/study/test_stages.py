@@ -18,10 +18,10 @@ from support.model_folders import save_tiny_bert, save_tiny_gpt2
 MEASURED = ["surface", "syntax", "coreference"]
 SYNTAX = {
     *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
-    "dependency_examples",
+    *("dependency_differences", "dependency_examples"),
 }
-COREFERENCE = {"coreference", "coreference_heads", "coreference_examples"}
-SURFACE = {"surface", "examples", "clearest"}
+COREFERENCE = {"coreference", "coreference_heads", "coreference_differences", "coreference_examples"}
+SURFACE = {"surface", "surface_differences", "examples", "clearest"}
 DISTANCES = {"head_distances", "head_map", "head_clusters", "layer_effect"}
 
 

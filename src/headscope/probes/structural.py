@@ -24,6 +24,7 @@ from headscope.probes.structural_training import (
     StructuralProbe,
     train_structural,
 )
+from headscope.statistics.confidence import difference_interval
 from headscope.storage.scratch import scratch
 
 NAME = "structural"
@@ -47,11 +48,15 @@ class StructuralTables:
         probes: rows for `probes.parquet`: the chosen layer, each seed and their mean (`seed` null), UUAS and Spearman.
         layers: `probe_layers.parquet`: every layer with the first seed; 0 is the embeddings. `held_out` is the same
             measure on the held-out part of train, whose UUAS chooses.
-        facts: `layer` chosen, `sentences` trained on, `sampled` the share of train that was taken.
+        difference: a row for `probe_differences.parquet`: UUAS of the chosen layer less that of the embeddings, with
+            the first seed.
+        facts: `layer` chosen, `sentences` trained on, `sampled` the share of train that was taken, `settled` whether
+            every probe's loss had stopped falling.
     """
 
     probes: pd.DataFrame
     layers: pd.DataFrame
+    difference: pd.DataFrame
     facts: dict[str, Any]
 
 
@@ -113,10 +118,11 @@ def measure_structural(
             every.append(bench.score(bench.train(chosen, number), chosen))
         say(STRUCTURAL, total, total)
         sentences = len(bench.batches.sentences) + len(bench.held_out.sentences)
-    facts = {"layer": chosen, "sentences": sentences, "sampled": share}
+    facts = {"layer": chosen, "sentences": sentences, "sampled": share, "settled": bench.settled}
     return StructuralTables(
         probes=_probe_rows(every, chosen),
         layers=_layer_rows(first, held_scores, chosen),
+        difference=layer_difference(first[chosen], first[0]),
         facts=facts,
     )
 
@@ -141,11 +147,12 @@ class _Bench:
         trained, held_out = split_held_out(store.sentences, seed=seed)
         self.batches = SentenceBatches(trained, batch_size=options.batch_size)
         self.held_out = SentenceBatches(held_out, batch_size=options.batch_size)
+        self.settled = True
         self.scorers = {True: StructuralScorer(held_out), False: StructuralScorer(dev.sentences)}
 
     def train(self, layer: int, number: int) -> StructuralProbe:
         """Train on one layer with the probe's own seed."""
-        return train_structural(
+        probe = train_structural(
             self.store,
             layer,
             batches=self.batches,
@@ -154,6 +161,8 @@ class _Bench:
             options=self.options,
             device=self.device,
         )
+        self.settled &= probe.settled
+        return probe
 
     def score(self, probe: StructuralProbe, layer: int, *, held_out: bool = False) -> Sums:
         """Score a probe on dev, or on the held-out part of train."""
@@ -231,6 +240,18 @@ def _layer_rows(first: Sequence[Sums], held: Sequence[dict[str, Score]], chosen:
             row = {"layer": layer, "measure": measure, **_ends(scores[measure])}
             rows.append({**row, "held_out": held[layer][measure].value, "chosen": layer == chosen})
     return pd.DataFrame(rows, columns=LAYER_COLUMNS)
+
+
+def layer_difference(chosen: Sums, embeddings: Sums) -> pd.DataFrame:
+    """Compare the arcs that two layers hold, document by document."""
+    sides = (chosen["hits"], chosen["arcs"], embeddings["hits"], embeddings["arcs"])
+    gap = difference_interval(*sides, answers=True)
+    row = {
+        "probe": NAME, "model": "trained", "than_probe": "embeddings", "than_model": "trained", "measure": "UUAS",
+        "n": int(chosen["arcs"].sum()), "difference": float(gap.value), "ci_low": float(gap.low),
+        "ci_high": float(gap.high),
+    }  # fmt: skip
+    return pd.DataFrame([row])
 
 
 def _ends(score: Score) -> dict[str, Any]:
