@@ -133,8 +133,8 @@ def test_table_1_for_a_terminal(syntax):
     assert lines[1 + len(shown)] == (
         "small.conllu: 129 sentences of 24 documents; percent; head, direction and offset: those that halves of the "
         "documents choose most often, on all documents; held out: what the choice is worth on the other half; "
-        "relations of at least 100 arcs; control: random weights; q: one-sided test of the choice against every offset, "
-        "false discovery rate"
+        "relations of at least 100 arcs; control: random weights; q: one-sided test of the choice against every "
+        "offset, false discovery rate"
     )
     assert lines[-1] == f"tables: {out / 'tables'}"
 

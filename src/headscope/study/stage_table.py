@@ -77,13 +77,12 @@ _STAGES = (
         version=2,
         after=("distances", "surface", "syntax", "coreference"),
     ),
-    # 2, too: trained until their loss has stopped falling.
     Stage(
         name="probes",
         function="probes:measure_probes",
+        version=2,
         corpora=("treebank", "treebank_train"),
         options=_PROBES,
-        version=2,
     ),
 )
 STAGES: Mapping[str, Stage] = {stage.name: stage for stage in _STAGES}
