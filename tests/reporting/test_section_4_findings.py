@@ -93,10 +93,10 @@ def test_random_weights_stand_beside(inputs):
     above = int((gaps[held.index] > 0).sum())
     assert texts(inputs, "syntax")[2] == (
         f"Chosen on other documents the best heads average {100 * held['held_out'].mean():.1f}% over these relations, "
-        f"those of random weights, chosen in the same way, {100 * control.mean().mean():.1f}%; it lies above each of "
-        f"the 3 random weights, the whole interval of the difference, for {above} of 23 relations."
+        f"those of random weights, chosen in the same way, {100 * control.mean().mean():.1f}%; the choice lies above "
+        f"each of the 3 random weights, the whole interval of the difference, for {above} of 23 relations."
     )
-    assert 0 < above < 23 or above == 23
+    assert above > 0
 
 
 def test_random_weights_are_compared_by_the_difference_not_by_intervals(inputs):

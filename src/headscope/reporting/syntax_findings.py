@@ -154,7 +154,7 @@ def _control(chosen: Sequence[Relation], gaps: pd.DataFrame | None) -> list[Sent
     above = [name for name, said in tested.items() if set(said) == {"more"}]
     over = "that of the random weights" if seeds == 1 else f"each of the {seeds} random weights"
     trials = (
-        f"; it lies above {over}, the whole interval of the difference, for {share_of(len(above), len(tested))}"
+        f"; the choice lies above {over}, the whole interval of the difference, for {share_of(len(above), len(tested))}"
         if tested
         else ""
     )
