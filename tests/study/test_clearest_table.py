@@ -119,5 +119,5 @@ def test_the_signature_of_a_stage_changes_with_its_version(folder):
         )
         for version in (1, 2, 3)
     }
-    assert STAGES["surface"].version == 2
+    assert STAGES["surface"].version == 3
     assert len(set(ids.values())) == 3
