@@ -1,9 +1,12 @@
 """The structural probe's loss by hand, its batches, and a planted tree that training finds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
+from headscope.probes.plateau import Falling
 from headscope.probes.state_store import StateStore, split_held_out
 from headscope.probes.structural_training import (
     SentenceBatches,
@@ -88,7 +91,7 @@ def planted(tmp_path_factory):
     return store, [SentenceBatches(part, batch_size=32) for part in split_held_out(store.sentences)]
 
 
-OPTIONS = StructuralOptions(rate=0.1, rounds=4, least_steps=60)
+OPTIONS = StructuralOptions(rate=0.1, rounds=12, least_steps=60)
 
 
 def test_a_planted_tree_is_found(planted):
@@ -116,9 +119,28 @@ def test_the_kept_projection_has_the_loss_that_it_says(planted):
 def test_training_ends_without_progress(planted):
     store, (trained, held_out) = planted
     # So fast a rate makes things worse.
-    wild = StructuralOptions(rate=3.0, rounds=30, least_steps=3, patience=3)
+    wild = StructuralOptions(rate=3.0, rounds=60, least_steps=3)
     probe = train_structural(store, 0, batches=trained, held_out=held_out, options=wild)
-    assert 3 < probe.rounds < 30
+    assert wild.falling.falls < probe.rounds < 60
+    assert probe.settled
+
+
+def test_rounds_that_do_not_suffice_are_not_called_settled(planted):
+    store, (trained, held_out) = planted
+    short = StructuralOptions(rate=0.02, rounds=2, least_steps=5)
+    assert not train_structural(store, 1, batches=trained, held_out=held_out, options=short).settled
+
+
+def test_going_on_for_much_longer_gains_next_to_nothing(planted):
+    """The loss has stopped falling: more than twice the steps, down to lower rates, take off next to nothing."""
+    store, (trained, held_out) = planted
+    usual = StructuralOptions(rate=0.1, least_steps=120)
+    longer = replace(usual, falling=Falling(falls=8, factor=0.5, least_gain=1e-4), least_steps=240)
+    ours, theirs = (
+        train_structural(store, 1, batches=trained, held_out=held_out, options=how) for how in (usual, longer)
+    )
+    assert theirs.rounds * 240 > 2 * ours.rounds * 120
+    assert ours.loss < theirs.loss + 0.002
 
 
 def test_seeds_differ_and_repeat(planted):

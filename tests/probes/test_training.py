@@ -9,6 +9,7 @@ from headscope.probes.attention_probe import AttentionProbe, AttentionWordsProbe
 from headscope.probes.decoding import best_tree, is_tree
 from headscope.probes.distance_probe import DistanceWordsProbe
 from headscope.probes.label_probe import LabelProbe
+from headscope.probes.plateau import Falling
 from headscope.probes.sentences import UNKNOWN, kinds_of
 from headscope.probes.training import TrainingOptions, hold_out, train
 from support.probe_data import WORDS, made_up_tables, made_up_trees, on_disk, probe_data
@@ -44,6 +45,31 @@ def test_batches_are_small_for_small_treebanks():
     assert sizes == [4, 10, 31, 32]
 
 
+def test_an_epoch_of_a_small_treebank_is_of_several_passes():
+    """After a handful of steps, that the loss gained little says little."""
+    passes = [TrainingOptions.of(n, weights=1, seed=0).passes for n in (1, 10, 200, 12_544)]
+    assert passes == [200, 20, 1, 1]
+
+
+def test_passes_go_through_everything_each_in_another_order(planted, monkeypatch):
+    sentences, maps = planted
+    data = probe_data(sentences, maps)
+    probe = AttentionProbe((0,), 3, special=True, seeds=(0,))
+    held = np.stack([hold_out([s.document for s in sentences], seed=0)])
+    seen, plain = [], probe.judge
+
+    def noted(batch):
+        if torch.is_grad_enabled():
+            seen.append(batch.sentences.tolist())
+        return plain(batch)
+
+    monkeypatch.setattr(probe, "judge", noted)
+    train({"it": probe}, data, held, options=TrainingOptions(sentences=8, epochs=1, passes=2))
+    halves = seen[: len(seen) // 2], seen[len(seen) // 2 :]
+    assert [sorted(number for batch in half for number in batch) for half in halves] == [list(range(80))] * 2
+    assert halves[0] != halves[1]
+
+
 @pytest.mark.parametrize("kind", ["attention", "words"])
 def test_a_planted_head_is_found(kind, planted):
     sentences, maps = planted
@@ -56,7 +82,7 @@ def test_a_planted_head_is_found(kind, planted):
     probe.rate = 0.1
     held = np.stack([hold_out([s.document for s in sentences], seed=0)])
     record = train({"it": probe}, data, held, options=TrainingOptions(sentences=4, epochs=5))["it"]
-    assert len(record.held_out) <= 5
+    assert len(record.losses) <= 5
     found = answer(probe, data, weights=1 << 20)
     assert (found.heads == found.targets).mean() > 0.95
     if kind == "attention":
@@ -83,12 +109,15 @@ def test_a_run_is_the_same_alone_and_among_others(planted):
     data = probe_data(sentences, maps)
     documents = [sentence.document for sentence in sentences]
     held = np.stack([hold_out(documents, seed=seed) for seed in (0, 1)])
-    how = TrainingOptions(sentences=8, epochs=4, patience=1)
+    how = TrainingOptions(sentences=8, epochs=6, falling=Falling(falls=1))
     both = AttentionProbe((0, 0), 3, special=True, seeds=(0, 1))
     records = train({"it": both}, data, held, options=how)
     alone = AttentionProbe((0,), 3, special=True, seeds=(1,))
     record = train({"it": alone}, data, held[1:], options=how)
     assert records["it"].best[1] == record["it"].best[0]
+    assert [each[1] for each in records["it"].shares][: len(record["it"].shares)] == np.ravel(
+        record["it"].shares
+    ).tolist()
     torch.testing.assert_close(both.weights[1], alone.weights[0], rtol=1e-4, atol=1e-4)
 
 
@@ -108,40 +137,65 @@ def test_nothing_is_learned_from_what_is_held_out(planted):
     assert torch.equal(*weights)
 
 
-def test_the_best_epoch_is_kept_and_training_ends_when_nothing_is_gained(planted, monkeypatch):
+class Scripted:
+    """A probe's losses on what is held out, as written; its weights are noted after each epoch."""
+
+    def __init__(self, probe, losses):
+        self.plain, self.probe, self.losses, self.seen = probe.judge, probe, losses, []
+
+    def __call__(self, batch):
+        judged = self.plain(batch)
+        if torch.is_grad_enabled():
+            self.learning = True
+            return judged
+        if self.learning:
+            self.learning = False
+            self.seen.append(self.probe.weights.detach().clone())
+        now = torch.tensor(self.losses[len(self.seen) - 1])[:, None]
+        judged.loss.copy_(now * judged.counts)
+        return judged
+
+
+def test_the_best_epoch_is_kept_only_after_the_rate_has_fallen(planted, monkeypatch):
     sentences, maps = planted
     data = probe_data(sentences, maps)
     held = np.stack([hold_out([s.document for s in sentences], seed=0)] * 2)
     probe = AttentionProbe((0, 0), 3, special=True, seeds=(0, 1))
-    seen = []
+    # Both get worse at once; the first a little better only when its rate has fallen twice, the second at its second.
+    losses = [[1.0, 1.0], [2.0, 2.0], [2.0, 0.5], [0.995, 0.4], [0.1, 0.6], [0.1, 0.6], [0.1, 0.1]]
+    scripted = Scripted(probe, losses)
+    monkeypatch.setattr(probe, "judge", scripted)
+    how = TrainingOptions(sentences=8, falling=Falling(least_gain=0.01, factor=0.1, falls=2))
+    record = train({"it": probe}, data, held, options=how)["it"]
+    shares = [[1, 1], [1, 1], [0.1, 0.1], [0.01, 0.1], [0, 0.1], [0, 0.01]]
+    np.testing.assert_allclose(np.array(record.shares), shares)
+    # The first ended with its fourth epoch and gained nothing later; the second with its sixth, the last of all.
+    assert len(record.losses) == len(scripted.seen) == 6
+    assert record.best.tolist() == [4, 4]
+    assert record.settled.all()
+    assert torch.equal(probe.weights[0], scripted.seen[3][0])
+    assert torch.equal(probe.weights[1], scripted.seen[3][1])
+    # Where it went up it goes on from its best: one epoch at a tenth of the rate is not far from there.
+    gone = (scripted.seen[2] - scripted.seen[0]).abs().max()
+    assert gone < 0.3 * (scripted.seen[1] - scripted.seen[0]).abs().max()
 
-    class Scripted:
-        """Accuracies that rise and fall; weights are noted after each epoch."""
 
-        values = iter([[3, 1], [1, 2], [2, 3], [9, 4], [9, 4]])
+def test_epochs_that_do_not_suffice_are_not_called_settled(planted):
+    sentences, maps = planted
+    held = np.stack([hold_out([s.document for s in sentences], seed=0)])
+    probe = AttentionWordsProbe((0,), 3, VECTORS, special=True, seeds=(0,))
+    how = TrainingOptions(sentences=8, epochs=2)
+    assert not train({"it": probe}, probe_data(sentences, maps), held, options=how)["it"].settled.any()
 
-        def __init__(self, plain):
-            self.plain = plain
 
-        def __call__(self, batch):
-            judged = self.plain(batch)
-            if torch.is_grad_enabled():
-                return judged
-            if not seen or not torch.equal(seen[-1], probe.weights.detach()):
-                seen.append(probe.weights.detach().clone())
-                self.now = torch.tensor(next(self.values))[:, None]
-            judged.right.copy_(self.now.expand_as(judged.right))
-            return judged
-
-    monkeypatch.setattr(probe, "judge", Scripted(probe.judge))
-    record = train({"it": probe}, data, held, options=TrainingOptions(sentences=8, epochs=5, patience=2))[
-        "it"
-    ]
-    # The first run stops after two epochs without a gain and gains nothing later; the second goes on.
-    assert record.best.tolist() == [1, 4]
-    assert len(record.held_out) == len(seen) == 5
-    assert torch.equal(probe.weights[0], seen[0][0])
-    assert torch.equal(probe.weights[1], seen[3][1])
+def test_where_nothing_is_held_out_the_loss_on_train_says_when_to_stop(planted):
+    sentences, maps = planted
+    probe = AttentionWordsProbe((0,), 3, VECTORS, special=True, seeds=(0,))
+    nothing = np.zeros((1, len(sentences)), dtype=bool)
+    how = TrainingOptions(sentences=8, epochs=4)
+    record = train({"it": probe}, probe_data(sentences, maps), nothing, options=how)["it"]
+    assert record.best[0] == 4
+    assert (np.diff(np.ravel(record.losses)) < 0).all()
 
 
 def test_the_same_seed_gives_the_same_weights(planted):

@@ -81,7 +81,8 @@ def test_table_3_is_the_frame(inputs, tables):
         assert row[3] == ("–" if key[0] == "right-branching" else "3± 0.4")
         for cell, measure in zip(row[4:8], ("UAS tree", "LAS", "control accuracy", "selectivity")):
             more = mean(inputs, *key, measure)
-            assert cell == ("–" if more is None else with_ends(more))
+            # The seeds' spread stands beside the interval over documents.
+            assert cell == ("–" if more is None else f"{with_ends(more)}± {100 * more['spread']:.1f}")
         assert row[8] == f"{told['n']:,}"
 
 

@@ -10,11 +10,12 @@ import pytest
 from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.heads.arcs import DISTANCES
-from headscope.probes import scores
+from headscope.probes import scores, training
 from headscope.probes.map_cache import MapCache
+from headscope.probes.plateau import Falling
 from headscope.probes.structural import measure_structural
 from headscope.probes.structural_training import StructuralOptions
-from headscope.study import probe_bench, probes
+from headscope.study import probe_bench, probe_stage, probes
 from headscope.study.model_run import ModelRun
 from headscope.study.options import RunOptions
 from headscope.study.probes import measure_probes
@@ -33,11 +34,15 @@ MEASURES = {
 
 @pytest.fixture(scope="module", autouse=True)
 def small():
-    """The structural probe has tests of its own; here a step a round will do, and 20 arcs make a relation."""
-    quick = StructuralOptions(rounds=1, least_steps=1)
+    """Training has tests of its own: here three steps of the structural probe will do, and epochs are of one pass.
+
+    20 arcs make a relation.
+    """
+    quick = StructuralOptions(rounds=3, least_steps=1, falling=Falling(least_gain=1e9, falls=0))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(probes, "measure_structural", partial(measure_structural, options=quick))
         patched.setattr(scores, "FEWEST_ARCS", 20)
+        patched.setattr(training, "_LEAST_STEPS", 1)
         yield
 
 
@@ -173,7 +178,15 @@ def test_facts_and_progress(result, states):
     assert facts["train"]["documents"] == 8
     assert facts["dev"]["documents"] == 10
     assert facts["train"]["left_out"] == 0
-    assert len(facts["epochs"]["probes: attention"]) == 3  # two seeds, and the control task
+    assert len(facts["epochs"]["probes: attention and words"]) == 3  # two seeds, and the control task
+    # Attention alone is fitted, on every model; a gap of more than a thousandth would be a probe under-trained.
+    assert set(facts["fits"]) == {
+        "probes: attention",
+        *(f"probes on random weights {n}: attention" for n in (1, 2)),
+    }
+    for name, fit in facts["fits"].items():
+        assert len(fit["gap"]) == len(fit["loss"]) == (3 if name == "probes: attention" else 1)
+        assert max(fit["gap"]) < 1e-3
     assert facts["overlap"] == {"sentences": 0, "share": 0.0, "words": 0, "words_share": 0.0, "files": []}
     assert result.notes == ()
     seen = list(dict.fromkeys(state.stage for state in states))
@@ -182,8 +195,22 @@ def test_facts_and_progress(result, states):
     assert all(state.documents <= state.total for state in states if state.total is not None)
 
 
-def test_few_documents_long_sentences_and_no_special_tokens(folder, tmp_path):
+def test_what_was_still_learning_is_said(folder, cache, monkeypatch):
+    plain = probe_stage.TrainingOptions.of
+    monkeypatch.setattr(
+        probe_stage.TrainingOptions, "of", lambda *given, **more: replace(plain(*given, **more), epochs=1)
+    )
+    monkeypatch.setattr(probe_stage, "FitOptions", partial(probe_stage.FitOptions, passes=1))
+    found = measure_probes(ModelRun(asked(folder, seeds=1)), cache=cache)
+    names = ["probes: attention", "probes: attention and words", "distance probe: distances and words"]
+    for name in names:
+        name = name.removeprefix("probes: ")
+        assert f"probes: {name}: its loss was not seen to settle; more may be found" in found.notes
+
+
+def test_few_documents_long_sentences_and_no_special_tokens(folder, tmp_path, monkeypatch):
     """GPT-2 puts no token around a text; a treebank of one document gives no interval."""
+    monkeypatch.setattr(training, "_LEAST_STEPS", 50)  # an epoch of one step would never be seen to settle
     lines = [
         "the cat sat on the mat .",
         "a dog ran to the red house .",

@@ -1,7 +1,7 @@
 """Padded mini-batches of sentences of similar length, with the attention between their words."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -41,6 +41,11 @@ class ProbeBatch:
     tables: Tensor
     to_words: Tensor
     to_special: Tensor
+
+    def to(self, dtype: torch.dtype) -> "ProbeBatch":
+        """Return the batch with its attention in another precision."""
+        names = ("tables", "to_words", "to_special")
+        return replace(self, **{name: getattr(self, name).to(dtype) for name in names})
 
     @cached_property
     def lengths(self) -> Tensor:

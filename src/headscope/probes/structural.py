@@ -50,7 +50,8 @@ class StructuralTables:
             measure on the held-out part of train, whose UUAS chooses.
         difference: a row for `probe_differences.parquet`: UUAS of the chosen layer less that of the embeddings, with
             the first seed.
-        facts: `layer` chosen, `sentences` trained on, `sampled` the share of train that was taken.
+        facts: `layer` chosen, `sentences` trained on, `sampled` the share of train that was taken, `settled` whether
+            every probe's loss had stopped falling.
     """
 
     probes: pd.DataFrame
@@ -117,7 +118,7 @@ def measure_structural(
             every.append(bench.score(bench.train(chosen, number), chosen))
         say(STRUCTURAL, total, total)
         sentences = len(bench.batches.sentences) + len(bench.held_out.sentences)
-    facts = {"layer": chosen, "sentences": sentences, "sampled": share}
+    facts = {"layer": chosen, "sentences": sentences, "sampled": share, "settled": bench.settled}
     return StructuralTables(
         probes=_probe_rows(every, chosen),
         layers=_layer_rows(first, held_scores, chosen),
@@ -146,11 +147,12 @@ class _Bench:
         trained, held_out = split_held_out(store.sentences, seed=seed)
         self.batches = SentenceBatches(trained, batch_size=options.batch_size)
         self.held_out = SentenceBatches(held_out, batch_size=options.batch_size)
+        self.settled = True
         self.scorers = {True: StructuralScorer(held_out), False: StructuralScorer(dev.sentences)}
 
     def train(self, layer: int, number: int) -> StructuralProbe:
         """Train on one layer with the probe's own seed."""
-        return train_structural(
+        probe = train_structural(
             self.store,
             layer,
             batches=self.batches,
@@ -159,6 +161,8 @@ class _Bench:
             options=self.options,
             device=self.device,
         )
+        self.settled &= probe.settled
+        return probe
 
     def score(self, probe: StructuralProbe, layer: int, *, held_out: bool = False) -> Sums:
         """Score a probe on dev, or on the held-out part of train."""

@@ -5,7 +5,7 @@ distance of B h, the L1 loss over the square of the sentence's length.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.probes.plateau import Falling, Plateau
 from headscope.probes.state_store import StateStore, StoredSentence
 from headscope.probes.tree_distances import tree_distances
 
@@ -28,18 +29,18 @@ class StructuralOptions:
     Attributes:
         rank: of the map at most; never more than the vectors' width.
         batch_size: sentences in a step.
-        rate: of Adam at the start; it falls to 0 in a straight line over the rounds.
+        rate: of Adam at the start.
+        falling: how the rate falls, by the loss on the held-out sentences after each round.
         rounds: at most; a round goes through all sentences once, and through few sentences more than once.
         least_steps: in a round.
-        patience: rounds without progress on the held-out sentences before training ends.
     """
 
     rank: int = MOST_RANK
     batch_size: int = 64
-    rate: float = 0.0005
-    rounds: int = 6
-    least_steps: int = 50
-    patience: int = 2
+    rate: float = 0.001
+    falling: Falling = field(default_factory=Falling)
+    rounds: int = 60
+    least_steps: int = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +51,13 @@ class StructuralProbe:
         projection: B, `[width, rank]`.
         loss: on the held-out sentences.
         rounds: how many it was trained for, those without progress counted.
+        settled: whether its loss had stopped falling by then.
     """
 
     projection: Tensor
     loss: float
     rounds: int
+    settled: bool
 
     def distances(self, vectors: NDArray[np.float16]) -> NDArray[np.float32]:
         """Return the squared distances between the words of sentences of one length, `[sentence, word, word]`.
@@ -158,7 +161,9 @@ def train_structural(
     options: StructuralOptions | None = None,
     device: torch.device | str = "cpu",
 ) -> StructuralProbe:
-    """Train the probe on one layer; the round whose mean projection was best on the held-out sentences is kept.
+    """Train the probe on one layer until its loss on the held-out sentences has stopped falling at the lowest rate.
+
+    The round whose mean projection was best on them is kept.
 
     Args:
         store: the vectors.
@@ -174,12 +179,11 @@ def train_structural(
     generator = torch.Generator().manual_seed(seed)
     first = torch.randn(store.width, rank, generator=generator) * (_TYPICAL / (2 * store.width * rank)) ** 0.5
     projection = first.to(device).requires_grad_()
-    best, lowest, since, done = first.to(device), float("inf"), 0, 0
+    best, plateau, done = first.to(device), Plateau(how.falling), 0
     steps = max(batches.count, how.least_steps)
     optimiser = torch.optim.Adam([projection], lr=how.rate)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 - step / (steps * how.rounds))
     coming = _endless(batches, vectors, np.random.default_rng([seed, layer]))
-    while done < how.rounds and since < how.patience:
+    while done < how.rounds and not plateau.done:
         total = torch.zeros_like(best)
         for held, gold, known in islice(coming, steps):
             predicted = squared_distances(held.to(device), projection)
@@ -187,15 +191,20 @@ def train_structural(
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
-            schedule.step()
             total += projection.detach()
-        done, since = done + 1, since + 1
+        done += 1
         # The steps' mean: a single step's projection is too noisy to say whether there is progress.
         mean = total / steps
-        now = mean_loss(vectors, mean, held_out, device=device)
-        if now < lowest:
-            best, lowest, since = mean, now, 0
-    return StructuralProbe(projection=best, loss=lowest, rounds=done)
+        better, back = plateau.tell(mean_loss(vectors, mean, held_out, device=device))
+        if better:
+            best = mean
+        elif back:
+            with torch.no_grad():
+                projection.copy_(best)
+            optimiser = torch.optim.Adam([projection])
+        for group in optimiser.param_groups:
+            group["lr"] = how.rate * plateau.share
+    return StructuralProbe(projection=best, loss=plateau.lowest, rounds=done, settled=plateau.done)
 
 
 def _endless(

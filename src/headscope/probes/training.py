@@ -1,4 +1,4 @@
-"""Training probes: mini-batches, Adam, and for every run the epoch that does best on documents held out of train."""
+"""Training probes: Adam on mini-batches, its rate falling, and for every run the epoch best on what it holds out."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,11 +8,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.probes.adam import RunAdam
 from headscope.probes.batches import ProbeBatch, ProbeData
 from headscope.probes.learner import Learner
+from headscope.probes.plateau import Falling, Plateau
 
 HELD_OUT = 0.1
 _FEWEST, _MOST, _STEPS = 4, 32, 400  # sentences in a batch, and steps of an epoch that are hoped for
+_LEAST_STEPS = 50  # of an epoch: after fewer, that the loss gained little says little
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,17 +23,17 @@ class TrainingOptions:
     """How probes are trained.
 
     Attributes:
-        epochs: passes over train at most.
-        falling: whether the rate of Adam falls evenly to nothing over so many epochs.
-        patience: epochs without a gain on the held-out documents after which a run stops.
+        epochs: at most; a run that has not ended by then is said not to be settled.
+        passes: over train in an epoch.
+        falling: how the rate of Adam falls, by the loss on the held-out documents in nats a word.
         sentences: in a batch at most.
         weights: numbers in a batch's tables at most: what bounds memory.
         seed: of the order of the batches.
     """
 
-    epochs: int = 4
-    falling: bool = True
-    patience: int = 2
+    epochs: int = 60
+    passes: int = 1
+    falling: Falling = field(default_factory=Falling)
     sentences: int = 32
     weights: int = 1 << 23
     seed: int = 0
@@ -38,7 +41,9 @@ class TrainingOptions:
     @classmethod
     def of(cls, sentences: int, *, weights: int, seed: int) -> "TrainingOptions":
         """Choose batches for a treebank of so many sentences: few are seen in small steps, so that steps are many."""
-        return cls(sentences=min(_MOST, max(_FEWEST, sentences // _STEPS)), weights=weights, seed=seed)
+        most = min(_MOST, max(_FEWEST, sentences // _STEPS))
+        passes = max(1, -(-_LEAST_STEPS * most // max(sentences, 1)))
+        return cls(sentences=most, passes=passes, weights=weights, seed=seed)
 
 
 @dataclass
@@ -46,12 +51,17 @@ class Record:
     """What became of one probe.
 
     Attributes:
-        held_out: accuracy on the held-out documents after each epoch, `[run]` each.
+        losses: on the held-out documents after each epoch, in nats a word, `[run]` each; on what the run trains on
+            where it holds nothing out.
+        shares: of the probe's rate that each epoch had, `[run]` each; 0 for a run that had ended.
         best: which epoch each run's weights are of, from 1, `[run]`.
+        settled: whether each run's loss had stopped falling, `[run]`.
     """
 
-    held_out: list[NDArray[np.float64]] = field(default_factory=list)
+    losses: list[NDArray[np.float64]] = field(default_factory=list)
+    shares: list[NDArray[np.float64]] = field(default_factory=list)
     best: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    settled: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
 
 def hold_out(documents: Sequence[str], *, seed: int) -> NDArray[np.bool_]:
@@ -95,27 +105,29 @@ def train(
         progress: told of the epoch, from 0, and of how many of its sentences have been seen.
     """
     how = options or TrainingOptions()
-    going = {name: _Trainee(learner.to(device), held_out) for name, learner in learners.items()}
-    trained = going.copy()
+    trained = {
+        name: _Trainee(learner.to(device), held_out, how.falling) for name, learner in learners.items()
+    }
     watched = data.numbers[np.logical_or.reduce(held_out)[data.numbers]]
     for epoch in range(how.epochs):
-        done = 0
-        for batch in _batches(data, data.numbers, how, device=device, seed=(how.seed, epoch)):
-            left = 1 - (epoch + done / len(data.numbers)) / how.epochs
-            for trainee in going.values():
-                trainee.step(batch, left if how.falling else 1.0)
-            done += len(batch.sentences)
-            if progress is not None:
-                progress(epoch, done)
-        for batch in _batches(data, watched, how, device=device):
-            for trainee in going.values():
-                trainee.look(batch)
-        going = {name: trainee for name, trainee in going.items() if trainee.goes_on(epoch, how.patience)}
+        going = [trainee for trainee in trained.values() if trainee.goes_on]
         if not going:
             break
-    for trainee in trained.values():
-        trainee.finish()
-    return {name: trainee.record for name, trainee in trained.items()}
+        for number in range(how.passes):
+            done = 0
+            order = (how.seed, epoch * how.passes + number)
+            for batch in _batches(data, data.numbers, how, device=device, seed=order):
+                for trainee in going:
+                    trainee.step(batch)
+                done += len(batch.sentences)
+                if progress is not None:
+                    progress(epoch, done)
+        for batch in _batches(data, watched, how, device=device):
+            for trainee in going:
+                trainee.look(batch)
+        for trainee in going:
+            trainee.end_epoch()
+    return {name: trainee.finish() for name, trainee in trained.items()}
 
 
 def _batches(
@@ -131,62 +143,76 @@ def _batches(
 
 
 class _Trainee:
-    """A probe in training: its optimiser, its best weights so far."""
+    """A probe in training: its optimiser, its runs' rates, its best weights so far."""
 
-    def __init__(self, learner: Learner, held_out: NDArray[np.bool_]) -> None:
+    def __init__(self, learner: Learner, held_out: NDArray[np.bool_], falling: Falling) -> None:
         self.learner = learner
         self.held_out = held_out[np.arange(learner.runs) % len(held_out)]
-        self.optimiser = torch.optim.Adam(learner.parameters(), lr=learner.rate)
-        self.going = np.ones(learner.runs, dtype=bool)
-        self.record = Record(best=np.zeros(learner.runs, dtype=np.int64))
+        self.optimiser = RunAdam(learner.parameters(), learner.runs)
+        self.runs = [Plateau(falling) for _ in range(learner.runs)]
+        self.record = Record()
         self.best = {name: value.detach().clone() for name, value in learner.named_parameters()}
         self._reset()
 
     def _reset(self) -> None:
-        self.right, self.asked = np.zeros(self.learner.runs), np.zeros(self.learner.runs)
+        # Nats and words of what is trained on and of what is held out.
+        self.sums = np.zeros((2, 2, self.learner.runs))
+        self.shares = np.array([0.0 if run.done else run.share for run in self.runs])
+        self.rates = torch.from_numpy(self.learner.rate * self.shares)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether any run has not ended."""
+        return not all(run.done for run in self.runs)
 
     def _mask(self, batch: ProbeBatch, counts: Tensor) -> Tensor:
         """Say which sentences each run holds out, `[run, batch]`."""
         return torch.from_numpy(self.held_out[:, batch.sentences]).to(counts.device)
 
-    def step(self, batch: ProbeBatch, share: float) -> None:
-        """Learn from a batch, at a share of the probe's rate."""
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.learner.rate * share
+    def _count(self, loss: Tensor, counts: Tensor, *, held: bool) -> None:
+        for place, each in enumerate((loss, counts)):
+            self.sums[int(held), place] += each.sum(1).detach().double().cpu().numpy()
+
+    def step(self, batch: ProbeBatch) -> None:
+        """Learn from a batch, every run at its own rate."""
         judged = self.learner.judge(batch)
         mine = ~self._mask(batch, judged.counts)
-        words = (judged.counts * mine).sum(1).clamp(min=1)
-        loss = ((judged.loss * mine).sum(1) / words).sum()
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optimiser.step()
+        loss, counts = judged.loss * mine, judged.counts * mine
+        self._count(loss, counts, held=False)
+        self.optimiser.forget_gradients()
+        (loss.sum(1) / counts.sum(1).clamp(min=1)).sum().backward()  # type: ignore[no-untyped-call]
+        self.optimiser.step(self.rates)
 
     @torch.no_grad()
     def look(self, batch: ProbeBatch) -> None:
-        """Count right answers on what is held out."""
+        """Add up the loss on what is held out."""
         judged = self.learner.judge(batch)
         held = self._mask(batch, judged.counts)
-        self.right += (judged.right * held).sum(1).double().cpu().numpy()
-        self.asked += (judged.counts * held).sum(1).double().cpu().numpy()
+        self._count(judged.loss * held, judged.counts * held, held=True)
 
     @torch.no_grad()
-    def goes_on(self, epoch: int, patience: int) -> bool:
-        """Keep the weights of the runs that did better than ever; say whether another epoch is worth it."""
-        found = self.right / np.maximum(self.asked, 1)
-        earlier = np.max(self.record.held_out, axis=0, initial=-1.0) if self.record.held_out else -1.0
-        better = (found > earlier) & self.going
-        self.record.held_out.append(found)
-        self.record.best[better] = epoch + 1
-        # A run that has stopped stays as it was, however long the others go on.
-        self.going &= epoch + 1 - self.record.best < patience
-        for name, value in self.learner.named_parameters():
-            gained = torch.from_numpy(better).to(value.device)
-            self.best[name][gained] = value[gained]
+    def end_epoch(self) -> None:
+        """Keep the weights of the runs that did better than ever; send back those that came to a stop."""
+        loss, counts = np.where(self.sums[1, 1] > 0, self.sums[1], self.sums[0])
+        losses = loss / np.maximum(counts, 1)
+        self.record.losses.append(losses)
+        self.record.shares.append(self.shares)
+        for run, (plateau, value) in enumerate(zip(self.runs, losses.tolist())):
+            better, back = plateau.tell(value)
+            for name, weights in self.learner.named_parameters():
+                if better:
+                    self.best[name][run] = weights[run]
+                elif back:
+                    weights[run] = self.best[name][run]
+            if back:
+                self.optimiser.forget(run)
         self._reset()
-        return bool(self.going.any())
 
     @torch.no_grad()
-    def finish(self) -> None:
+    def finish(self) -> Record:
         """Put the best weights in place."""
         for name, value in self.learner.named_parameters():
             value.copy_(self.best[name])
+        self.record.best = np.array([run.best for run in self.runs])
+        self.record.settled = np.array([run.done for run in self.runs])
+        return self.record

@@ -74,19 +74,24 @@ def _row(line: ProbeLine, more: Sequence[str], printed: Mapping[str, float]) -> 
         el("td", strip(score, role=line.system.role, strong=line.model == "trained"), class_="picture"),
         el("td", el("b", share(score.value)) if own else share(score.value),
            el("small", ends(score)) if score.has_interval else None),
-        el("td", seeds, el("small", f"± {100 * spread:.1f}") if spread == spread else None),
-        [_more(line.cells.get(name)) for name in more],
+        el("td", seeds, _spread(spread)),
+        [_more(line.cells.get(name), line.spread.get(name, float("nan"))) for name in more],
         el("td", f"{score.n:,}"),
         el("td", DASH if given != given else f"{given:.0f}") if printed else None,
         class_=None if own else "weak",
     )  # fmt: skip
 
 
-def _more(cell: Cell | None) -> Html:
+def _more(cell: Cell | None, spread: float = float("nan")) -> Html:
     if cell is None or not cell.exists:
         return el("td", DASH)
     shown = share(cell.value).replace("-", "−")
-    return el("td", shown, el("small", _ends(cell)) if cell.has_interval else None)
+    return el("td", shown, el("small", _ends(cell)) if cell.has_interval else None, _spread(spread))
+
+
+def _spread(value: float) -> Html | None:
+    """The standard deviation over seeds, in points, where there are several."""
+    return el("small", f"± {100 * value:.1f}") if value == value else None
 
 
 def classes_table(table: pd.DataFrame, column: str, *, name: str, summary: str, header: str) -> Html | None:

@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.probes.answers import ArcAnswers, answer
+from headscope.probes.attention_fit import FitOptions, Fitted, fit_attention
 from headscope.probes.attention_probe import AttentionProbe, AttentionWordsProbe
 from headscope.probes.batches import ProbeData
 from headscope.probes.decoding import right_branching
@@ -36,6 +37,7 @@ class ProbeStage:
         found: what each probe got right.
         weights: rows of `probe_weights`.
         records: what became of each probe in training.
+        fits: the same of the probes over attention alone, which are fitted.
         device: where probes are trained: where the model is.
     """
 
@@ -52,6 +54,7 @@ class ProbeStage:
         self.found: list[ProbeAnswers] = []
         self.weights: list[pd.DataFrame] = []
         self.records: dict[str, Record] = {}
+        self.fits: dict[str, Fitted] = {}
 
     def attention(self) -> None:
         """Attention alone, and with words, on the trained model: parsers, their labels, their control task."""
@@ -60,7 +63,9 @@ class ProbeStage:
         alone, words = self._parsers(*self._tasks())
         labels = self._labellers()
         parsers: dict[str, ArcProbe] = {ATTENTION: alone, ATTENTION_WORDS: words}
-        self._train({**parsers, **{f"labels, {name}": each for name, each in labels.items()}}, maps, "probes")
+        learners = {ATTENTION_WORDS: words, **{f"labels, {name}": each for name, each in labels.items()}}
+        self._train(learners, maps, "probes")
+        self._fit(alone, maps, "probes")
         for name, parser in parsers.items():
             answers = self._answer(parser, dev, labels=labels[name], trees=_TREES.get(name, ()))
             self._add(name, "trained", answers)
@@ -83,10 +88,11 @@ class ProbeStage:
         found: dict[str, list[ArcAnswers]] = {ATTENTION: [], ATTENTION_WORDS: []}
         for number, seed in enumerate(self.seeds):
             with self.bench.control(number) as (maps, dev):
-                parsers = dict(zip(found, self._parsers([0], [seed])))
-                what = f"probes on random weights {number + 1}"
-                self._train(parsers, maps, what, held_out=self.held_out[number : number + 1])
-                for name, parser in parsers.items():
+                alone, words = self._parsers([0], [seed])
+                what, held_out = f"probes on random weights {number + 1}", self.held_out[number : number + 1]
+                self._train({ATTENTION_WORDS: words}, maps, what, held_out=held_out)
+                self._fit(alone, maps, what, held_out=held_out)
+                for name, parser in ((ATTENTION, alone), (ATTENTION_WORDS, words)):
                     found[name].append(self._answer(parser, dev))
         for name, several in found.items():
             lines = {
@@ -139,6 +145,31 @@ class ProbeStage:
             progress=lambda epoch, done: self.bench.tell(f"{what}, epoch {epoch + 1}", done, total),
         )
         self.records |= {f"{what}: {name}": record for name, record in records.items()}
+
+    def _fit(
+        self,
+        probe: AttentionProbe,
+        maps: WordMaps,
+        what: str,
+        *,
+        held_out: NDArray[np.bool_] | None = None,
+    ) -> None:
+        total = len(self.bench.train.numbers)
+        self.fits[f"{what}: {ATTENTION}"] = fit_attention(
+            probe,
+            self.bench.data(self.bench.train, maps),
+            self.held_out if held_out is None else held_out,
+            options=FitOptions(weights=self.how.weights, seed=self.how.seed),
+            device=self.device,
+            progress=lambda number, done: self.bench.tell(
+                f"{what}, {ATTENTION} alone, pass {number + 1}", done, total
+            ),
+        )
+
+    def unsettled(self) -> list[str]:
+        """Name the probes of which a run's loss was still falling when its passes were over."""
+        every: dict[str, Record | Fitted] = {**self.records, **self.fits}
+        return [name for name, each in every.items() if not each.settled.all()]
 
     def _answer(
         self,

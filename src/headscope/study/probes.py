@@ -1,6 +1,7 @@
 """The stage of section 5: what classifiers read off all heads together, beside what they read off none."""
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -8,6 +9,7 @@ import pandas as pd
 from headscope.attention.hidden import word_states
 from headscope.encoding.batching import length_buckets
 from headscope.errors import OptionError
+from headscope.probes.attention_fit import Fitted
 from headscope.probes.differences import probe_differences
 from headscope.probes.map_cache import MapCache, cache_folder, cache_limit
 from headscope.probes.scores import distance_rows, probe_rows, relation_rows
@@ -64,13 +66,14 @@ def measure_probes(run: Any, watch: Watcher | None = None, *, cache: MapCache | 
         "dev": _facts(bench.dev),
         "overlap": overlap,
         "epochs": {name: record.best.tolist() for name, record in stage.records.items()},
+        "fits": {name: _fit(each) for name, each in stage.fits.items()},
         "structural": structural.facts,
     }
     return StageResult(
         name="probes",
         tables={name: pd.concat(rows, ignore_index=True) for name, rows in tables.items()},
         facts={"probes": facts},
-        notes=tuple(_notes(bench, overlap)),
+        notes=(*_notes(bench, overlap), *_unsettled(stage.unsettled(), structural)),
         seconds=time.perf_counter() - began,
     )
 
@@ -116,6 +119,20 @@ def _facts(bank: ProbeTreebank) -> dict[str, Any]:
         "words": sum(len(sentence) for sentence in bank.read),
         "left_out": len(bank.sentences) - len(bank.numbers),
     }
+
+
+def _fit(fitted: Fitted) -> dict[str, Any]:
+    """Say how near to their optimum the runs of a fitted probe are, in nats a word."""
+    return {"loss": fitted.loss.tolist(), "gap": fitted.gap.tolist(), "passes": fitted.passes}
+
+
+def _unsettled(names: Sequence[str], structural: StructuralTables) -> list[str]:
+    """Say of which probes it is not known that they could learn no more."""
+    every = [
+        *(name.removeprefix("probes: ") for name in names),
+        *([] if structural.facts["settled"] else [STRUCTURAL]),
+    ]
+    return [f"probes: {name}: its loss was not seen to settle; more may be found" for name in every]
 
 
 def _notes(bench: ProbeBench, overlap: dict[str, Any]) -> list[str]:

@@ -77,6 +77,7 @@ _STAGES = (
         version=2,
         after=("distances", "surface", "syntax", "coreference"),
     ),
+    # 2: trained until their loss has stopped falling.
     Stage(
         name="probes",
         function="probes:measure_probes",

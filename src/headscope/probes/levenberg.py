@@ -1,0 +1,89 @@
+"""Newton's method held back where it cannot be trusted: Levenberg 1944, Marquardt 1963."""
+
+import torch
+from torch import Tensor
+
+# Shares of the predicted gain above and below which the curvature is trusted more, and less.
+_GOOD, _POOR = 0.75, 0.25
+_EASE, _TIGHTEN, _REFUSED = 0.25, 2.0, 8.0
+_RIDGE = 1e-8  # of the curvature's diagonal: what no data speaks of stays where it is
+_CLOSE = 0.01  # gap below which all of the curvature is taken, not only the part that is never negative
+_STUCK = 1e9  # damping at which steps are lost in rounding
+
+
+class Levenberg:
+    """Minimises a function that is never below 0, told its value, gradient and curvature where it asks for them.
+
+    Args:
+        start: where to begin, `[parameter]` float64.
+        tolerance: how far above its minimum the function may end, by its own estimate.
+
+    Attributes:
+        at: where the function is to be measured next.
+        point: the best place so far.
+        value: of the function there.
+        gap: how far that is above the minimum, as a quadratic there would have it: half g' H^-1 g; the value itself
+            where that is less.
+        done: whether the gap is within the tolerance.
+        stuck: whether no step goes down any more though the gap is not.
+    """
+
+    def __init__(self, start: Tensor, *, tolerance: float) -> None:
+        self.at = self.point = start
+        self.tolerance = tolerance
+        self.value = self.gap = float("inf")
+        self.done = False
+        self._damping, self._predicted = 1.0, 0.0
+        self._slope = (start, torch.eye(0))
+
+    @property
+    def stuck(self) -> bool:
+        """See `Levenberg`."""
+        return not self.done and self._damping > _STUCK
+
+    def tell(self, value: float, gradient: Tensor, curvature: Tensor, rest: Tensor | None = None) -> None:
+        """Take what the function is at `at`, and choose the next place.
+
+        Args:
+            value: of the function.
+            gradient: `[parameter]` float64.
+            curvature: the part of its second derivatives that is negative in no direction, `[parameter, parameter]`
+                float64: far from the minimum it alone is a guide.
+            rest: the other part, without which the last steps are many and the gap is not known; None for none.
+        """
+        if self.done or self.stuck:
+            return
+        if value < self.value:
+            self._trust((self.value - value) / self._predicted if self._predicted else 0.5)
+            self.point, self.value = self.at, value
+            self._look(gradient, curvature, curvature if rest is None else curvature + rest)
+            self.done = self.gap <= self.tolerance
+        else:
+            self._damping *= _REFUSED
+        own, bend = self._slope
+        while (step := _damped(own, bend, self._damping)) is None:
+            self._damping *= _REFUSED
+        self._predicted = float(own @ step - 0.5 * step @ bend @ step)
+        self.at = self.point if self.done else self.point - step
+
+    def _look(self, gradient: Tensor, curvature: Tensor, whole: Tensor) -> None:
+        down, straight = _damped(gradient, curvature, _RIDGE), _damped(gradient, whole, _RIDGE)
+        near = self.value if down is None else float(0.5 * gradient @ down)
+        # Where the whole is not that of a bowl nothing is known of the bottom but that it is not below 0.
+        ahead = self.value if straight is None else float(0.5 * gradient @ straight)
+        self.gap = min(self.value, max(near, ahead))
+        self._slope = (gradient, whole if near < _CLOSE else curvature)
+
+    def _trust(self, share: float) -> None:
+        if share > _GOOD:
+            self._damping = max(self._damping * _EASE, _RIDGE)
+        elif share < _POOR:
+            self._damping *= _TIGHTEN
+
+
+def _damped(gradient: Tensor, curvature: Tensor, damping: float) -> Tensor | None:
+    """Return the damped step, or None where it would not go down in every direction."""
+    own = curvature.diagonal()
+    held = damping * own.clamp(min=1e-12 * float(own.max()) + 1e-15)
+    factor, failed = torch.linalg.cholesky_ex(curvature + torch.diag(held))
+    return None if failed else torch.cholesky_solve(gradient[:, None], factor)[:, 0]
