@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from headscope.corpora.synthetic import synthetic_documents, write_conllu
-from headscope.corpora.treebank import read_treebank
+from headscope.corpora.trees.treebank import read_treebank
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.shared_data import data

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.attention.anatomy import examine
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource, left_padding_works
 from headscope.encoding.segment import Segment
@@ -19,6 +18,7 @@ from headscope.heads.coreference import CoreferenceAccumulator
 from headscope.heads.dependency import DependencyAccumulator, DependencyOptions
 from headscope.heads.gap import GapAccumulator
 from headscope.heads.gap_rows import GapQuestion
+from headscope.models.anatomy import examine
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.divergence import DivergenceAccumulator
 from headscope.statistics.groups import GROUPS

@@ -8,12 +8,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.attention.anatomy import examine
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.encoding.segment import Segment
 from headscope.heads.coreference import CoreferenceAccumulator, CoreferenceOptions
 from headscope.heads.mention_table import FIELD, MENTION_TYPES, mention_table
+from headscope.models.anatomy import examine
 from headscope.statistics.groups import GROUPS
 from support.coreference import segments_with_mentions
 from support.hand_made import HandMadeSource, random_map

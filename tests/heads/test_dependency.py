@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.attention.anatomy import KindLayout, examine
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.heads.arcs import DISTANCES, OFFSETS, ArcTable
 from headscope.heads.dependency import NOOP_CLASSES, DependencyAccumulator, DependencyOptions
+from headscope.models.anatomy import KindLayout, examine
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import eager_maps, made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model

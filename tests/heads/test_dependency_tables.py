@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.attention.anatomy import KindLayout
 from headscope.attention.scan import scan
 from headscope.heads.arcs import DISTANCES, OFFSETS, ArcTable
 from headscope.heads.dependency import DIRECTIONS, DependencyAccumulator, DependencyOptions
 from headscope.heads.dependency_tables import BEST_COLUMNS, COLUMNS, DIFFERENCE_COLUMNS, DependencyResult
+from headscope.models.anatomy import KindLayout
 from headscope.statistics.confidence import difference_interval, doubted, ratio_interval
 from headscope.statistics.estimate import difference
 from headscope.statistics.selection import halves

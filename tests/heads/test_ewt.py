@@ -8,17 +8,17 @@ import pytest
 import torch
 from transformers import AutoModel
 
-from headscope.attention.anatomy import examine
-from headscope.attention.models import embedded_folder, load_model
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
-from headscope.corpora.treebank import read_treebank
+from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.sentences import SentencePacker
 from headscope.heads.arcs import DISTANCES, ArcTable
 from headscope.heads.dependency import DependencyAccumulator
 from headscope.heads.dependency_tables import DependencyResult
+from headscope.models.anatomy import examine
+from headscope.models.loading import embedded_folder, load_model
 from support.shared_data import data
 
 # Embedded model, labels folded, best head of all and best offset of -3..3, in percent; by a loop of its own.

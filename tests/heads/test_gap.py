@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.attention.scan import scan
-from headscope.corpora.gap import GapRow, read_gap
+from headscope.corpora.mentions.gap import GapRow, read_gap
 from headscope.encoding.encoder import Encoder
 from headscope.heads.gap import GAP_MEASURES, GapAccumulator
 from headscope.heads.gap_rows import GAP_BASELINES, GENDERS, GapCounts, GapQuestion, gap_segments

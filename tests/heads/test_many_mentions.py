@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headscope.attention.words import WordAxis
 from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
-from headscope.corpora.trees import depths
+from headscope.corpora.trees.tree import depths
 from headscope.encoding.encoder import Encoder
 from headscope.heads.baselines import BASELINES, baseline_hits, choices
 from headscope.heads.coreference_windows import MentionCounts, coreference_segments

@@ -8,10 +8,10 @@ import time
 
 import pytest
 
-from headscope.corpora.coreference import coreference_files
 from headscope.corpora.files import expand
+from headscope.corpora.mentions.corpus import coreference_files
 from headscope.corpora.opening import GIVE, is_pipe
-from headscope.corpora.treebank import form_of, read_treebank
+from headscope.corpora.trees.treebank import form_of, read_treebank
 from headscope.errors import HeadscopeError, InputError, OptionError
 from headscope.study.annotated import AnnotatedCorpus, GapCorpus
 from headscope.study.options import RunOptions

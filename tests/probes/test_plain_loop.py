@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.attention.anatomy import examine
-from headscope.attention.models import load_model
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
-from headscope.corpora.treebank import read_treebank
+from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.sentences import SentencePacker
+from headscope.models.anatomy import examine
+from headscope.models.loading import load_model
 from headscope.probes.answers import answer
 from headscope.probes.attention_fit import fit_attention
 from headscope.probes.attention_probe import AttentionProbe, AttentionWordsProbe

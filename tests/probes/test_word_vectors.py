@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.attention.models import load_model
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError
+from headscope.models.loading import load_model
 from headscope.probes.word_vectors import WordVectors, input_embeddings, read_vectors
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 

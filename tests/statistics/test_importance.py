@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.attention.anatomy import examine
 from headscope.attention.gradients import GradientSource
-from headscope.attention.losses import ask_of
 from headscope.attention.scan import scan
 from headscope.attention.source import left_padding_works
 from headscope.encoding.vocabulary import KeyClass
+from headscope.models.anatomy import examine
+from headscope.models.losses import ask_of
 from headscope.statistics.confidence import difference_interval, ratio_interval
 from headscope.statistics.importance import (
     KEY_CLASSES,
@@ -243,10 +243,10 @@ def test_batch_size_order_and_padding_do_not_matter(family):
 def embedded():
     """The embedded model with its head, and 30 pairs of paragraphs of Wikipedia."""
     pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
-    from headscope.attention.task_models import load_task_model
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.packing import Packer
+    from headscope.models.task_heads import load_task_model
 
     path = data("wiki-sample") / "wiki_sample.txt"
     loaded = load_task_model(None, loss="mlm", device="cpu")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headscope.attention.maps import MapsSource
+from headscope.maps.source import MapsSource
 from headscope.study.folder import damaged_files
 from headscope.study.manifest import read_manifest, write_manifest
 from headscope.study.options import RunOptions

@@ -8,13 +8,13 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.attention.anatomy import examine
 from headscope.attention.gradients import GradientSource
-from headscope.attention.losses import ask_of
 from headscope.attention.scan import scan
-from headscope.attention.task_models import load_task_model
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, ModelError, OptionError
+from headscope.models.anatomy import examine
+from headscope.models.losses import ask_of
+from headscope.models.task_heads import load_task_model
 from headscope.statistics.importance import ImportanceAccumulator
 from headscope.study.importance import (
     DIFFERENCE_COLUMNS,

@@ -7,8 +7,8 @@ import pytest
 
 import headscope as hs
 from headscope.corpora.synthetic import synthetic_documents, write_conllu
-from headscope.corpora.treebank import read_treebank
-from headscope.corpora.treebank_writer import treebank_text
+from headscope.corpora.trees.treebank import read_treebank
+from headscope.corpora.trees.writer import treebank_text
 from headscope.errors import HeadscopeError, OptionError
 from headscope.probes.sentences import tree_sentences
 from headscope.study.annotated import AnnotatedCorpus

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.attention.models import load_model
 from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.encoding import Encoder, Packer
 from headscope.errors import InputError, OptionError
+from headscope.models.loading import load_model
 from headscope.statistics.functional import SURFACE_STATISTICS
 from headscope.study.options import RunOptions
 from headscope.study.paper import is_bert_base, paper_numbers

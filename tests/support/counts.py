@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from headscope.attention.anatomy import KindLayout
 from headscope.heads.arcs import DISTANCES, OFFSETS, ArcTable
 from headscope.heads.dependency import DependencyAccumulator, DependencyOptions
+from headscope.models.anatomy import KindLayout
 
 LAYOUT = (KindLayout("encoder", 2, 3), KindLayout("decoder", 1, 2))
 TABLE = ArcTable(("obj", "nsubj", "acl", "case", "root", "punct", "other"))

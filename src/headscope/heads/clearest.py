@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.attention.anatomy import KindLayout
-from headscope.attention.rows import ROW_STATISTICS
+from headscope.attention.row_statistics import ROW_STATISTICS
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
+from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, State, layout_state, read_layout
 
 # Those that a role rests on, and what a head of no role is shown by.

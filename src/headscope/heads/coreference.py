@@ -9,7 +9,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.attention.anatomy import KindLayout
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import PIECES
@@ -17,6 +16,7 @@ from headscope.heads.baselines import BASELINES, baseline_hits
 from headscope.heads.mention_marks import MentionMarks, MentionQuestions
 from headscope.heads.mention_table import FIELD, MENTION_TYPES, MentionTable
 from headscope.heads.word_rows import WordRows
+from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span, State, layout_state, read_layout
 from headscope.statistics.groups import GroupedSums
 

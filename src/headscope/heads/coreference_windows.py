@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.corpora.annotation import AnnotatedDocument, Mention
-from headscope.corpora.unmatched import MOST_NAMED
+from headscope.corpora.mentions.unmatched import MOST_NAMED
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.windows import Window, WindowCounts, cut_windows

@@ -9,7 +9,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.attention.anatomy import KindLayout
 from headscope.attention.tile import AttentionTile
 from headscope.attention.words import between_words, word_axis
 from headscope.encoding.batching import Batch
@@ -18,6 +17,7 @@ from headscope.heads.arcs import DISTANCES, OFFSETS, Arcs, ArcTable, arcs_of_fie
 from headscope.heads.attending import Attending, resting
 from headscope.heads.pointer import Pointer, reachable
 from headscope.heads.pointing import Answers, judge, read_answers
+from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span, State, layout_state, read_layout
 from headscope.statistics.groups import GroupedSums
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.attention.rows import CLASSES, POSITIONS
+from headscope.attention.row_statistics import CLASSES, POSITIONS
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD

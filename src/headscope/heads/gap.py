@@ -15,12 +15,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.attention.anatomy import KindLayout
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import PIECES
 from headscope.heads.gap_rows import FIELD, GAP_BASELINES, GENDERS, GapQuestion
 from headscope.heads.word_rows import WordRows, places_of_words
+from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span, State, layout_state, read_layout
 from headscope.statistics.groups import GroupedSums
 

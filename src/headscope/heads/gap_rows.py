@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.corpora.gap import GapRow
+from headscope.corpora.mentions.gap import GapRow
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.windows import fitting_words

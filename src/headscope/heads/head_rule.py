@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from headscope.corpora.annotation import AnnotatedDocument, Sentence
-from headscope.corpora.trees import depths
+from headscope.corpora.trees.tree import depths
 from headscope.heads import english_words as english
 
 _NEVER_NOUN = english.PREPOSITIONS | english.FUNCTION_WORDS

@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import Literal
 
 from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
-from headscope.corpora.trees import depths
+from headscope.corpora.trees.tree import depths
 from headscope.heads import english_words as english
 from headscope.heads.head_rule import LEADING, rule_head
 

@@ -7,12 +7,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.attention.anatomy import KindLayout
 from headscope.attention.tile import AttentionTile, HeadId
 from headscope.attention.words import WordAxis, between_words, word_axis
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD
 from headscope.heads.word_rows import places_of_words
+from headscope.models.anatomy import KindLayout
 from headscope.probes.shards import ShardWriter
 
 SPECIAL = 2  # places of a table before the words: the first special token and the last

@@ -10,12 +10,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.models import LoadedModel
 from headscope.corpora.files import open_text, split_lines
 from headscope.corpora.opening import source_name
-from headscope.corpora.trees import shown
+from headscope.corpora.trees.tree import shown
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError
+from headscope.models.loading import LoadedModel
 
 EXPECTED_VECTORS = (
     "a word and its numbers on each line (the 0.418 0.24968 ...), as GloVe and word2vec write text"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.corpora.unmatched import unmatched_line
+from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.reporting.antecedents import Antecedents, Chosen, antecedents_of
 from headscope.reporting.arrays import Cell
 from headscope.reporting.comparing import compared, comparisons

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.anatomy import KindLayout
 from headscope.attention.stack import SEGMENT_LIMIT, RowDraw, RowStack
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
+from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span, State, layout_state, read_layout
 from headscope.statistics.divergence_result import DivergenceResult
 from headscope.statistics.groups import GroupedSums

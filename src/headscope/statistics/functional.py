@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Float, Float64, Int
 from torch import Tensor
 
-from headscope.attention.rows import ROW_STATISTICS
+from headscope.attention.row_statistics import ROW_STATISTICS
 from headscope.encoding.vocabulary import KeyClass
 from headscope.statistics.js_polynomial import SMOOTHING
 

@@ -10,10 +10,10 @@ from jaxtyping import Bool, Float, Float64, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.attention.anatomy import KindLayout
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.vocabulary import KeyClass
+from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, State, layout_state, read_layout
 from headscope.statistics.confidence import Interval, difference_interval, mapped, ratio_interval
 from headscope.statistics.groups import GroupedSums

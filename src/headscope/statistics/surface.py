@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.attention.anatomy import KindLayout
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
+from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, State, layout_state, read_layout
 from headscope.statistics.confidence import Interval, Scale, mapped, ratio_interval
 from headscope.statistics.functional import (

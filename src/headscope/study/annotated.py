@@ -10,15 +10,15 @@ from itertools import islice
 from typing import TypeVar
 
 from headscope.corpora.annotation import AnnotatedDocument
-from headscope.corpora.coreference import coreference_files, read_coreference
 from headscope.corpora.document import Document
-from headscope.corpora.gap import GapRow, read_gap
+from headscope.corpora.fetch.by_name import resolve
+from headscope.corpora.mentions.corpus import coreference_files, read_coreference
+from headscope.corpora.mentions.gap import GapRow, read_gap
+from headscope.corpora.mentions.unmatched import refusing_unmatched
 from headscope.corpora.opening import read_once
 from headscope.corpora.passes import Passes
-from headscope.corpora.remote import resolve
 from headscope.corpora.synthetic import synthetic_documents
-from headscope.corpora.treebank import read_treebank
-from headscope.corpora.unmatched import refusing_unmatched
+from headscope.corpora.trees.treebank import read_treebank
 from headscope.errors import InputError
 from headscope.study.overlap import FileContents
 from headscope.study.spool import named

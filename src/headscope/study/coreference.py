@@ -8,10 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.attention.random_weights import with_random_weights
 from headscope.attention.scan import ScanCounts, scan
 from headscope.attention.source import TileSource
-from headscope.corpora.unmatched import unmatched_line
+from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.encoding.segment import Segment
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
@@ -26,6 +25,7 @@ from headscope.heads.coreference import CoreferenceAccumulator, CoreferenceOptio
 from headscope.heads.coreference_tables import CoreferenceResult
 from headscope.heads.coreference_windows import MentionCounts, coreference_segments
 from headscope.heads.head_rule import rule_agreement
+from headscope.models.random_weights import with_random_weights
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 from headscope.study.model_run import ModelRun
 from headscope.study.options import Progress, Watcher

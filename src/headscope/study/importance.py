@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.attention.anatomy import Anatomy, examine
 from headscope.attention.gradients import GradientSource, LossCounts
-from headscope.attention.losses import ask_of, choose_loss
-from headscope.attention.models import LoadedModel
 from headscope.attention.scan import ScanCounts, scan
-from headscope.attention.task_models import load_task_model
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.questions import GivenLabels
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OptionError
+from headscope.models.anatomy import Anatomy, examine
+from headscope.models.loading import LoadedModel
+from headscope.models.losses import ask_of, choose_loss
+from headscope.models.task_heads import load_task_model
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 from headscope.statistics.importance import KEY_CLASSES, MEASURES, ImportanceAccumulator, ImportanceResult
 from headscope.study.model_run import ModelRun, auto_batch_size

@@ -5,15 +5,15 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
-from headscope.attention.anatomy import KindLayout
-from headscope.attention.maps import MapsSource
-from headscope.attention.maps_index import MapEntry
-from headscope.attention.maps_tokens import rows_of
-from headscope.attention.raw_tokens import raw_axis
 from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.token_names import named_tokens
 from headscope.errors import OptionError
 from headscope.heads.examples import MOST_TOKENS, ExampleMaps
 from headscope.heads.excerpts import Excerpt
+from headscope.maps.index import MapEntry
+from headscope.maps.source import MapsSource
+from headscope.maps.tokens import rows_of
+from headscope.models.anatomy import KindLayout
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 from headscope.study.compat import pieces_of_maps
 from headscope.study.options import RunOptions
@@ -133,8 +133,8 @@ class MapsRun:
             for token, word in zip(sides[read].tokens, sides[read].word_ids, strict=True)
             if word in words
         ]
-        axis = raw_axis(pieces)
-        return rows, keys, " ".join(axis.word_text or axis.tokens)
+        named = named_tokens(pieces)
+        return rows, keys, " ".join(named.text or named.tokens)
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the run beyond its signature."""

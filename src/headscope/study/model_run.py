@@ -6,8 +6,6 @@ from typing import Any
 
 from torch import nn
 
-from headscope.attention.anatomy import Anatomy, KindLayout, examine
-from headscope.attention.models import LoadedModel, load_model, longest_input
 from headscope.attention.source import ModelSource
 from headscope.corpora.demo import demo_text
 from headscope.corpora.digest import CorpusDigest
@@ -22,6 +20,8 @@ from headscope.errors import InputError, OptionError
 from headscope.heads.candidates import SentenceKeeper
 from headscope.heads.examples import MOST_TOKENS, ExampleMaps
 from headscope.heads.excerpts import Excerpt
+from headscope.models.anatomy import Anatomy, KindLayout, examine
+from headscope.models.loading import LoadedModel, load_model, longest_input
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 from headscope.study.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, has_mentions
 from headscope.study.options import RunOptions

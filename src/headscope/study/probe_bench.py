@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from headscope.attention.random_weights import with_random_weights
 from headscope.attention.scan import ScanCounts, scan
 from headscope.encoding.segment import Segment
 from headscope.encoding.sentences import SentencePacker
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
+from headscope.models.random_weights import with_random_weights
 from headscope.probes.batches import ProbeData
 from headscope.probes.control_task import control_targets
 from headscope.probes.map_cache import MapCache

@@ -6,8 +6,8 @@ from hashlib import blake2b
 from importlib.metadata import version
 from typing import Any
 
-from headscope.attention.models import LoadedModel, weights_hash
 from headscope.encoding.vocabulary import Vocabulary
+from headscope.models.loading import LoadedModel, weights_hash
 from headscope.study.signature_id import signature_id
 
 # The commit, the machine and the batch size do not change a number beyond rounding and are not part of it.

@@ -8,10 +8,10 @@ from typing import IO
 
 from headscope.corpora.digest import content_of
 from headscope.corpora.document import Document
+from headscope.corpora.fetch.by_name import resolve
 from headscope.corpora.opening import read_once, source_name
 from headscope.corpora.passes import Passes
 from headscope.corpora.reading import read_corpus
-from headscope.corpora.remote import resolve
 
 
 class Corpus:

@@ -5,11 +5,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
-from headscope.attention.anatomy import KindLayout
 from headscope.attention.source import TileSource
 from headscope.encoding.segment import Segment
 from headscope.heads.examples import ExampleMaps
 from headscope.heads.excerpts import Excerpt
+from headscope.models.anatomy import KindLayout
 from headscope.study.maps_run import MapsRun
 from headscope.study.model_run import ModelRun
 from headscope.study.options import RunOptions, Watcher

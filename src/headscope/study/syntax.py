@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.attention.random_weights import with_random_weights
 from headscope.attention.scan import ScanCounts, scan
 from headscope.attention.source import TileSource
 from headscope.encoding.segment import Segment
@@ -26,6 +25,7 @@ from headscope.heads.arcs import ArcTable, arcs_of_fields
 from headscope.heads.dependency import DependencyAccumulator, DependencyOptions
 from headscope.heads.dependency_details import distance_table, noop_table
 from headscope.heads.dependency_tables import DIFFERENCE_COLUMNS, DependencyResult
+from headscope.models.random_weights import with_random_weights
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 from headscope.study.maps_run import MapsRun
 from headscope.study.model_run import ModelRun
