@@ -69,12 +69,12 @@ def plain(text: Path, number: int, *, double: bool = False) -> dict[str, np.ndar
 
 def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     """The scan."""
+    from headscope.analyses.surface.accumulator import SurfaceAccumulator
+    from headscope.analyses.surface.row_sums import SURFACE_STATISTICS
     from headscope.attention.scan import scan
     from headscope.attention.source import ModelSource
     from headscope.encoding import length_buckets
     from headscope.models.anatomy import examine
-    from headscope.statistics.functional import SURFACE_STATISTICS
-    from headscope.statistics.surface import SurfaceAccumulator
 
     loaded, encoder, segments = segments_of(text, number)
     anatomy = examine(loaded.model, encoder.vocabulary)

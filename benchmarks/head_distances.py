@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from transformers import BertModel
 
+from headscope.analyses.distances.definition import jensen_shannon
+from headscope.analyses.distances.kernels.pairs import has_numba, pair_sums
 from headscope.attention.source import model_inputs
 from headscope.corpora.demo import demo_text
 from headscope.corpora.text.plain import read_text
@@ -19,8 +21,6 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import examine
 from headscope.models.loading import load_model
-from headscope.statistics.functional import jensen_shannon
-from headscope.statistics.js_pairs import has_numba, pair_sums
 from rounds import alternate, median_ratio
 from scan_overhead import SHAPES, made_up
 

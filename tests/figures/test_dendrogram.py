@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headscope.analyses.distances.clusters import cluster
+from headscope.analyses.distances.pair_table import matrix_of
 from headscope.figures.dendrogram import MOST_LABELLED, dendrogram
 from headscope.figures.saving import svg_text
 from headscope.figures.style import role_colour
-from headscope.geometry.clusters import cluster
-from headscope.geometry.pairs import matrix_of
 from support import mock_inputs
 from support.mock_distances import with_distances
 

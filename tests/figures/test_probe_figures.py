@@ -11,8 +11,9 @@ from headscope.figures.probe_scores import SYSTEMS, probe_scores, scores_of
 from headscope.figures.probe_weights import probe_weights
 from headscope.figures.saving import svg_text
 from headscope.figures.style import role_colour
+from headscope.statistics.arc_bins import DISTANCES
 from headscope.study.paper import paper_numbers
-from support.mock_probes import DISTANCES, class_rows, layer_rows, score_rows, weight_rows
+from support.mock_probes import class_rows, layer_rows, score_rows, weight_rows
 
 KINDS = [{"kind": "encoder", "layers": 3, "heads": 4}]
 

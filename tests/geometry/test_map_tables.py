@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from sklearn.metrics import silhouette_score
 
-from headscope.geometry.clusters import cluster
-from headscope.geometry.embedding import embed
-from headscope.geometry.layer_effect import ONE_HEAD, layer_effect
-from headscope.geometry.map_tables import CLUSTER_COLUMNS, EFFECT_COLUMNS, MAP_COLUMNS, map_tables
-from headscope.geometry.stability import stability
+from headscope.analyses.distances.clusters import cluster
+from headscope.analyses.distances.embedding import embed
+from headscope.analyses.distances.layer_effect import ONE_HEAD, layer_effect
+from headscope.analyses.distances.map_tables import CLUSTER_COLUMNS, EFFECT_COLUMNS, MAP_COLUMNS, map_tables
+from headscope.analyses.distances.stability import stability
 from support.mock_distances import ROWS, divergences
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t
 
-from headscope.geometry.pairs import PAIR_COLUMNS, matrix_of, nearest_pairs, pair_table
+from headscope.analyses.distances.pair_table import PAIR_COLUMNS, matrix_of, nearest_pairs, pair_table
 from support.mock_distances import ROWS, divergences
 
 

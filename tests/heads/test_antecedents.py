@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headscope.analyses.coreference.antecedents import candidate_words, first_headed, mention_order
+from headscope.analyses.coreference.mention_table import MENTION_TYPES, mention_table
+from headscope.analyses.coreference.windows import DocumentMentions, MentionCounts, coreference_segments
 from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
 from headscope.encoding.encoder import Encoder
-from headscope.heads.antecedents import candidate_words, first_headed, mention_order
-from headscope.heads.coreference_windows import DocumentMentions, MentionCounts, coreference_segments
-from headscope.heads.mention_table import MENTION_TYPES, mention_table
 from support.coreference import word_tokeniser
 
 

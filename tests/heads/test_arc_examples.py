@@ -6,17 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headscope.analyses.coreference.mention_table import FIELD, mention_table
+from headscope.analyses.coreference.questions import coreference_questions
+from headscope.analyses.dependency.questions import dependency_questions
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
-from headscope.heads.arc_examples import (
+from headscope.examples.arcs import (
     COLUMNS,
     ArcExamples,
     Wanted,
-    coreference_questions,
-    dependency_questions,
     wanted_heads,
 )
-from headscope.heads.mention_table import FIELD, mention_table
 from support.hand_made import HandMadeSource
 from support.inputs import CLS, SEP
 from support.trees import between, tied_map, tree_segments

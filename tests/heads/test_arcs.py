@@ -5,8 +5,10 @@ import re
 import numpy as np
 import pytest
 
+from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
+from headscope.encoding.tree_fields import arcs_of_fields
 from headscope.errors import InputError
-from headscope.heads.arcs import DISTANCES, OFFSETS, ArcTable, arcs_of_fields
+from headscope.statistics.arc_bins import DISTANCES
 from support.trees import WORDS, distance_name, random_tree
 
 TABLE = ArcTable(("nsubj", "obj", "root", "punct", "other"))

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from headscope.analyses.dependency.accumulator import DependencyAccumulator, DependencyOptions
+from headscope.analyses.dependency.arcs import ArcTable
+from headscope.analyses.dependency.best_heads import DependencyResult
+from headscope.analyses.dependency.details import noop_table
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
-from headscope.heads.arcs import ArcTable
-from headscope.heads.dependency import DependencyAccumulator, DependencyOptions
-from headscope.heads.dependency_details import noop_table
-from headscope.heads.dependency_tables import DependencyResult
 from support.hand_made import HandMadeSource
 from support.inputs import CLS, SEP
 

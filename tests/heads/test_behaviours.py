@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from headscope.heads.behaviours import ROLES, finds, role_of
+from headscope.statistics.roles import ROLES, finds, role_of
 
 UNIFORM = math.log(128)
 

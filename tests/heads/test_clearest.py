@@ -7,16 +7,16 @@ import pandas as pd
 import pytest
 import torch
 
+from headscope.analyses.surface.measure import CLEAREST_COLUMNS, measure_surface
 from headscope.attention.scan import scan
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import KeyClass
-from headscope.heads.behaviours import roles
-from headscope.heads.clearest import CLEAREST_STATISTICS, ClearestAccumulator
-from headscope.heads.excerpts import ExcerptCollector, best_stretch, shown_on, wanted_segments
+from headscope.examples.clearest import CLEAREST_STATISTICS, ClearestAccumulator
+from headscope.examples.excerpts import ExcerptCollector, best_stretch, shown_on, wanted_segments
 from headscope.models.loading import load_model
-from headscope.study.options import RunOptions
-from headscope.study.stages import prepare
-from headscope.study.surface import CLEAREST_COLUMNS, measure_surface
+from headscope.prepare.options import RunOptions
+from headscope.prepare.run import prepare
+from headscope.statistics.roles import roles
 from support.hand_made import HandMadeSource
 from support.inputs import CLS, SEP
 

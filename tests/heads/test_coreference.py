@@ -8,11 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headscope.analyses.coreference.accumulator import CoreferenceAccumulator, CoreferenceOptions
+from headscope.analyses.coreference.mention_table import FIELD, MENTION_TYPES, mention_table
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.encoding.segment import Segment
-from headscope.heads.coreference import CoreferenceAccumulator, CoreferenceOptions
-from headscope.heads.mention_table import FIELD, MENTION_TYPES, mention_table
 from headscope.models.anatomy import examine
 from headscope.statistics.groups import GROUPS
 from support.coreference import segments_with_mentions

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from headscope.analyses.coreference.accumulator import CoreferenceAccumulator
+from headscope.analyses.coreference.baselines import BASELINES, baseline_hits, choices
+from headscope.analyses.coreference.mention_table import FIELD, MENTION_TYPES, mention_table
+from headscope.analyses.coreference.mentions.agreement import agreement, describe, features_of, lexicon
 from headscope.attention.scan import scan
-from headscope.heads.baselines import BASELINES, baseline_hits, choices
-from headscope.heads.coreference import CoreferenceAccumulator
-from headscope.heads.mention_table import FIELD, MENTION_TYPES, mention_table
-from headscope.heads.rules import agreement, describe, features_of, lexicon
 from support.coreference import segments_with_mentions
 from support.hand_made import HandMadeSource, random_map
 

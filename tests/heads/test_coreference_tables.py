@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.heads.coreference import CoreferenceSums
-from headscope.heads.coreference_tables import (
+from headscope.analyses.coreference.accumulator import CoreferenceSums
+from headscope.analyses.coreference.gap.accumulator import GapSums
+from headscope.analyses.coreference.systems import (
     COLUMNS,
     DIFFERENCE_COLUMNS,
     GAP_COLUMNS,
@@ -13,7 +14,6 @@ from headscope.heads.coreference_tables import (
     CoreferenceResult,
     gap_table,
 )
-from headscope.heads.gap import GapSums
 
 GROUPS = 24
 # Of 2 mentions in each document, one pronoun and one name: what heads 1-1, 1-2, 2-1 and 2-2 find.

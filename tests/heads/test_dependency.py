@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 
+from headscope.analyses.dependency.accumulator import NOOP_CLASSES, DependencyAccumulator, DependencyOptions
+from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
-from headscope.heads.arcs import DISTANCES, OFFSETS, ArcTable
-from headscope.heads.dependency import NOOP_CLASSES, DependencyAccumulator, DependencyOptions
 from headscope.models.anatomy import KindLayout, examine
+from headscope.statistics.arc_bins import DISTANCES
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import eager_maps, made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model

@@ -4,11 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headscope.analyses.dependency.accumulator import DIRECTIONS, DependencyAccumulator, DependencyOptions
+from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
+from headscope.analyses.dependency.best_heads import (
+    BEST_COLUMNS,
+    COLUMNS,
+    DIFFERENCE_COLUMNS,
+    DependencyResult,
+)
 from headscope.attention.scan import scan
-from headscope.heads.arcs import DISTANCES, OFFSETS, ArcTable
-from headscope.heads.dependency import DIRECTIONS, DependencyAccumulator, DependencyOptions
-from headscope.heads.dependency_tables import BEST_COLUMNS, COLUMNS, DIFFERENCE_COLUMNS, DependencyResult
 from headscope.models.anatomy import KindLayout
+from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.confidence import difference_interval, doubted, ratio_interval
 from headscope.statistics.estimate import difference
 from headscope.statistics.selection import halves
@@ -334,7 +340,7 @@ def test_nothing_counted_makes_no_table():
 
 
 def test_special_tokens_and_reach_from_a_scan(monkeypatch):
-    monkeypatch.setattr("headscope.heads.dependency_tables.FEWEST_ARCS", 5)
+    monkeypatch.setattr("headscope.analyses.dependency.best_heads.FEWEST_ARCS", 5)
     segments = tree_segments(24, seed=5, documents=12)
     table = ArcTable(("nsubj", "obj", "case", "root", "punct", "other"))
 

@@ -8,17 +8,18 @@ import pytest
 import torch
 from transformers import AutoModel
 
+from headscope.analyses.dependency.accumulator import DependencyAccumulator
+from headscope.analyses.dependency.arcs import ArcTable
+from headscope.analyses.dependency.best_heads import DependencyResult
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.sentences import SentencePacker
-from headscope.heads.arcs import DISTANCES, ArcTable
-from headscope.heads.dependency import DependencyAccumulator
-from headscope.heads.dependency_tables import DependencyResult
 from headscope.models.anatomy import examine
 from headscope.models.loading import embedded_folder, load_model
+from headscope.statistics.arc_bins import DISTANCES
 from support.shared_data import data
 
 # Embedded model, labels folded, best head of all and best offset of -3..3, in percent; by a loop of its own.

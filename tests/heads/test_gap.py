@@ -8,11 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headscope.analyses.coreference.gap.accumulator import GAP_MEASURES, GapAccumulator
+from headscope.analyses.coreference.gap.inputs import (
+    GAP_BASELINES,
+    GENDERS,
+    GapCounts,
+    GapQuestion,
+    gap_segments,
+)
 from headscope.attention.scan import scan
 from headscope.corpora.mentions.gap import GapRow, read_gap
 from headscope.encoding.encoder import Encoder
-from headscope.heads.gap import GAP_MEASURES, GapAccumulator
-from headscope.heads.gap_rows import GAP_BASELINES, GENDERS, GapCounts, GapQuestion, gap_segments
 from headscope.statistics.groups import GROUPS
 from support.coreference import word_tokeniser
 from support.hand_made import HandMadeSource, random_map

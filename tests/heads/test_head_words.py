@@ -4,10 +4,10 @@ import math
 
 import pytest
 
+from headscope.analyses.coreference.mentions.head_rule import rule_agreement, rule_head
+from headscope.analyses.coreference.mentions.head_words import head_word, mention_type
 from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
 from headscope.corpora.trees.conllu import read_conllu
-from headscope.heads.head_rule import rule_agreement, rule_head
-from headscope.heads.head_words import head_word, mention_type
 from support.shared_data import data
 
 

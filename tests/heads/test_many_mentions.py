@@ -8,18 +8,18 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headscope.analyses.coreference.baselines import BASELINES, baseline_hits, choices
+from headscope.analyses.coreference.mention_marks import MentionMarks, MentionQuestions
+from headscope.analyses.coreference.mention_table import MENTION_TYPES, mention_table
+from headscope.analyses.coreference.mentions.agreement import agreement, features_of
+from headscope.analyses.coreference.mentions.head_rule import rule_agreement
+from headscope.analyses.coreference.mentions.head_words import head_word
+from headscope.analyses.coreference.windows import MentionCounts, coreference_segments
+from headscope.attention.word_rows import WordRows
 from headscope.attention.words import WordAxis
 from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
 from headscope.corpora.trees.tree import depths
 from headscope.encoding.encoder import Encoder
-from headscope.heads.baselines import BASELINES, baseline_hits, choices
-from headscope.heads.coreference_windows import MentionCounts, coreference_segments
-from headscope.heads.head_rule import rule_agreement
-from headscope.heads.head_words import head_word
-from headscope.heads.mention_marks import MentionMarks, MentionQuestions
-from headscope.heads.mention_table import MENTION_TYPES, mention_table
-from headscope.heads.rules import agreement, features_of
-from headscope.heads.word_rows import WordRows
 from support.coreference import word_tokeniser
 
 WORDS = ("Ann", "she", "the", "queen", "queens", "and", "he", "Ann", "it", "the", "queen", "they")
@@ -109,7 +109,7 @@ def test_hits_are_those_of_a_loop_over_mentions_and_heads(batch, strict, at_once
                 if weights[item, each, head, best] > 0 and table.right_words[row, best]:
                     expected[item, each, [0, kind]] += 1
     questions = MentionQuestions.of(MentionMarks.of(tables, strict=strict), rows_of(len(tables), 12))
-    import headscope.heads.mention_marks as marks
+    import headscope.analyses.coreference.mention_marks as marks
 
     before, marks._WEIGHTS_AT_ONCE = marks._WEIGHTS_AT_ONCE, at_once * 36
     try:

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from headscope.analyses.dependency.arcs import ArcTable
+from headscope.analyses.dependency.batch_arcs import Pointer, reachable
+from headscope.analyses.dependency.head_answers import judge, read_answers
 from headscope.attention.words import between_words, word_axis
 from headscope.encoding.vocabulary import KeyClass
-from headscope.heads.arcs import ArcTable
-from headscope.heads.pointer import Pointer, reachable
-from headscope.heads.pointing import judge, read_answers
 
 TABLE = ArcTable(("root", "punct", "other"))
 DOWN, UP, BOTH = range(3)  # dependent->head, head->dependent, both

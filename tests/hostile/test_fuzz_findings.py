@@ -7,12 +7,12 @@ import pickle
 import pandas as pd
 import pytest
 
+from headscope.analyses.probes.data.word_vectors import read_vectors
 from headscope.corpora.fetch.names import parse
 from headscope.corpora.fetch.parquet import parquet_to_conllu, parquet_to_text
 from headscope.corpora.text.features import read_features
 from headscope.errors import InputError, ModelError, OptionError
 from headscope.maps.unpickling import read_plain_pickle
-from headscope.probes.word_vectors import read_vectors
 from headscope.views.snapshot.given_arrays import raw_view
 from headscope.views.state import opening
 from support.hostile import printable

@@ -13,7 +13,7 @@ import pytest
 from headscope.app.cli import cluster, coref, main, options, printing, probe, report, syntax
 from headscope.app.cli.progress import ProgressPrinter
 from headscope.errors import InputError
-from headscope.study.options import Progress
+from headscope.prepare.options import Progress
 from headscope.visible import printable as made_printable
 from support import hostile_terminal as made
 from support.hostile import printable
@@ -243,10 +243,11 @@ def test_an_output_that_nobody_reads(capsys, monkeypatch):
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EPIPE])
 def test_files_are_written_before_anything_is_said(number, monkeypatch, tmp_path):
     """`headscope stats --out FILE | head -1` leaves the whole file."""
-    from headscope.study import stages, surface
+    from headscope.analyses.surface import measure as surface
+    from headscope.prepare import run
 
     measured = SimpleNamespace(tables={"surface": made.inputs().surface})
-    monkeypatch.setattr(stages, "prepare", lambda _: SimpleNamespace(facts=lambda: {"notes": []}))
+    monkeypatch.setattr(run, "prepare", lambda _: SimpleNamespace(facts=lambda: {"notes": []}))
     monkeypatch.setattr(surface, "measure_surface", lambda *_: measured)
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", Refuses(number))

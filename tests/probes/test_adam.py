@@ -2,7 +2,7 @@
 
 import torch
 
-from headscope.probes.adam import RunAdam
+from headscope.analyses.probes.training.adam import RunAdam
 
 
 def made(runs):

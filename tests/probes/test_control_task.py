@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headscope.probes.control_task import BEHAVIOURS, behaviour_of, control_targets
+from headscope.analyses.probes.data.control_task import BEHAVIOURS, behaviour_of, control_targets
 
 
 def test_the_three_behaviours_are_as_likely():

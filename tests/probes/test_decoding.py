@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from headscope.probes.decoding import best_tree, greedy, is_tree, right_branching
+from headscope.analyses.probes.parsers.decoding import best_tree, greedy, is_tree, right_branching
 
 
 def drawn(rng, size, *, scale=1.0):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.probes import pair_layer
-from headscope.probes.distance_probe import FEATURES, DistanceWordsProbe, distance_features
-from headscope.probes.pair_layer import pair_scores
+from headscope.analyses.probes.parsers import pair_layer
+from headscope.analyses.probes.parsers.distance_probe import FEATURES, DistanceWordsProbe, distance_features
+from headscope.analyses.probes.parsers.pair_layer import pair_scores
 from support.probe_data import WORDS, made_up_trees, probe_data
 
 VECTORS = torch.from_numpy(np.random.default_rng(3).normal(size=(len(WORDS), 4)).astype(np.float32))

@@ -6,10 +6,10 @@ import shutil
 import numpy as np
 import pytest
 
+from headscope.analyses.probes.data import map_cache
+from headscope.analyses.probes.data.map_cache import MapCache, cache_limit
+from headscope.analyses.probes.data.shards import ShardWriter
 from headscope.errors import OptionError, OutputError
-from headscope.probes import map_cache
-from headscope.probes.map_cache import MapCache, cache_limit
-from headscope.probes.shards import ShardWriter
 
 TABLE = np.ones((64, 64, 4), dtype=np.float16)  # 32 KiB
 ONE = TABLE.nbytes

@@ -6,6 +6,16 @@ import numpy as np
 import pytest
 import torch
 
+from headscope.analyses.probes.data.batches import ProbeData
+from headscope.analyses.probes.data.shards import ShardWriter, WordMaps
+from headscope.analyses.probes.data.tree_sentences import WordTable, numbered, tree_sentences
+from headscope.analyses.probes.data.word_maps import WordMapCollector, heads_of
+from headscope.analyses.probes.data.word_vectors import input_embeddings
+from headscope.analyses.probes.parsers.attention_probe import AttentionProbe, AttentionWordsProbe
+from headscope.analyses.probes.parsers.parses import answer
+from headscope.analyses.probes.score_rows import GoldWords
+from headscope.analyses.probes.training.attention_fit import fit_attention
+from headscope.analyses.probes.training.train import TrainingOptions, train
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.corpora.trees.treebank import read_treebank
@@ -14,16 +24,6 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.sentences import SentencePacker
 from headscope.models.anatomy import examine
 from headscope.models.loading import load_model
-from headscope.probes.answers import answer
-from headscope.probes.attention_fit import fit_attention
-from headscope.probes.attention_probe import AttentionProbe, AttentionWordsProbe
-from headscope.probes.batches import ProbeData
-from headscope.probes.scores import GoldWords
-from headscope.probes.sentences import WordTable, numbered, tree_sentences
-from headscope.probes.shards import ShardWriter, WordMaps
-from headscope.probes.training import TrainingOptions, train
-from headscope.probes.word_maps import WordMapCollector, heads_of
-from headscope.probes.word_vectors import input_embeddings
 from support.plain_probe import PlainProbe, plain_heads, train_plainly
 from support.shared_data import data
 

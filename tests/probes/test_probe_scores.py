@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.heads.arcs import DISTANCES
-from headscope.probes.differences import PROBE_DIFFERENCE_COLUMNS, probe_differences
-from headscope.probes.scores import (
+from headscope.analyses.probes.data.tree_sentences import TreeSentence
+from headscope.analyses.probes.differences import PROBE_DIFFERENCE_COLUMNS, probe_differences
+from headscope.analyses.probes.score_rows import (
     DISTANCE_COLUMNS,
     PROBE_COLUMNS,
     RELATION_COLUMNS,
@@ -17,7 +17,7 @@ from headscope.probes.scores import (
     probe_rows,
     relation_rows,
 )
-from headscope.probes.sentences import TreeSentence
+from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.confidence import difference_interval, ratio_interval
 from headscope.statistics.groups import group_of
 from support.probe_data import made_up_trees

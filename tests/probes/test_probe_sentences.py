@@ -4,8 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headscope.analyses.probes.data.tree_sentences import (
+    UNKNOWN,
+    WordTable,
+    is_punctuation,
+    kinds_of,
+    numbered,
+    tree_sentences,
+)
 from headscope.corpora.annotation import AnnotatedDocument, Sentence
-from headscope.probes.sentences import UNKNOWN, WordTable, is_punctuation, kinds_of, numbered, tree_sentences
 
 
 @dataclass(frozen=True)

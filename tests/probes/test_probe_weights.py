@@ -3,9 +3,14 @@
 import numpy as np
 import torch
 
+from headscope.analyses.probes.head_weights import (
+    WEIGHT_COLUMNS,
+    attention_weights,
+    mean_word_weights,
+    weight_rows,
+)
+from headscope.analyses.probes.parsers.attention_probe import AttentionProbe, AttentionWordsProbe
 from headscope.attention.tile import HeadId
-from headscope.probes.attention_probe import AttentionProbe, AttentionWordsProbe
-from headscope.probes.weights import WEIGHT_COLUMNS, attention_weights, mean_word_weights, weight_rows
 from support.probe_data import WORDS, made_up_trees, probe_data
 
 VECTORS = torch.from_numpy(np.random.default_rng(3).normal(size=(len(WORDS), 4)).astype(np.float32))

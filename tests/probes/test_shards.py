@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.probes.shards import ShardWriter, WordMaps
+from headscope.analyses.probes.data.shards import ShardWriter, WordMaps
 from support.probe_data import made_up_tables, made_up_trees, on_disk
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from headscope.analyses.probes.structural.state_store import StateStore, share_of, split_held_out
 from headscope.attention.hidden import WordStates
 from headscope.errors import InputError
-from headscope.probes.state_store import StateStore, share_of, split_held_out
 from support.structural import made_up_states, stored_sentence
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headscope.analyses.probes.structural import measure as structural
+from headscope.analyses.probes.structural.measure import LAYER_COLUMNS, PROBE_COLUMNS, measure_structural
+from headscope.analyses.probes.structural.train import StructuralOptions
 from headscope.errors import InputError, OutputError
-from headscope.probes import structural
-from headscope.probes.structural import LAYER_COLUMNS, PROBE_COLUMNS, measure_structural
-from headscope.probes.structural_training import StructuralOptions
 from support.structural import planted_states
 
 OPTIONS = StructuralOptions(rate=0.1, rounds=3, least_steps=25, batch_size=32)

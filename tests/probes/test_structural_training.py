@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.probes.plateau import Falling
-from headscope.probes.state_store import StateStore, split_held_out
-from headscope.probes.structural_training import (
+from headscope.analyses.probes.structural.state_store import StateStore, split_held_out
+from headscope.analyses.probes.structural.train import (
     SentenceBatches,
     StructuralOptions,
     mean_loss,
@@ -16,7 +15,8 @@ from headscope.probes.structural_training import (
     structural_loss,
     train_structural,
 )
-from headscope.probes.tree_distances import tree_distances
+from headscope.analyses.probes.structural.tree_distances import tree_distances
+from headscope.analyses.probes.training.plateau import Falling
 from support.structural import made_up_states, planted_states
 
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.probes.answers import answer
-from headscope.probes.attention_probe import AttentionProbe, AttentionWordsProbe
-from headscope.probes.decoding import best_tree, is_tree
-from headscope.probes.distance_probe import DistanceWordsProbe
-from headscope.probes.label_probe import LabelProbe
-from headscope.probes.plateau import Falling
-from headscope.probes.sentences import UNKNOWN, kinds_of
-from headscope.probes.training import TrainingOptions, hold_out, train
+from headscope.analyses.probes.data.tree_sentences import UNKNOWN, kinds_of
+from headscope.analyses.probes.parsers.attention_probe import AttentionProbe, AttentionWordsProbe
+from headscope.analyses.probes.parsers.decoding import best_tree, is_tree
+from headscope.analyses.probes.parsers.distance_probe import DistanceWordsProbe
+from headscope.analyses.probes.parsers.label_probe import LabelProbe
+from headscope.analyses.probes.parsers.parses import answer
+from headscope.analyses.probes.training.plateau import Falling
+from headscope.analyses.probes.training.train import TrainingOptions, hold_out, train
 from support.probe_data import WORDS, made_up_tables, made_up_trees, on_disk, probe_data
 
 VECTORS = torch.eye(len(WORDS))

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from headscope.analyses.probes.data.shards import ShardWriter, WordMaps
+from headscope.analyses.probes.data.word_maps import WordMapCollector, bytes_of, heads_of
 from headscope.attention.scan import scan
 from headscope.attention.tile import HeadId
 from headscope.encoding.segment import NO_WORD
 from headscope.models.anatomy import KindLayout
-from headscope.probes.shards import ShardWriter, WordMaps
-from headscope.probes.word_maps import WordMapCollector, bytes_of, heads_of
 from support.hand_made import HandMadeSource, random_map
 from support.trees import between, tree_segments
 

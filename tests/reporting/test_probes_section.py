@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from headscope.figures.probe_scores import SYSTEMS
+from headscope.prepare.overlap import overlap_facts
 from headscope.reporting.arrays import kinds_of
 from headscope.reporting.probe_findings import DETAIL, LAYERS, TOPIC, WEIGHTS, probe_findings
 from headscope.reporting.probe_lines import line_of, probe_lines
 from headscope.reporting.probe_tables import weights_table
 from headscope.reporting.probes_section import probes_section, read_line, save_probe_figures
-from headscope.study.overlap import overlap_facts
 from headscope.study.paper import paper_numbers
 from support import mock_inputs
 from support.mock_probes import RELATIONS, SCORES, VECTORS, probe_facts, with_probes

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.attention import scan as scanning
 from headscope.attention.scan import StackAccumulator, scan
 from headscope.attention.source import ModelSource, model_inputs
@@ -16,7 +17,6 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
 from headscope.models.anatomy import KindLayout, examine
 from headscope.models.loading import load_model
-from headscope.statistics.divergence import DivergenceAccumulator
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import eager_maps, made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model

@@ -9,10 +9,12 @@ import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
 
-from headscope.statistics import js_lanes, js_numba, js_torch
-from headscope.statistics.functional import jensen_shannon
-from headscope.statistics.js_pairs import has_numba, pair_sums
-from headscope.statistics.js_polynomial import fit_for, floor_of
+from headscope.analyses.distances.definition import jensen_shannon
+from headscope.analyses.distances.kernels import compiled as js_numba
+from headscope.analyses.distances.kernels import in_torch as js_torch
+from headscope.analyses.distances.kernels import lanes as js_lanes
+from headscope.analyses.distances.kernels.pairs import has_numba, pair_sums
+from headscope.analyses.distances.kernels.polynomial import fit_for, floor_of
 
 COMPILED = [pytest.param(True, id="numba"), pytest.param(False, id="torch")]
 
@@ -215,7 +217,7 @@ def test_without_numba_torch_does_it():
     code = (
         "import sys; sys.modules['numba'] = None\n"
         "import torch\n"
-        "from headscope.statistics.js_pairs import has_numba, pair_sums\n"
+        "from headscope.analyses.distances.kernels.pairs import has_numba, pair_sums\n"
         "rows = torch.eye(3)[None].repeat(2, 1, 1); rows[1] = 1 / 3\n"
         "print(has_numba(), round(float(pair_sums([[rows]])[0][0, 0]), 4))"
     )

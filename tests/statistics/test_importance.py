@@ -6,6 +6,19 @@ import numpy as np
 import pytest
 import torch
 
+from headscope.analyses.importance.accumulator import (
+    KEY_CLASSES,
+    MEASURES,
+    ImportanceAccumulator,
+    importance_sums,
+    pair_counts,
+)
+from headscope.analyses.importance.measure import (
+    DIFFERENCE_COLUMNS,
+    IMPORTANCE_COLUMNS,
+    importance_differences,
+    importance_table,
+)
 from headscope.attention.gradients import GradientSource
 from headscope.attention.scan import scan
 from headscope.attention.source import left_padding_works
@@ -13,19 +26,6 @@ from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import examine
 from headscope.models.losses import ask_of
 from headscope.statistics.confidence import difference_interval, ratio_interval
-from headscope.statistics.importance import (
-    KEY_CLASSES,
-    MEASURES,
-    ImportanceAccumulator,
-    importance_sums,
-    pair_counts,
-)
-from headscope.study.importance import (
-    DIFFERENCE_COLUMNS,
-    IMPORTANCE_COLUMNS,
-    importance_differences,
-    importance_table,
-)
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, COMMA, DOT, SEP, made_up_segments, vocabulary
 from support.shared_data import data

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
+from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.surface.row_sums import SURFACE_STATISTICS
+from headscope.analyses.surface.tables import surface_table
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from headscope.errors import AttentionError
-from headscope.heads.behaviours import roles
-from headscope.statistics.functional import SURFACE_STATISTICS
-from headscope.statistics.surface import SurfaceAccumulator
-from headscope.study.results import surface_table
+from headscope.statistics.roles import roles
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, COMMA, DOT, SEP, made_up_segments
 

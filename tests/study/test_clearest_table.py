@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from headscope.analyses.surface.measure import measure_surface
 from headscope.maps.source import MapsSource
+from headscope.prepare.options import RunOptions
+from headscope.prepare.run import prepare
 from headscope.study.folder import damaged_files
 from headscope.study.manifest import read_manifest, write_manifest
-from headscope.study.options import RunOptions
-from headscope.study.stages import prepare
 from headscope.study.study import open_study
-from headscope.study.surface import measure_surface
 from headscope.study.writing import write_run
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
@@ -109,7 +109,8 @@ def test_a_finished_run_without_the_table_is_measured_again(folder):
 def test_the_signature_of_a_stage_changes_with_its_version(folder):
     from dataclasses import replace
 
-    from headscope.study.stage_table import STAGES, stage_signature
+    from headscope.analyses import STAGES
+    from headscope.study.stage_signature import stage_signature
 
     options = RunOptions(model=str(folder / "tiny"), text=(str(folder / "text.txt"),), stages=("surface",))
     run = prepare(options)

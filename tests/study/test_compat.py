@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from headscope.errors import OptionError
-from headscope.study.options import RunOptions
-from headscope.study.stages import prepare
+from headscope.prepare.options import RunOptions
+from headscope.prepare.run import prepare
 from support.maps_folders import whole
 
 

@@ -9,16 +9,16 @@ import torch
 from scipy.spatial.distance import jensenshannon
 from transformers import AutoModel
 
+from headscope.analyses.distances.accumulator import DivergenceAccumulator
+from headscope.analyses.distances.map_tables import map_tables
+from headscope.analyses.distances.measure import measure_distances
+from headscope.analyses.distances.measure_map import measure_head_map
+from headscope.analyses.distances.pair_table import PAIR_COLUMNS, matrix_of, pair_table
+from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
-from headscope.geometry.map_tables import map_tables
-from headscope.geometry.pairs import PAIR_COLUMNS, matrix_of, pair_table
-from headscope.heads.behaviours import roles
-from headscope.statistics.divergence import DivergenceAccumulator
-from headscope.study.distances import measure_distances
-from headscope.study.head_map import measure_head_map
-from headscope.study.options import Progress, RunOptions
-from headscope.study.results import StageResult
-from headscope.study.stages import prepare
+from headscope.prepare.options import Progress, RunOptions
+from headscope.prepare.run import prepare
+from headscope.statistics.roles import roles
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments
 from support.model_folders import save_tiny_bert
@@ -139,7 +139,7 @@ def test_a_causal_model_by_hand():
 
 @pytest.fixture(scope="module")
 def surface(run):
-    from headscope.study.surface import measure_surface
+    from headscope.analyses.surface.measure import measure_surface
 
     return measure_surface(run)
 

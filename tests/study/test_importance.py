@@ -8,15 +8,9 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.attention.gradients import GradientSource
-from headscope.attention.scan import scan
-from headscope.encoding.encoder import Encoder
-from headscope.errors import InputError, ModelError, OptionError
-from headscope.models.anatomy import examine
-from headscope.models.losses import ask_of
-from headscope.models.task_heads import load_task_model
-from headscope.statistics.importance import ImportanceAccumulator
-from headscope.study.importance import (
+from headscope.analyses import STAGES
+from headscope.analyses.importance.accumulator import ImportanceAccumulator
+from headscope.analyses.importance.measure import (
     DIFFERENCE_COLUMNS,
     IMPORTANCE_COLUMNS,
     gradient_batch_size,
@@ -24,8 +18,16 @@ from headscope.study.importance import (
     importance_table,
     measure_importance,
 )
-from headscope.study.options import RunOptions
-from headscope.study.stages import prepare
+from headscope.attention.gradients import GradientSource
+from headscope.attention.scan import scan
+from headscope.encoding.encoder import Encoder
+from headscope.errors import InputError, ModelError, OptionError
+from headscope.models.anatomy import examine
+from headscope.models.losses import ask_of
+from headscope.models.task_heads import load_task_model
+from headscope.prepare.options import RunOptions
+from headscope.prepare.run import prepare
+from headscope.study.stages import measure_stage
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_masked_lm, save_tiny_t5
 from support.task_models import save_with_head
 
@@ -190,8 +192,9 @@ def test_a_loss_of_another_kind_is_refused(bert, text):
 
 
 def test_saved_maps_are_refused():
+    run = SimpleNamespace(options=SimpleNamespace(maps="maps"))
     with pytest.raises(OptionError) as refused:
-        measure_importance(object())
+        measure_stage(STAGES["importance"], run, {}, None)
     assert str(refused.value) == (
         "saved maps hold no gradients; give a model and text in place of --maps to measure importance"
     )

@@ -7,18 +7,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headscope.analyses import STAGES
+from headscope.analyses.probes import measure as probes
+from headscope.analyses.probes import score_rows as scores
+from headscope.analyses.probes import trained_parsers as probe_stage
+from headscope.analyses.probes import treebanks as probe_bench
+from headscope.analyses.probes.data.map_cache import MapCache
+from headscope.analyses.probes.measure import measure_probes
+from headscope.analyses.probes.structural.measure import measure_structural
+from headscope.analyses.probes.structural.train import StructuralOptions
+from headscope.analyses.probes.training import train as training
+from headscope.analyses.probes.training.plateau import Falling
 from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.errors import InputError, OptionError, OutputError
-from headscope.heads.arcs import DISTANCES
-from headscope.probes import scores, training
-from headscope.probes.map_cache import MapCache
-from headscope.probes.plateau import Falling
-from headscope.probes.structural import measure_structural
-from headscope.probes.structural_training import StructuralOptions
-from headscope.study import probe_bench, probe_stage, probes
-from headscope.study.model_run import ModelRun
-from headscope.study.options import RunOptions
-from headscope.study.probes import measure_probes
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.options import RunOptions
+from headscope.statistics.arc_bins import DISTANCES
+from headscope.study.stages import measure_stage
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
 MEASURES = {
@@ -268,8 +273,9 @@ def test_no_room_on_the_disk_is_said_before_any_work(folder, tmp_path):
 
 
 def test_saved_maps_are_refused():
+    run = SimpleNamespace(options=SimpleNamespace(maps="maps"))
     with pytest.raises(OptionError) as refused:
-        measure_probes(object())
+        measure_stage(STAGES["probes"], run, {}, None)
     assert str(refused.value) == (
         "probes need a model; give one with --treebank and --treebank-train in place of --maps"
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from headscope.geometry.pairs import matrix_of
+from headscope.analyses.distances.pair_table import matrix_of
 from headscope.reporting.arrays import Kind
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.payload import numbers

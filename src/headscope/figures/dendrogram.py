@@ -12,10 +12,10 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from headscope.analyses.distances.clusters import Clusters, cluster
+from headscope.analyses.distances.pair_table import matrix_of
 from headscope.figures.axes import say_absent
 from headscope.figures.style import INK, LINE, SOFT, figure_of, look, new_figure, role_colour, role_outline
-from headscope.geometry.clusters import Clusters, cluster
-from headscope.geometry.pairs import matrix_of
 from headscope.palette import palette
 
 WIDTH, LINE_HEIGHT = 6.4, 0.155

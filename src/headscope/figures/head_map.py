@@ -15,8 +15,8 @@ from headscope.figures.labels import label
 from headscope.figures.layer_colours import layer_colour, on_layer
 from headscope.figures.plane import SIDE, Plane, height_of, lay_out
 from headscope.figures.style import INK, SOFT, TICK, figure_of, look, new_figure, role_colour, role_outline
-from headscope.heads.behaviours import ROLES
 from headscope.palette import palette
+from headscope.statistics.roles import ROLES
 
 COLOURINGS = ("role", "layer")
 NUMBERED = 200

@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.figures.axes import say_absent
-from headscope.figures.distance_curves import DISTANCES, SHORT
+from headscope.figures.distance_curves import SHORT
 from headscope.figures.probe_scores import SYSTEMS, System
 from headscope.figures.style import INK, LINE, SOFT, figure_of, look, new_figure, role_colour, role_outline
+from headscope.statistics.arc_bins import DISTANCES
 
 MEASURES = {"UUAS": "syntax", "Spearman": "next"}
 _GAP = 0.062  # of the axis, between two names

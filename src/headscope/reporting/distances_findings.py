@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.geometry.pairs import nearest_pairs
-from headscope.geometry.stability import STABLE
+from headscope.analyses.distances.pair_table import nearest_pairs
+from headscope.analyses.distances.stability import STABLE
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.relations import number, records
 from headscope.reporting.sentences import HeadRef, Sentence, numbered, sentence

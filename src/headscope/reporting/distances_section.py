@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
+from headscope.analyses.distances.stability import STABLE
 from headscope.figures.dendrogram import dendrogram
 from headscope.figures.head_map import COLOURINGS, head_map, map_panel
 from headscope.figures.saving import save
-from headscope.geometry.stability import STABLE
 from headscope.reporting.arrays import Kind
 from headscope.reporting.distances_findings import TOPIC
 from headscope.reporting.distances_tables import clusters_table, heads_table, pairs_table
@@ -18,7 +19,6 @@ from headscope.reporting.relations import number, records
 from headscope.reporting.sections import figure_links, file_links, linked
 from headscope.reporting.sentences import Sentence
 from headscope.reporting.words import FEWEST_DOCUMENTS, Words, capital
-from headscope.statistics.divergence import DIVERGENCE_GROUPS
 from headscope.statistics.groups import GROUPS
 from headscope.views.markup import Html, el
 

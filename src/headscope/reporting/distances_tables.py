@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from headscope.geometry.pairs import matrix_of, nearest_pairs
-from headscope.geometry.stability import STABLE
+from headscope.analyses.distances.pair_table import matrix_of, nearest_pairs
+from headscope.analyses.distances.stability import STABLE
 from headscope.reporting.distances_findings import nats, span
 from headscope.reporting.relations import number, records
 from headscope.reporting.syntax_tables import head_link

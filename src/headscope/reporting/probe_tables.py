@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.figures.distance_curves import DISTANCES
 from headscope.figures.probe_scores import SYSTEMS
 from headscope.figures.probe_weights import TITLES
 from headscope.reporting.arrays import Cell
@@ -18,6 +17,7 @@ from headscope.reporting.strip import scale, strip
 from headscope.reporting.syntax_tables import DASH, ends, head_link, share
 from headscope.reporting.tables import Table, scrolled
 from headscope.reporting.words import plain
+from headscope.statistics.arc_bins import DISTANCES
 from headscope.views.markup import Html, el
 
 MORE = {

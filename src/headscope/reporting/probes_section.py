@@ -10,6 +10,7 @@ from headscope.figures.probe_curves import probe_distances, probe_layers
 from headscope.figures.probe_scores import SYSTEMS, probe_scores
 from headscope.figures.probe_weights import probe_weights, weights_of
 from headscope.figures.saving import save
+from headscope.prepare.overlap import overlap_line
 from headscope.reporting.arrays import Kind
 from headscope.reporting.drawing import inline
 from headscope.reporting.inputs import ReportInputs
@@ -20,7 +21,6 @@ from headscope.reporting.sections import file_links, linked
 from headscope.reporting.sentences import Sentence
 from headscope.reporting.tables import scrolled
 from headscope.reporting.words import capital, count, plain
-from headscope.study.overlap import overlap_line
 from headscope.views.markup import Html, el
 
 WHY = (

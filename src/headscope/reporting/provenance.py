@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headscope.heads.behaviours import BROAD_RATIO
 from headscope.reporting.arrays import Cell, Kind
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.rules import LEAST_SHARE
@@ -22,6 +21,7 @@ from headscope.reporting.words import (
     percent,
     plain,
 )
+from headscope.statistics.roles import BROAD_RATIO
 from headscope.views.markup import Html, el
 
 

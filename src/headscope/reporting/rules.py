@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from headscope.heads.behaviours import BROAD_RATIO
 from headscope.reporting.arrays import Cell, Kind
 from headscope.reporting.comparing import compared
 from headscope.reporting.words import Words
+from headscope.statistics.roles import BROAD_RATIO
 
 LEAST_SHARE = 0.25
 TIMES_UNIFORM = 2.0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
 from headscope.reporting.importance_section import TERMS as IMPORTANCE_TERMS
 from headscope.reporting.inputs import ReportInputs
 from headscope.reporting.probes_section import TERMS as PROBE_TERMS
-from headscope.statistics.divergence import DIVERGENCE_GROUPS
 
 _CHOSEN = (
     ("Held-out", "a head is chosen on one half of the documents and scored on the other, both ways, over 20 halvings: "

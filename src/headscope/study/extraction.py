@@ -20,13 +20,13 @@ from headscope.maps.source import MapsWriter
 from headscope.models.anatomy import Anatomy, examine
 from headscope.models.loading import LoadedModel, load_model
 from headscope.models.stand_in import load_debug_model
+from headscope.prepare.model_run import auto_batch_size, check_length
+from headscope.prepare.options import RunOptions
+from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
+from headscope.prepare.text_corpus import Corpus
 from headscope.storage.atomic import already_there, is_free
 from headscope.storage.lock import place_held
 from headscope.storage.parts import part_of, remove
-from headscope.study.model_run import auto_batch_size, check_length
-from headscope.study.options import RunOptions
-from headscope.study.signature import make_signature, model_facts, tokeniser_hash
-from headscope.study.spool import Corpus
 
 
 @dataclass(frozen=True, kw_only=True)

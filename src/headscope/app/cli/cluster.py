@@ -13,7 +13,7 @@ from headscope.errors import OptionError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from headscope.study.results import StageResult
+    from headscope.analyses.stage_result import StageResult
 
 STAGES = ("surface", "distances", "map")
 MOST_HEADS, MOST_PAIRS = 14, 8
@@ -41,7 +41,8 @@ def command(
     quiet = given.pop("quiet")
     asked = o.run_options(**given, stages=STAGES)
     from headscope.app.cli.progress import ProgressPrinter
-    from headscope.study.stages import measure, prepare
+    from headscope.prepare.run import prepare
+    from headscope.study.stages import measure
     from headscope.study.writing import read_stages, write_run
 
     with ProgressPrinter(quiet=quiet) as watch:
@@ -66,7 +67,7 @@ def command(
 
 def show(distances: "StageResult", mapped: "StageResult") -> None:
     """Print for each kind of attention the layer effect, the clusters with their heads, and the nearest pairs."""
-    from headscope.geometry.pairs import nearest_pairs
+    from headscope.analyses.distances.pair_table import nearest_pairs
     from headscope.reporting.distances_findings import trust
 
     pairs, places = distances.tables["head_distances"], mapped.tables["head_map"]
@@ -124,7 +125,7 @@ def write_matrices(distances: "StageResult", mapped: "StageResult", path: Path) 
     """
     import numpy as np
 
-    from headscope.geometry.pairs import matrix_of
+    from headscope.analyses.distances.pair_table import matrix_of
     from headscope.storage.atomic import whole_or_absent
     from headscope.storage.lock import place_held
 
@@ -190,7 +191,7 @@ def _ends(row: dict[Any, Any], form: str) -> str:
 
 
 def _show_reading(distances: "StageResult") -> None:
-    from headscope.statistics.divergence import DIVERGENCE_GROUPS
+    from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
 
     for kind, read in distances.facts["distances"].items():
         sample = "" if read["rows_read"] == read["rows"] else f", {read['rows_read']:,} of them read"

@@ -7,7 +7,7 @@ from headscope.app.cli.printing import say, show_table
 from headscope.app.cli.syntax import Out, interval, percent, q_value, run_tables
 
 if TYPE_CHECKING:
-    from headscope.study.results import StageResult
+    from headscope.analyses.stage_result import StageResult
 
 
 @o.takes("coref", "model", "revision", "pieces", "controls", *o.COREFERENCE, "strict_input", *o.MACHINE)

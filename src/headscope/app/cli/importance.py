@@ -9,7 +9,7 @@ from headscope.app.cli.printing import say, show_table
 from headscope.app.cli.syntax import Out, run_tables
 
 if TYPE_CHECKING:
-    from headscope.study.results import StageResult
+    from headscope.analyses.stage_result import StageResult
 
 LOSSES = ("mlm", "clm", "denoise")
 Loss = Annotated[

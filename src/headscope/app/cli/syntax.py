@@ -11,7 +11,7 @@ from headscope.app.cli.printing import say, show_table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from headscope.study.results import StageResult
+    from headscope.analyses.stage_result import StageResult
 
 Out = Annotated[
     Path | None,
@@ -39,7 +39,8 @@ def run_tables(stage: str, *, out: Path | None, given: dict[str, Any], show: Any
     quiet = given.pop("quiet")
     asked = o.run_options(**given, stages=(stage,))
     from headscope.app.cli.progress import ProgressPrinter
-    from headscope.study.stages import measure, prepare, stages_of
+    from headscope.prepare.run import prepare
+    from headscope.study.stages import measure, stages_of
     from headscope.study.writing import read_stages, write_run
 
     with ProgressPrinter(quiet=quiet) as watch:
@@ -58,8 +59,8 @@ def run_tables(stage: str, *, out: Path | None, given: dict[str, Any], show: Any
 
 def show(result: "StageResult") -> None:
     """Print table 1: for each relation the held-out best head, its accuracy, and the best offset's."""
-    from headscope.heads.arcs import FEWEST_ARCS
-    from headscope.heads.dependency_tables import TOTALS
+    from headscope.analyses.dependency.best_heads import TOTALS
+    from headscope.statistics.arc_bins import FEWEST_ARCS
 
     best = result.tables["dependency_best"]
     trained = best[best["model"] == "trained"]
