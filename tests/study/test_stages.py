@@ -183,7 +183,7 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
         (
             {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
-            ["surface", "syntax", *always, "probes"],
+            ["surface", "syntax", "probes", *always],
         ),
     ]
     for options, expected in cases:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import singledispatch
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from headscope.attention.source import TileSource
 from headscope.encoding.segment import Segment
@@ -21,6 +21,7 @@ _EXAMPLE_SENTENCES = 400
 _USUAL_LENGTH = 32  # tokens in most sentences, for the size of batches
 
 
+@runtime_checkable
 class Trees(Protocol):
     """Sentences with trees, ready to be scanned.
 
