@@ -19,9 +19,10 @@ ORDER = [
     ("statistics",),
     ("examples",),
     ("prepare",),
+    ("figures", "views"),
+    ("reporting.kit",),
     ("analyses", "training"),
     ("study",),
-    ("figures", "views"),
     ("reporting",),
     ("atlas",),
     ("app", "bertviz"),
@@ -42,7 +43,10 @@ DECLARATIONS = {
 
 def rank_of(module):
     """The place of a module in the line, `module` without the package's name."""
-    return RANK["prepare"] - 0.5 if module in DECLARATIONS else RANK[module.partition(".")[0]]
+    if module in DECLARATIONS:
+        return RANK["prepare"] - 0.5
+    own = ".".join(module.split(".")[:2])
+    return RANK[own] if own in RANK else RANK[module.partition(".")[0]]
 
 
 def imports_of(path: Path):

@@ -57,12 +57,14 @@ class Analysis:
     Attributes:
         name: of its folder.
         question: in a sentence.
-        stages: in the order in which they are measured.
+        stages: in the order in which they are measured; none where it shows what others have found.
+        report: `module:name` of what it adds to the report.
     """
 
     name: str
     question: str
     stages: tuple[Stage, ...]
+    report: str = "in_report:PARTS"
 
     def function(self, stage: Stage) -> Callable[..., Any]:
         """Import what measures a stage: of the run, results of earlier stages where it reads any, and a watcher."""

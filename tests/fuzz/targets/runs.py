@@ -10,7 +10,7 @@ from headscope.atlas.page import head_atlas
 from headscope.errors import InputError
 from headscope.prepare.options import RunOptions
 from headscope.prepare.run import prepare
-from headscope.reporting import drawing
+from headscope.reporting.kit import drawing
 from headscope.reporting.page import render_report
 from headscope.reporting.run import first_findings, inputs_of
 from headscope.study.study import open_study

@@ -67,8 +67,8 @@ def command(
 
 def show(distances: "StageResult", mapped: "StageResult") -> None:
     """Print for each kind of attention the layer effect, the clusters with their heads, and the nearest pairs."""
+    from headscope.analyses.distances.findings import trust
     from headscope.analyses.distances.pair_table import nearest_pairs
-    from headscope.reporting.distances_findings import trust
 
     pairs, places = distances.tables["head_distances"], mapped.tables["head_map"]
     effects, clusters = mapped.tables["layer_effect"], mapped.tables["head_clusters"]

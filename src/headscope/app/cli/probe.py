@@ -40,7 +40,7 @@ def command(out: Out = None, **given: Any) -> None:
 
 def show(result: "StageResult") -> None:
     """Print table 3: the share of head words that each probe finds, with its interval and its seeds' spread."""
-    from headscope.figures.probe_scores import SYSTEMS
+    from headscope.analyses.probes.figures.scores import SYSTEMS
 
     probes = result.tables["probes"]
     more = [name for name in _MORE if (probes["measure"] == name).any()]
