@@ -13,7 +13,7 @@ import pytest
 from headscope.app.cli import cluster, coref, main, options, printing, probe, report, syntax
 from headscope.app.cli.progress import ProgressPrinter
 from headscope.errors import InputError
-from headscope.prepare.options import Progress
+from headscope.prepare.progress import Progress
 from headscope.visible import printable as made_printable
 from support import hostile_terminal as made
 from support.hostile import printable

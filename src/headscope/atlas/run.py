@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from headscope.errors import OptionError
-from headscope.prepare.options import RunOptions, Watcher, as_paths
+from headscope.prepare.options import RunOptions, as_paths
+from headscope.prepare.progress import Watcher
 from headscope.prepare.run import prepare
 from headscope.reporting.run import inputs_of
 from headscope.storage.lock import folder_held

@@ -1,6 +1,6 @@
 """What a run was asked to do."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import file_digest
@@ -196,39 +196,3 @@ def as_paths(text: str | Path | Sequence[str | Path] | None) -> tuple[str, ...]:
     if isinstance(text, str | Path):
         return (str(text),)
     return tuple(str(each) for each in text)
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is.
-
-    Attributes:
-        stage: what is being done, in a word or two.
-        documents: documents done.
-        total: documents in all, or None where that is not known.
-        segments: inputs computed.
-        limit: inputs at most, or None.
-        seconds: since the stage began.
-        unit: what `segments` and `limit` count where the work is not by documents, as `sentences`; else None.
-    """
-
-    stage: str
-    documents: int
-    total: int | None
-    segments: int
-    limit: int | None
-    seconds: float
-    unit: str | None = None
-
-    @property
-    def share(self) -> float | None:
-        """Share of the work done, 0 to 1, or None where it is not known."""
-        shares = []
-        if self.limit:
-            shares.append(self.segments / self.limit)
-        if self.total:
-            shares.append(self.documents / self.total)
-        return min(1.0, max(shares)) if shares else None
-
-
-Watcher = Callable[[Progress], None]

@@ -1,7 +1,8 @@
 """From a prepared run to its tables, stage by stage."""
 
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ from headscope.analyses import OF_STAGE, STAGES
 from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
-from headscope.prepare.options import Watcher
+from headscope.prepare.progress import Watcher
 from headscope.prepare.run import Run
 
 
@@ -46,8 +47,9 @@ def measure_stage(
     if stage.refused and run.options.maps is not None:
         raise OptionError(stage.refused)
     given = [earlier] if stage.after else []
+    began = time.perf_counter()
     result: StageResult = OF_STAGE[stage.name].function(stage)(run, *given, watch)
-    return result
+    return replace(result, seconds=time.perf_counter() - began)
 
 
 def manifest_of(run: Run) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
-from headscope.prepare.options import Watcher
+from headscope.prepare.progress import Watcher
 from headscope.prepare.run import Run
 from headscope.storage.files import read_arrays, write_arrays, write_parquet
 from headscope.storage.lock import Held, folder_held

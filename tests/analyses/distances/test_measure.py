@@ -16,7 +16,8 @@ from headscope.analyses.distances.measure_map import measure_head_map
 from headscope.analyses.distances.pair_table import PAIR_COLUMNS, matrix_of, pair_table
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
-from headscope.prepare.options import Progress, RunOptions
+from headscope.prepare.options import RunOptions
+from headscope.prepare.progress import Progress
 from headscope.prepare.run import prepare
 from headscope.statistics.roles import roles
 from support.hand_made import HandMadeSource, random_map

@@ -1,6 +1,5 @@
 """The stage of section 4.3: which head finds antecedents."""
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -14,7 +13,7 @@ from headscope.analyses.coreference.questions import coreference_questions
 from headscope.analyses.coreference.systems import CoreferenceResult
 from headscope.analyses.coreference.windows import MentionCounts, coreference_segments
 from headscope.analyses.stage_result import StageResult
-from headscope.attention.scan import ScanCounts, scan
+from headscope.attention.scan import scan
 from headscope.attention.source import TileSource
 from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.encoding.segment import Segment
@@ -28,7 +27,7 @@ from headscope.examples.arcs import (
 )
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.options import Progress, Watcher
+from headscope.prepare.progress import Watcher, told
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 
 _EXAMPLE_TOKENS = 28
@@ -46,7 +45,6 @@ def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageRes
     Raises:
         InputError: no mention of the corpus can be scored.
     """
-    began = time.perf_counter()
     bench = _Bench(run, watch)
     counts = MentionCounts()
     known = KnownPieces(run.encoder, "coreference corpus")
@@ -78,7 +76,6 @@ def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageRes
         facts={"coreference": facts},
         notes=(*_notes(facts), *filter(None, [known.note()])),
         state=sums.state(),
-        seconds=time.perf_counter() - began,
     )
 
 
@@ -109,12 +106,10 @@ class _Bench:
         # About as many windows as the words fill.
         windows = max(1, self.corpus.words * 4 // (3 * self.run.options.max_length))
 
-        def tell(done: ScanCounts) -> None:
-            if self.watch is not None:
-                read = min(documents, documents * done.segments // windows)
-                limit = self.run.options.limit
-                self.watch(Progress(stage, read, documents, done.segments, limit, done.seconds))
+        def read(segments: int) -> int:
+            return min(documents, documents * segments // windows)
 
+        tell = told(self.watch, stage, read, total=documents, limit=self.run.options.limit)
         scan(source, [sums], progress=tell)
         return sums
 

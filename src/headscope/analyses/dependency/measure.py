@@ -1,6 +1,5 @@
 """The stage of section 4.2: which head finds which dependency relation."""
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,14 +11,15 @@ from headscope.analyses.dependency.best_heads import DIFFERENCE_COLUMNS, Depende
 from headscope.analyses.dependency.details import distance_table, noop_table
 from headscope.analyses.dependency.questions import dependency_questions
 from headscope.analyses.stage_result import StageResult
-from headscope.attention.scan import ScanCounts, scan
+from headscope.attention.scan import scan
 from headscope.attention.source import TileSource
 from headscope.errors import InputError
 from headscope.examples.arcs import (
     ArcExamples,
     wanted_heads,
 )
-from headscope.prepare.options import Progress, RunOptions, Watcher
+from headscope.prepare.options import RunOptions
+from headscope.prepare.progress import Watcher, told
 from headscope.prepare.run import Run
 from headscope.prepare.trees import trees_of
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
@@ -35,7 +35,6 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
     Raises:
         InputError: no sentence could be read, or the maps are not of a treebank.
     """
-    began = time.perf_counter()
     options: RunOptions = run.options
     compat = options.compat == "original"
     bench = trees_of(run)
@@ -50,11 +49,10 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
     def count(source: TileSource, stage: str) -> DependencyAccumulator:
         sums = DependencyAccumulator(run.layout, table, how)
 
-        def tell(done: ScanCounts) -> None:
-            if watch is not None:
-                documents = bench.documents * done.segments // max(1, bench.sentences)
-                watch(Progress(stage, documents, bench.documents, done.segments, options.limit, done.seconds))
+        def documents(segments: int) -> int:
+            return bench.documents * segments // max(1, bench.sentences)
 
+        tell = told(watch, stage, documents, total=bench.documents, limit=options.limit)
         scan(source, [sums], progress=tell)
         if not sums.words:
             raise InputError(bench.nothing())
@@ -100,7 +98,6 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
         facts={"treebank": facts},
         notes=(*_notes(facts), *bench.notes()),
         state=sums.state(),
-        seconds=time.perf_counter() - began,
     )
 
 

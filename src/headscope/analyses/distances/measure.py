@@ -1,12 +1,10 @@
 """The stage of section 6: how far apart heads are, from one scan of the text."""
 
-import time
-
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.pair_table import pair_table
 from headscope.analyses.stage_result import StageResult
-from headscope.attention.scan import ScanCounts, scan
-from headscope.prepare.options import Progress, Watcher
+from headscope.attention.scan import scan
+from headscope.prepare.progress import Watcher, told
 from headscope.prepare.run import Run
 
 
@@ -17,14 +15,9 @@ def measure_distances(run: Run, watch: Watcher | None = None) -> StageResult:
         run: a `ModelRun` over text, or a `MapsRun`.
         watch: told of progress.
     """
-    began = time.perf_counter()
     sums = DivergenceAccumulator(run.layout, seed=run.options.seed)
 
-    def tell(done: ScanCounts) -> None:
-        if watch is not None:
-            documents, limit = run.done(done.segments), run.options.limit
-            watch(Progress("head distances", documents, run.total, done.segments, limit, done.seconds))
-
+    tell = told(watch, "head distances", run.done, total=run.total, limit=run.options.limit)
     scan(run.source(), [sums], progress=tell)
     results = sums.compute()
     facts = {
@@ -43,5 +36,4 @@ def measure_distances(run: Run, watch: Watcher | None = None) -> StageResult:
         facts={"distances": facts},
         notes=tuple(notes),
         state=sums.state(),
-        seconds=time.perf_counter() - began,
     )

@@ -1,6 +1,5 @@
 """The stage that puts heads on a map: their places, clusters and roles, and what layers have to do with it."""
 
-import time
 from collections.abc import Mapping
 
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
@@ -10,7 +9,7 @@ from headscope.analyses.distances.map_tables import HeadNumber, map_tables
 from headscope.analyses.distances.stability import RESAMPLES
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
-from headscope.prepare.options import Watcher
+from headscope.prepare.progress import Watcher
 from headscope.prepare.run import Run
 from headscope.statistics.roles import finds, roles
 
@@ -29,7 +28,6 @@ def measure_head_map(
     Raises:
         OptionError: distances were not measured.
     """
-    began = time.perf_counter()
     if "distances" not in earlier:
         raise OptionError("the map of heads is made of their distances; ask for the stage distances as well")
     results = DivergenceAccumulator.from_state(earlier["distances"].state).compute()
@@ -50,7 +48,6 @@ def measure_head_map(
         tables=tables,
         facts={"map": facts},
         notes=tuple(notes),
-        seconds=time.perf_counter() - began,
     )
 
 

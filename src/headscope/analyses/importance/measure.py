@@ -1,6 +1,5 @@
 """The stage of section 3.2: how much the loss depends on attention to each class of key."""
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from headscope.analyses.importance.accumulator import (
 )
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.gradients import GradientSource, LossCounts
-from headscope.attention.scan import ScanCounts, scan
+from headscope.attention.scan import scan
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.questions import GivenLabels
 from headscope.encoding.segment import Segment
@@ -25,7 +24,7 @@ from headscope.models.loading import LoadedModel
 from headscope.models.losses import ask_of, choose_loss
 from headscope.models.task_heads import load_task_model
 from headscope.prepare.model_run import ModelRun, auto_batch_size
-from headscope.prepare.options import Progress, Watcher
+from headscope.prepare.progress import Watcher, told
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 
 IMPORTANCE_COLUMNS = ["kind", "layer", "head", "measure", "key_class", "value", "ci_low", "ci_high", "n"]
@@ -53,7 +52,6 @@ def measure_importance(
         OptionError: a loss for another kind of model, or labels for one without a decoder of its own.
         InputError: there was nothing to predict.
     """
-    began = time.perf_counter()
     options, name = run.options, run.loaded.name
     loss = choose_loss(options.loss, run.anatomy, name=name)
     if labels is not None and not run.anatomy.encoder_decoder:
@@ -74,12 +72,7 @@ def measure_importance(
     source = GradientSource(loaded.model, anatomy, run.encoder.vocabulary, batches, ask)
     sums = ImportanceAccumulator(anatomy.layout)
 
-    def tell(done: ScanCounts) -> None:
-        if watch is not None:
-            documents = run.done(done.segments)
-            watch(Progress("importance", documents, run.total, done.segments, options.limit, done.seconds))
-
-    scan(source, [sums], progress=tell)
+    scan(source, [sums], progress=told(watch, "importance", run.done, total=run.total, limit=options.limit))
     if not source.counts.segments:
         raise InputError(
             "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
@@ -95,7 +88,6 @@ def measure_importance(
         facts={"importance": facts},
         notes=tuple(_notes(facts, len(sums.sums))),
         state=sums.state(),
-        seconds=time.perf_counter() - began,
     )
 
 

@@ -17,8 +17,8 @@ from headscope.analyses.stage_result import StageResult
 from headscope.attention.hidden import word_states
 from headscope.encoding.batching import length_buckets
 from headscope.prepare.model_run import ModelRun, auto_batch_size
-from headscope.prepare.options import Progress, Watcher
 from headscope.prepare.overlap import overlap_facts, overlap_line
+from headscope.prepare.progress import Progress, Watcher
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 
 
@@ -36,7 +36,6 @@ def measure_probes(
         InputError: no treebank to train on, or one without a tree.
         OutputError: the attention of the treebanks has no room on disk.
     """
-    began = time.perf_counter()
     tell = _Teller(watch)
     bench = ProbeBench(run, cache or MapCache(cache_folder(), gib=cache_limit()), tell)
     stage = ProbeStage(bench)
@@ -70,7 +69,6 @@ def measure_probes(
         tables={name: pd.concat(rows, ignore_index=True) for name, rows in tables.items()},
         facts={"probes": facts},
         notes=(*_notes(bench, overlap), *_unsettled(stage.unsettled(), structural)),
-        seconds=time.perf_counter() - began,
     )
 
 

@@ -1,18 +1,16 @@
 """The stage of section 3: what heads look at in text, and sentences on which to draw them."""
 
-import time
-
 import pandas as pd
 
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.analyses.surface.differences import surface_differences
 from headscope.analyses.surface.tables import surface_table
-from headscope.attention.scan import ScanCounts, scan
+from headscope.attention.scan import scan
 from headscope.examples.clearest import ClearestAccumulator
 from headscope.examples.collector import ExampleCollector, examples_table
 from headscope.examples.excerpts import ExcerptCollector, wanted_segments
-from headscope.prepare.options import Progress, Watcher
+from headscope.prepare.progress import Watcher, told
 from headscope.prepare.run import Run
 from headscope.statistics.roles import roles
 
@@ -24,15 +22,9 @@ CLEAREST_COLUMNS = [
 
 def measure_surface(run: Run, watch: Watcher | None = None) -> StageResult:
     """Measure what heads look at in text: one scan, the table, and sentences to draw heads on."""
-    began = time.perf_counter()
     sums, clearest = SurfaceAccumulator(run.layout), ClearestAccumulator(run.layout)
 
-    def tell(done: ScanCounts) -> None:
-        if watch is not None:
-            limit = run.options.limit
-            documents = run.done(done.segments)
-            watch(Progress("reading heads", documents, run.total, done.segments, limit, done.seconds))
-
+    tell = told(watch, "reading heads", run.done, total=run.total, limit=run.options.limit)
     scan(run.source(), [sums, clearest], progress=tell)
     surface = surface_table(sums.compute())
     named = roles(surface)
@@ -48,7 +40,6 @@ def measure_surface(run: Run, watch: Watcher | None = None) -> StageResult:
             "clearest": clearest_table(run, clearest, named),
         },
         state={**sums.state(), **clearest.state()},
-        seconds=time.perf_counter() - began,
     )
 
 

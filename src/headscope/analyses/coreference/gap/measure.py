@@ -1,16 +1,14 @@
 """The stage on GAP: which head points a pronoun at the right one of two names."""
 
-import time
-
 from headscope.analyses.coreference.gap.accumulator import GapAccumulator
 from headscope.analyses.coreference.gap.inputs import GapCounts, gap_segments
 from headscope.analyses.coreference.systems import gap_table
 from headscope.analyses.stage_result import StageResult
-from headscope.attention.scan import ScanCounts, scan
+from headscope.attention.scan import scan
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.options import Progress, Watcher
+from headscope.prepare.progress import Watcher, told
 
 
 def measure_gap(run: ModelRun, watch: Watcher | None = None) -> StageResult:
@@ -23,16 +21,11 @@ def measure_gap(run: ModelRun, watch: Watcher | None = None) -> StageResult:
     Raises:
         InputError: no row fits into an input.
     """
-    began = time.perf_counter()
     assert run.gap is not None
     counts = GapCounts()
     sums = GapAccumulator(run.layout, pieces=run.options.pieces)
 
-    def tell(done: ScanCounts) -> None:
-        if watch is not None:
-            rows = done.segments
-            watch(Progress("GAP", rows, None, rows, run.options.limit, done.seconds))
-
+    tell = told(watch, "GAP", int, total=None, limit=run.options.limit)
     segments = gap_segments(
         run.gap.read(limit=run.options.limit), run.encoder, max_length=run.options.max_length, counts=counts
     )
@@ -56,5 +49,4 @@ def measure_gap(run: ModelRun, watch: Watcher | None = None) -> StageResult:
         facts={"gap": {**facts, "lost": lost}},
         notes=tuple(filter(None, [known.note()])),
         state=sums.state(),
-        seconds=time.perf_counter() - began,
     )
