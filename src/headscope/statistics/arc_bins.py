@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 DISTANCES = ("1", "2", "3", "4", "5", "6-10", "over 10")  # words
+SHORT = ("1", "2", "3", "4", "5", "6–10", ">10")  # as axes have room for
 FEWEST_ARCS = 100  # of a relation
 _BINS = np.array([0, 0, 1, 2, 3, 4, *[5] * 5, 6])
 

@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 from headscope.figures.axes import say_absent
 from headscope.figures.labels import label
 from headscope.figures.style import LINE, SOFT, figure_of, look, new_figure, role_colour
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.arc_bins import DISTANCES, SHORT
 
-SHORT = ("1", "2", "3", "4", "5", "6–10", ">10")
 COLUMNS = 4
 
 

@@ -7,11 +7,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from headscope.analyses.dependency.figures.distance_curves import SHORT
 from headscope.analyses.probes.figures.scores import SYSTEMS, System
 from headscope.figures.axes import say_absent
 from headscope.figures.style import INK, LINE, SOFT, figure_of, look, new_figure, role_colour, role_outline
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.arc_bins import DISTANCES, SHORT
 
 MEASURES = {"UUAS": "syntax", "Spearman": "next"}
 _GAP = 0.062  # of the axis, between two names
