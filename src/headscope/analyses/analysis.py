@@ -59,17 +59,23 @@ class Analysis:
         question: in a sentence.
         stages: in the order in which they are measured; none where it shows what others have found.
         report: `module:name` of what it adds to the report.
+        terminal: `module:name` of what a terminal shows of a stage's result: a function to lines and tables of text.
     """
 
     name: str
     question: str
     stages: tuple[Stage, ...]
     report: str = "in_report:PARTS"
+    terminal: str = "in_terminal:shown"
 
     def function(self, stage: Stage) -> Callable[..., Any]:
         """Import what measures a stage: of the run, results of earlier stages where it reads any, and a watcher."""
         found: Callable[..., Any] = self.load(stage.measure)
         return found
+
+    def shown(self, *results: Any) -> Any:
+        """Return what a terminal shows of results of its stages."""
+        return self.load(self.terminal)(*results)
 
     def load(self, where: str) -> Any:
         """Import `module:name` of the analysis's folder."""
