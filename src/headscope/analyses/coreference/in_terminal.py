@@ -51,7 +51,7 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
             "head match, else nearest"
         )
     for why, number in facts["lost_why"].items():
-        yield (f"left out {number:,}: {why}")
+        yield f"left out {number:,}: {why}"
 
 
 def _name(row: dict[Any, Any], *, several: bool) -> str:
@@ -85,4 +85,4 @@ def _gap(result: StageResult) -> Iterator[Grid | str]:
         lines.append([str(name), *(percent(values.get(key, float("nan"))) for key in measures)])
     columns = [("system", "left"), *((f"{measure}, {gender}", "right") for measure, gender in measures)]
     yield Grid(columns, lines)
-    yield (f"{facts['name']}: {facts['used']:,} of {facts['rows']:,} rows of GAP; percent")
+    yield f"{facts['name']}: {facts['used']:,} of {facts['rows']:,} rows of GAP; percent"

@@ -26,14 +26,14 @@ def shown(distances: StageResult, mapped: StageResult) -> Iterator[Grid | str]:
         if several:
             if place:
                 yield ""
-            yield (f"{kind} attention")
-        yield (effect_line(effect))
+            yield f"{kind} attention"
+        yield effect_line(effect)
         heads = places[places["kind"] == kind]
         own = clusters[clusters["kind"] == kind]
         yield _clusters(own, heads)
-        yield (cut_line(effect))
+        yield cut_line(effect)
         if len(own) > 1:
-            yield (f"clusters: {trust(own)}")
+            yield f"clusters: {trust(own)}"
         nearest = nearest_pairs(pairs, kind=kind, most=MOST_PAIRS)
         if len(nearest):
             yield _pairs(nearest)
