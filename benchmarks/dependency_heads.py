@@ -11,7 +11,6 @@ import torch
 
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource, model_inputs
-from headscope.corpora.synthetic import synthetic_documents
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
@@ -21,6 +20,7 @@ from headscope.heads.arcs import ArcTable
 from headscope.heads.dependency import DependencyAccumulator
 from headscope.models.anatomy import examine
 from headscope.models.loading import load_model
+from headscope_grammar import synthetic_documents
 from rounds import alternate, median_ratio
 
 

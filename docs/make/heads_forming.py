@@ -7,7 +7,6 @@ import argparse
 import time
 from pathlib import Path
 
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.figures.heads_forming import (
     accuracy_course,
     behaviour_courses,
@@ -21,6 +20,7 @@ from headscope.study.study import Study, open_study
 from headscope.study.writing import write_run
 from headscope.training.run import train
 from headscope.training.session import TrainingProgress
+from headscope_grammar import synthetic_documents, write_conllu
 
 RELATIONS = ("det", "case", "nsubj", "obj", "aux", "mark")
 IMAGE = Path(__file__).parents[1] / "images" / "heads-forming.png"

@@ -6,13 +6,13 @@ import json
 import pytest
 
 import headscope as hs
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.corpora.trees.writer import treebank_text
 from headscope.errors import HeadscopeError, OptionError
 from headscope.probes.sentences import tree_sentences
 from headscope.study.annotated import AnnotatedCorpus
 from headscope.study.overlap import check_overlap, overlap_facts, overlap_line, shared_files
+from headscope_grammar import synthetic_documents, write_conllu
 
 
 @pytest.fixture(scope="module")

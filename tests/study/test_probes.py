@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.heads.arcs import DISTANCES
 from headscope.probes import scores, training
@@ -19,6 +18,7 @@ from headscope.study import probe_bench, probe_stage, probes
 from headscope.study.model_run import ModelRun
 from headscope.study.options import RunOptions
 from headscope.study.probes import measure_probes
+from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
 MEASURES = {

@@ -7,13 +7,13 @@ from importlib import import_module
 import pandas as pd
 import pytest
 
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.errors import OutputError
 from headscope.study.options import RunOptions
 from headscope.study.stage_table import STAGES, stage_signature
 from headscope.study.stages import prepare, stages_of
 from headscope.study.study import open_study
 from headscope.study.writing import write_run
+from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_masked_lm
 
 ALL = ["surface", "syntax", "coreference", "importance", "distances", "map", "probes"]
