@@ -16,7 +16,7 @@ from headscope.models.loading import embedded_folder
 ROOT = Path(headscope.__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("extra", ["explore", "notebook", "fast", "ray"])
+@pytest.mark.parametrize("extra", ["explore", "notebook", "fast"])
 def test_a_checkout_is_named(extra):
     assert installing.how_to_install(extra) == f"install it with pip install '{ROOT}[{extra}]'"
 

@@ -22,7 +22,7 @@ from headscope.reporting.words import (
     percent,
     plain,
 )
-from headscope.views.markup import Html, el
+from headscope.views.markup import Html, el, raw
 
 
 def definitions(words: Words, *, more: Sequence[tuple[str, str]] = ()) -> Html:
@@ -130,7 +130,7 @@ def paper_section(inputs: ReportInputs, kinds: Sequence[Kind], words: Words) -> 
 
 
 def _opened(details: Html) -> Html:
-    return Html(details.replace("<details>", "<details open>", 1))
+    return details.replace("<details>", raw("<details open>"), 1)
 
 
 def _paper_rows(surface: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -11,7 +11,7 @@ from headscope.reporting.relations import Best, Relation, Runs, number
 from headscope.reporting.strip import scale, strip
 from headscope.reporting.tables import Table, scrolled
 from headscope.reporting.words import Words, anchor, percent
-from headscope.views.markup import Html, el
+from headscope.views.markup import Html, el, raw
 
 DASH = "–"
 
@@ -191,7 +191,7 @@ def paper_table(relations: Sequence[Relation], printed: Sequence[Mapping[str, An
         rows=tuple(rows),
         name="table-1-paper",
     )
-    return Html(table.html().replace("<details>", "<details open>", 1))
+    return table.html().replace("<details>", raw("<details open>"), 1)
 
 
 def noop_table(rows: Sequence[Mapping[str, Any]], words: Words, *, several: bool) -> Html:
