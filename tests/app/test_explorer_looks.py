@@ -235,6 +235,9 @@ def test_what_is_kept_is_what_was_asked_for_last():
     assert kept.get("b") is not None
     kept.put("b", Sized(10))
     assert kept.bytes == 70
+    # What takes another's name takes its room too: nothing else has to go.
+    kept.put("b", Sized(40))
+    assert (len(kept), kept.bytes) == (2, 100)
     # The newest is kept whatever its size.
     kept.put("e", Sized(1000))
     assert (len(kept), kept.bytes) == (1, 1000)

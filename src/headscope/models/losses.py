@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from headscope.models.anatomy import Anatomy
 from headscope.encoding.denoising import Denoising
 from headscope.encoding.masking import MaskedTokens
 from headscope.encoding.questions import NO_TARGET, Ask, NextToken
 from headscope.errors import OptionError
+from headscope.models.anatomy import Anatomy
 
 LOSSES = ("mlm", "clm", "denoise")
 # What each is for, and what such a model is, in words.

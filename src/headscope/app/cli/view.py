@@ -83,7 +83,7 @@ def command(
     if out.is_dir() or not out.resolve().parent.is_dir():
         raise OptionError(f"--out {out} is no place for a file; give a file in a folder that exists")
 
-    from headscope.storage.lock import placed
+    from headscope.storage.files import place_text
     from headscope.views.attention_page import attention_page
     from headscope.views.figure_call import figure_call
     from headscope.views.snapshot.snapshot_of import look
@@ -110,8 +110,7 @@ def command(
     state = opening(view, which, layer=layer, heads=heads, words=word_level)
     call = figure_call(model, read, text_b, **chosen)
     page = attention_page(view, state=state, call=call, compress=not no_compress)
-    with placed(out, replace=True) as part:
-        part.write_text(page, encoding="utf-8", errors="backslashreplace")
+    place_text(out, page)
     for note in view.notes:
         say(f"note: {note}")
     weights = sum(kind.weights.size for kind in view.kinds)
