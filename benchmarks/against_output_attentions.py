@@ -19,9 +19,9 @@ STATISTICS = ("previous", "next", "current", "cls", "sep", "punctuation", "entro
 
 def segments_of(text: Path, number: int):
     """Return the tokeniser's wrap, the loaded model and the first inputs of a text."""
-    from headscope.attention.models import load_model
     from headscope.corpora.reading import read_corpus
     from headscope.encoding import Encoder, Packer
+    from headscope.models.loading import load_model
 
     loaded = load_model()
     encoder = Encoder(loaded.tokeniser)
@@ -69,12 +69,12 @@ def plain(text: Path, number: int, *, double: bool = False) -> dict[str, np.ndar
 
 def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     """The scan."""
-    from headscope.attention.anatomy import examine
+    from headscope.analyses.surface.accumulator import SurfaceAccumulator
+    from headscope.analyses.surface.row_sums import SURFACE_STATISTICS
     from headscope.attention.scan import scan
     from headscope.attention.source import ModelSource
     from headscope.encoding import length_buckets
-    from headscope.statistics.functional import SURFACE_STATISTICS
-    from headscope.statistics.surface import SurfaceAccumulator
+    from headscope.models.anatomy import examine
 
     loaded, encoder, segments = segments_of(text, number)
     anatomy = examine(loaded.model, encoder.vocabulary)

@@ -9,18 +9,18 @@ import collections
 import numpy as np
 import torch
 
-from headscope.attention.anatomy import examine
-from headscope.attention.models import load_model
+from headscope.analyses.dependency.accumulator import DependencyAccumulator
+from headscope.analyses.dependency.arcs import ArcTable
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource, model_inputs
 from headscope.corpora.synthetic import synthetic_documents
-from headscope.corpora.treebank import read_treebank
+from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import Segment
 from headscope.encoding.sentences import SentencePacker
-from headscope.heads.arcs import ArcTable
-from headscope.heads.dependency import DependencyAccumulator
+from headscope.models.anatomy import examine
+from headscope.models.loading import load_model
 from rounds import alternate, median_ratio
 
 

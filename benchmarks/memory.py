@@ -21,15 +21,15 @@ def measure(path: Path) -> None:
     import torch
     from transformers import AutoTokenizer, BertConfig, BertModel
 
-    from headscope.attention.anatomy import examine
-    from headscope.attention.models import embedded_folder
+    from headscope.analyses.surface.accumulator import SurfaceAccumulator
     from headscope.attention.scan import scan
     from headscope.attention.source import ModelSource
     from headscope.corpora.digest import CorpusDigest
     from headscope.corpora.reading import read_corpus
     from headscope.encoding import Encoder, Packer, length_buckets
-    from headscope.heads.candidates import SentenceKeeper
-    from headscope.statistics.surface import SurfaceAccumulator
+    from headscope.examples.short_sentences import SentenceKeeper
+    from headscope.models.anatomy import examine
+    from headscope.models.loading import embedded_folder
 
     config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
     model = BertModel(config).eval()

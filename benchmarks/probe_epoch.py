@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from headscope.analyses.probes.data.map_cache import MapCache
+from headscope.analyses.probes.parsers.attention_probe import AttentionWordsProbe
+from headscope.analyses.probes.training.train import TrainingOptions, hold_out, train
+from headscope.analyses.probes.treebanks import ProbeBench
 from headscope.corpora.synthetic import synthetic_documents, write_conllu
-from headscope.probes.attention_probe import AttentionWordsProbe
-from headscope.probes.map_cache import MapCache
-from headscope.probes.training import TrainingOptions, hold_out, train
-from headscope.study.model_run import ModelRun
-from headscope.study.options import RunOptions
-from headscope.study.probe_bench import ProbeBench
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.options import RunOptions
 
 TARGET = 180.0  # seconds
 

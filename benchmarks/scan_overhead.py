@@ -5,12 +5,12 @@ import argparse
 import torch
 from transformers import BertConfig, BertModel
 
-from headscope.attention.anatomy import examine
+from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource, model_inputs
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass, Vocabulary
-from headscope.statistics.surface import SurfaceAccumulator
+from headscope.models.anatomy import examine
 from rounds import alternate, median_ratio
 
 SHAPES = {

@@ -10,10 +10,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from headscope.attention.capture import AttentionReader
-from headscope.attention.models import load_model
 from headscope.corpora.demo import demo_text
+from headscope.models.loading import load_model
 from headscope.views.attention_page import attention_page
+from headscope.views.snapshot.capture import AttentionReader
 
 TOKENS = (64, 128, 256, 512)
 ROUNDS = 5

@@ -15,8 +15,8 @@ from headscope.figures.heads_forming import (
     relation_courses,
 )
 from headscope.figures.saving import png_bytes, write_whole
-from headscope.study.options import RunOptions
-from headscope.study.stages import prepare
+from headscope.prepare.options import RunOptions
+from headscope.prepare.run import prepare
 from headscope.study.study import Study, open_study
 from headscope.study.writing import write_run
 from headscope.training.run import train

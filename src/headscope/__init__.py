@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from headscope.app.notebook import head_view, heatmap, matrix_view, model_view, neuron_view
     from headscope.atlas.page import head_atlas
     from headscope.atlas.run import report
-    from headscope.attention.models import load_model
     from headscope.attention.tile import HeadId
     from headscope.corpora.reading import read_corpus
     from headscope.errors import HeadscopeError
+    from headscope.models.loading import load_model
     from headscope.study.study import Study, open_study
 
 # One lazy table: public name -> where it lives.
@@ -30,7 +30,7 @@ _PUBLIC = {
     "head_atlas": "headscope.atlas.page",
     "head_view": "headscope.app.notebook",
     "heatmap": "headscope.app.notebook",
-    "load_model": "headscope.attention.models",
+    "load_model": "headscope.models.loading",
     "matrix_view": "headscope.app.notebook",
     "model_view": "headscope.app.notebook",
     "neuron_view": "headscope.app.notebook",

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from headscope.app.cli.convert import TREEBANKS_IN, TREEBANKS_OUT
-from headscope.corpora.treebank import SUFFIXES, read_treebank
-from headscope.corpora.treebank_writer import FORMS
+from headscope.corpora.trees.treebank import SUFFIXES, read_treebank
+from headscope.corpora.trees.writer import FORMS
 from support.shared_data import data
 
 CONLLU = """\

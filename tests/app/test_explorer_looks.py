@@ -11,8 +11,8 @@ import pytest
 from headscope.app.explorer.limits import Limits
 from headscope.app.explorer.looks import Recent
 from headscope.app.explorer.models import Named
-from headscope.attention.look import reader_of
 from headscope.views.payload import layer_bytes, neuron_bytes, payload
+from headscope.views.snapshot.snapshot_of import reader_of
 from support.explorer import eager_weights, running, until
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.views import read_layer
@@ -114,8 +114,8 @@ def test_a_model_without_queries_and_keys_says_why(tmp_path):
     from transformers import AutoTokenizer
 
     loaded_tokeniser = AutoTokenizer.from_pretrained(bert)
-    from headscope.attention.capture import AttentionReader
-    from headscope.attention.models import LoadedModel
+    from headscope.models.loading import LoadedModel
+    from headscope.views.snapshot.capture import AttentionReader
 
     model = tiny_model("mpnet")
     model.resize_token_embeddings(30522)

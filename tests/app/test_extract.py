@@ -9,9 +9,9 @@ import torch
 from headscope_minilm import folder as embedded
 from transformers import AutoModel, AutoTokenizer
 
-from headscope.attention import maps_writer
-from headscope.attention.maps import MapsSource
 from headscope.attention.words import word_level
+from headscope.maps import writer as maps_writer
+from headscope.maps.source import MapsSource
 
 ENTRIES = [
     {"text": "The unbelievable fox, ran.", "mark": "first"},

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headscope.analyses.probes.figures.scores import SYSTEMS
 from headscope.corpora.synthetic import synthetic_documents, write_conllu
-from headscope.figures.probe_scores import SYSTEMS
 from support.commands import run_command
 from support.model_folders import save_tiny_bert
 

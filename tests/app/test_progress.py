@@ -3,7 +3,7 @@
 import pytest
 
 from headscope.app.cli.progress import describe, duration
-from headscope.study.options import Progress
+from headscope.prepare.progress import Progress
 
 
 @pytest.mark.parametrize(

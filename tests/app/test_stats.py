@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.study.options import RunOptions
-from headscope.study.stages import prepare
-from headscope.study.surface import measure_surface
+from headscope.analyses.surface.measure import measure_surface
+from headscope.prepare.options import RunOptions
+from headscope.prepare.run import prepare
 
 OPTIONS = ("--packing", "single", "--limit", 14, "-q")
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from headscope.corpora.synthetic import synthetic_documents, write_conllu
-from headscope.corpora.treebank import read_treebank
+from headscope.corpora.trees.treebank import read_treebank
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.shared_data import data
@@ -204,7 +204,9 @@ def test_baselines_and_a_head_agree_with_a_plain_loop(syntax, sentences, model):
 
 def test_a_finished_run_is_shown_again_without_a_scan(syntax, model, treebank, monkeypatch):
     said, out = syntax("--controls", 1)
-    monkeypatch.setattr("headscope.study.syntax.scan", lambda *_, **__: pytest.fail("scanned again"))
+    monkeypatch.setattr(
+        "headscope.analyses.dependency.measure.scan", lambda *_, **__: pytest.fail("scanned again")
+    )
     again = run_command(
         "syntax", "--model", model, "--treebank", treebank, "--controls", 1, "--out", out, "-q"
     )

@@ -9,10 +9,10 @@ import pytest
 from headscope.atlas.blocks import atlas_blocks
 from headscope.atlas.sentences import joined
 from headscope.errors import InputError
-from headscope.reporting.arrays import kinds_of
+from headscope.reporting.kit.kinds import kinds_of
+from headscope.reporting.kit.words import words_for
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.run import inputs_of
-from headscope.reporting.words import words_for
 from headscope.views.quantise import decode
 from headscope.views.script_data import json_text
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from headscope.attention.anatomy import examine
 from headscope.attention.fused import fused_attention
-from headscope.attention.rows import row_statistics
+from headscope.attention.row_statistics import row_statistics
 from headscope.attention.source import ModelSource, left_padding_works, model_inputs
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import collate
+from headscope.models.anatomy import examine
 from support.inputs import eager_maps, made_up_segments, vocabulary
 from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
 

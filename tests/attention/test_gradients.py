@@ -7,14 +7,14 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM
 
-from headscope.attention.anatomy import examine
 from headscope.attention.gradients import GradientSource, frozen
-from headscope.attention.losses import ask_of, loss_of
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource, model_inputs
 from headscope.attention.tap import AttentionCall, Tap, output_of
 from headscope.encoding.questions import NO_TARGET, GivenLabels
 from headscope.errors import AttentionError, ModelError
+from headscope.models.anatomy import examine
+from headscope.models.losses import ask_of, loss_of
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary
 from support.task_models import TAPPED, tiny_task_model, tokeniser_of
@@ -188,8 +188,8 @@ def test_single_weights_moved_through_the_tap(family):
 
 def test_single_weights_of_the_embedded_model():
     pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
-    from headscope.attention.task_models import load_task_model
     from headscope.encoding.encoder import Encoder
+    from headscope.models.task_heads import load_task_model
 
     loaded = load_task_model(None, loss="mlm", dtype="float64", device="cpu")
     encoder = Encoder(loaded.tokeniser)

@@ -5,13 +5,13 @@ import threading
 import pytest
 import torch
 
-from headscope.attention.anatomy import examine
+from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.surface.tables import surface_table
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.attention.tap import Tap
 from headscope.errors import ModelError
-from headscope.statistics.surface import SurfaceAccumulator
-from headscope.study.results import surface_table
+from headscope.models.anatomy import examine
 from support.inputs import made_up_segments, vocabulary
 from support.tiny_models import tiny_model
 

@@ -9,23 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.attention.anatomy import examine
+from headscope.analyses.coreference.accumulator import CoreferenceAccumulator
+from headscope.analyses.coreference.gap.accumulator import GapAccumulator
+from headscope.analyses.coreference.gap.inputs import GapQuestion
+from headscope.analyses.dependency.accumulator import DependencyAccumulator, DependencyOptions
+from headscope.analyses.dependency.arcs import ArcTable
+from headscope.analyses.distances.accumulator import DivergenceAccumulator
+from headscope.analyses.importance.accumulator import ImportanceAccumulator
+from headscope.analyses.importance.measure import importance_differences, importance_table
+from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.surface.tables import surface_table
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource, left_padding_works
 from headscope.encoding.segment import Segment
-from headscope.heads.arcs import ArcTable
-from headscope.heads.clearest import ClearestAccumulator
-from headscope.heads.coreference import CoreferenceAccumulator
-from headscope.heads.dependency import DependencyAccumulator, DependencyOptions
-from headscope.heads.gap import GapAccumulator
-from headscope.heads.gap_rows import GapQuestion
+from headscope.examples.clearest import ClearestAccumulator
+from headscope.models.anatomy import examine
 from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.divergence import DivergenceAccumulator
 from headscope.statistics.groups import GROUPS
-from headscope.statistics.importance import ImportanceAccumulator
-from headscope.statistics.surface import SurfaceAccumulator
-from headscope.study.importance import importance_differences, importance_table
-from headscope.study.results import surface_table
 from support.coreference import hits_frame, marks_frame, with_mentions
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from headscope.corpora.annotation import Mention
-from headscope.corpora.conll2012 import conll2012_documents, read_conll2012
 from headscope.corpora.document import document_id
+from headscope.corpora.mentions.conll2012 import conll2012_documents, read_conll2012
 from headscope.errors import InputError
 from support.shared_data import data
 

@@ -7,9 +7,9 @@ from itertools import count, islice, pairwise, product
 import pytest
 
 from headscope.corpora.annotation import Mention
-from headscope.corpora.conllu import conllu_documents, read_conllu
 from headscope.corpora.document import document_id
-from headscope.corpora.trees import check_tree, find_circle
+from headscope.corpora.trees.conllu import conllu_documents, read_conllu
+from headscope.corpora.trees.tree import check_tree, find_circle
 from headscope.errors import InputError
 from support.shared_data import data
 

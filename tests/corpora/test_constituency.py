@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from headscope.corpora.constituency import dependency_heads, head_child
+from headscope.corpora.trees.constituency import dependency_heads, head_child
 from headscope.errors import InputError
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from headscope.corpora.annotation import Mention
-from headscope.corpora.coreference import coreference_files, read_coreference
 from headscope.corpora.document import document_id
+from headscope.corpora.mentions.corpus import coreference_files, read_coreference
 from headscope.errors import InputError
 from support.shared_data import data
 

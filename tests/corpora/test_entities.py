@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headscope.corpora.annotation import AnnotatedDocument, Mention
-from headscope.corpora.entities import Brackets, match_brackets, mentions_of
-from headscope.corpora.unmatched import MAX_UNMATCHED, refusing_unmatched
+from headscope.corpora.mentions.brackets import Brackets, match_brackets, mentions_of
+from headscope.corpora.mentions.unmatched import MAX_UNMATCHED, refusing_unmatched
 from headscope.errors import InputError
 
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from headscope.corpora.document import document_id
-from headscope.corpora.features import read_features
+from headscope.corpora.text.features import read_features
 from headscope.errors import InputError
 
 ENTRIES = [

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headscope.corpora.document import document_id
-from headscope.corpora.gap import GapRow, gap_rows, read_gap, split_words
+from headscope.corpora.mentions.gap import GapRow, gap_rows, read_gap, split_words
 from headscope.errors import InputError
 from support.shared_data import data
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.corpora import jsonstream
-from headscope.corpora.jsonstream import line_values, list_values
+from headscope.corpora.text import json_stream as jsonstream
+from headscope.corpora.text.json_stream import line_values, list_values
 from headscope.errors import InputError
 
 strings = st.text(max_size=12)

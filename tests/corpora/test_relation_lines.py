@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from headscope.corpora.annotation import Sentence
 from headscope.corpora.document import document_id
-from headscope.corpora.relation_lines import read_relation_lines, relation_line_documents
-from headscope.corpora.treebank_writer import to_relation_lines
+from headscope.corpora.trees.relation_lines import read_relation_lines, relation_line_documents
+from headscope.corpora.trees.writer import to_relation_lines
 from headscope.errors import InputError
 
 SHAPE = "expected a word and its head-label with a space between them (fox 3-nsubj)"

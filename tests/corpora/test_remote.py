@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 from huggingface_hub import constants, file_download
 
-from headscope.corpora import parquet_corpora
-from headscope.corpora.hub import trouble_of
-from headscope.corpora.remote import fetch, is_remote, resolve
-from headscope.corpora.text import read_text
-from headscope.corpora.treebank import read_treebank
+from headscope.corpora.fetch import parquet as parquet_corpora
+from headscope.corpora.fetch.by_name import fetch, is_remote, resolve
+from headscope.corpora.fetch.hub import trouble_of
+from headscope.corpora.text.plain import read_text
+from headscope.corpora.trees.treebank import read_treebank
 from headscope.errors import InputError
 from support.hub_server import COMMIT, HubServer
 from support.shared_data import data
@@ -396,7 +396,7 @@ def test_environment_variables_are_obeyed(hub, tmp_path):
 
     def run(name, **more):
         code = (
-            "import sys\nfrom headscope.corpora.remote import resolve\nfrom headscope.errors import InputError\n"
+            "import sys\nfrom headscope.corpora.fetch.by_name import resolve\nfrom headscope.errors import InputError\n"
             "try:\n    print(*resolve(sys.argv[1:]))\nexcept InputError as error:\n    print(error)\n"
         )
         own = {

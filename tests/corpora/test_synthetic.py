@@ -16,7 +16,6 @@ import conllu
 import pytest
 
 from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
-from headscope.corpora.conllu import read_conllu
 from headscope.corpora.grammar import inflection
 from headscope.corpora.grammar.clarity import Place, clear
 from headscope.corpora.grammar.clauses import Clause, Form, build
@@ -28,6 +27,7 @@ from headscope.corpora.grammar.speaking import quoted
 from headscope.corpora.grammar.times import set_off
 from headscope.corpora.grammar.tree import Node, Ref, ended, sentence_of, with_case, word
 from headscope.corpora.synthetic import conllu_lines, synthetic_documents, write_conllu
+from headscope.corpora.trees.conllu import read_conllu
 from headscope.errors import OptionError, OutputError
 
 LEXICON = json.loads((files("headscope") / "data" / "lexicon.json").read_text(encoding="utf-8"))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.corpora import text
 from headscope.corpora.document import document_id
-from headscope.corpora.text import read_text, text_documents
+from headscope.corpora.text import plain as text
+from headscope.corpora.text.plain import read_text, text_documents
 from headscope.errors import InputError
 
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff")

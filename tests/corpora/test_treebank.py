@@ -8,8 +8,8 @@ import pytest
 
 from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
 from headscope.corpora.document import document_id
-from headscope.corpora.treebank import read_treebank
-from headscope.corpora.treebank_writer import lost_in, treebank_text
+from headscope.corpora.trees.treebank import read_treebank
+from headscope.corpora.trees.writer import lost_in, treebank_text
 from headscope.errors import InputError, OptionError
 
 GIVE = (

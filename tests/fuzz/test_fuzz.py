@@ -158,7 +158,7 @@ def test_a_finding_is_kept_with_the_way_to_try_it_again(tmp_path, monkeypatch, c
         [sys.executable, run, "--replay", path], capture_output=True, text=True, check=False
     )
     assert again.returncode == 0, again.stderr
-    assert again.stdout.startswith("refused text.py")  # text itself has no such bug
+    assert again.stdout.startswith("refused plain.py")  # text itself has no such bug
 
 
 def test_the_table_says_what_was_tried(capsys):

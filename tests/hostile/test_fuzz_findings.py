@@ -7,13 +7,13 @@ import pickle
 import pandas as pd
 import pytest
 
-from headscope.attention.raw import raw_view
-from headscope.attention.unpickling import read_plain_pickle
-from headscope.corpora.features import read_features
-from headscope.corpora.parquet_corpora import parquet_to_conllu, parquet_to_text
-from headscope.corpora.remote_names import parse
+from headscope.analyses.probes.data.word_vectors import read_vectors
+from headscope.corpora.fetch.names import parse
+from headscope.corpora.fetch.parquet import parquet_to_conllu, parquet_to_text
+from headscope.corpora.text.features import read_features
 from headscope.errors import InputError, ModelError, OptionError
-from headscope.probes.word_vectors import read_vectors
+from headscope.maps.unpickling import read_plain_pickle
+from headscope.views.snapshot.given_arrays import raw_view
 from headscope.views.state import opening
 from support.hostile import printable
 from support.made_maps import sentence_pair
@@ -174,7 +174,7 @@ def test_tokens_of_which_one_is_none(tokens):
 
 def test_a_weight_file_whose_type_is_a_family_of_emoji(tmp_path):
     """A library's message quotes it; joiners hide in it."""
-    from headscope.models.weight_files import read_headers
+    from headscope.models.folder.weight_files import read_headers
 
     header = json.dumps(
         {"a": {"dtype": "\U0001f469\u200d\U0001f467", "shape": [1], "data_offsets": [0, 4]}}
@@ -187,9 +187,9 @@ def test_a_weight_file_whose_type_is_a_family_of_emoji(tmp_path):
 
 
 def test_a_decoder_that_starts_with_two_tokens(tmp_path):
-    from headscope.attention.anatomy import examine
-    from headscope.attention.models import load_model
     from headscope.encoding.encoder import Encoder
+    from headscope.models.anatomy import examine
+    from headscope.models.loading import load_model
 
     folder = save_tiny_t5(tmp_path / "t5", ["the cat sat", "a dog came"] * 20)
     config = json.loads((folder / "config.json").read_text())
@@ -206,8 +206,8 @@ def test_a_decoder_that_starts_with_two_tokens(tmp_path):
 
 
 def test_a_tokeniser_that_writes_a_text_twice(tmp_path):
-    from headscope.attention.models import load_tokeniser
     from headscope.encoding.encoder import Encoder
+    from headscope.models.loading import load_tokeniser
 
     folder = save_tiny_t5(tmp_path / "t5", ["the cat sat", "a dog came"] * 20)
     content = json.loads((folder / "tokenizer.json").read_text())
@@ -226,7 +226,7 @@ def test_a_tokeniser_that_writes_a_text_twice(tmp_path):
 
 def test_a_tokeniser_whose_library_gives_up_when_it_is_used(tmp_path):
     """Its file is taken; only the first text shows that its template names a token that it lacks."""
-    from headscope.attention.models import load_tokeniser
+    from headscope.models.loading import load_tokeniser
 
     folder = save_tiny_t5(tmp_path / "t5", ["the cat sat", "a dog came"] * 20)
     content = json.loads((folder / "tokenizer.json").read_text())
@@ -251,7 +251,7 @@ def test_a_tokeniser_whose_library_gives_up_when_it_is_used(tmp_path):
     ],
 )
 def test_a_tokeniser_that_writes_what_the_model_has_no_embedding_for(change, says, tmp_path):
-    from headscope.attention.models import load_model
+    from headscope.models.loading import load_model
 
     tiny_model("bert").save_pretrained(tmp_path)
     tiny_tokeniser("bert").save_pretrained(tmp_path)

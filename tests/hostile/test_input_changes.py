@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from headscope.analyses.probes.data.word_vectors import read_vectors
 from headscope.corpora.passes import Passes
 from headscope.errors import HeadscopeError, InputError
-from headscope.probes.word_vectors import read_vectors
-from headscope.study.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus
-from headscope.study.options import RunOptions
-from headscope.study.spool import Corpus
+from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus
+from headscope.prepare.options import RunOptions
+from headscope.prepare.text_corpus import Corpus
 from headscope.training.text import TrainingText
 from support.hostile import printable
 from support.hostile_changes import CHANGES

@@ -8,14 +8,14 @@ import time
 
 import pytest
 
-from headscope.corpora.coreference import coreference_files
 from headscope.corpora.files import expand
+from headscope.corpora.mentions.corpus import coreference_files
 from headscope.corpora.opening import GIVE, is_pipe
-from headscope.corpora.treebank import form_of, read_treebank
+from headscope.corpora.trees.treebank import form_of, read_treebank
 from headscope.errors import HeadscopeError, InputError, OptionError
-from headscope.study.annotated import AnnotatedCorpus, GapCorpus
-from headscope.study.options import RunOptions
-from headscope.study.spool import Corpus
+from headscope.prepare.annotated import AnnotatedCorpus, GapCorpus
+from headscope.prepare.options import RunOptions
+from headscope.prepare.text_corpus import Corpus
 from headscope.training.text import TrainingText
 from support.hostile import printable
 from support.hostile_inputs import READERS

@@ -8,8 +8,8 @@ import pytest
 
 import headscope
 from headscope import installing
-from headscope.attention.models import embedded_folder
 from headscope.errors import ModelError
+from headscope.models.loading import embedded_folder
 
 ROOT = Path(headscope.__file__).resolve().parents[2]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import headscope
-from headscope.attention.models import load_model, load_tokeniser
 from headscope.errors import HeadscopeError, ModelError
-from headscope.models.prompts import nothing_asks
+from headscope.models.folder.prompts import nothing_asks
+from headscope.models.loading import load_model, load_tokeniser
 from support import hostile_model_folders as folders
 from support.commands import run_command
 from support.hostile import each, printable
@@ -80,8 +80,8 @@ def test_a_folder_is_taken_or_refused_in_words(case, tmp_path, marker, answers):
 
 def look_at(folder):
     """As every command begins: the model, its tokeniser, and what heads it has."""
-    from headscope.attention.anatomy import examine
     from headscope.encoding.encoder import Encoder
+    from headscope.models.anatomy import examine
 
     loaded = load_model(folder)
     return examine(loaded.model, Encoder(loaded.tokeniser).vocabulary)

@@ -11,10 +11,10 @@ import pytest
 from headscope.app.explorer.limits import Limits
 from headscope.app.explorer.page import explorer_page
 from headscope.atlas.page import atlas_page
-from headscope.attention.view import AttentionView, Axis, KindMaps
 from headscope.figures import line_diagram
 from headscope.reporting.page import render_report
 from headscope.views.attention_page import attention_page
+from headscope.views.snapshot.snapshot import AttentionView, Axis, KindMaps
 from support import mock_inputs
 from support.hostile_tokens import HARMLESS, Markup, check_page, tokens
 from support.mock_study import write_study

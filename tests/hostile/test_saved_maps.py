@@ -9,15 +9,15 @@ import pytest
 import torch
 
 import headscope as hs
+from headscope.analyses.dependency.measure import measure_syntax
 from headscope.attention.distributions import sum_tolerance, wrong_row
-from headscope.attention.maps import MapsSource
-from headscope.attention.maps_reading import read_index
-from headscope.attention.pickle_maps import maps_to_pickle, pickle_to_maps
 from headscope.errors import AttentionError, HeadscopeError, InputError
-from headscope.study.maps_run import MapsRun
-from headscope.study.options import RunOptions
-from headscope.study.stages import prepare
-from headscope.study.syntax import measure_syntax
+from headscope.maps.index_reader import read_index
+from headscope.maps.pickle_conversion import maps_to_pickle, pickle_to_maps
+from headscope.maps.source import MapsSource
+from headscope.prepare.maps_run import MapsRun
+from headscope.prepare.options import RunOptions
+from headscope.prepare.run import prepare
 from support.commands import run_command
 from support.hostile import Case, each, printable
 from support.hostile_index import index_files, index_values, masks, trees

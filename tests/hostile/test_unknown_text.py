@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from headscope.attention.models import load_tokeniser
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
 from headscope.encoding.unknown import EARLY, KnownPieces
 from headscope.errors import InputError
+from headscope.models.loading import load_tokeniser
 from support import hostile_model_folders as folders
 from support.commands import run_command
 from support.hostile import printable

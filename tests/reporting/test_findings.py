@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.reporting.arrays import Cell, kinds_of
 from headscope.reporting.findings import findings, headline
-from headscope.reporting.rules import stands_out
-from headscope.reporting.sentences import measured
+from headscope.reporting.kit.cells import Cell
+from headscope.reporting.kit.kinds import kinds_of
+from headscope.reporting.kit.rules import stands_out
+from headscope.reporting.kit.sentences import measured
 from support import mock_inputs
 from support.mock_differences import surface_differences
 

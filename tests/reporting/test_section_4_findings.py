@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headscope.reporting.comparing import Comparison, compared
 from headscope.reporting.findings import findings, headline
+from headscope.reporting.kit.comparing import Comparison, compared
 from support import mock_inputs
 from support.mock_syntax import MEASURED, with_treebank
 
@@ -321,13 +321,14 @@ def test_a_comparison_that_was_not_made_is_none(inputs):
 
 def test_no_finding_compares_two_numbers_by_their_intervals():
     """Walks the report's and the atlas's code: no end of one interval is held against an end of another."""
+    import headscope.analyses as analyses
     import headscope.atlas as atlas
     import headscope.reporting as reporting
 
     ends = {"low": {"low", "ci_low"}, "high": {"high", "ci_high"}}
     met = 0
-    for package in (reporting, atlas):
-        for path in sorted(Path(package.__file__).parent.glob("*.py")):
+    for package in (reporting, atlas, analyses):
+        for path in sorted(Path(package.__file__).parent.rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
                 if not isinstance(node, ast.Compare):
                     continue

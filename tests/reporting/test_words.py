@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from headscope.reporting.words import (
+from headscope.reporting.kit.words import (
     amount,
     capital,
     count,

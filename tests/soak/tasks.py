@@ -53,8 +53,8 @@ def tasks(base: Path) -> list[Task]:
         )
 
     def maps(out: Path, **how: Any) -> None:
+        from headscope.prepare.options import RunOptions
         from headscope.study.extraction import MapOptions, extract
-        from headscope.study.options import RunOptions
 
         options = RunOptions(
             model=model, text=(str(base / "text.txt"),), packing="single", max_length=32, stages=("surface",)

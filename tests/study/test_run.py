@@ -9,16 +9,16 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.attention.models import load_model
+from headscope.analyses.surface.measure import measure_surface
+from headscope.analyses.surface.row_sums import SURFACE_STATISTICS
 from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.encoding import Encoder, Packer
 from headscope.errors import InputError, OptionError
-from headscope.statistics.functional import SURFACE_STATISTICS
-from headscope.study.options import RunOptions
+from headscope.models.loading import load_model
+from headscope.prepare.options import RunOptions
+from headscope.prepare.run import prepare
 from headscope.study.paper import is_bert_base, paper_numbers
-from headscope.study.stages import prepare
-from headscope.study.surface import measure_surface
 from support.shared_data import data
 
 
@@ -121,8 +121,8 @@ def test_uniform_is_what_uniform_attention_gives(study):
 
 def test_intervals_are_those_of_documents(study):
     """Recomputed from the sums by document of one head."""
+    from headscope.analyses.surface.accumulator import SurfaceAccumulator
     from headscope.statistics.confidence import ratio_interval
-    from headscope.statistics.surface import SurfaceAccumulator
     from headscope.storage.files import read_arrays
 
     arrays, about = read_arrays(study.path / "state" / "surface.safetensors")

@@ -8,9 +8,10 @@ import pytest
 import headscope as hs
 from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.errors import OptionError
-from headscope.study import annotated
-from headscope.study.options import ASKABLE, RunOptions
-from headscope.study.stages import prepare, stages_of
+from headscope.prepare import annotated
+from headscope.prepare.options import ASKABLE, RunOptions
+from headscope.prepare.run import prepare
+from headscope.study.stages import stages_of
 from headscope.study.study import open_study
 from headscope.study.writing import read_stages, write_run
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
@@ -182,7 +183,7 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
         (
             {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
-            ["surface", "syntax", *always, "probes"],
+            ["surface", "syntax", "probes", *always],
         ),
     ]
     for options, expected in cases:

@@ -8,10 +8,10 @@ import pandas as pd
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
+from headscope.analyses.coreference.accumulator import CoreferenceSums
+from headscope.analyses.coreference.gap.accumulator import GapSums
+from headscope.analyses.coreference.mention_table import FIELD, mention_table
 from headscope.encoding.segment import Segment
-from headscope.heads.coreference import CoreferenceSums
-from headscope.heads.gap import GapSums
-from headscope.heads.mention_table import FIELD, mention_table
 from support.inputs import made_up_segments
 
 

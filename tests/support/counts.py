@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from headscope.attention.anatomy import KindLayout
-from headscope.heads.arcs import DISTANCES, OFFSETS, ArcTable
-from headscope.heads.dependency import DependencyAccumulator, DependencyOptions
+from headscope.analyses.dependency.accumulator import DependencyAccumulator, DependencyOptions
+from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
+from headscope.models.anatomy import KindLayout
+from headscope.statistics.arc_bins import DISTANCES
 
 LAYOUT = (KindLayout("encoder", 2, 3), KindLayout("decoder", 1, 2))
 TABLE = ArcTable(("obj", "nsubj", "acl", "case", "root", "punct", "other"))

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from headscope.attention.anatomy import KindLayout
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import visibility_of
 from headscope.encoding.batching import collate
 from headscope.encoding.segment import Segment
+from headscope.models.anatomy import KindLayout
 from support.inputs import vocabulary
 
 

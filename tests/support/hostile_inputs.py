@@ -10,12 +10,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from headscope.corpora.coreference import read_coreference
-from headscope.corpora.gap import read_gap
-from headscope.corpora.parquet_corpora import parquet_to_conllu, parquet_to_text
+from headscope.analyses.probes.data.word_vectors import read_vectors
+from headscope.corpora.fetch.parquet import parquet_to_conllu, parquet_to_text
+from headscope.corpora.mentions.corpus import read_coreference
+from headscope.corpora.mentions.gap import read_gap
 from headscope.corpora.reading import read_corpus
-from headscope.corpora.treebank import read_treebank
-from headscope.probes.word_vectors import read_vectors
+from headscope.corpora.trees.treebank import read_treebank
 from support.hostile import Case
 
 _CONLLU = (

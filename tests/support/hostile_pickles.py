@@ -192,7 +192,7 @@ def pickled_calls() -> Iterator[Case]:
         ),
         *(("urllib.request", "urlopen"), ("socket", "socket"), ("webbrowser", "open"), ("code", "interact")),
         *(("antigravity", "x"), ("this", "x"), ("_codecs", "decode"), ("operator", "attrgetter")),
-        *(("headscope.attention.unpickling", "_Array"), ("functools", "partial"), ("types", "CodeType")),
+        *(("headscope.maps.unpickling", "_Array"), ("functools", "partial"), ("types", "CodeType")),
         ("a\x1b[2J", "b\u202e"),
     ):
         yield Case(

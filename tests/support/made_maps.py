@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from headscope.attention.scores import NeuronLayer
-from headscope.attention.view import AttentionView, Axis, KindMaps
+from headscope.attention.score_parts import NeuronLayer
+from headscope.views.snapshot.snapshot import AttentionView, Axis, KindMaps
 
 FIRST = ["[CLS]", "the", "committ", "##ee", "quietly", "approved", "the", "new", "budget", ".", "[SEP]"]
 SECOND = ["she", "still", "had", "her", "doubts", "about", "it", ".", "[SEP]"]

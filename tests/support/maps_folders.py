@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from headscope.attention.anatomy import KindLayout
-from headscope.attention.maps_folder import MapsFolder
-from headscope.attention.maps_index import MapEntry, MapsIndex, Tokens
+from headscope.maps.folder import MapsFolder
+from headscope.maps.index import MapEntry, MapsIndex, Tokens
+from headscope.models.anatomy import KindLayout
 
 SHARD = "maps-00001.safetensors"
 WORDS = ["cats", "sleep"]

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from headscope.geometry.map_tables import map_tables
-from headscope.geometry.pairs import pair_table
-from headscope.statistics.divergence_result import DivergenceResult
+from headscope.analyses.distances.map_tables import map_tables
+from headscope.analyses.distances.pair_table import pair_table
+from headscope.analyses.distances.result import DivergenceResult
 
 ROWS = 40
 

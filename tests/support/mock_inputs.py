@@ -7,7 +7,7 @@ from importlib import resources
 import numpy as np
 import pandas as pd
 
-from headscope.reporting.inputs import ReportInputs
+from headscope.reporting.kit.inputs import ReportInputs
 from support.mock_coreference import with_coreference
 from support.mock_differences import surface_differences
 from support.mock_syntax import with_treebank

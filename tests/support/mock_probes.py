@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from headscope.statistics.arc_bins import DISTANCES
 from support.mock_differences import probe_differences
 
-DISTANCES = ("1", "2", "3", "4", "5", "6-10", "over 10")
 VECTORS = "input embeddings of tiny"
 # probe, model, vectors, measures of the mean
 SCORES = [

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from headscope.statistics.arc_bins import DISTANCES
 from support.mock_differences import dependency_differences
 
 # relation, n, layer, head, direction (d: dependent->head), accuracy, offset's accuracy, offset
@@ -24,7 +25,6 @@ MEASURED = [
     ("discourse", 128, 4, 2, "d", 39.1, 33.6, 1),
 ]  # fmt: skip
 DIRECTIONS = {"d": "dependent->head", "h": "head->dependent"}
-DISTANCES = ("1", "2", "3", "4", "5", "6-10", "over 10")
 
 # word, head, relation
 SENTENCES = [

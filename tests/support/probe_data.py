@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from headscope.probes.batches import ProbeData
-from headscope.probes.sentences import TreeSentence, kinds_of, numbered
-from headscope.probes.shards import ShardWriter, WordMaps
-from headscope.probes.word_maps import SPECIAL
+from headscope.analyses.probes.data.batches import ProbeData
+from headscope.analyses.probes.data.shards import ShardWriter, WordMaps
+from headscope.analyses.probes.data.tree_sentences import TreeSentence, kinds_of, numbered
+from headscope.analyses.probes.data.word_maps import SPECIAL
 from support.trees import random_tree
 
 WORDS = ("cat", "dog", "sat", "ran", "the", "a", "red", "on", "mat", "it")

@@ -2,9 +2,9 @@
 
 import pytest
 
+from headscope.prepare.options import RunOptions
+from headscope.prepare.run import prepare
 from headscope.study import writing
-from headscope.study.options import RunOptions
-from headscope.study.stages import prepare
 from headscope.study.writing import write_run
 from support.model_folders import save_tiny_bert
 

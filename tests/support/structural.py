@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from headscope.analyses.probes.structural.state_store import StoredSentence
 from headscope.attention.hidden import WordStates
 from headscope.encoding.segment import Segment
-from headscope.probes.state_store import StoredSentence
 from support.trees import random_tree
 
 

@@ -39,7 +39,7 @@ def tiny_tokeniser(family: str = "bert"):
 
 def tiny_loaded(family: str, model=None):
     """A tiny model with a tokeniser that fits it."""
-    from headscope.attention.models import LoadedModel
+    from headscope.models.loading import LoadedModel
 
     return LoadedModel(
         model=shared_tiny_model(family) if model is None else model,

@@ -5,8 +5,8 @@ import zlib
 
 import numpy as np
 
-from headscope.attention.scores import NeuronLayer
-from headscope.attention.view import AttentionView, Axis, KindMaps
+from headscope.attention.score_parts import NeuronLayer
+from headscope.views.snapshot.snapshot import AttentionView, Axis, KindMaps
 
 
 def rows(rng, *shape, causal=False):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headscope.corpora.document import Document
-from headscope.corpora.treebank import read_treebank
+from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
 from headscope.errors import InputError

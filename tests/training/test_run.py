@@ -14,12 +14,12 @@ import torch
 import transformers as tf
 
 import headscope as hs
-from headscope.attention.anatomy import examine
+from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.encoding import Encoder, Packer, length_buckets
 from headscope.errors import ModelError, OptionError, OutputError
-from headscope.statistics.surface import SurfaceAccumulator
+from headscope.models.anatomy import examine
 from headscope.training import session as session_module
 from headscope.training.masking import Masker
 from headscope.training.options import Size, TrainOptions

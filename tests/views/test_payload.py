@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.attention.view import AttentionView, Axis, KindMaps
 from headscope.errors import AttentionError
 from headscope.views.payload import layer_bytes, neuron_bytes, payload
 from headscope.views.script_data import json_text
+from headscope.views.snapshot.snapshot import AttentionView, Axis, KindMaps
 from support.views import (
     hand_made,
     hand_made_view,

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from headscope.attention.look import look
 from headscope.views.attention_page import attention_page
 from headscope.views.figure_call import figure_call
+from headscope.views.snapshot.snapshot_of import look
 from headscope.views.state import opening
 from headscope.views.static_page import HEIGHT, StaticPage
 
 if TYPE_CHECKING:
-    from headscope.attention.view import AttentionView
+    from headscope.views.snapshot.snapshot import AttentionView
 
 
 def head_view(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-from headscope.attention.view import AttentionView
 from headscope.storage.lock import placed
 from headscope.views.attention_page import ATTENTION_STYLE, attention_page
 from headscope.views.bundle import script, source
 from headscope.views.payload import payload
 from headscope.views.script_data import json_text
+from headscope.views.snapshot.snapshot import AttentionView
 from headscope.views.static_page import HEIGHT, frame
 
 MOST_FALLBACK = 8_000_000

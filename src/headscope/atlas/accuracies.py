@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.reporting.antecedents import antecedents_of
-from headscope.reporting.arrays import Kind
-from headscope.reporting.glossary import COREFERENCE, OVERALL, gloss, short
-from headscope.reporting.inputs import ReportInputs
+from headscope.analyses.coreference.found_antecedents import antecedents_of
+from headscope.analyses.dependency.relations import Best, relations_of
+from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.relation_names import COREFERENCE, OVERALL, gloss, short
 from headscope.reporting.payload import numbers
-from headscope.reporting.relations import Best, relations_of
 
 DIRECTIONS = ("dependent->head", "head->dependent")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from headscope.geometry.pairs import matrix_of
-from headscope.reporting.arrays import Kind
-from headscope.reporting.inputs import ReportInputs
+from headscope.analyses.distances.pair_table import matrix_of
+from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.payload import numbers
 
 NEAREST = 5

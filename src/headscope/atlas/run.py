@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from headscope.errors import OptionError
+from headscope.prepare.options import RunOptions, as_paths
+from headscope.prepare.progress import Watcher
+from headscope.prepare.run import prepare
 from headscope.reporting.run import inputs_of
 from headscope.storage.lock import folder_held
 from headscope.study.folder import check_place
-from headscope.study.options import RunOptions, Watcher, as_paths
-from headscope.study.stages import prepare
 from headscope.study.study import Study, open_study
 from headscope.study.writing import write_run
 

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from headscope.figures.line_diagram import weights_of
-from headscope.reporting.arrays import Kind
-from headscope.reporting.glossary import COREFERENCE, short
-from headscope.reporting.inputs import ReportInputs
+from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.relation_names import COREFERENCE, short
+from headscope.reporting.kit.words import Words
 from headscope.reporting.payload import packed, shown_tokens
-from headscope.reporting.words import Words
 from headscope.visible import titled
 
 LONGEST_TEXT = 2000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headscope.reporting.glossary import COREFERENCE, gloss, short, terms
-from headscope.reporting.words import ROLES, STATISTICS, Words
+from headscope.reporting.kit.relation_names import COREFERENCE, gloss, short, terms
+from headscope.reporting.kit.words import ROLES, STATISTICS, Words
 
 _ROLES = {
     "previous": ("previous", "preceding", "before", "backward", "look back", "left"),

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headscope.attention.rows import CLASSES, ROW_STATISTICS, class_indicators, write_positions
+from headscope.attention.row_statistics import CLASSES, ROW_STATISTICS, class_indicators, write_positions
 from headscope.encoding.segment import SegmentInfo
 
 # Scores of one block, in elements: 1 MiB of float32 stays in a core's second-level cache.

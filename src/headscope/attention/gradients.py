@@ -15,8 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from headscope.attention.anatomy import Anatomy
-from headscope.attention.losses import asked_logits, segment_losses
 from headscope.attention.source import TileConsumer, left_padding_works, model_inputs
 from headscope.attention.tap import AttentionCall, Tap, output_of, values_by_head
 from headscope.attention.tile import AttentionTile
@@ -26,6 +24,8 @@ from headscope.encoding.questions import NO_TARGET, Ask, Question
 from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import AttentionError, ModelError
+from headscope.models.anatomy import Anatomy
+from headscope.models.losses import asked_logits, segment_losses
 
 _TOLERANCE = 1e-5  # of output against weights times values, relative to the largest
 

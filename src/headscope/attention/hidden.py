@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope.attention.anatomy import Anatomy
 from headscope.attention.source import model_inputs
 from headscope.attention.tap import eager_evaluation
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
+from headscope.models.anatomy import Anatomy
 
 
 @dataclass(frozen=True, eq=False)

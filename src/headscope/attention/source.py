@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from headscope.attention.anatomy import Anatomy, CallSite, KindLayout, fusible, scaling_of
 from headscope.attention.fused import fused_attention
 from headscope.attention.tap import AttentionCall, Tap, eager_evaluation
 from headscope.attention.tile import AttentionTile
@@ -17,6 +16,7 @@ from headscope.encoding.batching import Batch, collate
 from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
+from headscope.models.anatomy import Anatomy, CallSite, KindLayout, fusible, scaling_of
 
 # A tile holds at most so many weights (256 MiB of float32); a longer layer comes in several tiles.
 TILE_LIMIT = 1 << 26

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.attention.anatomy import KindLayout
 from headscope.attention.tile import AttentionTile
+from headscope.models.anatomy import KindLayout
 
 # Of one segment, all layers and heads of a kind, at most so much is held (bytes of float32).
 SEGMENT_LIMIT = 64 << 20

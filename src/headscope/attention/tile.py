@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from headscope.attention.rows import row_statistics
+from headscope.attention.row_statistics import row_statistics
 from headscope.attention.visibility import Visibility
 from headscope.encoding.segment import SegmentInfo
 

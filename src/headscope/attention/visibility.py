@@ -6,7 +6,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from headscope.attention.rows import ROW_STATISTICS, class_indicators, write_positions
+from headscope.attention.row_statistics import ROW_STATISTICS, class_indicators, write_positions
 from headscope.encoding.segment import SegmentInfo
 
 

@@ -42,7 +42,7 @@ def head_view(
     Raises:
         HeadscopeError: the attention, the tokens or a number is not as it should be.
     """
-    from headscope.attention.raw import raw_view
+    from headscope.views.snapshot.given_arrays import raw_view
 
     view = raw_view(
         attention=attention,

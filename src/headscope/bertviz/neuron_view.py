@@ -34,7 +34,7 @@ def show(
     Raises:
         HeadscopeError: the model's queries and keys cannot be read, or a number or text is not as it should be.
     """
-    from headscope.attention.look import look
+    from headscope.views.snapshot.snapshot_of import look
 
     scheme = scheme_of(display_mode)
     view = look(model, sentence_a, sentence_b, tokenizer=tokenizer, neuron=True)

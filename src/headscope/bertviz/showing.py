@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from headscope.attention.view import AttentionView
+    from headscope.views.snapshot.snapshot import AttentionView
 
 ACTIONS = ("view", "return")
 SCHEMES = ("light", "dark")

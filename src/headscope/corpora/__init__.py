@@ -3,10 +3,10 @@
 from headscope.corpora.demo import demo_text
 from headscope.corpora.digest import CorpusDigest
 from headscope.corpora.document import Document, document_id
-from headscope.corpora.features import read_features
 from headscope.corpora.files import expand, open_lines
 from headscope.corpora.reading import read_corpus
-from headscope.corpora.text import read_text
+from headscope.corpora.text.features import read_features
+from headscope.corpora.text.plain import read_text
 
 __all__ = [
     "CorpusDigest",

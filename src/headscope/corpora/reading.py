@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Literal
 
 from headscope.corpora.document import Document
-from headscope.corpora.features import EXPECTED_FEATURES, feature_documents
 from headscope.corpora.files import EXPECTED_TEXT, SUFFIXES, expand, open_text, split_lines
 from headscope.corpora.opening import GIVE, is_pipe, source_name
-from headscope.corpora.text import text_documents
+from headscope.corpora.text.features import EXPECTED_FEATURES, feature_documents
+from headscope.corpora.text.plain import text_documents
 from headscope.errors import InputError, OptionError
 
 

@@ -1,10 +1,8 @@
 """Pictures: one function a figure, from tables to a matplotlib figure."""
 
 from headscope.figures.arc_diagram import arc_diagram, arc_panel
-from headscope.figures.distance_curves import distance_curves, distance_panel
 from headscope.figures.entropy import entropy_by_layer, entropy_panel
 from headscope.figures.line_diagram import example_panel, line_diagram
-from headscope.figures.relation_layers import relation_layers
 from headscope.figures.saving import save
 from headscope.figures.statistic_panel import statistic_panel
 from headscope.figures.surface_points import surface_points
@@ -12,13 +10,10 @@ from headscope.figures.surface_points import surface_points
 __all__ = [
     "arc_diagram",
     "arc_panel",
-    "distance_curves",
-    "distance_panel",
     "entropy_by_layer",
     "entropy_panel",
     "example_panel",
     "line_diagram",
-    "relation_layers",
     "save",
     "statistic_panel",
     "surface_points",

@@ -1,1 +1,1 @@
-"""Model folders, looked at before a library reads them: no code, no pickle, nothing that takes for ever."""
+"""Models: found, checked, loaded; what heads they have; random weights, task heads, losses, generation."""

@@ -23,66 +23,20 @@ The rules, which the report prints:
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
-from headscope.reporting.arrays import Kind, kinds_of
-from headscope.reporting.coreference_findings import coreference_findings
-from headscope.reporting.distances_findings import distances_findings
-from headscope.reporting.importance_findings import importance_findings
-from headscope.reporting.inputs import ReportInputs
-from headscope.reporting.probe_findings import probe_findings
-from headscope.reporting.rules import BEHAVIOURS, stands_out
-from headscope.reporting.sentences import Sentence, sentence
-from headscope.reporting.shares import nothing, position, special
-from headscope.reporting.spread import focus, noop
-from headscope.reporting.syntax_findings import syntax_findings
-from headscope.reporting.words import FEWEST_DOCUMENTS, ROLES, Words, count, words_for
-
-HEADLINE_ORDER = (
-    "none",
-    "position",
-    "syntax",
-    "coreference",
-    "probes",
-    "special",
-    "importance",
-    "distances",
-    "focus",
-    "noop",
-    "roles",
-)
+from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.parts import Context
+from headscope.reporting.kit.sentences import Sentence, sentence
+from headscope.reporting.kit.words import FEWEST_DOCUMENTS, count
+from headscope.reporting.parts import every_part
 
 
 def findings(inputs: ReportInputs) -> list[Sentence]:
     """Return every sentence that the run supports, topic by topic, kind by kind."""
-    words, kinds = words_for(inputs.manifest), kinds_of(inputs)
-    several = len(kinds) > 1
-    gaps = inputs.surface_differences
-    found: list[Sentence] = []
-    none_stands_out = not any(
-        stands_out(cell) for kind in kinds for name in BEHAVIOURS for _, _, cell in kind.each(name)
-    )
-    if none_stands_out:
-        found.append(nothing(kinds, words, several))
-    for kind in kinds:
-        own = [
-            *position(kind, words, gaps, several),
-            *special(kind, words, several),
-            *noop(kind, words, gaps, several),
-            *focus(kind, words, gaps, several, none_stands_out=none_stands_out),
-            _roles(kind, words, several),
-        ]
-        found += [replace(one, kind=kind.name) for one in own]
-    found += importance_findings(inputs, kinds, words)
-    found += syntax_findings(inputs, words, several=several)
-    found += coreference_findings(inputs, several=several)
-    found += probe_findings(inputs, several=several)
-    found += distances_findings(inputs, words, several=several)
-    if not any(
-        cell.has_interval for kind in kinds for name in ("entropy",) for _, _, cell in kind.each(name)
-    ):
+    about = Context.of(inputs)
+    found = [one for parts in every_part() for one in parts.findings(about)]
+    if not any(cell.has_interval for kind in about.kinds for _, _, cell in kind.each("entropy")):
         used = int(inputs.manifest["counts"]["documents_used"])
         found.append(
             sentence(
@@ -96,23 +50,11 @@ def findings(inputs: ReportInputs) -> list[Sentence]:
 
 def headline(found: Sequence[Sentence], most: int = 3) -> list[Sentence]:
     """Return the sentences for the first screen: one a topic, then others in order, and that intervals are missing."""
+    places = {topic: place for parts in every_part() for topic, place in parts.headline.items()}
+    topics = sorted(places, key=lambda topic: places[topic])
     chosen: list[Sentence] = []
-    for topic in HEADLINE_ORDER:
+    for topic in topics:
         chosen += [one for one in found if one.topic == topic][:1]
-    rest = [one for topic in HEADLINE_ORDER for one in found if one.topic == topic and one not in chosen]
+    rest = [one for topic in topics for one in found if one.topic == topic and one not in chosen]
     caveat = [one for one in found if one.topic == "intervals"]
     return (chosen + rest)[:most] + caveat
-
-
-def _roles(kind: Kind, words: Words, several: bool) -> Sentence:
-    counts = Counter(kind.roles)
-    names = {
-        "previous": "mostly on the previous token", "next": "mostly on the next token", "cls": f"mostly on {words.cls}",
-        "sep": f"mostly on {words.sep}", "punctuation": "mostly on periods and commas", "broad": "broad",
-        "mixed": "mixed",
-    }  # fmt: skip
-    parts = [f"{counts[role]:,} {names[role]}" for role in ROLES if counts[role]]
-    whose = f"{kind.name} heads" if several else "heads"
-    return sentence(
-        "roles", f"of {count(kind.size, whose[:-1])}, by the thresholds on the averages: {'; '.join(parts)}."
-    )

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headscope.reporting.arcs_section import arcs_section
-from headscope.reporting.arrays import Kind, kinds_of
-from headscope.reporting.coreference_section import coreference_section
-from headscope.reporting.distances_section import distances_section
-from headscope.reporting.figure_files import write_figures
 from headscope.reporting.findings import findings, headline
-from headscope.reporting.importance_section import importance_section
-from headscope.reporting.inputs import ReportInputs
+from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.links import linked
+from headscope.reporting.kit.parts import Context
+from headscope.reporting.kit.sentences import HeadRef, Sentence
+from headscope.reporting.kit.words import count, join, plain, words_for
+from headscope.reporting.parts import every_part, more_terms, write_figures
 from headscope.reporting.payload import data_block, maps_block
-from headscope.reporting.probes_section import probes_section
 from headscope.reporting.provenance import counts, definitions, paper_section, signature
-from headscope.reporting.sections import linked, plans, roles_section, section
-from headscope.reporting.sentences import HeadRef, Sentence
-from headscope.reporting.syntax_section import syntax_section
-from headscope.reporting.terms import more_terms
-from headscope.reporting.words import count, join, plain, words_for
 from headscope.storage.atomic import write_bytes
 from headscope.views.markup import Html, el
 from headscope.views.page import Page, assemble
@@ -55,30 +50,13 @@ def render_report(inputs: ReportInputs, *, links: bool = False, atlas: str | Non
         links: whether the page links `figures/figure-N.svg` and `.png` beside it.
         atlas: address of the head atlas beside it, linked at the grid and on each card.
     """
-    words, kinds = words_for(inputs.manifest), kinds_of(inputs)
     found = findings(inputs)
+    about = replace(Context.of(inputs), found=found, links=links)
+    words, kinds = about.words, about.kinds
     name = plain(inputs.manifest["signature"]["model"]["name"])
     title = f"What does {short_name(name)} look at?"
-    titled: list[tuple[str, str, Html]] = []
-    for plan in plans(words):
-        part = section(plan, inputs, kinds, words, found, explain=not titled, links=links)
-        titled += [(plan.name, plan.title, part)] if part is not None else []
-    titled.append(("roles", "Roles and examples", roles_section(inputs, kinds, words, found, links=links)))
-    several = len(kinds) > 1
-    for name_, heading, part in (
-        (
-            "importance",
-            "What the loss depends on",
-            importance_section(inputs, kinds, words, found, links=links),
-        ),
-        ("syntax", "Dependency relations", syntax_section(inputs, kinds, words, found, links=links)),
-        ("coreference", "Coreference", coreference_section(inputs, found, several=several)),
-        ("arcs", "The best heads at work", arcs_section(inputs, words, several=several, links=links)),
-        ("probes", "What all heads know together", probes_section(inputs, kinds, found, links=links)),
-        ("distances", "Which heads are alike", distances_section(inputs, kinds, words, found, links=links)),
-    ):
-        titled += [(name_, heading, part)] if part is not None else []
-    contents = [(name, heading) for name, heading, _ in titled]
+    sections = [one for parts in every_part() for one in parts.sections(about) if one.html is not None]
+    contents = [(one.name, one.title) for one in sections]
     contents += [("heads", "All heads"), ("how", "How these numbers were made")]
     parts = el(
         "main",
@@ -88,7 +66,7 @@ def render_report(inputs: ReportInputs, *, links: bool = False, atlas: str | Non
             [el("a", heading, href=f"#section-{name}") for name, heading in contents],
             aria_label="Sections",
         ),
-        [part for _, _, part in titled],
+        [one.html for one in sections],
         _all_heads(),
         _provenance(inputs, kinds),
         el("footer", el("p", f"Made by headscope {plain(inputs.manifest.get('headscope', ''))}.")),

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headscope.analyses.coreference.found_antecedents import antecedents_of
+from headscope.analyses.dependency.relations import relations_of
 from headscope.figures.labels import label
 from headscope.figures.line_diagram import weights_of
-from headscope.reporting.antecedents import antecedents_of
-from headscope.reporting.arrays import Cell, Kind
-from headscope.reporting.glossary import COREFERENCE, gloss, short
-from headscope.reporting.inputs import ReportInputs
-from headscope.reporting.relations import relations_of
-from headscope.reporting.words import ROLES, SHARES, STATISTICS, Words, capital
+from headscope.reporting.kit.cells import Cell
+from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.relation_names import COREFERENCE, gloss, short
+from headscope.reporting.kit.words import ROLES, SHARES, STATISTICS, Words, capital
 from headscope.views.quantise import encode
 from headscope.visible import titled
 

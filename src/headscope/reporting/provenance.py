@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headscope.heads.behaviours import BROAD_RATIO
-from headscope.reporting.arrays import Cell, Kind
-from headscope.reporting.inputs import ReportInputs
-from headscope.reporting.rules import LEAST_SHARE
-from headscope.reporting.sentences import measured
-from headscope.reporting.tables import Table
-from headscope.reporting.words import (
+from headscope.reporting.kit.cells import Cell
+from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.rules import LEAST_SHARE
+from headscope.reporting.kit.sentences import measured
+from headscope.reporting.kit.tables import Table
+from headscope.reporting.kit.words import (
     FEWEST_DOCUMENTS,
     Words,
     capital,
@@ -22,6 +22,7 @@ from headscope.reporting.words import (
     percent,
     plain,
 )
+from headscope.statistics.roles import BROAD_RATIO
 from headscope.views.markup import Html, el
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from headscope.reporting.findings import findings, headline
-from headscope.reporting.inputs import ReportInputs
+from headscope.reporting.kit.inputs import ReportInputs
 from headscope.study.paper import is_bert_base, paper_numbers
 from headscope.study.study import Study
 

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.anatomy import KindLayout
 from headscope.attention.tile import KINDS, AttentionTile
 from headscope.encoding.batching import Batch
+from headscope.models.anatomy import KindLayout
 
 Span = Literal["rows", "layer", "stack"]
 State = dict[str, NDArray[Any]]

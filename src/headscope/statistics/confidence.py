@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from headscope.statistics.estimate import Estimate, difference, mean_of_ratios, ratio
 
 FEWEST_DOCUMENTS = 10
-TOO_FEW = "intervals need at least 10 documents"
+TOO_FEW = f"intervals need at least {FEWEST_DOCUMENTS} documents"
 
 Scale = Literal["share", "positive", "real"]
 """What values can be: in [0, 1], in [0, infinity) or anything; an interval never leaves it."""

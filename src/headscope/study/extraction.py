@@ -4,13 +4,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from headscope.attention.anatomy import Anatomy, examine
-from headscope.attention.debug import load_debug_model
-from headscope.attention.maps import MapsWriter
-from headscope.attention.maps_index import MapsIndex
-from headscope.attention.maps_reading import read_index
-from headscope.attention.models import LoadedModel, load_model
-from headscope.attention.pickle_maps import maps_to_pickle
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.corpora.document import Document
@@ -20,13 +13,20 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer, PackingCounts
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError, OptionError, OutputError
+from headscope.maps.index import MapsIndex
+from headscope.maps.index_reader import read_index
+from headscope.maps.pickle_conversion import maps_to_pickle
+from headscope.maps.source import MapsWriter
+from headscope.models.anatomy import Anatomy, examine
+from headscope.models.loading import LoadedModel, load_model
+from headscope.models.stand_in import load_debug_model
+from headscope.prepare.model_run import auto_batch_size, check_length
+from headscope.prepare.options import RunOptions
+from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
+from headscope.prepare.text_corpus import Corpus
 from headscope.storage.atomic import already_there, is_free
 from headscope.storage.lock import place_held
 from headscope.storage.parts import part_of, remove
-from headscope.study.model_run import auto_batch_size, check_length
-from headscope.study.options import RunOptions
-from headscope.study.signature import make_signature, model_facts, tokeniser_hash
-from headscope.study.spool import Corpus
 
 
 @dataclass(frozen=True, kw_only=True)

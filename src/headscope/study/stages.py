@@ -1,74 +1,27 @@
 """From a prepared run to its tables, stage by stage."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
-from headscope.attention.anatomy import KindLayout
-from headscope.attention.source import TileSource
-from headscope.encoding.segment import Segment
-from headscope.heads.examples import ExampleMaps
-from headscope.heads.excerpts import Excerpt
-from headscope.study.maps_run import MapsRun
-from headscope.study.model_run import ModelRun
-from headscope.study.options import RunOptions, Watcher
-from headscope.study.results import StageResult
-from headscope.study.stage_table import STAGES, Stage
-
-
-@runtime_checkable
-class Run(Protocol):
-    """What can be measured: a model over corpora, or saved maps."""
-
-    options: RunOptions
-    signature: dict[str, Any]
-
-    @property
-    def layout(self) -> tuple[KindLayout, ...]:
-        """The kinds of attention."""
-
-    @property
-    def total(self) -> int | None:
-        """Documents in all, where that is known."""
-
-    def done(self, segments: int) -> int:
-        """About how many documents so many computed segments make up."""
-
-    def source(self) -> TileSource:
-        """Return the stream of tiles."""
-
-    def example_source(self) -> TileSource:
-        """Return the stream of tiles over a few short inputs."""
-
-    def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
-        """Return readable tokens of a map's rows and columns."""
-
-    def again(self, segments: Iterable[Segment]) -> TileSource:
-        """Return the stream of tiles over segments that a scan kept."""
-
-    def written(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
-        """Return readable tokens of an excerpt's rows and columns, and what the model read of it as text."""
-
-    def facts(self) -> dict[str, Any]:
-        """Return what the manifest says of the run beyond its signature."""
-
-
-def prepare(options: RunOptions) -> Run:
-    """Load what the options name and work out the run's signature, without scanning yet.
-
-    Raises:
-        HeadscopeError: the model, the corpus or an option is not as it should be.
-    """
-    return MapsRun(options) if options.maps is not None else ModelRun(options)
+from headscope.analyses import OF_STAGE, STAGES
+from headscope.analyses.analysis import Stage
+from headscope.analyses.stage_result import StageResult
+from headscope.errors import OptionError
+from headscope.prepare.options import RunOptions
+from headscope.prepare.progress import Watcher
+from headscope.prepare.run import Run
 
 
 def stages_of(run: Run) -> list[Stage]:
     """Return what the run measures, in order."""
-    names = [name for name in run.options.wanted if name != "coreference"]
-    if isinstance(run, ModelRun):
-        names += ["coreference"] * (run.coreference is not None) + ["gap"] * (run.gap is not None)
-    return [stage for name, stage in STAGES.items() if name in names]
+    return [
+        stage
+        for stage in STAGES.values()
+        if (stage.asked or stage.name) in run.options.wanted and not run.lacking & set(stage.corpora)
+    ]
 
 
 def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
@@ -84,13 +37,29 @@ def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
         yield earlier[stage.name]
 
 
+def check_maps(stage: Stage, options: RunOptions) -> None:
+    """Refuse what cannot be measured over saved maps.
+
+    Raises:
+        OptionError: says why, and what to give.
+    """
+    if stage.refused and options.maps is not None:
+        raise OptionError(stage.refused)
+
+
 def measure_stage(
     stage: Stage, run: Run, earlier: Mapping[str, StageResult], watch: Watcher | None
 ) -> StageResult:
-    """Measure one stage, with what it reads of the stages before it."""
+    """Measure one stage, with what it reads of the stages before it.
+
+    Raises:
+        OptionError: it cannot be measured over saved maps.
+    """
+    check_maps(stage, run.options)
     given = [earlier] if stage.after else []
-    result: StageResult = stage.measure(run, *given, watch)
-    return result
+    began = time.perf_counter()
+    result: StageResult = OF_STAGE[stage.name].function(stage)(run, *given, watch)
+    return replace(result, seconds=time.perf_counter() - began)
 
 
 def manifest_of(run: Run) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
+from headscope.analyses.surface.tables import surface_array
 from headscope.errors import InputError
-from headscope.heads.behaviours import finds, roles
+from headscope.statistics.roles import finds, roles
 from headscope.storage.atomic import hash_of
 from headscope.study.manifest import MANIFEST, read_manifest
-from headscope.study.results import surface_array
 
 _AGAIN = "give the same headscope command with --out {path} again, which measures that part anew"
 _CHANGED = f"was changed or damaged since the run wrote it; {_AGAIN}"

@@ -8,8 +8,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from headscope.attention.models import quiet_libraries, tensors_hash
 from headscope.errors import InputError
+from headscope.models.loading import quiet_libraries, tensors_hash
 from headscope.storage.atomic import whole_or_absent, write_bytes
 
 RESUME = "resume.safetensors"

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.models import LoadedModel, load_tokeniser, weights_hash
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
 from headscope.encoding.unknown import KnownPieces
+from headscope.models.loading import LoadedModel, load_tokeniser, weights_hash
 from headscope.training.corpus import PackedInputs, hold_out, pack_inputs
 from headscope.training.masking import Masker
 from headscope.training.options import VOCABULARY, TrainOptions

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from headscope.attention.models import read_model
 from headscope.errors import ModelError, OptionError
+from headscope.models.loading import read_model
 from headscope.training.options import Size
 
 

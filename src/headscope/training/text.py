@@ -5,11 +5,11 @@ from pathlib import Path
 
 from headscope.corpora.digest import content_of
 from headscope.corpora.document import Document
+from headscope.corpora.fetch.by_name import resolve
 from headscope.corpora.opening import read_once, source_name
 from headscope.corpora.passes import Passes
 from headscope.corpora.reading import read_corpus
-from headscope.corpora.remote import resolve
-from headscope.corpora.treebank import read_treebank
+from headscope.corpora.trees.treebank import read_treebank
 from headscope.errors import InputError
 
 

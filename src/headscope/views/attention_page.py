@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from headscope.attention.view import AttentionView
 from headscope.views.markup import el
 from headscope.views.page import Page, assemble
 from headscope.views.payload import payload
+from headscope.views.snapshot.snapshot import AttentionView
 from headscope.visible import titled
 
 ENTRY = "attention_page.js"

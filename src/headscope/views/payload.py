@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.scores import NeuronLayer
-from headscope.attention.view import AttentionView, Axis, KindMaps
+from headscope.attention.score_parts import NeuronLayer
 from headscope.errors import AttentionError
 from headscope.views.quantise import encode, largest_error, row_maxima
+from headscope.views.snapshot.snapshot import AttentionView, Axis, KindMaps
 from headscope.visible import titled
 
 SCHEMA = "headscope.attention"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from headscope.attention.view import AttentionView, KindMaps
 from headscope.errors import OptionError
+from headscope.views.snapshot.snapshot import AttentionView, KindMaps
 from headscope.visible import titled
 
 VIEWS = ("head", "model", "neuron", "heatmap", "matrix")

@@ -9,10 +9,10 @@ from typing import Any
 
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
-from headscope.corpora.conll2012 import read_conll2012
-from headscope.corpora.coreference import read_coreference
 from headscope.corpora.digest import CorpusDigest
-from headscope.corpora.gap import HEADER, read_gap
+from headscope.corpora.mentions.conll2012 import read_conll2012
+from headscope.corpora.mentions.corpus import read_coreference
+from headscope.corpora.mentions.gap import HEADER, read_gap
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.synthetic import conllu_lines, synthetic_documents
 from headscope.errors import InputError

@@ -19,8 +19,8 @@ from headscope.app.explorer.app import Explorer
 from headscope.app.explorer.limits import Limits
 from headscope.app.explorer.models import Named, Shelf
 from headscope.app.explorer.request import LookRequest
-from headscope.attention.look import reader_of
 from headscope.errors import InputError
+from headscope.views.snapshot.snapshot_of import reader_of
 from support.hostile import printable
 from support.tiny_tokenisers import tiny_loaded
 

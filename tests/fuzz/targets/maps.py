@@ -8,15 +8,15 @@ import numpy as np
 
 from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
-from headscope.attention.anatomy import KindLayout
-from headscope.attention.maps import MapsSource
-from headscope.attention.maps_folder import MapsFolder
-from headscope.attention.maps_index import MapEntry, MapsIndex, Tokens
-from headscope.attention.pickle_maps import maps_to_pickle
+from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.attention.scan import scan
-from headscope.statistics.surface import SurfaceAccumulator
-from headscope.study.options import RunOptions
-from headscope.study.stages import prepare
+from headscope.maps.folder import MapsFolder
+from headscope.maps.index import MapEntry, MapsIndex, Tokens
+from headscope.maps.pickle_conversion import maps_to_pickle
+from headscope.maps.source import MapsSource
+from headscope.models.anatomy import KindLayout
+from headscope.prepare.options import RunOptions
+from headscope.prepare.run import prepare
 
 _SIDE = Tokens(
     tokens=["[CLS]", "the", "cat", "##s", "sat", "[SEP]"],

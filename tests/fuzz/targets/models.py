@@ -5,8 +5,8 @@ from pathlib import Path
 
 from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
-from headscope.attention.look import reader_of
-from headscope.attention.models import load_tokeniser
+from headscope.models.loading import load_tokeniser
+from headscope.views.snapshot.snapshot_of import reader_of
 from support.tiny_models import tiny_model
 from support.tiny_tokenisers import tiny_tokeniser
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
-from headscope.attention.raw import raw_view
 from headscope.views.attention_page import attention_page
 from headscope.views.figure_call import figure_call
 from headscope.views.markup import el, text
 from headscope.views.script_data import json_script, json_text
+from headscope.views.snapshot.given_arrays import raw_view
 from headscope.views.state import VIEWS, opening
 from headscope.visible import titled, visible
 from support.hostile import printable

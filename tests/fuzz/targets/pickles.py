@@ -10,9 +10,9 @@ import numpy as np
 from fuzz import canary
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
-from headscope.attention.pickle_maps import pickle_to_maps
-from headscope.attention.pickles import read_original_pickle, write_original_pickle
-from headscope.attention.unpickling import read_plain_pickle
+from headscope.maps.pickle_conversion import pickle_to_maps
+from headscope.maps.pickles import read_original_pickle, write_original_pickle
+from headscope.maps.unpickling import read_plain_pickle
 
 _PLAIN = (type(None), bool, int, float, str)
 

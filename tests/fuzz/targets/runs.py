@@ -8,11 +8,11 @@ from fuzz.target import Check, Target
 from headscope.app.explorer.study import study_blocks, study_model
 from headscope.atlas.page import head_atlas
 from headscope.errors import InputError
-from headscope.reporting import drawing
+from headscope.prepare.options import RunOptions
+from headscope.prepare.run import prepare
+from headscope.reporting.kit import drawing
 from headscope.reporting.page import render_report
 from headscope.reporting.run import first_findings, inputs_of
-from headscope.study.options import RunOptions
-from headscope.study.stages import prepare
 from headscope.study.study import open_study
 from headscope.study.writing import write_run
 from support.mock_inputs import encoder, section_4, t5

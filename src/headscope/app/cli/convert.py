@@ -65,7 +65,7 @@ def command(
 
 
 def _to_pickle(folder: Path, out: Path, *, replace: bool) -> None:
-    from headscope.attention.pickle_maps import maps_to_pickle
+    from headscope.maps.pickle_conversion import maps_to_pickle
     from headscope.storage.lock import place_held
 
     with place_held(out):
@@ -76,9 +76,9 @@ def _to_pickle(folder: Path, out: Path, *, replace: bool) -> None:
 
 
 def _to_maps(file: Path, out: Path, *, model: str | None, revision: str | None, replace: bool) -> None:
-    from headscope.attention.models import load_tokeniser
-    from headscope.attention.pickle_maps import pickle_to_maps
     from headscope.encoding.encoder import Encoder
+    from headscope.maps.pickle_conversion import pickle_to_maps
+    from headscope.models.loading import load_tokeniser
     from headscope.storage.lock import place_held
 
     encoder, name = None, None
@@ -107,8 +107,8 @@ def _to_treebank(source: Path, out: Path, *, replace: bool) -> None:
     if out.is_dir():
         raise OutputError(f"{out} is a folder; expected a place for a file")
 
-    from headscope.corpora.treebank import read_treebank
-    from headscope.corpora.treebank_writer import fit_word, lost_in, treebank_text
+    from headscope.corpora.trees.treebank import read_treebank
+    from headscope.corpora.trees.writer import fit_word, lost_in, treebank_text
     from headscope.storage.lock import placed
 
     lost: Counter[str] = Counter()

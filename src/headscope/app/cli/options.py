@@ -11,7 +11,7 @@ import typer
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from headscope.study.options import RunOptions
+    from headscope.prepare.options import RunOptions
 
 Model = Annotated[
     str | None,
@@ -274,6 +274,6 @@ def run_options(**given: Any) -> "RunOptions":
         given[name] = tuple(given.get(name) or ())
     if given.get("pieces") is None:
         given.pop("pieces", None)  # the run chooses
-    from headscope.study.options import RunOptions
+    from headscope.prepare.options import RunOptions
 
     return RunOptions(batch_size=size, **given)

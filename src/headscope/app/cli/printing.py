@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from headscope.errors import OutputError
 from headscope.visible import printable, shorten
@@ -58,6 +59,15 @@ def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[Sequence[str]]
     with console.capture() as drawn:
         console.print(table)
     _write(drawn.get())
+
+
+def show(lines: Iterable[Any]) -> None:
+    """Print lines and tables of text, as analyses give them."""
+    for line in lines:
+        if isinstance(line, str):
+            say(line)
+        else:
+            show_table(line.columns, line.rows)
 
 
 @contextmanager

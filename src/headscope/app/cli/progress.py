@@ -10,7 +10,7 @@ from headscope.app.cli.printing import say_beside
 from headscope.visible import printable
 
 if TYPE_CHECKING:
-    from headscope.study.options import Progress
+    from headscope.prepare.progress import Progress
 
 _SECONDS_BETWEEN_LINES = 10.0
 

@@ -54,12 +54,12 @@ def command(
     o.choose("--too-long", too_long, ("truncate", "skip", "error"))
     place = out or default_out(text or [])
 
-    from headscope.attention.models import load_tokeniser
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.casing import keep_case
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.packing import Packer
     from headscope.encoding.unknown import KnownPieces
+    from headscope.models.loading import load_tokeniser
     from headscope.storage.lock import placed
 
     documents = read_corpus(text or [], limit_documents=num_docs)

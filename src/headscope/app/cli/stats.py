@@ -33,9 +33,9 @@ def command(
             raise OptionError(f"--out {out} is no place for a file; give a file in a folder that exists")
     quiet = given.pop("quiet")
     asked = o.run_options(**given, stages=("surface",))
+    from headscope.analyses.surface.measure import measure_surface
     from headscope.app.cli.progress import ProgressPrinter
-    from headscope.study.stages import prepare
-    from headscope.study.surface import measure_surface
+    from headscope.prepare.run import prepare
 
     with ProgressPrinter(quiet=quiet) as watch:
         run = prepare(asked)
@@ -51,7 +51,7 @@ def command(
 
 def _print(surface: "pd.DataFrame") -> None:
     """Print a row for each head: percent of attention, entropy in nats, and the role."""
-    from headscope.heads.behaviours import roles
+    from headscope.statistics.roles import roles
 
     wide = surface[surface["head"].notna()].pivot_table(
         index=["kind", "layer", "head"], columns="statistic", values="value", sort=False, dropna=False

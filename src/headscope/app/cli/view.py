@@ -83,10 +83,10 @@ def command(
     if out.is_dir() or not out.resolve().parent.is_dir():
         raise OptionError(f"--out {out} is no place for a file; give a file in a folder that exists")
 
-    from headscope.attention.look import look
     from headscope.storage.lock import placed
     from headscope.views.attention_page import attention_page
     from headscope.views.figure_call import figure_call
+    from headscope.views.snapshot.snapshot_of import look
     from headscope.views.state import opening
 
     read = demonstration() if text is None else text

@@ -14,9 +14,9 @@ from headscope.errors import HeadscopeError
 
 if TYPE_CHECKING:
     from headscope.app.explorer.models import Named, Shelf
-    from headscope.attention.capture import AttentionReader
-    from headscope.attention.scores import NeuronLayer
-    from headscope.attention.view import AttentionView, KindMaps
+    from headscope.attention.score_parts import NeuronLayer
+    from headscope.views.snapshot.capture import AttentionReader
+    from headscope.views.snapshot.snapshot import AttentionView, KindMaps
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -139,8 +139,8 @@ def check(reader: AttentionReader, request: LookRequest, *, limits: Limits) -> N
         Refusal: 413 too many tokens or weights, 422 a text or tokens that this kind of model has no place for.
         HeadscopeError: a text has no tokens.
     """
-    from headscope.attention.models import longest_input
-    from headscope.attention.text_input import text_input
+    from headscope.models.loading import longest_input
+    from headscope.views.snapshot.text_input import text_input
 
     anatomy, name = reader.anatomy, request.model
     decoder = anatomy.encoder_decoder

@@ -11,7 +11,7 @@ from headscope.app.explorer.answers import Refusal, busy
 from headscope.errors import HeadscopeError, ModelError
 
 if TYPE_CHECKING:
-    from headscope.attention.capture import AttentionReader
+    from headscope.views.snapshot.capture import AttentionReader
 
 WAITING, LOADING, READY, FAILED = "waiting", "loading", "ready", "failed"
 
@@ -143,7 +143,7 @@ class Shelf:
         if named.refused:
             raise ModelError(named.refused)
         # torch and transformers come in here, in the thread, so that the page is there at once.
-        from headscope.attention.look import reader_of
+        from headscope.views.snapshot.snapshot_of import reader_of
 
         load = self._load or reader_of
         return load(named.source, revision=named.revision, writes=writes, **self.options)
@@ -153,7 +153,7 @@ def _state_of(reader: AttentionReader, named: Named) -> State:
     anatomy = reader.anatomy
     message = ""
     if named.weights is not None:
-        from headscope.attention.models import weights_hash
+        from headscope.models.loading import weights_hash
 
         if weights_hash(reader.loaded) != named.weights:
             message = f"{named.name} has other weights here than those that the study measured."

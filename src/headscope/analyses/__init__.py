@@ -1,0 +1,18 @@
+"""One folder a question, in the order of the report; a new one is a folder and its line here."""
+
+from collections.abc import Mapping
+
+from headscope.analyses.analysis import Analysis, Stage
+from headscope.analyses.at_work.analysis import ANALYSIS as AT_WORK
+from headscope.analyses.coreference.analysis import ANALYSIS as COREFERENCE
+from headscope.analyses.dependency.analysis import ANALYSIS as DEPENDENCY
+from headscope.analyses.distances.analysis import ANALYSIS as DISTANCES
+from headscope.analyses.importance.analysis import ANALYSIS as IMPORTANCE
+from headscope.analyses.probes.analysis import ANALYSIS as PROBES
+from headscope.analyses.surface.analysis import ANALYSIS as SURFACE
+
+ANALYSES: tuple[Analysis, ...] = (SURFACE, IMPORTANCE, DEPENDENCY, COREFERENCE, AT_WORK, PROBES, DISTANCES)
+STAGES: Mapping[str, Stage] = {stage.name: stage for analysis in ANALYSES for stage in analysis.stages}
+OF_STAGE: Mapping[str, Analysis] = {
+    stage.name: analysis for analysis in ANALYSES for stage in analysis.stages
+}

@@ -1,0 +1,83 @@
+"""What an analysis declares of itself; whoever lists analyses loads nothing of what they do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+# Shape every stage over a corpus; over saved maps only the last does, as the maps say the rest.
+_ALL = ("max_length", "token_types", "dtype", "limit")
+# How text becomes inputs: said by saved maps, too.
+PACKING = ("packing", "too_long")
+# No other model is measured beside saved maps.
+_OF_MODELS = ("controls", "shuffled")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A part of an analysis that is measured, kept and measured again by itself.
+
+    Attributes:
+        name: as in the manifest.
+        measure: `module:function` within the analysis's folder, imported when the stage is measured.
+        corpora: what it reads, by the name in the signature; `text` for the text itself.
+        options: those of `RunOptions` that shape its numbers, beyond those that shape all.
+        after: stages whose tables it reads, where they are measured.
+        version: raised with the tables that it makes; a finished stage of another version is measured again.
+        asked: what it is asked for as, where that is not its name.
+        refused: why it cannot be measured over saved maps, as a sentence with what to do; empty where it can.
+    """
+
+    name: str
+    measure: str
+    corpora: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    version: int = 1
+    asked: str = ""
+    refused: str = ""
+
+    def shaping(self, *, maps: bool) -> tuple[str, ...]:
+        """Return the names of the options that shape its numbers.
+
+        Args:
+            maps: whether saved maps are read in place of a model and text.
+        """
+        if self.after:
+            return ()
+        if maps:
+            return ("limit", *(name for name in self.options if name not in (*PACKING, *_OF_MODELS)))
+        return (*_ALL, *self.options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Analysis:
+    """One question, and where its answer is made.
+
+    Attributes:
+        name: of its folder.
+        question: in a sentence.
+        stages: in the order in which they are measured; none where it shows what others have found.
+        report: `module:name` of what it adds to the report.
+        terminal: `module:name` of what a terminal shows of a stage's result: a function to lines and tables of text.
+    """
+
+    name: str
+    question: str
+    stages: tuple[Stage, ...]
+    report: str = "in_report:PARTS"
+    terminal: str = "in_terminal:shown"
+
+    def function(self, stage: Stage) -> Callable[..., Any]:
+        """Import what measures a stage: of the run, results of earlier stages where it reads any, and a watcher."""
+        found: Callable[..., Any] = self.load(stage.measure)
+        return found
+
+    def shown(self, *results: Any) -> Any:
+        """Return what a terminal shows of results of its stages."""
+        return self.load(self.terminal)(*results)
+
+    def load(self, where: str) -> Any:
+        """Import `module:name` of the analysis's folder."""
+        module, _, name = where.partition(":")
+        return getattr(import_module(f"headscope.analyses.{self.name}.{module}"), name)

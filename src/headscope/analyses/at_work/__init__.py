@@ -1,0 +1,1 @@
+"""What do the best heads do on a sentence? (figure 5)"""

@@ -1,0 +1,5 @@
+"""The best heads at work, declared: nothing is measured for it that other analyses have not found."""
+
+from headscope.analyses.analysis import Analysis
+
+ANALYSIS = Analysis(name="at_work", question="What do the best heads do on a sentence?", stages=())

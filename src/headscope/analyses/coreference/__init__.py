@@ -1,0 +1,1 @@
+"""Which head finds antecedents? (section 4.3)"""

@@ -1,0 +1,1 @@
+"""GAP: a pronoun and two names."""

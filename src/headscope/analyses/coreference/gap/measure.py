@@ -1,0 +1,52 @@
+"""The stage on GAP: which head points a pronoun at the right one of two names."""
+
+from headscope.analyses.coreference.gap.accumulator import GapAccumulator
+from headscope.analyses.coreference.gap.inputs import GapCounts, gap_segments
+from headscope.analyses.coreference.systems import gap_table
+from headscope.analyses.stage_result import StageResult
+from headscope.attention.scan import scan
+from headscope.encoding.unknown import KnownPieces
+from headscope.errors import InputError
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.progress import Watcher, told
+
+
+def measure_gap(run: ModelRun, watch: Watcher | None = None) -> StageResult:
+    """Score every head on GAP's rows, by gender.
+
+    Args:
+        run: a `ModelRun` with GAP files.
+        watch: told of progress.
+
+    Raises:
+        InputError: no row fits into an input.
+    """
+    assert run.gap is not None
+    counts = GapCounts()
+    sums = GapAccumulator(run.layout, pieces=run.options.pieces)
+
+    tell = told(watch, "GAP", int, total=None, limit=run.options.limit)
+    segments = gap_segments(
+        run.gap.read(limit=run.options.limit), run.encoder, max_length=run.options.max_length, counts=counts
+    )
+    known = KnownPieces(run.encoder, "GAP")
+    scan(run.over(known.watch(segments)), [sums], progress=tell)
+    if not counts.used:
+        raise InputError(
+            f"no row of {run.gap.name} fits into --max-length {run.options.max_length} tokens; raise it"
+        )
+    lost = dict(sorted(counts.lost.items()))
+    facts = {
+        "name": run.gap.name,
+        "kinds": [part.kind for part in sums.layout],
+        "rows": counts.rows,
+        "used": counts.used,
+        "shortened": counts.shortened,
+    }
+    return StageResult(
+        name="gap",
+        tables={"gap": gap_table(sums.compute(), seed=run.options.seed)},
+        facts={"gap": {**facts, "lost": lost}},
+        notes=tuple(filter(None, [known.note()])),
+        state=sums.state(),
+    )

@@ -1,0 +1,179 @@
+"""The stage of section 4.3: which head finds antecedents."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import pandas as pd
+
+from headscope.analyses.coreference.accumulator import CoreferenceAccumulator, CoreferenceOptions
+from headscope.analyses.coreference.mentions.head_rule import rule_agreement
+from headscope.analyses.coreference.questions import coreference_questions
+from headscope.analyses.coreference.systems import CoreferenceResult
+from headscope.analyses.coreference.windows import MentionCounts, coreference_segments
+from headscope.analyses.stage_result import StageResult
+from headscope.attention.scan import scan
+from headscope.attention.source import TileSource
+from headscope.corpora.mentions.unmatched import unmatched_line
+from headscope.encoding.segment import Segment
+from headscope.encoding.unknown import KnownPieces
+from headscope.errors import InputError
+from headscope.examples.arcs import (
+    FEWEST_WORDS,
+    MOST_WORDS,
+    ArcExamples,
+    Wanted,
+)
+from headscope.models.random_weights import with_random_weights
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.progress import Watcher, told
+from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+
+_EXAMPLE_TOKENS = 28
+_EXAMPLE_WINDOWS = 400
+_AFTER_LIMIT = "after the last input that --limit lets in"
+
+
+def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageResult:
+    """Score every head on antecedents, for the trained model and its controls, with baselines and examples.
+
+    Args:
+        run: a `ModelRun` with a coreference corpus.
+        watch: told of progress.
+
+    Raises:
+        InputError: no mention of the corpus can be scored.
+    """
+    bench = _Bench(run, watch)
+    counts = MentionCounts()
+    known = KnownPieces(run.encoder, "coreference corpus")
+    sums = bench.count(run.over(known.watch(bench.segments(counts))), "coreference heads")
+    if not counts.counted.total():
+        raise InputError(_nothing(bench.name, counts))
+    seed = run.options.seed
+    result = CoreferenceResult(sums.compute(), seed=seed)
+    systems, heads, gaps = [result.systems()], [result.heads()], [result.differences()]
+    for number in range(run.options.controls):
+        model = with_random_weights(run.loaded.model, seed=number)
+        source = run.over(bench.segments(MentionCounts()), model=model)
+        label = f"coreference, control {number + 1} of {run.options.controls}"
+        other = CoreferenceResult(
+            bench.count(source, label).compute(), model="control", control_seed=number, seed=seed
+        )
+        systems.append(other.systems())
+        heads.append(other.heads())
+        gaps.append(result.against(other))
+    facts = {"name": bench.name, **bench.facts(counts)}
+    return StageResult(
+        name="coreference",
+        tables={
+            "coreference": pd.concat(systems, ignore_index=True),
+            "coreference_heads": pd.concat(heads, ignore_index=True),
+            "coreference_differences": pd.concat(gaps, ignore_index=True),
+            "coreference_examples": bench.examples(result),
+        },
+        facts={"coreference": facts},
+        notes=(*_notes(facts), *filter(None, [known.note()])),
+        state=sums.state(),
+    )
+
+
+class _Bench:
+    """The corpus, the model that reads it, and how antecedents are read off."""
+
+    def __init__(self, run: ModelRun, watch: Watcher | None) -> None:
+        assert run.coreference is not None
+        self.run, self.corpus, self.watch = run, run.coreference, watch
+        self.name = self.corpus.name
+        self.how = CoreferenceOptions(pieces=run.options.pieces, strict=run.options.strict)
+
+    def segments(self, counts: MentionCounts, *, max_length: int | None = None) -> Iterator[Segment]:
+        options = self.run.options
+        made = coreference_segments(
+            self.corpus.read(),
+            self.run.encoder,
+            max_length=max_length or options.max_length,
+            first_only=options.windows == "first",
+            singletons=options.singletons,
+            counts=counts,
+        )
+        return islice(made, options.limit)
+
+    def count(self, source: TileSource, stage: str) -> CoreferenceAccumulator:
+        sums = CoreferenceAccumulator(self.run.layout, self.how)
+        documents = self.corpus.documents
+        # About as many windows as the words fill.
+        windows = max(1, self.corpus.words * 4 // (3 * self.run.options.max_length))
+
+        def read(segments: int) -> int:
+            return min(documents, documents * segments // windows)
+
+        tell = told(self.watch, stage, read, total=documents, limit=self.run.options.limit)
+        scan(source, [sums], progress=tell)
+        return sums
+
+    def examples(self, result: CoreferenceResult) -> pd.DataFrame:
+        """Draw the best head on short windows, read by themselves."""
+        best = result.best()
+        wanted = [] if best is None else [Wanted("coreference", *best, "mention->antecedent")]
+        vocabulary = self.run.encoder.vocabulary
+        special = (vocabulary.cls_name or "[CLS]", vocabulary.sep_name or "[SEP]")
+        examples = ArcExamples(wanted, coreference_questions, special=special, pieces=self.how.pieces)
+        short = (
+            segment
+            for segment in self.segments(MentionCounts(), max_length=_EXAMPLE_TOKENS)
+            if FEWEST_WORDS <= len(segment.words) <= MOST_WORDS
+        )
+        if wanted:
+            scan(self.run.over(islice(short, _EXAMPLE_WINDOWS), length=_EXAMPLE_TOKENS), [examples])
+        return examples.table()
+
+    def facts(self, counts: MentionCounts) -> dict[str, Any]:
+        treebank = self.run.treebank
+        lost = counts.lost.copy()
+        # The limit stops within a document, whose other mentions were read and met no window.
+        lost[_AFTER_LIMIT] = (
+            counts.mentions - counts.without_antecedent - counts.counted.total() - lost.total()
+        )
+        lost = +lost
+        trees = self.corpus.trees
+        rule: dict[str, Any] = {"from": "trees" if trees else "rule", "n": 0, "agreement": None}
+        if not trees and treebank is not None:
+            # The rule is measured on the trees at hand.
+            rule["n"], rule["agreement"] = rule_agreement(treebank.read())
+        return {
+            "documents": counts.windows.documents,
+            "windows": counts.windows.windows,
+            "max_length": self.run.options.max_length,
+            "mentions": counts.mentions,
+            "entities": counts.entities,
+            "singletons": counts.singletons,
+            "without_antecedent": counts.without_antecedent,
+            "counted": counts.counted.total(),
+            "counted_by_type": dict(counts.counted),
+            "lost": lost.total(),
+            "lost_why": dict(sorted(lost.items())),
+            "sentences_cut": counts.windows.sentences_cut,
+            "unmatched_brackets": counts.unmatched,
+            "unmatched_named": counts.unmatched_named,
+            "head_rule": rule,
+            "strict": self.run.options.strict,
+        }
+
+
+def _nothing(name: str, counts: MentionCounts) -> str:
+    why: Counter[str] = counts.lost
+    reasons = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(why.items()))
+    return (
+        f"no mention of {name} can be scored: {counts.mentions:,} mentions in {counts.windows.documents:,} documents, "
+        f"none with an antecedent in its window ({reasons or 'each entity is mentioned once'}); raise --max-length"
+        + (f". {unmatched_line(counts.unmatched, counts.unmatched_named)}" if counts.unmatched else "")
+    )
+
+
+def _notes(facts: dict[str, Any]) -> Iterator[str]:
+    if facts["documents"] < FEWEST_DOCUMENTS:
+        yield f"coreference: {TOO_FEW}; it has {facts['documents']}"
+    if number := facts["unmatched_brackets"]:
+        yield f"coreference: {unmatched_line(number, facts['unmatched_named'])}"

@@ -1,0 +1,1 @@
+"""Mentions of English without trees: head words, types, number, gender and person."""

@@ -1,0 +1,250 @@
+"""The tables of section 4.3, made of what `CoreferenceAccumulator` and `GapAccumulator` counted."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.analyses.coreference.accumulator import CoreferenceSums
+from headscope.analyses.coreference.baselines import BASELINES
+from headscope.analyses.coreference.gap.accumulator import GAP_MEASURES, GapSums
+from headscope.analyses.coreference.gap.inputs import GAP_BASELINES, GENDERS
+from headscope.analyses.coreference.mention_table import MENTION_TYPES
+from headscope.statistics.confidence import Interval, difference_interval, ratio_interval
+from headscope.statistics.selection import Chosen, held_out, same_data, selection_margin
+from headscope.statistics.significance import selection_p
+
+_HEAD = ("kind", "layer", "head")
+_NUMBERS = ("accuracy", "ci_low", "ci_high")
+_GAP = ("difference", "ci_low", "ci_high")
+_HELD = ("held_out", "held_out_ci_low", "held_out_ci_high")
+COLUMNS = [
+    *("model", "seed", "selection", "system", *_HEAD, "share", "mention_type", "n", *_NUMBERS, *_HELD),
+    "q_value",
+]
+DIFFERENCE_COLUMNS = [
+    *("mention_type", "system", "than", "than_type", "seed", "n", "difference", "ci_low", "ci_high"),
+]
+HEADS_COLUMNS = ["model", "seed", *_HEAD, "mention_type", "n", *_NUMBERS]
+GAP_COLUMNS = ["system", "selection", *_HEAD, "gender", "measure", "n", "value", "ci_low", "ci_high"]
+_STRONGEST = (BASELINES.index("head match, else nearest"), BASELINES.index("nearest"))
+
+
+class CoreferenceResult:
+    """The counts of one model laid out for tables.
+
+    Args:
+        sums: from `CoreferenceAccumulator.compute`.
+        model: `trained` or `control`.
+        control_seed: which control it is; None for the trained model.
+        seed: of splits, and of orders of the documents in tests.
+
+    Attributes:
+        candidates: (kind, layer, head) of every head, in the order of the arrays.
+        hits: `[group, candidate, MENTION_TYPES]`.
+        counts: `[group, MENTION_TYPES]`.
+    """
+
+    def __init__(
+        self,
+        sums: Sequence[CoreferenceSums],
+        *,
+        model: str = "trained",
+        control_seed: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.model, self.control_seed, self.seed = model, control_seed, seed
+        self.candidates = _heads(sums)
+        self.hits = _flat([part.hits for part in sums])
+        self.counts = sums[0].counts
+        self.fixed = sums[0].baselines
+
+    def heads(self) -> pd.DataFrame:
+        """Return `coreference_heads.parquet`: every head on every type of mention."""
+        interval = ratio_interval(self.hits, self.counts[:, None], scale="share")
+        rows = [
+            {
+                **dict(zip(_HEAD, head)),
+                "mention_type": name,
+                "n": int(self.counts[:, t].sum()),
+                **_ends(interval, (c, t)),
+            }
+            for c, head in enumerate(self.candidates)
+            for t, name in enumerate(MENTION_TYPES)
+        ]
+        return self._named(rows, HEADS_COLUMNS)
+
+    @cached_property
+    def chosen(self) -> dict[str, Chosen]:
+        """The head that is best at all mentions, by how it was selected; one stands for all types, as in table 2."""
+        return {
+            "held-out": held_out(self.hits, self.counts, by=0, seed=self.seed),
+            "same-data": same_data(self.hits, self.counts, by=0),
+        }
+
+    def systems(self) -> pd.DataFrame:
+        """Return `coreference.parquet`: the head that is best at all mentions, and what does without attention.
+
+        `accuracy` is the named head's own, on all documents; `held_out` that of the selection. q, of the held-out row
+        for all mentions, says that the selection beats both `nearest` and `head match, else nearest`.
+        """
+        rows = []
+        for selection, chosen in self.chosen.items():
+            for t, name in enumerate(MENTION_TYPES):
+                place = int(chosen.candidate[t])
+                if place < 0:
+                    continue
+                rows.append(
+                    {
+                        "selection": selection,
+                        "system": "head",
+                        **dict(zip(_HEAD, self.candidates[place])),
+                        "share": chosen.share[t],
+                        "mention_type": name,
+                        "n": int(self.counts[:, t].sum()),
+                        **_ends(chosen.own, t),
+                        **_ends(chosen.held_out, t, _HELD),
+                        "q_value": self._selection_q() if t == 0 and selection == "held-out" else np.nan,
+                    }
+                )
+        table = self._named(rows, COLUMNS)
+        if self.model != "trained":
+            return table
+        return pd.concat([table, self._baselines()], ignore_index=True).astype(_INTEGERS)
+
+    def best(self) -> tuple[str, int, int] | None:
+        """Name the head that held-out selection takes, or None where nothing was counted."""
+        chosen = self.chosen["held-out"].candidate[0]
+        return None if chosen < 0 else self.candidates[int(chosen)]
+
+    def differences(self) -> pd.DataFrame:
+        """Return rows of `coreference_differences.parquet`: the named head less each baseline, and type less type.
+
+        Both sides are of the same documents, the head's rows of the same mentions.
+        """
+        chosen = self.chosen["held-out"]
+        if (chosen.candidate < 0).all():
+            return _frame([], DIFFERENCE_COLUMNS)
+        own = self.hits[:, chosen.candidate[0]]
+        beside = np.broadcast_to(own[:, None], self.fixed.shape)
+        gap = difference_interval(
+            beside, self.counts[:, None], self.fixed, self.counts[:, None], answers=True
+        )
+        rows = [
+            {"mention_type": name, "system": "head", "than": system, "n": int(self.counts[:, t].sum()),
+             **_ends(gap, (b, t), _GAP)}
+            for b, system in enumerate(BASELINES)
+            for t, name in enumerate(MENTION_TYPES)
+        ]  # fmt: skip
+        for one, other in combinations(range(1, len(MENTION_TYPES)), 2):
+            sides = [(own[:, t], self.counts[:, t]) for t in (one, other)]
+            gap = difference_interval(*sides[0], *sides[1], answers=True)
+            rows.append(
+                {"mention_type": MENTION_TYPES[one], "system": "head", "than": "head",
+                 "than_type": MENTION_TYPES[other], "n": int(self.counts[:, [one, other]].sum()),
+                 **_ends(gap, (), _GAP)}
+            )  # fmt: skip
+        return _frame(rows, DIFFERENCE_COLUMNS)
+
+    def against(self, other: "CoreferenceResult") -> pd.DataFrame:
+        """Return rows of `coreference_differences.parquet`: this model's selection less a control's, same splits."""
+        if len(other.counts) != len(self.counts):
+            return _frame([], DIFFERENCE_COLUMNS)
+        gap = selection_margin(self.chosen["held-out"], other.chosen["held-out"], self.counts)
+        rows = [
+            {"mention_type": name, "system": "selection", "than": other.model, "seed": other.control_seed,
+             "n": int(self.counts[:, t].sum()), **_ends(gap, t, _GAP)}
+            for t, name in enumerate(MENTION_TYPES)
+        ]  # fmt: skip
+        return _frame(rows, DIFFERENCE_COLUMNS)
+
+    def _selection_q(self) -> float:
+        """One test, so that q is p; controls have none."""
+        if self.model != "trained":
+            return np.nan
+        strongest = self.fixed[:, _STRONGEST, :1]
+        return float(selection_p(self.hits[:, :, :1], strongest, self.counts[:, :1], seed=self.seed)[0])
+
+    def _baselines(self) -> pd.DataFrame:
+        interval = ratio_interval(self.fixed, self.counts[:, None], scale="share")
+        rows = [
+            {
+                "model": "baseline",
+                "system": system,
+                "mention_type": name,
+                "n": int(self.counts[:, t].sum()),
+                **_ends(interval, (b, t)),
+            }
+            for b, system in enumerate(BASELINES)
+            for t, name in enumerate(MENTION_TYPES)
+        ]
+        return _frame(rows, COLUMNS)
+
+    def _named(self, rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
+        named = [{"model": self.model, "seed": self.control_seed, **row} for row in rows]
+        return _frame(named, columns)
+
+
+def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
+    """Return `gap.parquet`: the best head by accuracy on all rows, held-out and on the same data, and baselines."""
+    first = sums[0]
+    right = _flat([part.right for part in sums])
+    candidates = _heads(sums)
+    rows: list[dict[str, Any]] = []
+    for measure in GAP_MEASURES:
+        own, number = first.ratio(right, measure)
+        numbers = {"measure": measure}
+        # The head is the same for both measures: F1 is a multiple of the same hits.
+        both = {"held-out": held_out(own, number, by=0, seed=seed), "same-data": same_data(own, number, by=0)}
+        for selection, chosen in both.items():
+            if chosen.candidate[0] < 0:
+                continue
+            head = dict(zip(_HEAD, candidates[int(chosen.candidate[0])]))
+            rows += [
+                {"system": "head", "selection": selection, **head, **numbers, **row}
+                for row in _by_gender(chosen.own, first, measure)
+            ]
+        fixed, number = first.ratio(first.baselines, measure)
+        interval = ratio_interval(fixed, number[:, None], scale="share")
+        for b, system in enumerate(GAP_BASELINES):
+            one = Interval(interval.value[b], interval.low[b], interval.high[b])
+            rows += [{"system": system, **numbers, **row} for row in _by_gender(one, first, measure)]
+    return _frame(rows, GAP_COLUMNS)
+
+
+def _by_gender(interval: Interval, sums: GapSums, measure: str) -> Iterator[dict[str, Any]]:
+    counted = sums.true if measure == "accuracy" else sums.rows
+    for g, gender in enumerate(GENDERS):
+        ends = _ends(interval, g)
+        yield {"gender": gender, "n": int(counted[:, g].sum()), "value": ends.pop("accuracy"), **ends}
+
+
+def _heads(sums: Sequence[CoreferenceSums] | Sequence[GapSums]) -> list[tuple[str, int, int]]:
+    found = []
+    for part in sums:
+        table = part.right if isinstance(part, GapSums) else part.hits
+        layers, heads = table.shape[1:3]
+        found += [(part.kind, layer + 1, head + 1) for layer in range(layers) for head in range(heads)]
+    return found
+
+
+def _flat(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """`[group, layer, head, item]` of each kind to `[group, candidate, item]` of all."""
+    return np.concatenate([table.reshape(len(table), -1, table.shape[-1]) for table in tables], axis=1)
+
+
+def _ends(interval: Interval, place: Any, names: tuple[str, str, str] = _NUMBERS) -> dict[str, float]:
+    ends = (interval.value, interval.low, interval.high)
+    return {name: float(end[place]) for name, end in zip(names, ends, strict=True)}
+
+
+_INTEGERS = {"seed": "Int64", "layer": "Int64", "head": "Int64"}
+
+
+def _frame(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
+    table = pd.DataFrame(rows).reindex(columns=columns)
+    return table.astype({name: kind for name, kind in _INTEGERS.items() if name in columns})

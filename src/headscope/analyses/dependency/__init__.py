@@ -1,0 +1,1 @@
+"""Which head finds which dependency relation? (section 4.2)"""

@@ -1,0 +1,276 @@
+"""Which word each head points every word at, against the gold trees (section 4.2)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.dependency.arc_runs import ArcRuns, sum_runs
+from headscope.analyses.dependency.arcs import OFFSETS, Arcs, ArcTable
+from headscope.analyses.dependency.attending import Attending, resting
+from headscope.analyses.dependency.batch_arcs import Pointer, reachable
+from headscope.analyses.dependency.head_answers import Answers, judge, read_answers
+from headscope.attention.tile import AttentionTile
+from headscope.attention.words import between_words, word_axis
+from headscope.encoding.batching import Batch
+from headscope.encoding.tree_fields import arcs_of_fields
+from headscope.models.anatomy import KindLayout
+from headscope.statistics.accumulator import Accumulator, Span, State, layout_state, read_layout
+from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.groups import GroupedSums
+
+DIRECTIONS = ("dependent->head", "head->dependent")
+NOOP_CLASSES = ("sep", "cls")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DependencyOptions:
+    """How predictions are read off attention.
+
+    Attributes:
+        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.words`).
+        special: whether special tokens are candidates too.
+        both: whether the sum of the two directions is scored as well.
+        compat: the original notebook's choices (see `heads.arcs` and `heads.pointing`).
+    """
+
+    pieces: str = "mean"
+    special: bool = False
+    both: bool = False
+    compat: bool = False
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """Names of the directions that are scored."""
+        return (*DIRECTIONS, "both") if self.both else DIRECTIONS
+
+
+@dataclass(frozen=True)
+class DependencySums:
+    """What was counted of one kind of attention; `cell` is relation x distance.
+
+    Attributes:
+        kind: `encoder` or `decoder`.
+        hits: right answers, `[group, cell, layer, head, direction]`.
+        noop: attention to sep and cls from the words that attend in a relation, each counted once in it,
+            `[group, relation, direction, layer, head, NOOP_CLASSES]`; see `heads.attending`.
+        attending: how many words those are, `[group, relation, direction]`.
+        counts: arcs, `[group, cell]`.
+        offsets: right answers of each fixed offset, `[group, cell, OFFSETS]`.
+        reachable: arcs that the mask allows, `[relation, layer, direction]`.
+        other: right answers with special tokens treated the other way, `[relation, layer, head, direction]`.
+    """
+
+    kind: str
+    hits: NDArray[np.int32]
+    noop: NDArray[np.float64]
+    attending: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    offsets: NDArray[np.int32]
+    reachable: NDArray[np.int64]
+    other: NDArray[np.int64]
+
+
+class DependencyAccumulator(Accumulator):
+    """Count, for every head and direction, the arcs of each relation and distance that it finds.
+
+    `dependent->head` is right when the gold head is the other word that the dependent attends to most;
+    `head->dependent` when it is the other word that attends most to the dependent. A word without pieces is
+    never right and counts. Segments carry `heads` and `relns` in their fields.
+
+    Args:
+        layout: the kinds of attention; cross attention is left out.
+        table: the relations that are counted apart.
+        options: how predictions are read off.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"weights"})
+    span: ClassVar[Span] = "layer"
+    version: ClassVar[int] = 2  # 2: the words that attend in each direction, not the dependents alone
+
+    def __init__(
+        self, layout: Sequence[KindLayout], table: ArcTable, options: DependencyOptions | None = None
+    ) -> None:
+        self.layout = tuple(part for part in layout if part.kind != "cross")
+        self.table = table
+        self.options = options or DependencyOptions()
+        self.words = self.unplaced = 0
+        width, relations = len(self.options.directions), len(table.relations)
+        shapes: dict[str, tuple[int, ...]] = {
+            "n_arcs": (table.cells,),
+            "n_offsets": (table.cells, len(OFFSETS)),
+        }
+        self._totals: dict[str, NDArray[np.int64]] = {}
+        for part in self.layout:
+            shapes[f"n_hits.{part.kind}"] = (table.cells, part.layers, part.heads, width)
+            shapes[f"noop.{part.kind}"] = (relations * width, part.layers, part.heads, len(NOOP_CLASSES))
+            shapes[f"n_attending.{part.kind}"] = (relations * width,)
+            self._totals[f"reachable.{part.kind}"] = np.zeros((relations, part.layers, width), np.int64)
+            self._totals[f"other.{part.kind}"] = np.zeros(
+                (relations, part.layers, part.heads, width), np.int64
+            )
+        self.sums = GroupedSums(shapes)
+        self._arcs: list[Arcs] = []
+        self._pointers: dict[str, Pointer] = {}
+        self._answers: dict[str, list[tuple[Answers, ...]]] = {}
+        self._reachable: dict[str, list[Tensor]] = {}
+
+    def begin(self, batch: Batch) -> None:
+        """Lay out the batch's arcs."""
+        sentences = []
+        for segment in batch.segments:
+            number = len(segment.words) or int(segment.word_ids.max(initial=-1)) + 1
+            origin = f"segment {segment.index + 1} of document {segment.document}"
+            heads, relations = arcs_of_fields(segment.fields, number, origin)
+            sentences.append((segment.words or ("",) * number, heads, relations))
+        self._arcs = self.table.arcs_of(sentences)
+        self._pointers = {}
+        self._answers = {part.kind: [] for part in self.layout}
+        self._reachable = {part.kind: [] for part in self.layout}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Read every arc's answer off one layer."""
+        if tile.kind == "cross":
+            return
+        if tile.kind not in self._pointers:
+            axis = word_axis(tile.queries.word_ids, tile.queries.valid)
+            self._pointers[tile.kind] = Pointer.of(axis, tile.queries.classes, self._arcs)
+        pointer = self._pointers[tile.kind]
+        attention = between_words(tile.weights, pointer.axis, pointer.axis, pieces=self.options.pieces)
+        # Causal or local: some words cannot be seen. Layers that share a mask share the count.
+        fewer = tile.visibility.counts < tile.keys.lengths[:, None]
+        hidden = bool((fewer & tile.row_valid).any())
+        options = self.options
+        self._answers[tile.kind].append(
+            read_answers(attention, pointer, both=options.both, compat=options.compat)
+        )
+        visible = tile.visibility.visible if hidden else None
+        self._reachable[tile.kind].append(reachable(pointer, visible, directions=len(options.directions)))
+
+    def end(self, batch: Batch) -> None:
+        """Add the batch's answers to its documents."""
+        names, documents = np.unique(np.array(batch.info.documents), return_inverse=True)
+        cells = np.concatenate([each.cells for each in self._arcs])
+        relations = cells // len(DISTANCES)
+        by_cell = ArcRuns.of(np.repeat(documents, [len(each.cells) for each in self._arcs]), cells)
+        offsets = np.concatenate([each.offsets for each in self._arcs])
+        sums: dict[str, NDArray[Any]] = {
+            "n_arcs": np.bincount(by_cell.run_of, minlength=len(by_cell.cells)),
+            "n_offsets": by_cell.sums(torch.from_numpy(offsets)),
+        }
+        summed = [(sums, by_cell)]
+        for kind, layers in self._answers.items():
+            if not layers:
+                continue
+            # All layers at once: what is asked of a batch is small, and a call costs more than it computes.
+            answers = [Answers.of_layers(each) for each in zip(*layers, strict=True)]
+            pointer = self._pointers[kind]
+            hits, other = judge(answers, pointer, special=self.options.special, compat=self.options.compat)
+            sums[f"n_hits.{kind}"] = by_cell.sums(hits)
+            summed.append(self._rest(kind, answers[0], relations, documents))
+            totals = ("other", other), ("reachable", torch.stack(self._reachable[kind], dim=1))
+            for name, found in totals:
+                total = sum_runs(found, relations, len(self.table.relations))
+                self._totals[f"{name}.{kind}"] += total.astype(np.int64)
+        for values, runs in summed:
+            for place, own in runs.slices(len(names)):
+                parts = {name: value[own] for name, value in values.items()}
+                self.sums.add_at(str(names[place]), runs.cells[own], **parts)
+        self.words += len(cells)
+        self.unplaced += next((int((each.own < 0).sum()) for each in self._pointers.values()), 0)
+        self._answers = {}
+        self._reachable = {}
+
+    def _rest(
+        self, kind: str, answers: Answers, relations: NDArray[np.int64], documents: NDArray[np.int64]
+    ) -> tuple[dict[str, NDArray[Any]], ArcRuns]:
+        """Sum what the words that attend in each relation and direction give special tokens, by document."""
+        pointer = self._pointers[kind]
+        members = Attending.of(pointer, relations, directions=len(self.options.directions))
+        runs = ArcRuns.of(documents[members.rows], members.cells)
+        return {
+            f"noop.{kind}": runs.sums(members.given(resting(answers, pointer))),
+            f"n_attending.{kind}": np.bincount(runs.run_of, minlength=len(runs.cells)),
+        }, runs
+
+    def merge(self, other: "DependencyAccumulator") -> None:
+        """Add another accumulator's sums.
+
+        Raises:
+            ValueError: it watched a model of another shape, or counts other relations or in another way.
+        """
+        if (other.layout, other.table, other.options) != (self.layout, self.table, self.options):
+            raise ValueError(
+                f"expected sums over {self.layout} with {self.options}, came {other.layout} with {other.options}, or "
+                "other relations; merge scans of one model only, over one treebank"
+            )
+        self.sums.merge(other.sums)
+        for name, value in other._totals.items():
+            self._totals[name] += value
+        self.words += other.words
+        self.unplaced += other.unplaced
+
+    def compute(self) -> tuple[DependencySums, ...]:
+        """Return what was counted, by group of documents; tables are made of it in `dependency_tables`."""
+        stacked = self.sums.stacked()
+        apart = (len(self.table.relations), len(self.options.directions))
+        return tuple(
+            DependencySums(
+                kind=part.kind,
+                hits=stacked[f"n_hits.{part.kind}"],
+                noop=_unfold(stacked[f"noop.{part.kind}"], apart),
+                attending=_unfold(stacked[f"n_attending.{part.kind}"], apart),
+                counts=stacked["n_arcs"],
+                offsets=stacked["n_offsets"],
+                reachable=self._totals[f"reachable.{part.kind}"].copy(),
+                other=self._totals[f"other.{part.kind}"].copy(),
+            )
+            for part in self.layout
+        )
+
+    def state(self) -> State:
+        """Return the sums with what they are of."""
+        options = (self.options.special, self.options.both, self.options.compat, self.table.folded)
+        return {
+            "DependencyAccumulator.version": np.array(self.version),
+            "relations": _bytes("\n".join(self.table.relations)),
+            "pieces": _bytes(self.options.pieces),
+            "options": np.array(options, dtype=np.int64),
+            "words": np.array([self.words, self.unplaced]),
+            **layout_state(self.layout),
+            **{f"totals.{name}": array for name, array in self._totals.items()},
+            **{f"sums.{name}": array for name, array in self.sums.state().items()},
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> "DependencyAccumulator":
+        """Rebuild from `state()`; see `Accumulator.from_state`."""
+        cls.check_version(state)
+        special, both, compat, folded = (bool(flag) for flag in state["options"])
+        made = cls(
+            read_layout(state),
+            ArcTable(tuple(_text(state["relations"]).split("\n")), folded=folded, compat=compat),
+            DependencyOptions(pieces=_text(state["pieces"]), special=special, both=both, compat=compat),
+        )
+        made.words, made.unplaced = (int(number) for number in state["words"])
+        for name in made._totals:
+            made._totals[name] = np.array(state[f"totals.{name}"], dtype=np.int64)
+        made.sums = GroupedSums.from_state(state, prefix="sums.")
+        return made
+
+
+def _unfold(sums: NDArray[Any], apart: tuple[int, int]) -> NDArray[Any]:
+    """Lay `[group, relation x direction, ...]` out as `[group, relation, direction, ...]`."""
+    return sums.reshape(len(sums), *apart, *sums.shape[2:])
+
+
+def _bytes(text: str) -> NDArray[np.uint8]:
+    return np.frombuffer(text.encode(), dtype=np.uint8).copy()
+
+
+def _text(array: NDArray[Any]) -> str:
+    return array.tobytes().decode()

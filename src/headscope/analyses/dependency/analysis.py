@@ -1,0 +1,22 @@
+"""Dependency heads, declared."""
+
+from headscope.analyses.analysis import Analysis, Stage
+
+ANALYSIS = Analysis(
+    name="dependency",
+    question="Which head finds which dependency relation?",
+    stages=(
+        # 2: intervals and tests that keep their level, tables of differences; `dependency_noop` is of the words
+        # that attend.
+        Stage(
+            name="syntax",
+            measure="measure:measure_syntax",
+            corpora=("treebank",),
+            options=(
+                *("fold_labels", "pieces", "special_tokens", "both_directions"),
+                *("compat", "controls", "shuffled"),
+            ),
+            version=2,
+        ),
+    ),
+)

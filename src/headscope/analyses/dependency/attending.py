@@ -1,0 +1,86 @@
+"""Which words attend in each relation, and what they give special tokens (section 3.2: attention as a no-op)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.dependency.batch_arcs import Pointer
+from headscope.analyses.dependency.head_answers import Answers
+
+
+@dataclass(frozen=True, eq=False)
+class Attending:
+    """The words of a batch that attend in each relation and direction, each once however many arcs it has there.
+
+    For `dependent->head` these are the relation's dependents, for `head->dependent` the head words of its
+    dependents, for `both` all of these. A word without pieces has no row of attention: it attends in none. Every
+    word is the dependent of one arc, so that the dependents of all relations are all words, each once.
+
+    Attributes:
+        rows: which segment each is of, `[member]`.
+        places: its place among the segment's words, `[member]`.
+        cells: where it is counted: relation x direction, `[member]`.
+    """
+
+    rows: NDArray[np.int64]
+    places: NDArray[np.int64]
+    cells: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, pointer: Pointer, relations: NDArray[np.int64], *, directions: int) -> "Attending":
+        """Collect the words.
+
+        Args:
+            pointer: the batch's arcs.
+            relations: index of each arc's relation, `[arc]`.
+            directions: how many there are: 2, or 3 with `both`.
+        """
+        rows, own, gold = (part.cpu().numpy() for part in (pointer.rows, pointer.own, pointer.gold))
+        sides = [(0, own), (1, gold)]
+        if directions > len(sides):
+            sides += [(2, own), (2, gold)]
+        width, number = pointer.axis.words.shape[1], directions * (int(relations.max(initial=0)) + 1)
+        keys = [
+            ((rows * width + ends) * number + relations * directions + direction)[ends >= 0]
+            for direction, ends in sides
+        ]
+        # A head word of several dependents comes as often; once is enough.
+        at, cells = np.divmod(np.unique(np.concatenate(keys)), number)
+        rows, places = np.divmod(at, width)
+        return cls(rows, places, cells)
+
+    def given(self, rest: Tensor) -> Tensor:
+        """Pick the members' attention out of `resting`'s table, `[member, layer, head, 2]` float64."""
+        at = (torch.from_numpy(each).to(rest.device) for each in (self.rows, self.places))
+        picked: Tensor = rest[tuple(at)].double()
+        return picked
+
+
+def resting(answers: Answers, pointer: Pointer) -> Tensor:
+    """Sum what every place gives to sep and to cls, `[batch, place, layer, head, 2]`.
+
+    Args:
+        answers: of the direction dependent->head, which are read off the rows of attention.
+        pointer: the batch's arcs.
+    """
+    classes = pointer.classes.to(answers.special.dtype)
+    return torch.einsum("bpslh,bsc->bplhc", answers.special.clamp(min=0), classes)
+
+
+def rest_of(sums: NDArray[Any], relation: int, direction: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Split sums or counts into those of the words that attend in a relation and those of all other words.
+
+    Args:
+        sums: `[group, relation, direction, ...]`, see `Attending`.
+        relation: its index.
+        direction: its index.
+
+    Returns:
+        Both `[group, ...]`.
+    """
+    own = sums[:, relation, direction]
+    return own, sums[:, :, 0].sum(1) - own

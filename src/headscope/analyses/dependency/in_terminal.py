@@ -1,0 +1,55 @@
+"""Dependency heads as a terminal shows them: table 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headscope.analyses.dependency.best_heads import TOTALS
+from headscope.analyses.stage_result import StageResult
+from headscope.reporting.kit.terminal import Grid, interval, percent, q_value
+from headscope.statistics.arc_bins import FEWEST_ARCS
+
+
+def shown(result: StageResult) -> Iterator[Grid | str]:
+    """Yield table 1: for each relation the held-out best head, its accuracy, and the best offset's."""
+    best = result.tables["dependency_best"]
+    trained = best[best["model"] == "trained"]
+    selection = "held-out" if (trained["selection"] == "held-out").any() else "same-data"
+    control = best[(best["model"] == "control") & (best["selection"] == selection)]
+    held = selection == "held-out"
+    chance = control.groupby("relation")["held_out"].mean()
+    columns = [
+        *(("relation", "left"), ("n", "right"), ("head", "left"), ("direction", "left")),
+        *(("accuracy", "right"), ("95% interval", "right"), ("offset", "right"), ("accuracy", "right")),
+        *(("above", "right"), ("95% interval", "right")),
+        *([("held out", "right")] if held else []),
+        *([("control", "right")] if len(chance) else []),
+        ("q", "right"),
+    ]
+    several = result.tables["dependency"]["kind"].nunique() > 1
+    rows = []
+    for row in trained[trained["selection"] == selection].to_dict("records"):
+        head = f"{row['layer']}-{row['head']}"
+        cells = (
+            *(row["relation"], f"{row['n']:,}", f"{row['kind']} {head}" if several else head),
+            *(row["direction"], percent(row["accuracy"]), interval(row)),
+            *(f"{row['baseline_offset']:+d}", percent(row["baseline_accuracy"])),
+            *(percent(row["margin"]), interval(row, "margin_")),
+            *([percent(row["held_out"])] if held else []),
+            *([percent(chance.get(row["relation"], float("nan")))] if len(chance) else []),
+            "" if row["relation"] in TOTALS else q_value(row["q_value"]),
+        )
+        rows.append(cells)
+    yield Grid(columns, rows)
+    facts = result.facts["treebank"]
+    how = (
+        "head, direction and offset: those that halves of the documents choose most often, on all documents; held out: "
+        "what the choice is worth on the other half"
+        if held
+        else "head, direction and offset chosen and scored on the same data, as the original's notebook does"
+    )
+    yield (
+        f"{facts['name']}: {facts['sentences']:,} sentences of {facts['documents']:,} documents; percent; {how}; "
+        f"relations of at least {FEWEST_ARCS} arcs; {'control: random weights; ' if len(chance) else ''}"
+        f"q: one-sided test {'of the choice' if held else 'of the head'} against every offset, false discovery rate"
+    )

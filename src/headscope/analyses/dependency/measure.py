@@ -1,0 +1,111 @@
+"""The stage of section 4.2: which head finds which dependency relation."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from headscope.analyses.dependency.accumulator import DependencyAccumulator, DependencyOptions
+from headscope.analyses.dependency.arcs import ArcTable
+from headscope.analyses.dependency.best_heads import DIFFERENCE_COLUMNS, DependencyResult
+from headscope.analyses.dependency.details import distance_table, noop_table
+from headscope.analyses.dependency.questions import dependency_questions
+from headscope.analyses.stage_result import StageResult
+from headscope.attention.scan import scan
+from headscope.attention.source import TileSource
+from headscope.errors import InputError
+from headscope.examples.arcs import (
+    ArcExamples,
+    wanted_heads,
+)
+from headscope.prepare.options import RunOptions
+from headscope.prepare.progress import Watcher, told
+from headscope.prepare.run import Run
+from headscope.prepare.trees import trees_of
+from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+
+
+def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
+    """Score every head on every relation, for the trained model and its controls, and choose examples.
+
+    Args:
+        run: with a treebank, or over maps of one.
+        watch: told of progress.
+
+    Raises:
+        InputError: no sentence could be read, or the maps are not of a treebank.
+    """
+    options: RunOptions = run.options
+    compat = options.compat == "original"
+    bench = trees_of(run)
+    table = ArcTable.of(bench.relations, folded=options.fold_labels, compat=compat)
+    how = DependencyOptions(
+        pieces=options.pieces,
+        special=options.special_tokens,
+        both=options.both_directions,
+        compat=compat,
+    )
+
+    def count(source: TileSource, stage: str) -> DependencyAccumulator:
+        sums = DependencyAccumulator(run.layout, table, how)
+
+        def documents(segments: int) -> int:
+            return bench.documents * segments // max(1, bench.sentences)
+
+        tell = told(watch, stage, documents, total=bench.documents, limit=options.limit)
+        scan(source, [sums], progress=tell)
+        if not sums.words:
+            raise InputError(bench.nothing())
+        return sums
+
+    sums = count(bench.source(), "dependency heads")
+    result = DependencyResult(sums, seed=options.seed)
+    best = result.best()
+    heads, choices, gaps = [result.heads()], [best], []
+    for name, number, source in bench.controls():
+        label = name if number is None else f"{name} {number + 1} of {options.controls}"
+        other = DependencyResult(count(source, label), model=name, control_seed=number, seed=options.seed)
+        heads.append(other.heads())
+        choices.append(other.best())
+        gaps.append(result.against(other))
+    examples = ArcExamples(
+        wanted_heads(best),
+        dependency_questions(folded=options.fold_labels),
+        special=bench.special,
+        pieces=how.pieces,
+    )
+    scan(bench.example_source(), [examples])
+    tables = {
+        "dependency": pd.concat(heads, ignore_index=True),
+        "dependency_best": pd.concat(choices, ignore_index=True),
+        "dependency_differences": pd.concat(gaps or [pd.DataFrame(columns=DIFFERENCE_COLUMNS)]),
+        "dependency_baselines": result.baselines(),
+        "dependency_by_distance": distance_table(result, best),
+        "dependency_noop": noop_table(result, best),
+        "dependency_examples": examples.table(),
+    }
+    facts = {
+        **bench.facts(),
+        "folded": options.fold_labels,
+        "pieces": how.pieces,
+        "compat": options.compat,
+        "special_kept": options.special_tokens,
+        "special_changes": result.special_changes(),
+    }
+    return StageResult(
+        name="syntax",
+        tables=tables,
+        facts={"treebank": facts},
+        notes=(*_notes(facts), *bench.notes()),
+        state=sums.state(),
+    )
+
+
+def _notes(facts: dict[str, Any]) -> Iterator[str]:
+    for why, number in facts.get("skipped", {}).items():
+        yield f"treebank: {number:,} of {number + facts['sentences']:,} sentences were left out ({why})"
+    if facts.get("words_dropped") or facts.get("words_merged"):
+        lost = facts["words_dropped"] + facts["words_merged"]
+        yield f"treebank: {lost:,} words have no piece of their own; they count as not found"
+    if facts["documents"] < FEWEST_DOCUMENTS:
+        yield f"treebank: {TOO_FEW}; it has {facts['documents']}"

@@ -1,0 +1,1 @@
+"""How far apart are heads, and which are alike? (section 6)"""

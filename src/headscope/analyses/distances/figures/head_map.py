@@ -1,0 +1,205 @@
+"""Figure 6 of the paper: heads as points, as far apart as their attention is, coloured by role and by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from headscope.analyses.distances.figures.plane import SIDE, Plane, height_of, lay_out
+from headscope.figures.axes import say_absent
+from headscope.figures.label_places import Place, Wanted, place_labels
+from headscope.figures.labels import label
+from headscope.figures.layer_colours import layer_colour, on_layer
+from headscope.figures.style import INK, SOFT, TICK, figure_of, look, new_figure, role_colour, role_outline
+from headscope.palette import palette
+from headscope.statistics.roles import ROLES
+
+COLOURINGS = ("role", "layer")
+NUMBERED = 200
+"""Up to so many heads a mark shows its layer's number."""
+MOST_NAMED = 10
+
+
+def head_map(
+    table: pd.DataFrame, *, kind: str, stress: float | None = None, names: Mapping[str, str] | None = None
+) -> Figure:
+    """Draw figure 6 of one kind: by role on the left, by layer on the right.
+
+    Args:
+        table: `tables/head_map.parquet`.
+        kind: `encoder`, `decoder` or `cross`.
+        stress: of the map, written below it.
+        names: what roles are called, for a model whose special tokens are not `[CLS]` and `[SEP]`.
+
+    Raises:
+        ValueError: the table has no head of this kind.
+    """
+    heads = _heads(table, kind)
+    with look():
+        figure = new_figure(2 * SIDE + 0.2, height_of(heads) + (0.45 if stress is None else 0.7))
+        for colouring, ax in zip(COLOURINGS, figure.subplots(1, 2)):
+            map_panel(table, kind=kind, colouring=colouring, names=names, ax=ax)
+        if stress is not None:
+            figure.supxlabel(
+                f"distances in the plane stand for divergences in nats, with a stress of {stress:.2f} (0 is exact)",
+                fontsize=9, color=SOFT, x=0.01, ha="left",
+            )  # fmt: skip
+        return figure
+
+
+def map_panel(
+    table: pd.DataFrame,
+    *,
+    kind: str,
+    colouring: str,
+    names: Mapping[str, str] | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw one panel of figure 6.
+
+    By `role` a head has its role's colour and shape; the roles are named at their heads, and so are heads that find
+    something. By `layer` it is a disc in its layer's colour with the layer's number.
+
+    Args:
+        table: `tables/head_map.parquet`.
+        kind: `encoder`, `decoder` or `cross`.
+        colouring: `role` or `layer`.
+        names: what roles are called.
+        ax: where to draw; made when not given.
+
+    Raises:
+        ValueError: another colouring, or the table has no head of this kind.
+    """
+    if colouring not in COLOURINGS:
+        raise ValueError(f"Expected a colouring by role or layer, got {colouring!r}; choose one of them.")
+    heads = _heads(table, kind)
+    with look():
+        if ax is None:
+            ax = new_figure(SIDE, height_of(heads) + 0.45).subplots()
+        ax.set_title(f"By {colouring}")
+        if colouring == "role" and heads["role"].isna().all():
+            say_absent(ax, "Roles need the surface statistics of the same run.")
+            return figure_of(ax)
+        plane = lay_out(ax, heads)
+        if colouring == "role":
+            _by_role(ax, heads, kind, plane, dict(names or {}))
+        else:
+            _by_layer(ax, heads, kind, plane)
+        return figure_of(ax)
+
+
+def _heads(table: pd.DataFrame, kind: str) -> pd.DataFrame:
+    heads = table[table["kind"] == kind]
+    if heads.empty:
+        present = ", ".join(str(one) for one in table["kind"].unique()) or "none"
+        raise ValueError(f"Expected {kind} heads on the map, got {present}; give a kind that the table has.")
+    return heads.sort_values(["layer", "head"]).reset_index(drop=True)
+
+
+def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict[str, str]) -> None:
+    roles = heads["role"].fillna("mixed").to_numpy(dtype=object)
+    marks = plane.points(heads)
+    size = mark_size(len(heads))
+    present = [role for role in ROLES if (roles == role).any()]
+    present += sorted({str(role) for role in roles} - set(ROLES))
+    # What is rarest is drawn last, over the many, and named first.
+    by_size = sorted(present, key=lambda role: -int((roles == role).sum()))
+    for role in by_size:
+        these = roles == role
+        points = ax.scatter(
+            heads["x"][these], heads["y"][these], s=size, linewidths=0.0, zorder=3, clip_on=False,
+            marker=role_outline(role), color=role_colour(role), alpha=0.8 if len(heads) > NUMBERED else None,
+        )  # fmt: skip
+        points.set_paths([role_outline(role)])
+        points.set_urls([f"#{kind}-{a}-{b}" for a, b in heads.loc[these, ["layer", "head"]].to_numpy()])
+        points.set_gid(f"heads--{kind}--map--{role}")
+    called = {role: names.get(role) or _called(role) for role in present}
+    wanted = [Wanted(called[role], 9.0, _central(marks, roles == role)) for role in reversed(by_size)]
+    finders = _finders(heads)
+    wanted += [Wanted(text, 8.0, marks[[place]]) for place, text in finders]
+    placed = place_labels(wanted, marks, plane.box, reach=6.0)
+    colours = [role_colour(role) for role in reversed(by_size)] + [INK] * len(finders)
+    for name, place, colour in zip(wanted, placed, colours):
+        if place is not None:
+            _write(ax, plane, name, place, colour)
+
+
+def _by_layer(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane) -> None:
+    layers = int(heads["layer"].max())
+    size = 1.25 * mark_size(len(heads))
+    if len(heads) <= NUMBERED:
+        # One by one, so that a disc over another covers its number too.
+        for place, (_, one) in enumerate(heads.groupby(["layer", "head"], sort=False)):
+            order = 3 + place / len(heads)
+            _discs(ax, one, kind, layers, size, order)
+            layer, head = int(one["layer"].iloc[0]), int(one["head"].iloc[0])
+            ax.text(
+                one["x"].iloc[0], one["y"].iloc[0], f"{layer}", ha="center", va="center_baseline",
+                fontsize=0.68 * size**0.5, color=on_layer(layer_colour(layer, layers)), zorder=order,
+                gid=f"mark--{layer}-{head}",
+            )  # fmt: skip
+        return
+    _discs(ax, heads, kind, layers, size, 3.0)
+    marks, own = plane.points(heads), heads["layer"].to_numpy()
+    wanted = [
+        Wanted(f"layer {layer}", 8.0, _central(marks, own == layer)) for layer in sorted(set(own.tolist()))
+    ]
+    for name, found in zip(wanted, place_labels(wanted, marks, plane.box)):
+        if found is not None:
+            _write(ax, plane, name, found, INK)
+
+
+def _discs(ax: Axes, heads: pd.DataFrame, kind: str, layers: int, size: float, order: float) -> None:
+    names = [f"{kind}-{layer}-{head}" for layer, head in heads[["layer", "head"]].to_numpy()]
+    points = ax.scatter(
+        heads["x"], heads["y"], s=size, linewidths=0.6, edgecolors=TICK, zorder=order, clip_on=False,
+        facecolors=[layer_colour(int(layer), layers) for layer in heads["layer"]],
+    )  # fmt: skip
+    points.set_urls([f"#{name}" for name in names])
+    points.set_gid(f"heads--{kind}--map--layer" + (f"-{names[0]}" if len(names) == 1 else ""))
+
+
+def mark_size(heads: int) -> float:
+    """Return a mark's size in square points: smaller where there are many, so that they stay apart."""
+    return float(np.clip(80.0 * 72 / heads, 12.0, 80.0))
+
+
+def _called(role: str) -> str:
+    style = palette().roles.get(role)
+    return style.label if style is not None else role
+
+
+def _central(marks: np.ndarray, these: np.ndarray) -> np.ndarray:
+    """Return the marks of a group, those nearest to their common middle first, at most six."""
+    own = marks[these]
+    middle = np.median(own, axis=0)
+    return np.asarray(own[np.argsort(((own - middle) ** 2).sum(1), kind="stable")][:6])
+
+
+def _finders(heads: pd.DataFrame) -> list[tuple[int, str]]:
+    """Name the heads that find something: `8-10 dobj`, and how many more relations they find."""
+    found = []
+    for place, (layer, head, finds) in enumerate(zip(heads["layer"], heads["head"], heads["finds"])):
+        names = str(finds).split(",") if isinstance(finds, str) and finds else []
+        if names:
+            more = f" +{len(names) - 1}" if len(names) > 1 else ""
+            found.append((len(names), place, f"{layer}-{head} {label(names[0], 12)}{more}"))
+    found.sort(key=lambda one: (-one[0], one[1]))
+    return [(place, text) for _, place, text in found[:MOST_NAMED]]
+
+
+def _write(ax: Axes, plane: Plane, name: Wanted, place: Place, colour: str) -> None:
+    box = place.box
+    across = {"left": box.left, "right": box.right}.get(place.side, (box.left + box.right) / 2)
+    x, y = plane.back(across, (box.bottom + box.top) / 2)
+    if place.lead is not None:
+        ends = [plane.back(*place.lead[:2]), plane.back(*place.lead[2:])]
+        ax.plot(*zip(*ends), color=SOFT, linewidth=0.7, zorder=2.5, clip_on=False)
+    ax.text(
+        x, y, name.text, fontsize=name.size, color=colour, ha=place.side, va="center", zorder=5, clip_on=False,
+        gid=f"name--{name.text}",
+    )  # fmt: skip

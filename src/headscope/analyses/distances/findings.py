@@ -1,0 +1,153 @@
+"""What the distances between heads say, in words: layers, clusters, and the heads that are most alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from headscope.analyses.distances.pair_table import nearest_pairs
+from headscope.analyses.distances.stability import STABLE
+from headscope.reporting.kit.cells import number, records
+from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.numbers import nats, p_words, span
+from headscope.reporting.kit.sentences import HeadRef, Sentence, numbered, sentence
+from headscope.reporting.kit.words import FEWEST_DOCUMENTS, Words, count, join, plain
+
+TOPIC = "distances"
+SIGNIFICANT = 0.05
+ONE_ROLE = 0.75
+"""A cluster is said to be of a role where so many of its heads have it."""
+
+
+def distances_findings(inputs: ReportInputs, words: Words, *, several: bool) -> list[Sentence]:
+    """Return the sentences on distances between heads; none where they were not measured."""
+    if inputs.layer_effect is None or inputs.head_map is None or inputs.head_clusters is None:
+        return []
+    found: list[Sentence] = []
+    for row in records(inputs.layer_effect):
+        kind = str(row["kind"])
+        heads = inputs.head_map[inputs.head_map["kind"] == kind]
+        clusters = inputs.head_clusters[inputs.head_clusters["kind"] == kind]
+        own = [
+            _layers(row, several),
+            *_tree(row, clusters, several),
+            *_by_role(heads, clusters, words),
+            *_nearest(inputs.head_distances, kind, several),
+        ]
+        found += [replace(one, kind=kind) for one in own]
+    return found
+
+
+def _layers(row: dict[str, Any], several: bool) -> Sentence:
+    whose = f"{row['kind']} heads" if several else "heads"
+    within, between, effect, p = (number(row[name]) for name in ("within", "between", "effect", "p"))
+    if effect != effect:
+        return sentence(
+            TOPIC, f"whether {whose} of a layer are alike cannot be said: {plain(row['reason'])}."
+        )
+    low, high = number(row["ci_low"]), number(row["ci_high"])
+    measured = (
+        f"two of a layer are {nats(within)} nats apart on average, two of different layers {nats(between)}"
+    )
+    ends = f" (95% interval of the difference {span(low, high)})" if low == low else ""
+    if p < SIGNIFICANT and effect > 0 and not low <= 0:
+        return sentence(
+            TOPIC,
+            f"{whose} of a layer are more alike than heads of different layers: {measured}, {nats(effect)} more{ends}; "
+            f"{p_words(p)} over permutations of the heads’ layers.",
+        )
+    return sentence(
+        TOPIC,
+        f"{whose} of a layer are not shown to be more alike than heads of different layers: {measured}{ends}; "
+        f"{p_words(p)} over permutations of the heads’ layers.",
+    )
+
+
+def _tree(row: dict[str, Any], clusters: pd.DataFrame, several: bool) -> list[Sentence]:
+    if len(clusters) < 2:
+        return []
+    sizes = [str(int(size)) for size in clusters["size"]]
+    whose = f"tree of {row['kind']} heads" if several else "tree of heads"
+    text = f"the {whose}, cut where the silhouette is best, has {len(sizes)} clusters, of {join(sizes)} heads"
+    rand = number(row["adjusted_rand"])
+    if rand == rand:
+        low, high = number(row["adjusted_rand_low"]), number(row["adjusted_rand_high"])
+        ends = f"{rand:.2f} (95% of resamples {low:.2f} to {high:.2f})"
+        text += (
+            f"; on resampled documents the clusters agree with these with an adjusted Rand index of {ends}"
+        )
+    return [sentence(TOPIC, f"{text}; {trust(clusters)}.")]
+
+
+def trust(clusters: pd.DataFrame) -> str:
+    """Say how many of one kind's clusters would come again on other documents, or that nobody tested it."""
+    stable, number = trusted(clusters), len(clusters)
+    if clusters["stability"].isna().all():
+        return (
+            "whether other documents would give them again was not tested, which needs at least "
+            f"{FEWEST_DOCUMENTS} documents"
+        )
+    why = f"a stability of {STABLE:g} or more"
+    if not stable:
+        return f"none of them has {why}, so that none is to be trusted"
+    if len(stable) == number:
+        return f"all of them have {why}"
+    return f"{len(stable):,} of them {'has' if len(stable) == 1 else 'have'} {why}, the others are not to be trusted"
+
+
+def trusted(clusters: pd.DataFrame) -> set[int]:
+    """Return the clusters of one kind that a sentence may name: those that resampled documents give again."""
+    return {int(row["cluster"]) for row in records(clusters) if number(row["stability"]) >= STABLE}
+
+
+def _by_role(heads: pd.DataFrame, clusters: pd.DataFrame, words: Words) -> list[Sentence]:
+    """Say which clusters are mostly of one role that is something: the paper's question whether heads group by it.
+
+    Named are those that can be trusted; what is said of the others is that they are not named, and why.
+    """
+    if len(clusters) < 2:
+        return []  # all heads together are no group of a role
+    stable, told, left = trusted(clusters), [], 0
+    for cluster in sorted({int(label) for label in heads["cluster"].dropna()}):
+        own = heads[heads["cluster"] == cluster]
+        role, most = Counter(own["role"].dropna()).most_common(1)[0] if own["role"].notna().any() else ("", 0)
+        if len(own) < 2 or role == "mixed" or most < ONE_ROLE * len(own):
+            continue
+        if cluster not in stable:
+            left += 1
+            continue
+        name = words.roles.get(str(role), plain(role))
+        share = f"all {len(own)} heads" if most == len(own) else f"{most} of {len(own)} heads"
+        told.append(f"cluster {cluster} ({share}: {name})")
+    if clusters["stability"].isna().all():
+        why = f"their stability was not tested, which needs at least {FEWEST_DOCUMENTS} documents"
+    else:
+        why = f"a stability below {STABLE:g} is not to be trusted"
+    are = "is" if left == 1 else "are"
+    if told:
+        rest = f"; {count(left, 'more cluster')} {are} not named, for {why}" if left else ""
+        return [
+            sentence(TOPIC, f"{join(told)} {'is' if len(told) == 1 else 'are'} mostly of one role{rest}.")
+        ]
+    if left:
+        return [sentence(TOPIC, f"{count(left, 'cluster')} {are} mostly of one role, and not named: {why}.")]
+    return []
+
+
+def _nearest(pairs: pd.DataFrame | None, kind: str, several: bool) -> list[Sentence]:
+    if pairs is None or pairs.empty:
+        return []
+    rows = records(nearest_pairs(pairs, kind=kind, most=1))
+    if not rows:
+        return []
+    row = rows[0]
+    first = numbered(kind, int(row["layer_a"]), int(row["head_a"]))
+    second = numbered(kind, int(row["layer_b"]), int(row["head_b"]))
+    ends = span(number(row["ci_low"]), number(row["ci_high"]))
+    least = f"{nats(number(row['divergence']))} nats apart" + (f" (95% interval {ends})" if ends else "")
+    whose = f"two {kind} heads" if several else "two heads"
+    start: tuple[str | HeadRef, ...] = (f"the {whose} nearest to each other are ", first, " and ", second)
+    return [sentence(TOPIC, *start, f", {least}.")]

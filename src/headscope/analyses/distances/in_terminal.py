@@ -1,0 +1,109 @@
+"""Distances between heads as a terminal shows them: the layer effect, clusters, the nearest pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
+from headscope.analyses.distances.findings import trust
+from headscope.analyses.distances.pair_table import nearest_pairs
+from headscope.analyses.stage_result import StageResult
+from headscope.reporting.kit.terminal import Grid
+
+MOST_HEADS, MOST_PAIRS = 14, 8
+
+
+def shown(distances: StageResult, mapped: StageResult) -> Iterator[Grid | str]:
+    """Yield for each kind of attention the layer effect, the clusters with their heads, and the nearest pairs."""
+    pairs, places = distances.tables["head_distances"], mapped.tables["head_map"]
+    effects, clusters = mapped.tables["layer_effect"], mapped.tables["head_clusters"]
+    several = len(effects) > 1
+    for place, effect in enumerate(effects.to_dict("records")):
+        kind = effect["kind"]
+        if several:
+            if place:
+                yield ""
+            yield f"{kind} attention"
+        yield effect_line(effect)
+        heads = places[places["kind"] == kind]
+        own = clusters[clusters["kind"] == kind]
+        yield _clusters(own, heads)
+        yield cut_line(effect)
+        if len(own) > 1:
+            yield f"clusters: {trust(own)}"
+        nearest = nearest_pairs(pairs, kind=kind, most=MOST_PAIRS)
+        if len(nearest):
+            yield _pairs(nearest)
+    yield from _reading(distances)
+
+
+def effect_line(effect: dict[Any, Any]) -> str:
+    """Say how alike heads of a layer are, in one line."""
+    if effect["effect"] != effect["effect"]:
+        return f"within and between layers: not comparable, {effect['reason']}"
+    return (
+        f"divergence within layers {nats(effect['within'])}, between {nats(effect['between'])}: between less within "
+        f"{nats(effect['effect'])}{_ends(effect, ' ({})')} nats, p = {effect['p']:.4f}"
+    )
+
+
+def nats(value: float) -> str:
+    """Write a divergence with four digits after the point, and a small one with three that count."""
+    return f"{value:.4f}" if abs(value) >= 0.01 or value == 0 else f"{value:.3g}"
+
+
+def cut_line(effect: dict[Any, Any]) -> str:
+    """Say how the clusters were made, and how well they and the map hold."""
+    rand = effect["adjusted_rand"]
+    again = "" if rand != rand else f", adjusted Rand {rand:.2f} on resampled documents"
+    silhouette = effect["silhouette"]
+    cut = "" if silhouette != silhouette else f", cut where the silhouette is best ({silhouette:.2f})"
+    return (
+        f"average linkage on the root of the divergence{cut}{again}; stress of the map {effect['stress']:.3f}"
+    )
+
+
+def _clusters(clusters: pd.DataFrame, heads: pd.DataFrame) -> Grid:
+    columns = [
+        *(("cluster", "right"), ("heads", "right"), ("stability", "right"), ("roles", "left")),
+        ("which", "left"),
+    ]
+    lines = []
+    for row in clusters.to_dict("records"):
+        own = heads[heads["cluster"] == row["cluster"]].sort_values(["layer", "head"])
+        names = [f"{layer}-{head}" for layer, head in zip(own["layer"], own["head"], strict=True)]
+        more = f" and {len(names) - MOST_HEADS} more" if len(names) > MOST_HEADS else ""
+        roles = own["role"].dropna().value_counts()
+        told = ", ".join(f"{role} {number}" for role, number in roles.items()) or "-"
+        stable = "-" if row["stability"] != row["stability"] else f"{row['stability']:.2f}"
+        which = " ".join(names[:MOST_HEADS]) + more
+        lines.append([str(row["cluster"]), str(row["size"]), stable, told, which])
+    return Grid(columns, lines)
+
+
+def _pairs(nearest: pd.DataFrame) -> Grid:
+    columns = [("nearest heads", "left"), ("nats apart", "right"), ("95% interval", "right")]
+    lines = []
+    for row in nearest.to_dict("records"):
+        pair = f"{row['layer_a']}-{row['head_a']} and {row['layer_b']}-{row['head_b']}"
+        lines.append([pair, nats(row["divergence"]), _ends(row, "{}") or "-"])
+    return Grid(columns, lines)
+
+
+def _ends(row: dict[Any, Any], form: str) -> str:
+    """Write a row's interval into a form, nothing where it has none."""
+    if row["ci_low"] != row["ci_low"]:
+        return ""
+    return form.format(f"{nats(row['ci_low'])} to {nats(row['ci_high'])}")
+
+
+def _reading(distances: StageResult) -> Iterator[Grid | str]:
+    for kind, read in distances.facts["distances"].items():
+        sample = "" if read["rows_read"] == read["rows"] else f", {read['rows_read']:,} of them read"
+        yield (
+            f"{kind}: {read['rows']:,} rows of attention{sample} in {read['segments']:,} inputs; 95% intervals over "
+            f"documents, in {DIVERGENCE_GROUPS} groups at most"
+        )

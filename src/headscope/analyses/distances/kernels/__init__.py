@@ -1,0 +1,1 @@
+"""The divergence between all pairs of heads, as fast as the processor allows."""

@@ -1,0 +1,145 @@
+"""The divergence between all pairs of heads of one segment, compiled by numba for the processor at hand.
+
+Rows are taken sixteen at a time, a lane each; keys in chunks, and heads in blocks, so that what is worked on stays
+in the caches. A head is paired with those that follow it, around the circle of heads, up to half way: so all
+pairs come once, in runs of six.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.distances.kernels.lanes import ABREAST, FEATURES, KEYS, sixteen_rows
+from headscope.analyses.distances.kernels.polynomial import SMOOTHING, fit_for, floor_of
+from headscope.analyses.distances.kernels.vectors import LANES
+
+
+def partners(heads: int) -> int:
+    """Return how many heads each is paired with: half of the others, filled up to whole runs."""
+    return -(-(heads // 2) // ABREAST) * ABREAST
+
+
+class Scratch:
+    """A thread's working memory, aligned to a cache line: a vector across two lines costs twice.
+
+    Args:
+        heads: of a segment, all layers.
+    """
+
+    def __init__(self, heads: int) -> None:
+        self.heads = heads
+        self.features = _aligned((heads + ABREAST - 1) * KEYS * FEATURES)
+        self.sums = _aligned(heads * partners(heads) * LANES)
+        self.corner = _aligned(LANES * KEYS)
+
+
+def _aligned(floats: int) -> NDArray[np.float32]:
+    room = np.zeros(floats + 16, dtype=np.float32)
+    start = (-room.ctypes.data % 64) // 4
+    return room[start : start + floats]
+
+
+class _Segment:
+    """One segment's weights as the compiled program takes them, and room for its sums."""
+
+    def __init__(self, layers: Sequence[Tensor]) -> None:
+        self.layers = [_side_by_side(layer) for layer in layers]  # held, so that the addresses stay good
+        self.heads, self.rows, self.keys = layers[0].shape
+        self.addresses = np.array([layer.data_ptr() for layer in self.layers], dtype=np.int64)
+        self.strides = np.array([layer.stride()[:2] for layer in self.layers], dtype=np.int64)
+        total = self.heads * len(layers)
+        shape = (-(-self.rows // LANES), 2, total * partners(total))
+        self.sums = np.empty(shape)
+        fit = fit_for(self.keys)
+        self.lead = fit.lead
+        self.fit = tuple(np.float32(number) for number in (fit.shift, *fit.rest))
+
+    def add(self, group: int, scratch: Scratch) -> None:
+        first = group * LANES
+        sixteen_rows(
+            self.addresses,
+            self.strides,
+            self.heads,
+            first,
+            min(LANES, self.rows - first),
+            self.keys,
+            np.float32(1 - SMOOTHING),
+            np.float32(floor_of(self.keys)),
+            self.fit,
+            scratch.features,
+            scratch.sums,
+            scratch.corner,
+            self.sums[group, 0],
+            self.sums[group, 1],
+        )
+
+    def pairs(self) -> NDArray[np.float64]:
+        """Add up the groups of rows, always in the same order: sums and sums of squares, `[2, pair]`."""
+        sums: NDArray[np.float64] = self.sums.sum(0)[:, _places(self.heads * len(self.layers))]
+        sums *= np.array([[self.lead], [self.lead**2]])
+        return sums
+
+
+@cache
+def _places(heads: int) -> NDArray[np.int64]:
+    """Return where each pair stands among heads and their partners; pairs as in `numpy.triu_indices`."""
+    one, other = np.triu_indices(heads, 1)
+    forward = other - one <= heads // 2
+    head, step = np.where(forward, one, other), np.where(forward, other - one, heads - other + one)
+    places: NDArray[np.int64] = head * partners(heads) + step - 1
+    return places
+
+
+def pair_sums(stacks: Sequence[Sequence[Tensor]]) -> list[NDArray[np.float64]]:
+    """Sum the divergences of all pairs of heads over rows, with as many threads as torch uses.
+
+    Args:
+        stacks: for each segment its layers' weights `[head, row, key]`, float32 on the CPU, without padding.
+
+    Returns:
+        For each segment the sum over rows and the sum of squares, `[2, pair]`, pairs as in `numpy.triu_indices`.
+    """
+    segments = [_Segment(layers) for layers in stacks]
+    work = iter([(segment, group) for segment in segments for group in range(len(segment.sums))])
+    lock = Lock()
+
+    def drain() -> None:
+        scratch: Scratch | None = None
+        for segment, group in _shared(work, lock):
+            # All segments of a model have as many heads, but for other kinds of attention.
+            heads = segment.heads * len(segment.layers)
+            if scratch is None or scratch.heads != heads:
+                scratch = Scratch(heads)
+            segment.add(group, scratch)
+
+    threads = torch.get_num_threads()
+    if threads == 1:
+        drain()
+    else:
+        with ThreadPoolExecutor(threads - 1) as pool:
+            helpers = [pool.submit(drain) for _ in range(threads - 1)]
+            drain()
+            for helper in helpers:
+                helper.result()
+    return [segment.pairs() for segment in segments]
+
+
+def _shared(work: Iterator[Any], lock: Lock) -> Iterator[Any]:
+    """Draw from an iterator that several threads draw from."""
+    while True:
+        with lock:
+            item = next(work, None)
+        if item is None:
+            return
+        yield item
+
+
+def _side_by_side(layer: Tensor) -> Tensor:
+    return layer if layer.stride(2) == 1 or layer.shape[2] == 1 else layer.contiguous()

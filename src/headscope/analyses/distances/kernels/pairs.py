@@ -1,0 +1,42 @@
+"""Which program computes the divergence between heads: numba's on the CPU where it is installed, else torch's."""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.distances.kernels import in_torch as js_torch
+
+
+def has_numba() -> bool:
+    """Whether numba is installed (the extra `fast`)."""
+    return find_spec("numba") is not None
+
+
+def pair_sums(
+    stacks: Sequence[Sequence[Tensor]], *, compiled: bool | None = None
+) -> list[NDArray[np.float64]]:
+    """Sum the Jensen-Shannon divergence between all pairs of heads over the rows of each segment, in nats.
+
+    Weights are smoothed to 0.999 w + 0.001 / n, n the number of keys. A pair's sum is off by less than 1e-5 of
+    itself, however small it is, but for the rounding of the weights.
+
+    Args:
+        stacks: for each segment its layers' weights `[head, row, key]`, without padding.
+        compiled: insist on numba's program or on torch's; None takes what there is.
+
+    Returns:
+        For each segment the sum over rows and the sum of the rows' squares, `[2, pair]`; pairs of heads in the
+        order of `numpy.triu_indices`, heads layer by layer.
+    """
+    if not stacks:
+        return []
+    single = [[layer.float() for layer in layers] for layers in stacks]
+    on_cpu = single[0][0].device.type == "cpu"
+    if on_cpu and (has_numba() if compiled is None else compiled):
+        from headscope.analyses.distances.kernels import compiled as js_numba
+
+        return js_numba.pair_sums(single)
+    return [js_torch.pair_sums(layers).cpu().numpy() for layers in single]

@@ -1,0 +1,105 @@
+"""Are heads of a layer more alike than heads of different layers? The paper's remark as a number with a test."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.distances.result import DivergenceResult
+from headscope.statistics.confidence import ratio_interval
+
+PERMUTATIONS = 10_000
+_CELLS_AT_ONCE = 1 << 23
+ONE_LAYER = "there is one layer, and no pair of heads of different layers"
+ONE_HEAD = "each layer has one head, and no pair of heads is of one layer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerEffect:
+    """Mean divergences within and between layers, in nats; NaN where there is no such pair.
+
+    Attributes:
+        within: mean over pairs of heads of one layer.
+        between: mean over pairs of heads of different layers.
+        effect: between less within: above 0, heads of a layer are more alike.
+        low, high: its 95% interval over documents; NaN with fewer than 10.
+        p: how often heads dealt to the layers at random give as large an effect.
+        n: rows of attention that the divergences are means of.
+        reason: why there is no effect, where there is none.
+    """
+
+    within: float
+    between: float
+    effect: float
+    low: float
+    high: float
+    p: float
+    n: int
+    reason: str | None
+
+
+def layer_effect(result: DivergenceResult, *, permutations: int = PERMUTATIONS, seed: int = 0) -> LayerEffect:
+    """Compare heads of a layer with heads of different layers (paper section 6).
+
+    Args:
+        result: divergences with their sums by group of documents.
+        permutations: how often the heads' layer labels are permuted.
+        seed: of the permutations.
+    """
+    a, b = np.triu_indices(len(result.divergence), k=1)
+    same = result.layer_of[a] == result.layer_of[b]
+    apart = result.divergence[a, b]
+    within = float(apart[same].mean()) if same.any() else np.nan
+    between = float(apart[~same].mean()) if not same.all() else np.nan
+    reason = ONE_LAYER if result.layers == 1 else ONE_HEAD if result.heads == 1 else None
+    if reason is not None:
+        return LayerEffect(
+            within=within, between=between, effect=np.nan, low=np.nan, high=np.nan, p=np.nan, n=result.n,
+            reason=reason,
+        )  # fmt: skip
+    by_group = result.group_sums[:, a, b]
+    gaps = by_group[:, ~same].mean(1) - by_group[:, same].mean(1)
+    interval = ratio_interval(gaps, result.group_rows, scale="real")
+    return LayerEffect(
+        within=within,
+        between=between,
+        effect=between - within,
+        low=float(interval.low),
+        high=float(interval.high),
+        p=permutation_p(result.divergence, result.layers, permutations=permutations, seed=seed),
+        n=result.n,
+        reason=None,
+    )
+
+
+def permutation_p(
+    divergence: NDArray[np.float64], layers: int, *, permutations: int = PERMUTATIONS, seed: int = 0
+) -> float:
+    """One-sided p of the layer effect: heads are dealt to the layers at random.
+
+    The sum over all pairs does not change, so that an effect is as large where the sum within layers is as small.
+    p = (1 + number as large) / (1 + permutations), which is never 0.
+
+    Args:
+        divergence: in nats, heads layer by layer, `[head, head]`.
+        layers: how many layers the heads are of, the same number each.
+        permutations: how many.
+        seed: of them.
+    """
+    heads = len(divergence) // layers
+    a, b = np.triu_indices(heads, k=1)
+
+    def within(order: NDArray[np.int64]) -> NDArray[np.float64]:
+        dealt = order.reshape(-1, layers, heads)
+        return np.asarray(divergence[dealt[..., a], dealt[..., b]].sum((1, 2)), dtype=np.float64)
+
+    own = np.arange(layers * heads)
+    # Deals that are the same but for the order of layers must count as ties, whatever the rounding.
+    bound = float(within(own)[0]) + 1e-9 * float(np.abs(divergence).max(initial=0.0))
+    generator = np.random.default_rng(seed)
+    at_once = max(1, _CELLS_AT_ONCE // max(len(own), layers * len(a)))
+    as_large = 0
+    for start in range(0, permutations, at_once):
+        deals = np.tile(own, (min(at_once, permutations - start), 1))
+        as_large += int((within(generator.permuted(deals, axis=1)) <= bound).sum())
+    return (1 + as_large) / (1 + permutations)

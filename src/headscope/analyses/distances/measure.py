@@ -1,0 +1,39 @@
+"""The stage of section 6: how far apart heads are, from one scan of the text."""
+
+from headscope.analyses.distances.accumulator import DivergenceAccumulator
+from headscope.analyses.distances.pair_table import pair_table
+from headscope.analyses.stage_result import StageResult
+from headscope.attention.scan import scan
+from headscope.prepare.progress import Watcher, told
+from headscope.prepare.run import Stream
+
+
+def measure_distances(run: Stream, watch: Watcher | None = None) -> StageResult:
+    """Measure the Jensen-Shannon divergence between all heads of a kind.
+
+    Args:
+        run: a `ModelRun` over text, or a `MapsRun`.
+        watch: told of progress.
+    """
+    sums = DivergenceAccumulator(run.layout, seed=run.options.seed)
+
+    tell = told(watch, "head distances", run.done, total=run.total, limit=run.options.limit)
+    scan(run.source(), [sums], progress=tell)
+    results = sums.compute()
+    facts = {
+        result.kind: {"segments": result.segments, "rows": result.n, "rows_read": result.rows_read}
+        for result in results
+    }
+    notes = [
+        f"distances: of {result.n:,} rows of {result.kind} attention a seeded sample of {result.rows_read:,} was read; "
+        "sampling_error says how far off that may be"
+        for result in results
+        if result.rows_read < result.n
+    ]
+    return StageResult(
+        name="distances",
+        tables={"head_distances": pair_table(results)},
+        facts={"distances": facts},
+        notes=tuple(notes),
+        state=sums.state(),
+    )

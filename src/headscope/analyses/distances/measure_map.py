@@ -1,0 +1,67 @@
+"""The stage that puts heads on a map: their places, clusters and roles, and what layers have to do with it."""
+
+from collections.abc import Mapping
+
+from headscope.analyses.distances.accumulator import DivergenceAccumulator
+from headscope.analyses.distances.clusters import FEWEST_CLUSTERS, MOST_CLUSTERS
+from headscope.analyses.distances.layer_effect import PERMUTATIONS
+from headscope.analyses.distances.map_tables import HeadNumber, map_tables
+from headscope.analyses.distances.stability import RESAMPLES
+from headscope.analyses.stage_result import StageResult
+from headscope.errors import OptionError
+from headscope.prepare.progress import Watcher
+from headscope.prepare.run import Stream
+from headscope.statistics.roles import finds, roles
+
+
+def measure_head_map(
+    run: Stream, earlier: Mapping[str, StageResult], watch: Watcher | None = None
+) -> StageResult:
+    """Embed and cluster the heads of each kind, and name their roles and what they find.
+
+    Args:
+        run: a `ModelRun` or a `MapsRun`; its seed is taken.
+        earlier: `distances`; `surface` for roles; `syntax` and `coreference` for what heads find. Without `surface`
+            roles are null, without both of the last two `finds` is.
+        watch: not told anything; this takes seconds.
+
+    Raises:
+        OptionError: distances were not measured.
+    """
+    if "distances" not in earlier:
+        raise OptionError("the map of heads is made of their distances; ask for the stage distances as well")
+    results = DivergenceAccumulator.from_state(earlier["distances"].state).compute()
+    tables = map_tables(results, roles=roles_in(earlier), finds=finds_in(earlier), seed=run.options.seed)
+    reasons = tables["layer_effect"].dropna(subset=["reason"])
+    notes = [
+        f"map: whether heads of a layer are alike cannot be said of {kind} attention: {reason}"
+        for kind, reason in zip(reasons["kind"], reasons["reason"], strict=True)
+    ]
+    facts = {
+        "permutations": PERMUTATIONS,
+        "resamples": RESAMPLES,
+        "fewest_clusters": FEWEST_CLUSTERS,
+        "most_clusters": MOST_CLUSTERS,
+    }
+    return StageResult(
+        name="map",
+        tables=tables,
+        facts={"map": facts},
+        notes=tuple(notes),
+    )
+
+
+def roles_in(earlier: Mapping[str, StageResult]) -> dict[HeadNumber, str]:
+    """Return the role of each head from the surface statistics, none where they were not measured."""
+    if "surface" not in earlier:
+        return {}
+    table = roles(earlier["surface"].tables["surface"])
+    keys = zip(table["kind"], table["layer"], table["head"], strict=True)
+    return dict(zip(keys, table["role"], strict=True))
+
+
+def finds_in(earlier: Mapping[str, StageResult]) -> dict[HeadNumber, list[str]] | None:
+    """Return what heads find, or None where neither relations nor coreference were measured."""
+    stages = (("syntax", "dependency_best"), ("coreference", "coreference"))
+    tables = [earlier[stage].tables[table] if stage in earlier else None for stage, table in stages]
+    return None if all(table is None for table in tables) else finds(*tables)

@@ -1,0 +1,128 @@
+"""The tables behind figure 6: clusters, the pairs of heads most alike, and every head's place."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+
+from headscope.analyses.distances.pair_table import matrix_of, nearest_pairs
+from headscope.analyses.distances.stability import STABLE
+from headscope.reporting.kit.cells import number, records
+from headscope.reporting.kit.links import head_link
+from headscope.reporting.kit.numbers import nats, span
+from headscope.reporting.kit.tables import Table, scrolled
+from headscope.reporting.kit.words import Words, capital, layer_list, plain
+from headscope.views.markup import Html, el
+
+MOST_PAIRS, MOST_HEADS = 10, 500
+DASH = "–"
+
+
+def clusters_table(
+    clusters: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind: str, several: bool
+) -> Html:
+    """Return the clusters of one kind: size, stability, the head in the middle, roles and layers of its heads."""
+    rows = []
+    for row in records(clusters):
+        own = heads[heads["cluster"] == row["cluster"]]
+        stable, low, high = (number(row[name]) for name in ("stability", "ci_low", "ci_high"))
+        shown = DASH if stable != stable else f"{stable:.2f}"
+        rows.append(
+            el(
+                "tr",
+                el("th", f"{int(row['cluster'])}", scope="row"),
+                el("td", f"{int(row['size']):,}"),
+                el("td", head_link(kind, int(row["medoid_layer"]), int(row["medoid_head"]), several)),
+                el("td", nats(number(row["divergence"])) if int(row["size"]) > 1 else DASH),
+                el("td", shown, el("small", f"{low:.2f}–{high:.2f}") if low == low else None),
+                el("td", capital(_roles(own, words)), class_="words"),
+                el("td", capital(layer_list(sorted({int(layer) for layer in own["layer"]}))), class_="words"),
+                class_="weak" if stable < STABLE else None,
+            )
+        )  # fmt: skip
+    header = [
+        el("th", title, scope="col", class_="words" if title in ("roles (heads)", "in") else None)
+        for title in ("cluster", "heads", "middle head", "nats apart", "stability", "roles (heads)", "in")
+    ]
+    table = el(
+        "table", el("thead", el("tr", header)), el("tbody", rows), id=f"table-clusters-{kind}", class_="small"
+    )
+    return scrolled(table, "Clusters of heads")
+
+
+def pairs_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind: str, several: bool) -> Html:
+    """Return the pairs of heads of one kind that are most alike, with their roles."""
+    roles = _role_of(heads)
+    rows = []
+    for row in records(nearest_pairs(pairs, kind=kind, most=MOST_PAIRS)):
+        ends = [(int(row[f"layer_{side}"]), int(row[f"head_{side}"])) for side in ("a", "b")]
+        named = [words.roles.get(roles.get(one, ""), DASH) for one in ends]
+        shown = named[0] if named[0] == named[1] else " / ".join(named)
+        rows.append(
+            el(
+                "tr",
+                el("th", head_link(kind, *ends[0], several), " and ", head_link(kind, *ends[1], several), scope="row"),
+                el("td", nats(number(row["divergence"]))),
+                el("td", span(number(row["ci_low"]), number(row["ci_high"])).replace(" to ", "–") or DASH),
+                el("td", f"{int(row['n']):,}"),
+                el("td", capital(shown), class_="words"),
+            )
+        )  # fmt: skip
+    header = [
+        el("th", title, scope="col", class_="words" if title == "role" else None)
+        for title in ("heads", "nats apart", "95% interval", "n (rows)", "role")
+    ]
+    table = el(
+        "table", el("thead", el("tr", header)), el("tbody", rows), id=f"table-nearest-{kind}", class_="small"
+    )
+    return scrolled(table, "Pairs of heads most alike")
+
+
+def heads_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind: str, several: bool) -> Html:
+    """Return every head's place on the map, its cluster, and the head nearest to it, folded."""
+    own = heads.sort_values(["layer", "head"]).reset_index(drop=True)
+    names = [(int(layer), int(head)) for layer, head in own[["layer", "head"]].to_numpy()]
+    apart = matrix_of(pairs, names, kind=kind)
+    np.fill_diagonal(apart, np.nan)
+    body = []
+    for place, row in enumerate(records(own)[:MOST_HEADS]):
+        near, least = DASH, DASH
+        if np.isfinite(apart[place]).any():
+            other = int(np.nanargmin(apart[place]))
+            near, least = "-".join(map(str, names[other])), nats(float(apart[place, other]))
+        finds = (
+            str(row["finds"]).replace(",", ", ") if isinstance(row["finds"], str) and row["finds"] else DASH
+        )
+        body.append(
+            (
+                *(f"{row['layer']}-{row['head']}", words.roles.get(str(row["role"]), DASH), plain(finds)),
+                *(f"{int(row['cluster'])}", near, least, f"{row['x']:.3f}", f"{row['y']:.3f}"),
+            )
+        )  # fmt: skip
+    whose = f" ({kind})" if several else ""
+    left = f"; the other {len(own) - MOST_HEADS:,} are in head_map.parquet" if len(own) > MOST_HEADS else ""
+    return Table(
+        summary=f"Table: every head’s place, cluster and nearest head{whose}{left}",
+        groups=(),
+        header=("head", "role", "finds", "cluster", "nearest head", "nats apart", "x", "y"),
+        rows=tuple(body),
+        name=f"table-map-{kind}",
+        words=(1, 2),
+    ).html()
+
+
+def _role_of(heads: pd.DataFrame) -> dict[tuple[int, int], str]:
+    return {
+        (int(row["layer"]), int(row["head"])): str(row["role"])
+        for row in records(heads)
+        if isinstance(row["role"], str)
+    }
+
+
+def _roles(heads: pd.DataFrame, words: Words) -> str:
+    counted = Counter(str(role) for role in heads["role"].dropna())
+    return (
+        ", ".join(f"{words.roles.get(role, plain(role))} ({n})" for role, n in counted.most_common()) or DASH
+    )

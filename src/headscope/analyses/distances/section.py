@@ -1,0 +1,150 @@
+"""Distances between heads in the page: figure 6 in both colourings, clusters, the tree, and who is like whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
+from headscope.analyses.distances.figures.dendrogram import dendrogram
+from headscope.analyses.distances.figures.head_map import COLOURINGS, head_map, map_panel
+from headscope.analyses.distances.findings import TOPIC
+from headscope.analyses.distances.page_tables import clusters_table, heads_table, pairs_table
+from headscope.analyses.distances.stability import STABLE
+from headscope.figures.saving import save
+from headscope.reporting.kit.cells import number, records
+from headscope.reporting.kit.drawing import inline
+from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.links import figure_links, file_links, linked
+from headscope.reporting.kit.sentences import Sentence
+from headscope.reporting.kit.words import FEWEST_DOCUMENTS, Words, capital
+from headscope.statistics.groups import GROUPS
+from headscope.views.markup import Html, el
+
+GROUPED = (
+    f"Intervals and stability resample documents: one by one up to {DIVERGENCE_GROUPS}, more in {DIVERGENCE_GROUPS} "
+    f"groups by a hash of their id (elsewhere {GROUPS})."
+)
+MOST_IN_TREE = 200
+"""A larger tree would be the longest thing in the page; its file has it all the same."""
+
+
+def distances_section(
+    inputs: ReportInputs, kinds: Sequence[Kind], words: Words, found: Sequence[Sentence], *, links: bool
+) -> Html | None:
+    """Build the section, or None where distances were not measured."""
+    if inputs.head_map is None or inputs.head_distances is None or inputs.layer_effect is None:
+        return None
+    present = [kind for kind in kinds if (inputs.head_map["kind"] == kind.name).any()]
+    if not present:
+        return None
+    several = len(kinds) > 1
+    parts: list[Html | None] = []
+    for place, kind in enumerate(present):
+        parts += [el("h3", capital(kind.name))] if several else []
+        parts += linked([one for one in found if one.topic == TOPIC and one.kind == kind.name])
+        parts += _kind(inputs, kind, words, several=several, links=links, first=place == 0)
+    return el(
+        "section",
+        el("h2", "Which heads are alike"),
+        el("p", "How far apart are two heads’ attention, token by token, and do heads of a layer or of a role stand "
+           "together?", class_="why"),
+        parts,
+        id="section-distances",
+    )  # fmt: skip
+
+
+def map_name(kind: str, *, first: bool) -> str:
+    """Return the name of figure 6's file: the first kind of a model needs none of its own."""
+    return "figure-6" if first else f"figure-6-{kind}"
+
+
+def tree_name(kind: str, *, first: bool) -> str:
+    """Return the name of the tree's file."""
+    return "head-tree" if first else f"head-tree-{kind}"
+
+
+def save_distance_figures(
+    inputs: ReportInputs, kinds: Sequence[Kind], words: Words, folder: Path
+) -> list[Path]:
+    """Write figure 6 and the tree of heads of each kind as SVG and PNG, and return their paths."""
+    table, pairs = inputs.head_map, inputs.head_distances
+    if table is None or pairs is None:
+        return []
+    paths: list[Path] = []
+    present = [kind.name for kind in kinds if (table["kind"] == kind.name).any()]
+    for place, kind in enumerate(present):
+        drawn = head_map(table, kind=kind, stress=_stress(inputs, kind), names=words.roles)
+        paths += save(drawn, folder, map_name(kind, first=place == 0))
+        tree = dendrogram(pairs, table, kind=kind, names=words.roles)
+        paths += save(tree, folder, tree_name(kind, first=place == 0))
+    return paths
+
+
+def _kind(
+    inputs: ReportInputs, kind: Kind, words: Words, *, several: bool, links: bool, first: bool
+) -> list[Html]:
+    assert inputs.head_map is not None
+    assert inputs.head_distances is not None
+    heads = inputs.head_map[inputs.head_map["kind"] == kind.name]
+    figures = []
+    for colouring in COLOURINGS:
+        figure = map_panel(heads, kind=kind.name, colouring=colouring, names=words.roles)
+        told = f"Map of the {kind.name} heads by {colouring}; the table below holds the numbers."
+        drawn = inline(figure, name=f"map-{colouring}-{kind.name}", label=told)
+        figures.append(el("figure", drawn))
+    stress = _stress(inputs, kind.name)
+    fit = "" if stress is None else f", with a stress of {stress:.2f} (0 is exact, 0.2 poor)"
+    out = [
+        el("div", figures, class_="panels maps"),
+        el("p", "Each mark is a head; the nearer two are, the more alike their attention. Distances in the plane stand "
+           f"for Jensen–Shannon divergences in nats{fit}; the directions mean nothing. Click a mark to open its card. "
+           f"{GROUPED}", class_="caption"),
+    ]  # fmt: skip
+    if links:
+        out.append(
+            figure_links("figure-6")
+            if first
+            else file_links(map_name(kind.name, first=False), "This map as a figure")
+        )
+    out.append(heads_table(inputs.head_distances, heads, words, kind=kind.name, several=several))
+    out += _clusters(inputs, kind, words, several=several, links=links, first=first)
+    if kind.size > 1:
+        out += [
+            el("h4", "Most alike"),
+            pairs_table(inputs.head_distances, heads, words, kind=kind.name, several=several),
+        ]
+    return out
+
+
+def _clusters(
+    inputs: ReportInputs, kind: Kind, words: Words, *, several: bool, links: bool, first: bool
+) -> list[Html]:
+    table, pairs, heads = inputs.head_clusters, inputs.head_distances, inputs.head_map
+    if table is None or pairs is None or heads is None or not (table["kind"] == kind.name).any():
+        return []
+    own, members = table[table["kind"] == kind.name], heads[heads["kind"] == kind.name]
+    out = [
+        el("h4", "Clusters"),
+        clusters_table(own, members, words, kind=kind.name, several=several),
+        el("p", "Average linkage on the root of the divergence, cut where the mean silhouette is best. Stability: the "
+           "mean, over resampled documents, of the Jaccard index with the cluster most like it; below "
+           f"{STABLE:g} a cluster is not to be trusted: it stands here dimmed, and no sentence names it. A dash: not "
+           f"tested, which needs at least {FEWEST_DOCUMENTS} documents.", class_="caption"),
+    ]  # fmt: skip
+    if 1 < kind.size <= MOST_IN_TREE:
+        drawn = dendrogram(pairs, members, kind=kind.name, names=words.roles)
+        told = f"Tree of the {kind.name} heads by average linkage; the table above lists the clusters."
+        summary = "Figure: the tree of heads"
+        picture = inline(drawn, name=f"tree-{kind.name}", label=told)
+        out.append(el("details", el("summary", summary), el("figure", picture, class_="tree")))
+    if links:
+        out.append(file_links(tree_name(kind.name, first=first), "The tree of heads as a figure"))
+    return out
+
+
+def _stress(inputs: ReportInputs, kind: str) -> float | None:
+    rows = [row for row in records(inputs.layer_effect) if row["kind"] == kind]
+    stress = number(rows[0]["stress"]) if rows else float("nan")
+    return None if stress != stress else stress

@@ -1,0 +1,1 @@
+"""How much does the loss depend on attention? (section 3.2)"""

@@ -1,0 +1,182 @@
+"""Gradient importance of every head: how much a loss depends on attention to each class of key (section 3.2)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Float64, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import Batch
+from headscope.encoding.vocabulary import KeyClass
+from headscope.models.anatomy import KindLayout
+from headscope.statistics.accumulator import Accumulator, State, layout_state, read_layout
+from headscope.statistics.confidence import Interval, difference_interval, mapped, ratio_interval
+from headscope.statistics.groups import GroupedSums
+
+MEASURES = ("gradient", "weight_times_gradient")
+KEY_CLASSES = ("cls", "sep", "punctuation", "other")
+_CODES = (KeyClass.CLS, KeyClass.SEP, KeyClass.PUNCTUATION, KeyClass.OTHER)
+
+
+@dataclass(frozen=True)
+class ImportanceResult:
+    """Gradient importance of one kind of attention.
+
+    Attributes:
+        kind: `encoder`, `decoder` or `cross`.
+        heads: every head's values, `[layer, head, MEASURES, KEY_CLASSES]`, nats per unit of weight, and nats.
+        layers: the mean over a layer's heads, `[layer, MEASURES, KEY_CLASSES]`.
+        differences: each class less `other` over the same documents, the mean over a layer's heads,
+            `[layer, MEASURES, KEY_CLASSES without other]`.
+        n: segments with a key of the class, `[layer, KEY_CLASSES]`; 0 where it cannot occur.
+    """
+
+    kind: str
+    heads: Interval
+    layers: Interval
+    differences: Interval
+    n: NDArray[np.int64]
+
+
+def importance_sums(
+    weights: Float[Tensor, "batch head row key"],
+    gradient: Float[Tensor, "batch head row key"],
+    pairs: Bool[Tensor, "batch row key"],
+    key_classes: Int[Tensor, "batch key"],
+) -> Float64[Tensor, "batch head 2 4"]:
+    """Sum |g| and |w g| over pairs of query and key, by class of key, `[batch, head, MEASURES, KEY_CLASSES]` float64.
+
+    Args:
+        weights: attention weights w.
+        gradient: of the loss with respect to them, g.
+        pairs: which pairs count: both tokens real, the key visible from the query.
+        key_classes: `KeyClass` of each key.
+    """
+    counted = pairs[:, None]
+    size = torch.where(counted, gradient, 0.0).abs_()  # a row of padding may hold NaN
+    indicators = _indicators(key_classes)[:, None]
+    plain = size.sum(2, keepdim=True, dtype=torch.float64) @ indicators
+    weighted = size.mul_(torch.where(counted, weights, 0.0)).sum(2, keepdim=True, dtype=torch.float64)
+    return torch.cat([plain, weighted @ indicators], dim=2)
+
+
+def pair_counts(
+    pairs: Bool[Tensor, "batch row key"], key_classes: Int[Tensor, "batch key"]
+) -> Float64[Tensor, "batch 4"]:
+    """Count the pairs of query and key by class of key, `[batch, KEY_CLASSES]` float64."""
+    return (pairs.sum(1)[:, None].double() @ _indicators(key_classes))[:, 0]
+
+
+def _less_other(mean: NDArray[Any], counts: NDArray[Any]) -> Interval:
+    """Compare each class of key with `other` over the same documents.
+
+    Args:
+        mean: over a layer's heads, sums `[group, layer, MEASURES, KEY_CLASSES]`.
+        counts: segments with such a key, `[group, layer, KEY_CLASSES]`.
+    """
+    number = np.broadcast_to(counts[:, :, None], mean.shape)
+    own, other = slice(None, -1), np.full(len(KEY_CLASSES) - 1, KEY_CLASSES.index("other"))
+    sides = (mean[..., own], number[..., own], mean[..., other], number[..., other])
+    return difference_interval(*sides)
+
+
+def _indicators(key_classes: Tensor) -> Tensor:
+    return torch.stack([key_classes == code for code in _CODES], dim=-1).double()
+
+
+class ImportanceAccumulator(Accumulator):
+    """Sum the importance of attention to each class of key by group of documents.
+
+    A value is the mean over a segment's pairs of query and key, then over the segments that have such a pair.
+
+    Args:
+        layout: the kinds of attention and their sizes.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"weights", "gradient"})
+
+    def __init__(self, layout: Sequence[KindLayout]) -> None:
+        self.layout = tuple(layout)
+        shapes: dict[str, tuple[int, ...]] = {}
+        for part in self.layout:
+            shapes[part.kind] = (part.layers, part.heads, len(MEASURES), len(KEY_CLASSES))
+            shapes[f"n_{part.kind}"] = (part.layers, len(KEY_CLASSES))
+        self.sums = GroupedSums(shapes)
+        self._open: dict[tuple[str, int], tuple[Tensor, Tensor]] = {}
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+        self._open = {}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Add a tile's rows to its segments' sums."""
+        pairs = tile.visibility.visible & tile.row_valid[:, :, None]
+        sums = importance_sums(tile.weights, tile.gradient, pairs, tile.keys.classes)
+        numbers = pair_counts(pairs, tile.keys.classes)
+        place = (tile.kind, tile.layer)
+        before = self._open.get(place)
+        self._open[place] = (sums, numbers) if before is None else (before[0] + sums, before[1] + numbers)
+
+    def end(self, batch: Batch) -> None:
+        """Turn the batch's sums into segment means and add them to their documents."""
+        for part in self.layout:
+            rows = [self._open[part.kind, layer] for layer in range(part.layers)]
+            numbers = torch.stack([number for _, number in rows], dim=1).cpu().numpy()
+            table = torch.stack([own for own, _ in rows], dim=1).cpu().numpy()
+            means = table / np.maximum(numbers, 1)[:, :, None, None, :]
+            for document, mean, number in zip(batch.info.documents, means, numbers):
+                self.sums.add(document, **{part.kind: mean, f"n_{part.kind}": (number > 0).astype(np.int32)})
+        self._open = {}
+
+    def merge(self, other: "ImportanceAccumulator") -> None:
+        """Add another accumulator's sums.
+
+        Raises:
+            ValueError: it watched a model of another shape.
+        """
+        if other.layout != self.layout:
+            raise ValueError(
+                f"expected sums over {self.layout}, came {other.layout}; merge scans of one model only"
+            )
+        self.sums.merge(other.sums)
+
+    def compute(self) -> tuple[ImportanceResult, ...]:
+        """Return each kind's values with their intervals over documents."""
+        stacked = self.sums.stacked()
+        results = []
+        for part in self.layout:
+            sums, counts = stacked[part.kind], stacked[f"n_{part.kind}"]
+            mean = sums.mean(2)
+            everything = np.concatenate([sums, mean[:, :, None]], axis=2)
+            whole = ratio_interval(everything, counts[:, :, None, None, :], scale="positive")
+            results.append(
+                ImportanceResult(
+                    kind=part.kind,
+                    heads=mapped(whole, lambda ends: ends[:, :-1]),
+                    layers=mapped(whole, lambda ends: ends[:, -1]),
+                    differences=_less_other(mean, counts),
+                    n=counts.sum(0).astype(np.int64),
+                )
+            )
+        return tuple(results)
+
+    def state(self) -> State:
+        """Return the sums with the layout."""
+        return {
+            "ImportanceAccumulator.version": np.array(self.version),
+            **layout_state(self.layout),
+            **{f"sums.{name}": array for name, array in self.sums.state().items()},
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> "ImportanceAccumulator":
+        """Rebuild from `state()`; see `Accumulator.from_state`."""
+        cls.check_version(state)
+        made = cls(read_layout(state))
+        made.sums = GroupedSums.from_state(state, prefix="sums.")
+        return made

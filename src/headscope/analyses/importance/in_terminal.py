@@ -1,0 +1,38 @@
+"""Gradient importance as a terminal shows it: the layers' means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headscope.analyses.stage_result import StageResult
+from headscope.reporting.kit.terminal import Grid
+
+_NAMES = {"cls": "cls", "sep": "sep", "punctuation": ". ,", "other": "other"}
+
+
+def shown(result: StageResult) -> Iterator[Grid | str]:
+    """Yield the layers' means of both measures by class of token."""
+    table = result.tables["importance"]
+    means = table[table["head"].isna()]
+    several = means["kind"].nunique() > 1
+    columns = [("layer", "left")]
+    for measure in ("gradient:", "w x gradient:"):
+        for place, name in enumerate(_NAMES.values()):
+            columns.append((f"{measure} {name}" if place == 0 else name, "right"))
+    rows_shown = []
+    for (kind, layer), rows in means.groupby(["kind", "layer"], sort=False):
+        value = rows.set_index(["measure", "key_class"])["value"]
+        cells = [number(value[m, name]) for m in ("gradient", "weight_times_gradient") for name in _NAMES]
+        rows_shown.append([f"{kind} {layer}" if several else str(layer), *cells])
+    yield Grid(columns, rows_shown)
+    facts = result.facts["importance"]
+    yield (
+        f"loss {facts['loss']}: {facts['loss_mean']:.2f} nats a token on average over {facts['segments']:,} segments, "
+        f"{facts['targets']:,} tokens predicted; mean over heads, in thousandths: |d loss / d weight|, and that times "
+        "the weight; by class of the token attended to"
+    )
+
+
+def number(value: float) -> str:
+    """Write a value in thousandths with three digits, and what cannot occur as a dash."""
+    return "-" if value != value else f"{1000 * value:#.3g}"

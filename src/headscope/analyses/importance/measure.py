@@ -1,0 +1,188 @@
+"""The stage of section 3.2: how much the loss depends on attention to each class of key."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headscope.analyses.importance.accumulator import (
+    KEY_CLASSES,
+    MEASURES,
+    ImportanceAccumulator,
+    ImportanceResult,
+)
+from headscope.analyses.stage_result import StageResult
+from headscope.attention.gradients import GradientSource, LossCounts
+from headscope.attention.scan import scan
+from headscope.encoding.batching import length_buckets
+from headscope.encoding.questions import GivenLabels
+from headscope.encoding.segment import Segment
+from headscope.errors import InputError, OptionError
+from headscope.models.anatomy import Anatomy, examine
+from headscope.models.loading import LoadedModel
+from headscope.models.losses import ask_of, choose_loss
+from headscope.models.task_heads import load_task_model
+from headscope.prepare.model_run import ModelRun, auto_batch_size
+from headscope.prepare.progress import Watcher, told
+from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+
+IMPORTANCE_COLUMNS = ["kind", "layer", "head", "measure", "key_class", "value", "ci_low", "ci_high", "n"]
+DIFFERENCE_COLUMNS = [
+    *("kind", "layer", "head", "measure", "key_class", "difference", "ci_low", "ci_high", "n")
+]
+_NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32
+
+Labels = Callable[[Segment], Sequence[int]]
+
+
+def measure_importance(
+    run: ModelRun, watch: Watcher | None = None, *, labels: Labels | None = None
+) -> StageResult:
+    """Take the gradient of the model's loss with respect to its attention, over the run's text.
+
+    Args:
+        run: a `ModelRun`; its option `loss` names the loss, and `none` leaves the choice to the model's kind.
+        watch: told of progress.
+        labels: for an encoder-decoder, the token ids that its decoder shall write for a segment (its closing token
+            included), in place of span denoising; an entry's own fields are in `segment.fields`.
+
+    Raises:
+        ModelError: the checkpoint has no trained head for the loss, or the model's attention takes no gradient.
+        OptionError: a loss for another kind of model, or labels for one without a decoder of its own.
+        InputError: there was nothing to predict.
+    """
+    options, name = run.options, run.loaded.name
+    loss = choose_loss(options.loss, run.anatomy, name=name)
+    if labels is not None and not run.anatomy.encoder_decoder:
+        raise OptionError(
+            f"labels are what the decoder behind an encoder writes, and {name} has none; leave them out"
+        )
+    loaded = load_task_model(
+        options.model, loss=loss, revision=options.revision, dtype=options.dtype, device=options.device
+    )
+    anatomy = examine(loaded.model, run.encoder.vocabulary)
+    if labels is None:
+        ask = ask_of(loss, loaded.tokeniser, anatomy, seed=options.seed)
+    else:
+        assert anatomy.decoder_start is not None
+        ask = GivenLabels(labels, start=anatomy.decoder_start)
+    size = options.batch_size or gradient_batch_size(options.max_length, anatomy, loaded)
+    batches = length_buckets(run.segments(), batch_size=size)
+    source = GradientSource(loaded.model, anatomy, run.encoder.vocabulary, batches, ask)
+    sums = ImportanceAccumulator(anatomy.layout)
+
+    scan(source, [sums], progress=told(watch, "importance", run.done, total=run.total, limit=options.limit))
+    if not source.counts.segments:
+        raise InputError(
+            "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
+        )
+    facts = _facts("labels" if labels is not None else loss, source.counts)
+    results = sums.compute()
+    return StageResult(
+        name="importance",
+        tables={
+            "importance": importance_table(results),
+            "importance_differences": importance_differences(results),
+        },
+        facts={"importance": facts},
+        notes=tuple(_notes(facts, len(sums.sums))),
+        state=sums.state(),
+    )
+
+
+def importance_table(results: Sequence[ImportanceResult]) -> pd.DataFrame:
+    """Lay importance out as `importance.parquet`: a row for each head, measure and class of key.
+
+    Layers and heads are 1-based; a missing head is the mean over the layer's heads. `gradient` is in nats per unit of
+    weight, `weight_times_gradient` in nats. A class that cannot occur is NaN with `n` = 0; bounds are NaN where
+    there are fewer than 10 documents.
+    """
+    parts = []
+    for result in results:
+        stacked = [
+            np.concatenate([getattr(result.heads, name), getattr(result.layers, name)[:, None]], axis=1)
+            for name in ("value", "low", "high")
+        ]
+        shape = stacked[0].shape
+        layer, head, measure, key_class = (place.reshape(-1) for place in np.indices(shape))
+        numbers = pd.Series(head + 1, dtype="Int64").mask(head == shape[1] - 1)
+        parts.append(
+            pd.DataFrame(
+                {
+                    "kind": result.kind,
+                    "layer": layer + 1,
+                    "head": numbers,
+                    "measure": np.array(MEASURES)[measure],
+                    "key_class": np.array(KEY_CLASSES)[key_class],
+                    "value": stacked[0].reshape(-1),
+                    "ci_low": stacked[1].reshape(-1),
+                    "ci_high": stacked[2].reshape(-1),
+                    "n": np.broadcast_to(result.n[:, None, None], shape).reshape(-1),
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)[IMPORTANCE_COLUMNS]
+
+
+def importance_differences(results: Sequence[ImportanceResult]) -> pd.DataFrame:
+    """Lay `importance_differences.parquet` out: each class of key less `other`, over the same documents.
+
+    Rows are those of `importance_table` for the mean over a layer's heads (a missing head), in the measure's unit.
+    `n` counts segments with a key of the class; the difference is NaN where either class cannot occur, bounds are
+    NaN where fewer than 10 documents have both.
+    """
+    parts = []
+    for result in results:
+        own = result.differences
+        layer, measure, key_class = (place.reshape(-1) for place in np.indices(own.value.shape))
+        parts.append(
+            pd.DataFrame(
+                {
+                    "kind": result.kind,
+                    "layer": layer + 1,
+                    "head": pd.Series([None] * len(layer), dtype="Int64"),
+                    "measure": np.array(MEASURES)[measure],
+                    "key_class": np.array(KEY_CLASSES)[key_class],
+                    "difference": own.value.reshape(-1),
+                    "ci_low": own.low.reshape(-1),
+                    "ci_high": own.high.reshape(-1),
+                    "n": result.n[layer, key_class],
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)[DIFFERENCE_COLUMNS]
+
+
+def gradient_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
+    """Choose how many inputs to compute together: weights of all layers and scores of all tokens must fit.
+
+    Args:
+        max_length: tokens in an input at most.
+        anatomy: of the model.
+        loaded: the model with its head.
+    """
+    weights = sum(part.layers * part.heads for part in anatomy.layout) * max_length**2
+    vocabulary = int(loaded.model.get_input_embeddings().weight.shape[0])
+    fitting = _NUMBERS_AT_ONCE // (weights + max_length * vocabulary)
+    return max(1, min(auto_batch_size(max_length, anatomy, loaded), fitting))
+
+
+def _facts(loss: str, counts: LossCounts) -> dict[str, Any]:
+    return {
+        "loss": loss,
+        "segments": counts.segments,
+        "targets": counts.targets,
+        "nothing_to_predict": counts.nothing,
+        "loss_mean": counts.mean,
+    }
+
+
+def _notes(facts: dict[str, Any], documents: int) -> list[str]:
+    notes = []
+    if facts["nothing_to_predict"]:
+        number = facts["nothing_to_predict"]
+        notes.append(f"importance: inputs left out because there is nothing to predict in them: {number:,}")
+    if documents < FEWEST_DOCUMENTS:
+        notes.append(f"importance: {TOO_FEW}; this run has {documents}")
+    return notes

@@ -1,0 +1,171 @@
+"""Gradient importance in the page: figure 3, what it says of the tokens that heads rest on, and the layers' means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headscope.analyses.importance.figure import MEASURES, NAMES, importance_panel
+from headscope.analyses.importance.findings import TOPIC, layer_differences, layer_means
+from headscope.reporting.kit.cells import Cell
+from headscope.reporting.kit.drawing import inline
+from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.links import figure_links, linked
+from headscope.reporting.kit.sentences import Sentence
+from headscope.reporting.kit.tables import Table
+from headscope.reporting.kit.words import Words, capital, count
+from headscope.views.markup import Html, el
+
+WHY = (
+    "A gradient says how much the loss would change with a weight; times the weight, how much what is attended to "
+    "counts now. Where heads rest on a token because they have nothing to do, both should be small."
+)
+CAPTION = (
+    "A point is a head, in the colour and shape of the class of token that is attended to; the line is the layer’s "
+    "mean with its 95% interval as a band; the axis is logarithmic. Classes are compared by their difference over the "
+    "same documents (last table), not by these bands. Click a point to open its card."
+)
+TERMS = (
+    ("Gradient importance", "the mean of |d loss / d weight| over pairs of tokens whose attended token is of a class, "
+     "for each segment, then over segments; a weight is free, its row need not sum to 1. Weight × gradient: the same "
+     "with the product. Hidden tokens count as other tokens"),
+)  # fmt: skip
+_LOSSES = {
+    "mlm": "masked language modelling",
+    "clm": "predicting the next token",
+    "denoise": "span denoising",
+    "labels": "the given labels",
+}
+
+
+def importance_section(inputs: ReportInputs, kinds: Sequence[Kind], words: Words, found: Sequence[Sentence],
+                       *, links: bool) -> Html | None:  # fmt: skip
+    """Build the section, or None where the run took no gradients."""
+    table = inputs.importance
+    if table is None:
+        return None
+    several = len(kinds) > 1
+    names = class_names(words)
+    parts: list[Html | None] = []
+    for kind in kinds:
+        if several:
+            parts.append(el("h3", capital(kind.name)))
+        parts += linked([one for one in found if one.topic == TOPIC and one.kind in ("", kind.name)])
+        figures = []
+        for measure, (title, _) in MEASURES.items():
+            figure = importance_panel(table, measure, kind=kind.name, names=names)
+            label = f"{title} of each {kind.name} head by layer and class of token; the table below holds the means."
+            figures.append(el("figure", inline(figure, name=f"{kind.name}-{measure}", label=label)))
+        parts.append(el("div", figures, class_="panels"))
+        if kind is kinds[0]:
+            parts.append(el("p", f"{loss_line(inputs.manifest)} {CAPTION}".strip(), class_="caption"))
+        parts += [
+            measure_table(table, measure, kind.name, names, several=several).html() for measure in MEASURES
+        ]
+        if inputs.importance_differences is not None:
+            apart = differences_table(inputs.importance_differences, kind.name, names, several=several)
+            parts.append(apart.html())
+    return el(
+        "section",
+        el("h2", "What the loss depends on"),
+        el("p", WHY, class_="why"),
+        parts,
+        figure_links("figure-3") if links else None,
+        id="section-importance",
+    )
+
+
+def measure_table(
+    table: pd.DataFrame, measure: str, kind: str, names: Mapping[str, str], *, several: bool
+) -> Table:
+    """Tabulate the layers' means of one measure by class of token, in thousandths, each with its interval and n."""
+    columns = {name: layer_means(table, measure, name, kind) for name in NAMES}
+    present = [name for name, cells in columns.items() if cells]
+    layers = sorted({layer for cells in columns.values() for layer in cells})
+    rows = []
+    for layer in layers:
+        row = [str(layer)]
+        for name in present:
+            cell = columns[name].get(layer)
+            row += ["–", "–", "0"] if cell is None else [milli(cell.value), ends(cell), f"{cell.n:,}"]
+        rows.append(tuple(row))
+    whose = f" ({kind})" if several else ""
+    return Table(
+        summary=f"Table: {MEASURES[measure][0].lower()}, the mean over heads in each layer{whose}",
+        groups=(("", 1), *((f"{capital(names[name])}, 10⁻³ nats", 3) for name in present)),
+        header=("layer", *("mean", "95% interval", "n") * len(present)),
+        rows=tuple(rows),
+        name=f"table-{measure.replace('_', '-')}-{kind}",
+    )
+
+
+def differences_table(table: pd.DataFrame, kind: str, names: Mapping[str, str], *, several: bool) -> Table:
+    """Tabulate each class less other tokens in the layers' means, in thousandths, by measure, with its interval."""
+    columns = {
+        (measure, name): layer_differences(table, measure, name, kind)
+        for measure in MEASURES
+        for name in NAMES
+        if name != "other"
+    }
+    present = {place: cells for place, cells in columns.items() if cells}
+    rows = []
+    for layer in sorted({layer for cells in present.values() for layer in cells}):
+        row = [str(layer)]
+        for cells in present.values():
+            cell = cells.get(layer)
+            row += ["–", "–"] if cell is None else [signed(cell.value), span(cell)]
+        rows.append(tuple(row))
+    whose = f" ({kind})" if several else ""
+    units = {"gradient": "gradient", "weight_times_gradient": "weight × gradient"}
+    return Table(
+        summary=f"Table: each class of token less other tokens, over the same documents{whose}",
+        groups=(
+            ("", 1),
+            *((f"{capital(names[name])}, {units[measure]}, 10⁻³ nats", 2) for measure, name in present),
+        ),
+        header=("layer", *("less other tokens", "95% interval") * len(present)),
+        rows=tuple(rows),
+        name=f"table-importance-differences-{kind}",
+    )
+
+
+def class_names(words: Words) -> dict[str, str]:
+    """Return what the classes of key are called for this model."""
+    return {
+        "cls": words.cls, "sep": words.sep, "punctuation": "periods and commas", "other": "other tokens",
+    }  # fmt: skip
+
+
+def loss_line(manifest: Mapping[str, Any]) -> str:
+    """Say which loss it was, on how many segments, and how large; nothing where the manifest does not tell."""
+    told = manifest.get("importance")
+    if not told:
+        return ""
+    return (
+        f"The loss is that of {_LOSSES[told['loss']]}: {told['loss_mean']:.2f} nats a token on average over "
+        f"{count(int(told['segments']), 'segment')}, {count(int(told['targets']), 'token')} predicted."
+    )
+
+
+def milli(value: float) -> str:
+    """Write a value in thousandths with three digits that count."""
+    return np.format_float_positional(1000 * value, precision=3, fractional=False, trim="k").rstrip(".")
+
+
+def ends(cell: Cell) -> str:
+    """Write an interval in thousandths, or a dash."""
+    return f"{milli(cell.ci_low)}–{milli(cell.ci_high)}" if cell.has_interval else "–"
+
+
+def signed(value: float) -> str:
+    """Write a difference in thousandths with a true minus sign."""
+    return f"−{milli(-value)}" if value < 0 else milli(value)
+
+
+def span(cell: Cell) -> str:
+    """Write the interval of a difference in thousandths, or a dash."""
+    return f"{signed(cell.ci_low)} to {signed(cell.ci_high)}" if cell.has_interval else "–"

@@ -1,0 +1,1 @@
+"""What do all heads together tell of the tree? (section 5)"""

@@ -1,0 +1,133 @@
+"""A folder of attention tables that may hold so much and no more: made once, read again, the oldest given up first."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from headscope.analyses.probes.data.shards import WordMaps
+from headscope.errors import OptionError, OutputError
+from headscope.storage.parts import contents
+from headscope.storage.scratch import scratch, sweep_scratch
+
+CACHE_GIB = 20.0
+GIB_VARIABLE = "HEADSCOPE_CACHE_GIB"
+_VERSION = 1  # of what tables hold
+
+
+def cache_folder() -> Path:
+    """Return the folder for tables: beside the other assets, `HF_ASSETS_CACHE`/headscope/word-maps-1."""
+    from huggingface_hub import constants
+
+    return Path(constants.HF_ASSETS_CACHE) / "headscope" / f"word-maps-{_VERSION}"
+
+
+def cache_limit() -> float:
+    """Return how many GiB tables may take: `HEADSCOPE_CACHE_GIB`, 20 without it.
+
+    Raises:
+        OptionError: it is no number above 0.
+    """
+    given = os.environ.get(GIB_VARIABLE, "")
+    try:
+        limit = float(given) if given else CACHE_GIB
+    except ValueError:
+        limit = 0.0
+    if not limit > 0:
+        raise OptionError(
+            f"{GIB_VARIABLE} is {given!r}; expected how many GiB tables of attention may take, such as 20"
+        )
+    return limit
+
+
+class MapCache:
+    """Sets of tables by key, in a folder of limited size.
+
+    Args:
+        folder: where; made when it is needed.
+        gib: how much it may hold.
+    """
+
+    def __init__(self, folder: Path, *, gib: float) -> None:
+        self.folder, self.gib = folder, gib
+
+    def reserve(self, sizes: Mapping[str, int], *, what: str) -> None:
+        """See that sets have room beside each other: give up the others, those first that were not read for longest.
+
+        Args:
+            sizes: bytes of each set by key; sets that are there already stay.
+            what: whose tables they are, for the error.
+
+        Raises:
+            OutputError: they have no room in the limit, or on the disk; nothing was written.
+        """
+        need = f"the attention of {what} takes {_gib(sum(sizes.values()))} on disk"
+        way_out = "take fewer sentences with --limit"
+        most = self.gib * 2**30
+        if sum(sizes.values()) > most:
+            raise OutputError(
+                f"{need}, more than the limit of {self.gib:g} GiB; set {GIB_VARIABLE} to more, or {way_out}"
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        sweep_scratch(self.folder)
+        others = [path for path in contents(self.folder) if path.is_dir() and path.name not in sizes]
+        held = sum(sizes.values()) + sum(_size(path) for path in others)
+        for path in sorted(others, key=_touched):
+            if held > most:
+                held -= _size(path)
+                shutil.rmtree(path, ignore_errors=True)
+        missing = sum(size for key, size in sizes.items() if not self.has(key))
+        free = shutil.disk_usage(self.folder).free
+        if missing > free:
+            raise OutputError(
+                f"{need}, and {self.folder} has {_gib(free)} free; free some space, set HF_ASSETS_CACHE to a folder "
+                f"on another disk, or {way_out}"
+            )
+
+    def has(self, key: str) -> bool:
+        """Whether there is a whole set of that key."""
+        try:
+            WordMaps(self.folder / key)
+        except ValueError:
+            return False
+        return True
+
+    def kept(self, key: str, make: Callable[[Path], None]) -> WordMaps:
+        """Return the set of a key, made now or before.
+
+        Args:
+            key: says everything that the tables depend on.
+            make: writes a set at a path (`ShardWriter`).
+        """
+        place = self.folder / key
+        if not self.has(key):
+            with scratch(self.folder, key) as part:
+                make(part)
+                shutil.rmtree(place, ignore_errors=True)  # one that is not whole
+                try:
+                    part.rename(place)
+                except OSError:
+                    if not self.has(key):  # else another run was quicker
+                        raise
+        os.utime(place)
+        return WordMaps(place)
+
+    @contextmanager
+    def passing(self, make: Callable[[Path], None]) -> Iterator[WordMaps]:
+        """Make a set that is removed when the block ends."""
+        with scratch(self.folder, "passing") as part:
+            make(part)
+            yield WordMaps(part)
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+
+
+def _touched(folder: Path) -> float:
+    return max([folder.stat().st_mtime, *(path.stat().st_mtime for path in folder.iterdir())])
+
+
+def _gib(number: int) -> str:
+    return f"{number / 2**30:.1f} GiB"

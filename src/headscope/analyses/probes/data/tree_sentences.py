@@ -1,0 +1,114 @@
+"""Trees as probes read them: sentences in order, their words and labels as numbers."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.probes.data.word_vectors import WordVectors
+from headscope.corpora.annotation import AnnotatedDocument
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSentence:
+    """A sentence with its tree.
+
+    Attributes:
+        document: id of its document.
+        index: which of the document's sentences it is, from 0.
+        words: its words.
+        heads: position of each word's head, from 1; 0 for the root, `[word]`.
+        relations: each word's relation, as it is counted.
+    """
+
+    document: str
+    index: int
+    words: tuple[str, ...]
+    heads: NDArray[np.int64]
+    relations: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What a segment made of it bears: document and index."""
+        return self.document, self.index
+
+
+def tree_sentences(documents: Iterable[AnnotatedDocument], *, folded: bool = False) -> list[TreeSentence]:
+    """Return the sentences that have words and a tree, in order.
+
+    Args:
+        documents: a treebank.
+        folded: whether `nsubj:pass` is read as `nsubj`.
+    """
+    return [
+        TreeSentence(
+            document=document.id,
+            index=index,
+            words=sentence.words,
+            heads=np.array(sentence.heads, dtype=np.int64),
+            relations=tuple(r.partition(":")[0] if folded else r for r in sentence.relations),
+        )
+        for document in documents
+        for index, sentence in enumerate(document.sentences)
+        if sentence.words and sentence.heads
+    ]
+
+
+def is_punctuation(relation: str) -> bool:
+    """Whether a relation is that of punctuation, `punct` or a sub-type: left out of UAS."""
+    return relation.partition(":")[0] == "punct"
+
+
+def numbered(
+    sentences: Iterable[TreeSentence], names: Sequence[str], *, relations: bool = False
+) -> list[NDArray[np.int64]]:
+    """Return the number of each word, or of each word's relation, by its place in `names`; `UNKNOWN` without one."""
+    number = {name: place for place, name in enumerate(names)}
+    return [
+        np.array([number.get(name, UNKNOWN) for name in (s.relations if relations else s.words)])
+        for s in sentences
+    ]
+
+
+def kinds_of(sentences: Iterable[TreeSentence], *, relations: bool = False) -> tuple[str, ...]:
+    """Return the different words, or relations, sorted."""
+    return tuple(sorted({name for s in sentences for name in (s.relations if relations else s.words)}))
+
+
+@dataclass(frozen=True, eq=False)
+class WordTable:
+    """The vectors of all words that occur, shifted and scaled alike.
+
+    Every number has the mean 0 over the words of train, and all together the standard deviation 1: a probe with a
+    bias can express what it could before, and one step of its optimiser fits vectors of any origin.
+
+    Attributes:
+        name: what tables call the vectors.
+        words: the word types, as `numbered` takes them.
+        vectors: `[type, width]` float32.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    vectors: Tensor
+
+    @classmethod
+    def of(
+        cls, vectors: WordVectors, train: Sequence[TreeSentence], dev: Sequence[TreeSentence]
+    ) -> "WordTable":
+        """Look up the words of two treebanks; the first says what is usual."""
+        words = kinds_of([*train, *dev])
+        table = vectors.of(words).astype(np.float64)
+        places = np.concatenate(numbered(train, words))
+        counts = np.bincount(places, minlength=len(words)).astype(np.float64)[:, None]
+        table -= (table * counts).sum(0) / counts.sum()
+        spread = float(np.sqrt((np.square(table) * counts).sum() / (counts.sum() * table.shape[1])))
+        return cls(vectors.name, words, torch.from_numpy((table / max(spread, 1e-12)).astype(np.float32)))

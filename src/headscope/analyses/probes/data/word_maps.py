@@ -1,0 +1,126 @@
+"""Attention between words, streamed from a model into shards: what probes are trained on."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.probes.data.shards import ShardWriter
+from headscope.attention.tile import AttentionTile, HeadId
+from headscope.attention.word_rows import places_of_words
+from headscope.attention.words import WordAxis, between_words, word_axis
+from headscope.encoding.batching import Batch
+from headscope.encoding.segment import NO_WORD
+from headscope.models.anatomy import KindLayout
+
+SPECIAL = 2  # places of a table before the words: the first special token and the last
+
+
+def heads_of(layout: Sequence[KindLayout]) -> list[HeadId]:
+    """Name the heads along the last axis of tables: kind by kind, layer by layer; cross attention is left out."""
+    return [
+        HeadId.at(part.kind, layer, head)
+        for part in layout
+        if part.kind != "cross"
+        for layer in range(part.layers)
+        for head in range(part.heads)
+    ]
+
+
+def bytes_of(words: Sequence[int], heads: int) -> int:
+    """Return how many bytes the tables of sentences of so many words take."""
+    return sum((number + SPECIAL) ** 2 for number in words) * heads * 2
+
+
+class WordMapCollector:
+    """An accumulator of a scan that writes each segment's attention between words, `[place, place, head]`.
+
+    A word without pieces attends to nothing and gets nothing. One table serves both directions. A batch's layers are
+    held at once, as float16 between words.
+
+    Args:
+        writer: takes the tables.
+        layout: the kinds of attention; cross attention, whose rows and columns are different words, is left out.
+        numbers: place in the treebank of each (document, index).
+        pieces: attention from a cut word (`attention.words`).
+    """
+
+    needs: frozenset[str] = frozenset({"weights"})
+    span: str = "layer"
+
+    def __init__(
+        self,
+        writer: ShardWriter,
+        layout: Sequence[KindLayout],
+        numbers: Mapping[tuple[str, int], int],
+        *,
+        pieces: str = "mean",
+    ) -> None:
+        self.writer, self.numbers, self.pieces = writer, numbers, pieces
+        self.kinds = [part.kind for part in layout if part.kind != "cross"]
+        self._words: list[int] = []
+        self._axes: dict[str, tuple[WordAxis, Tensor]] = {}
+        self._layers: dict[str, list[Tensor]] = {}
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+        self._words = [len(segment.words) for segment in batch.segments]
+        self._axes = {}
+        self._layers = {kind: [] for kind in self.kinds}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Bring one layer to word level."""
+        if tile.kind == "cross":
+            return
+        if tile.kind not in self._axes:
+            axis = word_axis(tile.queries.word_ids, tile.queries.valid)
+            self._axes[tile.kind] = axis, table_places(axis, max(self._words))
+        axis, places = self._axes[tile.kind]
+        attention = between_words(tile.weights, axis, axis, pieces=self.pieces)
+        self._layers[tile.kind].append(on_table(attention.half(), places))
+
+    def end(self, batch: Batch) -> None:
+        """Write the batch's tables."""
+        joined = torch.cat([layer for kind in self.kinds for layer in self._layers[kind]], dim=2)
+        # [batch, place, head, place] to heads last, where a probe's weights are.
+        for item, segment in enumerate(batch.segments):
+            size = self._words[item] + SPECIAL
+            table: NDArray[np.float16] = joined[item, :size, :, :size].transpose(1, 2).cpu().numpy()
+            self.writer.add(self.numbers[segment.document, segment.index], table)
+        self._layers = {}
+
+
+def table_places(axis: WordAxis, words: int) -> Tensor:
+    """Return the place on an axis of each place of a table, -1 where there is none, `[batch, 2 + word]`.
+
+    The first is that of the first special token, the second that of the last where there are several.
+    """
+    special = axis.valid & (axis.words == NO_WORD)
+    at = torch.arange(axis.words.shape[1], device=axis.words.device)
+    last = torch.where(special, at, -1).amax(1)
+    first = torch.where(special, at, axis.words.shape[1]).amin(1)
+    first = torch.where(last >= 0, first, -1)
+    last = torch.where(last > first, last, -1)
+    return torch.cat([first[:, None], last[:, None], places_of_words(axis, words)], dim=1)
+
+
+def on_table(attention: Tensor, places: Tensor) -> Tensor:
+    """Choose rows and columns of attention between places, 0 where there is none.
+
+    Args:
+        attention: `[batch, head, query place, key place]`.
+        places: of each place of the table, -1 for none, `[batch, place]`.
+
+    Returns:
+        `[batch, place, head, place]`.
+    """
+    rows = attention.transpose(1, 2)
+    batch, size = places.shape
+    items = torch.arange(batch, device=places.device)[:, None]
+    index = places.clamp(min=0)
+    taken = rows[items, index]
+    table = taken.gather(3, index[:, None, None].expand(-1, size, taken.shape[2], -1))
+    none = places < 0
+    return table.masked_fill_((none[:, :, None] | none[:, None, :])[:, :, None], 0)

@@ -1,0 +1,249 @@
+"""Vectors of words out of context, for probes that know which words they look at."""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.corpora.files import open_text, split_lines
+from headscope.corpora.opening import source_name
+from headscope.corpora.trees.tree import shown
+from headscope.encoding.encoder import Encoder
+from headscope.errors import InputError
+from headscope.models.loading import LoadedModel
+
+EXPECTED_VECTORS = (
+    "a word and its numbers on each line (the 0.418 0.24968 ...), as GloVe and word2vec write text"
+)
+_MOST_NUMBERS = 100_000  # in a line; a wider one is no file of word vectors
+
+
+@runtime_checkable
+class WordVectors(Protocol):
+    """A vector for every word."""
+
+    @property
+    def name(self) -> str:
+        """What tables call these vectors."""
+
+    @property
+    def width(self) -> int:
+        """Numbers in a vector."""
+
+    def of(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of words, `[word, width]`."""
+
+
+@dataclass(frozen=True, eq=False)
+class FileVectors:
+    """Vectors that were read from a file.
+
+    A word that the file lacks has the vector of its lower-cased form, else zeros: a probe then falls back to what
+    it knows of words in general, its biases.
+
+    Attributes:
+        name: the file's name, without its folder.
+        table: `[row, width]`.
+        rows: each known word's row.
+    """
+
+    name: str
+    table: NDArray[np.float32]
+    rows: dict[str, int]
+
+    @property
+    def width(self) -> int:
+        """Numbers in a vector."""
+        return int(self.table.shape[1])
+
+    def row(self, word: str) -> int | None:
+        """Return the row that a word is served from, or None where it has none."""
+        found = self.rows.get(word)
+        return found if found is not None else self.rows.get(word.lower())
+
+    def of(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of words, `[word, width]`; zeros for those that are not known."""
+        out = np.zeros((len(words), self.width), dtype=np.float32)
+        for place, word in enumerate(words):
+            if (row := self.row(word)) is not None:
+                out[place] = self.table[row]
+        return out
+
+
+def read_vectors(
+    path: str | Path, wanted: Collection[str] | None = None, *, sha256: str | None = None
+) -> FileVectors:
+    """Read a text file of word vectors, as GloVe and word2vec write them, packed with gzip or not.
+
+    word2vec's first line (how many words, how wide) is recognised. A word may hold spaces, as some of GloVe's do:
+    the vector is what stands last in a line. Of a word that comes twice the first vector counts.
+
+    Args:
+        path: the file; it is read once, line by line, and only the wanted words are kept.
+        wanted: words that will be asked for; all of the file's when None.
+        sha256: of the file as it was looked at before; not compared when None.
+
+    Raises:
+        InputError: a file that cannot be read (`files.open_text`), a line that is not a word and its numbers, fewer
+            lines than word2vec's first line promises, none of the wanted words, or another file than `sha256` is of.
+    """
+    name = source_name(path)
+    keep = None if wanted is None else frozenset(chain(wanted, (word.lower() for word in wanted)))
+    rows: dict[str, int] = {}
+    vectors: list[NDArray[np.float32]] = []
+    read = hashlib.sha256()
+    for number, word, fields in _lines(path, name, read.update):
+        if word in rows or (keep is not None and word not in keep):
+            continue
+        rows[word] = len(vectors)
+        vectors.append(_vector(fields, word, f"{name}, line {number}"))
+    if sha256 not in (None, read.hexdigest()):
+        raise InputError(
+            f"{name} changed while it was read: it is not the file that the run began with; run again when nothing "
+            "writes to it"
+        )
+    if not vectors:
+        number = len(keep or ())
+        raise InputError(
+            f"{name} has a vector for none of the corpus's {number:,} words; expected word vectors of its language"
+        )
+    return FileVectors(name=Path(path).name, table=np.stack(vectors), rows=rows)
+
+
+def _lines(
+    path: str | Path, name: str, seen: Callable[[bytes], object]
+) -> Iterator[tuple[int, str, list[str]]]:
+    """Yield (number of the line, word, its numbers as text); every line has as many numbers as the first."""
+    lines: Iterator[tuple[int, str]] = enumerate(
+        split_lines(open_text(path, expected=EXPECTED_VECTORS, seen=seen), name=name), 1
+    )
+    number, first = next(lines)
+    first = _tidy(first)
+    promised: int | None = None
+    if (header := first.split(" ")) and len(header) == 2 and all(map(_is_count, header)):
+        promised, width = int(header[0]), int(header[1])
+    else:
+        width = _trailing_numbers(first)
+        lines = chain([(number, first)], lines)
+    if not 0 < width <= _MOST_NUMBERS:
+        raise InputError(f"{name}, line 1: expected {EXPECTED_VECTORS}; found {shown(first)}")
+    found = 0
+    for number, line in lines:
+        word, *fields = _tidy(line).rsplit(" ", width)
+        if len(fields) < width or (" " in word and _is_number(word.rsplit(" ", 1)[1])):
+            came = _trailing_numbers(_tidy(line))
+            raise InputError(
+                f"{name}, line {number}: expected a word and {width:,} numbers, found {came:,} "
+                f"number{'' if came == 1 else 's'}; make or fetch the file again"
+            )
+        found += 1
+        yield number, word, fields
+    if promised is not None and found < promised:
+        raise InputError(
+            f"{name} ends too early: its first line promises {promised:,} vectors, and {found:,} came; make or fetch "
+            "it again"
+        )
+
+
+def _tidy(line: str) -> str:
+    # word2vec writes a space after the last number; other white space may be part of a word.
+    line = line.replace("\t", " ").rstrip(" ")
+    while "  " in line:
+        line = line.replace("  ", " ")
+    return line
+
+
+def _trailing_numbers(line: str) -> int:
+    """Count the numbers at the end of a line; its first field is a word, whatever it looks like."""
+    count = 0
+    for field_ in reversed(line.split(" ")[1:]):
+        if not _is_number(field_):
+            break
+        count += 1
+    return count
+
+
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and len(text) < 16  # int() refuses thousands of digits
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _vector(fields: list[str], word: str, origin: str) -> NDArray[np.float32]:
+    try:
+        with np.errstate(over="ignore"):  # too large for float32: infinite, which is refused below
+            vector = np.array([float(each) for each in fields], dtype=np.float32)
+    except ValueError:
+        wrong = next(each for each in fields if not _is_number(each))
+        raise InputError(
+            f"{origin}: expected {len(fields):,} numbers after {shown(word)}, found {shown(wrong)} among them; make or "
+            "fetch the file again"
+        ) from None
+    if not np.isfinite(vector).all():
+        raise InputError(
+            f"{origin}: the vector of {shown(word)} holds a number that is NaN or infinite; expected finite numbers, "
+            "make or fetch the file again"
+        )
+    return vector
+
+
+@dataclass(frozen=True, eq=False)
+class InputEmbeddings:
+    """A model's own input embeddings: the mean over a word's pieces.
+
+    Words are cut as they are inside a sentence (after another word). A word that the tokeniser leaves nothing of
+    has zeros.
+
+    Attributes:
+        name: `input embeddings of NAME`.
+        table: the model's table, `[token id, width]`.
+        encoder: the tokeniser's wrap.
+    """
+
+    name: str
+    table: NDArray[np.float32]
+    encoder: Encoder
+    _pieces: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False)
+
+    @property
+    def width(self) -> int:
+        """Numbers in a vector."""
+        return int(self.table.shape[1])
+
+    def of(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of words, `[word, width]`."""
+        out = np.zeros((len(words), self.width), dtype=np.float32)
+        for place, word in enumerate(words):
+            if len(pieces := self._cut(word)):
+                out[place] = self.table[pieces].mean(0)
+        return out
+
+    def _cut(self, word: str) -> NDArray[np.int64]:
+        if word not in self._pieces:
+            encoding, alignment = self.encoder.piece_words(("a", word))
+            ids = np.array(encoding.ids, dtype=np.int64)
+            self._pieces[word] = ids[alignment.word_ids == 1]
+        return self._pieces[word]
+
+
+def input_embeddings(loaded: LoadedModel, encoder: Encoder) -> InputEmbeddings:
+    """Return the vectors that a model itself begins with.
+
+    Args:
+        loaded: the model.
+        encoder: its tokeniser's wrap.
+    """
+    model: Any = loaded.model
+    table: NDArray[np.float32] = model.get_input_embeddings().weight.detach().cpu().float().numpy()
+    return InputEmbeddings(name=f"input embeddings of {loaded.name}", table=table, encoder=encoder)

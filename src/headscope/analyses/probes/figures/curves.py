@@ -1,0 +1,113 @@
+"""Probes as curves: the share of heads found by distance, and what the structural probe finds in each layer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from headscope.analyses.probes.figures.scores import SYSTEMS, System
+from headscope.figures.axes import say_absent
+from headscope.figures.style import INK, LINE, SOFT, figure_of, look, new_figure, role_colour, role_outline
+from headscope.statistics.arc_bins import DISTANCES, SHORT
+
+MEASURES = {"UUAS": "syntax", "Spearman": "next"}
+_GAP = 0.062  # of the axis, between two names
+
+
+def probe_distances(by_distance: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
+    """Draw a curve a probe: the share of heads found by how far away the head is, with intervals.
+
+    Args:
+        by_distance: `tables/probe_by_distance.parquet`.
+        ax: where to draw; made when not given.
+    """
+    lines: list[tuple[System, pd.DataFrame]] = []
+    for (probe, model), system in SYSTEMS.items():
+        rows = by_distance[
+            (by_distance["probe"] == probe) & (by_distance["model"] == model) & by_distance["value"].notna()
+        ]
+        if len(rows):
+            lines.append((system, rows))
+    with look():
+        if ax is None:
+            ax = new_figure(8.2, 3.4).subplots()
+        if not lines:
+            say_absent(ax, "No case at any distance.")
+            return figure_of(ax)
+        ends = []
+        for system, rows in lines:
+            x = np.array([DISTANCES.index(str(one)) for one in rows["distance"]], dtype=float)
+            order = np.argsort(x)
+            values, low, high = (rows[name].to_numpy(float)[order] for name in ("value", "ci_low", "ci_high"))
+            colour = role_colour(system.role)
+            if np.isfinite(low).any():
+                ax.vlines(x[order], low, high, color=colour, linewidth=3, alpha=0.3, gid="interval")
+            ax.plot(x[order], values, color=colour, linewidth=1.4, marker=role_outline(system.role), markersize=6,
+                    linestyle="--" if "random" in system.name else "-", clip_on=False, gid="probe")  # fmt: skip
+            ends.append((float(values[-1]), system.name, colour))
+        _name(ax, ends, x=len(DISTANCES) - 0.8)
+        ax.set_xlim(-0.3, len(DISTANCES) - 0.7)
+        ax.set_xticks(range(len(DISTANCES)), SHORT)
+        _shares(ax)
+        ax.set_xlabel("words between dependent and head word, 1 is next to it", fontsize=9)
+        return figure_of(ax)
+
+
+def probe_layers(layers: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
+    """Draw what the structural probe finds in each layer, 0 the embeddings; the chosen layer has a ring.
+
+    Args:
+        layers: `tables/probe_layers.parquet`.
+        ax: where to draw; made when not given.
+    """
+    last = int(layers["layer"].max())
+    with look():
+        if ax is None:
+            ax = new_figure(min(max(4.2, 0.3 * last + 2.2), 10.0), 2.9).subplots()
+        ends = []
+        for measure, role in MEASURES.items():
+            rows = layers[(layers["measure"] == measure) & layers["value"].notna()].sort_values("layer")
+            if rows.empty:
+                continue
+            colour = role_colour(role)
+            x, values = rows["layer"].to_numpy(float), rows["value"].to_numpy(float)
+            low, high = rows["ci_low"].to_numpy(float), rows["ci_high"].to_numpy(float)
+            if np.isfinite(low).any():
+                ax.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0, gid="interval")
+            ax.plot(
+                x, values, color=colour, linewidth=1.5, marker=role_outline(role), markersize=6, gid="layers"
+            )
+            chosen = rows["chosen"].to_numpy(bool)
+            ax.plot(x[chosen], values[chosen], linestyle="", marker="o", markersize=13, markerfacecolor="none",
+                    color=INK, gid="chosen")  # fmt: skip
+            ends.append((float(values[-1]), measure, colour))
+        _name(ax, ends, x=last + 0.25)
+        ax.set_xlim(-0.4, last + 0.2)
+        step = max(1, -(-last // 12))
+        ax.set_xticks(range(0, last + 1, step))
+        _shares(ax)
+        ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
+        ax.set_xlabel("layer, 0 is the embeddings")
+        return figure_of(ax)
+
+
+def _shares(ax: Axes) -> None:
+    ax.set_ylim(0, 1)
+    ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100%"])
+    ax.grid(axis="y", color=LINE)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(labelsize=9, labelcolor=SOFT)
+
+
+def _name(ax: Axes, ends: list[tuple[float, str, str]], *, x: float) -> None:
+    """Write each curve's name to the right of its end, pushed apart where ends are close."""
+    height = -1.0
+    places = []
+    for value, name, colour in sorted(ends):
+        height = max(height + _GAP, value)
+        places.append((height, name, colour))
+    over = max(places[-1][0] - 0.98, 0.0) if places else 0.0
+    for at, name, colour in places:
+        ax.text(x, at - over, name, color=colour, fontsize=9, va="center", ha="left", clip_on=False)

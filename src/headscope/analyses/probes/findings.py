@@ -1,0 +1,197 @@
+"""What the probes say, in words; one is called better than another by the interval of their difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from headscope.analyses.probes.lines import ProbeLine, line_of, probe_lines
+from headscope.reporting.kit.cells import Cell, number, records
+from headscope.reporting.kit.comparing import Comparison, compared
+from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.numbers import told
+from headscope.reporting.kit.sentences import HeadRef, Sentence, numbered, sentence
+from headscope.reporting.kit.words import join, plain
+
+TOPIC = "probes"
+DETAIL = "probes_detail"
+WEIGHTS = "probes_weights"
+LAYERS = "probes_layers"
+"""Topics: for the first screen and the head of the section; what belongs below table 3; on the heads; on the layers."""
+
+MOST_HEADS = 5
+
+
+def probe_findings(inputs: ReportInputs, *, several: bool) -> list[Sentence]:
+    """Return the sentences on probes; none where the run has none."""
+    lines = probe_lines(inputs.probes)
+    out = [
+        *_parser(lines, inputs.probe_differences),
+        *_selective(lines),
+        *_tree(lines),
+        *_listened(inputs, several),
+    ]
+    return [*out, *_layers(inputs, lines)]
+
+
+def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]:
+    """The best that was read off attention, beside what needs no attention and what random weights give."""
+    found = [line for name in ("attention and words", "attention") if (line := line_of(lines, name))]
+    if not found:
+        return []
+    best = found[0]
+    how = "attention and its words’ vectors" if best.probe == "attention and words" else "attention alone"
+    parts = [
+        f"a parser over {how} finds the head word of {told(best.score, long=True)} of {best.score.n:,} words"
+    ]
+    if len(found) > 1:
+        parts.append(f"over attention alone of {told(found[1].score)}")
+    others = (
+        ("distances and words", "trained", "without attention, from the words and their distance, {}"),
+        (best.probe, "control", "with random weights in the model {}"),
+        ("right-branching", "trained", "always the next word {}"),
+    )
+    for probe, model, text in others:
+        if line := line_of(lines, probe, model):
+            parts.append(text.format(told(line.score)))
+    return [
+        sentence(TOPIC, f"{parts[0]}; {join(parts[1:])}." if len(parts) > 1 else parts[0] + "."),
+        *_better(lines, gaps),
+    ]
+
+
+def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]:
+    """Whether attention adds to words, and training to random weights."""
+    out = []
+    pairs = (
+        ("attention and words", "trained", "distances and words", "trained", "what attention adds to words and "
+         "distances"),
+        ("attention", "trained", "attention", "control", "what training adds to attention with random weights"),
+    )  # fmt: skip
+    for probe, model, against, other, what in pairs:
+        if line_of(lines, probe, model) is None or line_of(lines, against, other) is None:
+            continue
+        gap = _gap(gaps, (probe, model), (against, other))
+        if gap is None:
+            continue
+        how = {
+            "more": gap.points(),
+            "less": f"{gap.points()}, which is a loss",
+            "same": f"{gap.at_most()} ({gap.points()})",
+            "untested": f"{gap.points()}, not tested: that needs at least 10 documents",
+        }[gap.verdict]
+        out.append(sentence(DETAIL, f"{what}: {how}."))
+    return out
+
+
+def _gap(
+    gaps: pd.DataFrame | None, one: tuple[str, str], other: tuple[str, str], *, measure: str = "UAS"
+) -> Comparison | None:
+    """The first probe less the second, whichever way round the table has them."""
+    for (probe, model), (against, than), turn in ((one, other, False), (other, one, True)):
+        found = compared(gaps, probe=probe, model=model, than_probe=against, than_model=than, measure=measure)
+        if found is not None:
+            return found.turned() if turn else found
+    return None
+
+
+def _selective(lines: list[ProbeLine]) -> list[Sentence]:
+    out = []
+    for line in lines:
+        if "selectivity" not in line.cells or line.model != "trained":
+            continue
+        cell = line.cells["selectivity"]
+        meaning = (
+            "more than it learns by heart"
+            if cell.has_interval and cell.ci_low > 0
+            else "no more than it learns by heart"
+            if cell.has_interval and cell.ci_high < 0
+            else "not shown to be more than it learns by heart"
+        )
+        control = line.cells.get("control accuracy")
+        beside = f" (control task {told(control)})" if control is not None else ""
+        out.append(
+            sentence(DETAIL, f"{line.system.name}: selectivity {points(cell)} points, {meaning}{beside}.")
+        )
+    return out
+
+
+def points(cell: Cell) -> str:
+    """Return a difference in points with its interval, `12.3 (11.0 to 13.6)`."""
+    shown = [f"{100 * value:.1f}".replace("-", "−") for value in (cell.value, cell.ci_low, cell.ci_high)]
+    return f"{shown[0]} ({shown[1]} to {shown[2]})" if cell.has_interval else shown[0]
+
+
+def _tree(lines: list[ProbeLine]) -> list[Sentence]:
+    line = line_of(lines, "attention and words") or line_of(lines, "attention")
+    if line is None:
+        return []
+    parts = []
+    if "UAS tree" in line.cells:
+        parts.append(f"as a whole tree (Chu–Liu/Edmonds) it finds {told(line.cells['UAS tree'])}")
+    if "LAS" in line.cells:
+        parts.append(f"with the right label too {told(line.cells['LAS'])}")
+    return [sentence(DETAIL, f"{line.system.name}: {join(parts)}.")] if parts else []
+
+
+def _listened(inputs: ReportInputs, several: bool) -> list[Sentence]:
+    """The heads with the largest weights of the probe over attention alone."""
+    rows = [row for row in records(inputs.probe_weights) if row["probe"] == "attention"]
+    rows = [row for row in rows if number(row["weight"]) > 0]
+    if not rows:
+        return []
+    best = sorted(rows, key=lambda row: -number(row["weight"]))
+    parts: list[str | HeadRef] = ["the parser over attention alone gives the most weight to "]
+    seen: list[tuple[str, int, int]] = []
+    for row in best:
+        place = (str(row["kind"]), int(row["layer"]), int(row["head"]))
+        if place not in seen and len(seen) < MOST_HEADS:
+            seen.append(place)
+    for at, place in enumerate(seen):
+        if at:
+            parts.append(" and " if at == len(seen) - 1 else ", ")
+        ref = numbered(*place)
+        parts.append(HeadRef(*place, f"{place[0]} {ref.text}") if several else ref)
+    return [
+        sentence(WEIGHTS, *parts, "; weights of heads that are alike share out, so no single one is a score.")
+    ]
+
+
+def _layers(inputs: ReportInputs, lines: Sequence[ProbeLine]) -> list[Sentence]:
+    line = line_of(list(lines), "structural")
+    if line is None:
+        return []
+    spearman = line.cells.get("Spearman")
+    beside = f", and distances that correlate with the tree’s at {correlation(spearman)}" if spearman else ""
+    out = [
+        sentence(
+            LAYERS,
+            f"words’ vectors of {plain(line.vectors)}, chosen on held-out sentences of train, hold {told(line.score)} "
+            f"of {line.score.n:,} undirected arcs{beside}.",
+        )
+    ]
+    rows = {
+        int(row["layer"]): cell_of_layer(row)
+        for row in records(inputs.probe_layers)
+        if row["measure"] == "UUAS"
+    }
+    chosen = [int(row["layer"]) for row in records(inputs.probe_layers) if row["chosen"]]
+    gap = _gap(inputs.probe_differences, ("structural", "trained"), ("embeddings", "trained"), measure="UUAS")
+    if 0 in rows and chosen and chosen[0] in rows and gap is not None and gap.verdict == "more":
+        out.append(
+            sentence(LAYERS, f"the embeddings alone hold {told(rows[0])}: {gap.points()} between them.")
+        )
+    return out
+
+
+def cell_of_layer(row: dict[str, object]) -> Cell:
+    """Read a layer's number with its interval."""
+    value, low, high = (number(row[name]) for name in ("value", "ci_low", "ci_high"))
+    return Cell(value, low, high, float("nan"), int(number(row["n"])))
+
+
+def correlation(cell: Cell) -> str:
+    """Return a correlation with its interval, `0.76 (0.75 to 0.77)`."""
+    ends = f" ({cell.ci_low:.2f} to {cell.ci_high:.2f})" if cell.has_interval else ""
+    return f"{cell.value:.2f}{ends}"

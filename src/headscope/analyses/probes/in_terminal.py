@@ -1,0 +1,62 @@
+"""Probes as a terminal shows them: table 3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from headscope.analyses.probes.figures.scores import SYSTEMS
+from headscope.analyses.stage_result import StageResult
+from headscope.reporting.kit.terminal import Grid, interval, percent
+
+_MORE = {
+    "UAS tree": "as a tree",
+    "LAS": "with label",
+    "control accuracy": "control task",
+    "selectivity": "selectivity",
+}
+
+
+def shown(result: StageResult) -> Iterator[Grid | str]:
+    """Yield table 3: the share of head words that each probe finds, with its interval and its seeds' spread."""
+    probes = result.tables["probes"]
+    more = [name for name in _MORE if (probes["measure"] == name).any()]
+    columns = [("probe", "left"), ("found", "right"), ("95% interval", "right"), ("spread", "right")]
+    columns += [*((_MORE[name], "right") for name in more), ("n", "right")]
+    lines = []
+    means = probes[probes["seed"].isna()]
+    for (probe, model), system in SYSTEMS.items():
+        rows = means[(means["probe"] == probe) & (means["model"] == model)].to_dict("records")
+        own: dict[str, Any] = {str(row["measure"]): row for row in rows}
+        if system.measure not in own:
+            continue
+        row = own[system.measure]
+        where = f", {row['vectors']}" if probe == "structural" else ""
+        measure = f" ({system.measure})" if system.measure != "UAS" else ""
+        cells = (
+            f"{system.name}{where}{measure}",
+            *(percent(row["value"]), interval(row), percent(row["spread"])),
+            *(percent(own[name]["value"]) if name in own else "-" for name in more),
+            f"{row['n']:,}",
+        )
+        lines.append(cells)
+    yield Grid(columns, lines)
+    facts = result.facts["probes"]
+    layer = _spearman(means)
+    yield (
+        f"trained on {facts['train']['sentences']:,} sentences of {facts['train']['name']}, measured on "
+        f"{facts['dev']['sentences']:,} of {facts['dev']['name']}; percent of the words, punctuation left out, means "
+        f"over {facts['seeds']} seed{'' if facts['seeds'] == 1 else 's'}; words: {facts['vectors']}{layer}"
+    )
+    if "overlap" in facts and not facts["overlap"]["sentences"]:
+        yield ("no measured sentence is in train")  # else a note says how many are
+
+
+def _spearman(means: Any) -> str:
+    """Say how well the structural probe's distances correlate with the trees'."""
+    rows = means[(means["probe"] == "structural") & (means["measure"] == "Spearman")]
+    if rows.empty or rows.iloc[0]["value"] != rows.iloc[0]["value"]:
+        return ""
+    row = rows.iloc[0]
+    ends = "" if row["ci_low"] != row["ci_low"] else f" ({row['ci_low']:.2f} to {row['ci_high']:.2f})"
+    return f"; structural probe's distances, Spearman: {row['value']:.2f}{ends}"

@@ -1,0 +1,68 @@
+"""The lines of table 3 read from the tables: each probe on each model, what was measured of it, and its seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from headscope.analyses.probes.figures.scores import SYSTEMS, System
+from headscope.reporting.kit.cells import Cell, cell_of, number, records
+
+
+@dataclass(frozen=True)
+class ProbeLine:
+    """A probe on a model.
+
+    Attributes:
+        probe, model: as in the tables.
+        system: what the line is called and shows first.
+        vectors: the word vectors, or the layer, that the probe read; empty where it read none.
+        cells: the mean over seeds of each measure.
+        spread: the standard deviation over seeds of each measure; NaN with fewer than two seeds.
+        seeds: how many there are; 0 where nothing was trained.
+    """
+
+    probe: str
+    model: str
+    system: System
+    vectors: str
+    cells: Mapping[str, Cell]
+    spread: Mapping[str, float]
+    seeds: int
+
+    @property
+    def score(self) -> Cell:
+        """What the line is about: UAS, or UUAS of the structural probe."""
+        return self.cells[self.system.measure]
+
+
+def probe_lines(table: pd.DataFrame | None) -> list[ProbeLine]:
+    """Return the lines of `tables/probes.parquet` in the paper's order, those without their first measure left out."""
+    rows = records(table)
+    lines = []
+    for (probe, model), system in SYSTEMS.items():
+        own = [row for row in rows if row["probe"] == probe and row["model"] == model]
+        means = [row for row in own if number(row["seed"]) != number(row["seed"])]
+        cells = {str(row["measure"]): cell_of(row, "value") for row in means}
+        if system.measure not in cells:
+            continue
+        named = [row["vectors"] for row in means if isinstance(row["vectors"], str)]
+        lines.append(
+            ProbeLine(
+                probe=probe,
+                model=model,
+                system=system,
+                vectors=named[0] if named else "",
+                cells=cells,
+                spread={str(row["measure"]): number(row["spread"]) for row in means},
+                seeds=len({int(row["seed"]) for row in own if number(row["seed"]) == number(row["seed"])}),
+            )
+        )
+    return lines
+
+
+def line_of(lines: list[ProbeLine], probe: str, model: str = "trained") -> ProbeLine | None:
+    """Return one line, or None where it was not measured."""
+    return next((one for one in lines if (one.probe, one.model) == (probe, model)), None)

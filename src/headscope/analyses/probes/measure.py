@@ -1,0 +1,146 @@
+"""The stage of section 5: what classifiers read off all heads together, beside what they read off none."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from headscope.analyses.probes.data.map_cache import MapCache, cache_folder, cache_limit
+from headscope.analyses.probes.differences import probe_differences
+from headscope.analyses.probes.score_rows import distance_rows, probe_rows, relation_rows
+from headscope.analyses.probes.structural.measure import STRUCTURAL, StructuralTables, measure_structural
+from headscope.analyses.probes.trained_parsers import ProbeStage
+from headscope.analyses.probes.training.attention_fit import Fitted
+from headscope.analyses.probes.treebanks import USUAL_LENGTH, ProbeBench, ProbeTreebank
+from headscope.analyses.stage_result import StageResult
+from headscope.attention.hidden import word_states
+from headscope.encoding.batching import length_buckets
+from headscope.prepare.model_run import ModelRun, auto_batch_size
+from headscope.prepare.overlap import overlap_facts, overlap_line
+from headscope.prepare.progress import Progress, Watcher
+from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+
+
+def measure_probes(
+    run: ModelRun, watch: Watcher | None = None, *, cache: MapCache | None = None
+) -> StageResult:
+    """Train probes on one treebank and score them on another, beside their controls.
+
+    Args:
+        run: a `ModelRun` with `treebank_train` and `treebank`.
+        watch: told of progress.
+        cache: for attention on disk; `cache_folder` within `cache_limit` when None.
+
+    Raises:
+        InputError: no treebank to train on, or one without a tree.
+        OutputError: the attention of the treebanks has no room on disk.
+    """
+    tell = _Teller(watch)
+    bench = ProbeBench(run, cache or MapCache(cache_folder(), gib=cache_limit()), tell)
+    stage = ProbeStage(bench)
+    stage.attention()
+    stage.distances()
+    stage.controls()
+    stage.right_branching()
+    structural = _structural(run, stage, tell)
+    tables = {
+        "probes": [*(probe_rows(each, stage.gold) for each in stage.found), structural.probes],
+        "probe_differences": [probe_differences(stage.found, stage.gold), structural.difference],
+        "probe_relations": [relation_rows(each, stage.gold) for each in stage.found],
+        "probe_by_distance": [distance_rows(each, stage.gold) for each in stage.found],
+        "probe_weights": stage.weights,
+        "probe_layers": [structural.layers],
+    }
+    train, dev = ([sentence.words for sentence in bank.read] for bank in (bench.train, bench.dev))
+    overlap = overlap_facts(train, dev, bench.shared)
+    facts = {
+        "vectors": bench.vectors.name,
+        "seeds": run.options.seeds,
+        "train": _facts(bench.train),
+        "dev": _facts(bench.dev),
+        "overlap": overlap,
+        "epochs": {name: record.best.tolist() for name, record in stage.records.items()},
+        "fits": {name: _fit(each) for name, each in stage.fits.items()},
+        "structural": structural.facts,
+    }
+    return StageResult(
+        name="probes",
+        tables={name: pd.concat(rows, ignore_index=True) for name, rows in tables.items()},
+        facts={"probes": facts},
+        notes=(*_notes(bench, overlap), *_unsettled(stage.unsettled(), structural)),
+    )
+
+
+def _structural(run: ModelRun, stage: ProbeStage, tell: "_Teller") -> StructuralTables:
+    bench = stage.bench
+    size = run.options.batch_size or auto_batch_size(USUAL_LENGTH, run.anatomy, run.loaded)
+    return measure_structural(
+        lambda segments: word_states(
+            run.loaded.model, run.anatomy, run.encoder.vocabulary, length_buckets(segments, batch_size=size)
+        ),
+        train=bench.train.segments,
+        dev=bench.dev.segments,
+        words=sum(len(sentence) for sentence in bench.train.read),
+        seeds=run.options.seeds,
+        seed=run.options.seed,
+        device=stage.device,
+        tell=tell,
+    )
+
+
+class _Teller:
+    """Turn what is done, of how much, into a run's progress, a clock for each thing that is done."""
+
+    def __init__(self, watch: Watcher | None) -> None:
+        self.watch = watch
+        self.what, self.began = "", 0.0
+
+    def __call__(self, what: str, done: int, total: int | None) -> None:
+        if self.watch is None:
+            return
+        if what != self.what:
+            self.what, self.began = what, time.perf_counter()
+        unit = "probes" if what == STRUCTURAL else "sentences"
+        self.watch(Progress(what, 0, None, done, total, time.perf_counter() - self.began, unit))
+
+
+def _facts(bank: ProbeTreebank) -> dict[str, Any]:
+    return {
+        "name": bank.name,
+        "documents": len({sentence.document for sentence in bank.sentences}),
+        "sentences": len(bank.numbers),
+        "words": sum(len(sentence) for sentence in bank.read),
+        "left_out": len(bank.sentences) - len(bank.numbers),
+    }
+
+
+def _fit(fitted: Fitted) -> dict[str, Any]:
+    """Say how near to their optimum the runs of a fitted probe are, in nats a word."""
+    return {"loss": fitted.loss.tolist(), "gap": fitted.gap.tolist(), "passes": fitted.passes}
+
+
+def _unsettled(names: Sequence[str], structural: StructuralTables) -> list[str]:
+    """Say of which probes it is not known that they could learn no more."""
+    every = [
+        *(name.removeprefix("probes: ") for name in names),
+        *([] if structural.facts["settled"] else [STRUCTURAL]),
+    ]
+    return [f"probes: {name}: its loss was not seen to settle; more may be found" for name in every]
+
+
+def _notes(bench: ProbeBench, overlap: dict[str, Any]) -> list[str]:
+    notes = [f"probes: {overlap_line(overlap)}"] if overlap["sentences"] else []
+    for what, bank in (("train", bench.train), ("dev", bench.dev)):
+        if left := len(bank.sentences) - len(bank.numbers):
+            notes.append(
+                f"probes: {left:,} of {len(bank.sentences):,} sentences of {what} were left out (over the limit)"
+            )
+        if unknown := bank.known.note():
+            notes.append(f"probes: {what}: {unknown}")
+    documents = len({sentence.document for sentence in bench.dev.read})
+    if documents < FEWEST_DOCUMENTS:
+        notes.append(f"probes: {TOO_FEW}; dev has {documents}")
+    if len({sentence.document for sentence in bench.train.read}) < 2:
+        notes.append("probes: train is one document; sentences of it were held out in place of documents")
+    return notes

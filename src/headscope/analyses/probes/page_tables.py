@@ -1,0 +1,199 @@
+"""Table 3 and the tables folded below it: probes by relation, by distance, by head and by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from headscope.analyses.probes.figures.head_weights import TITLES
+from headscope.analyses.probes.figures.scores import SYSTEMS
+from headscope.analyses.probes.lines import ProbeLine
+from headscope.reporting.kit.cells import Cell, cell_of, number, records
+from headscope.reporting.kit.links import head_link
+from headscope.reporting.kit.numbers import DASH, ends, share
+from headscope.reporting.kit.relation_names import short
+from headscope.reporting.kit.strip import scale, strip
+from headscope.reporting.kit.tables import Table, scrolled
+from headscope.reporting.kit.words import plain
+from headscope.statistics.arc_bins import DISTANCES
+from headscope.views.markup import Html, el
+
+MORE = {
+    "UAS tree": "as a tree",
+    "LAS": "with label",
+    "control accuracy": "control task",
+    "selectivity": "selectivity",
+}
+MOST_WEIGHTS = 20
+
+
+def table_3(lines: Sequence[ProbeLine], *, paper: Mapping[str, Any] | None = None) -> Html:
+    """Return table 3: a line a probe, its score drawn and printed, what else was measured, the paper's beside it.
+
+    Args:
+        lines: of `probe_lines`.
+        paper: the paper's table 3, in percent; None where the model is not the paper's.
+    """
+    more = [measure for measure in MORE if any(measure in line.cells for line in lines)]
+    printed = {name: number(value) for name, value in (paper or {}).items()}
+    titles = ["probe", "", "heads found", "seeds", *(MORE[name] for name in more), "n"]
+    titles += ["paper"] if printed else []
+    header = [
+        el("th", title, scope="col", class_="words" if title == "probe" else None)
+        if title
+        else el("th", scale(), scope="col", class_="picture")
+        for title in titles
+    ]
+    bodies = []
+    groups = (
+        ("", [line for line in lines if line.system.measure == "UAS"]),
+        (
+            "Arcs without their direction, from words’ vectors",
+            [line for line in lines if line.system.measure == "UUAS"],
+        ),
+    )
+    for title, members in groups:
+        if members:
+            heading = el("tr", el("th", title, colspan=len(titles), scope="rowgroup", class_="group"))
+            rows = [_row(line, more, printed) for line in members]
+            bodies.append(el("tbody", heading if title else None, rows))
+    return el("table", el("thead", el("tr", header)), bodies, id="table-3", class_="relations")
+
+
+def _row(line: ProbeLine, more: Sequence[str], printed: Mapping[str, float]) -> Html:
+    score, spread = line.score, line.spread[line.system.measure]
+    own = line.model == "trained" and line.probe in ("attention", "attention and words")
+    seeds = DASH if not line.seeds else f"{line.seeds}"
+    given = printed.get(line.system.paper or "", float("nan"))
+    below = plain(line.vectors) if line.vectors else None
+    return el(
+        "tr",
+        el("th", line.system.name, el("small", below) if below else None, scope="row"),
+        el("td", strip(score, role=line.system.role, strong=line.model == "trained"), class_="picture"),
+        el("td", el("b", share(score.value)) if own else share(score.value),
+           el("small", ends(score)) if score.has_interval else None),
+        el("td", seeds, _spread(spread)),
+        [_more(line.cells.get(name), line.spread.get(name, float("nan"))) for name in more],
+        el("td", f"{score.n:,}"),
+        el("td", DASH if given != given else f"{given:.0f}") if printed else None,
+        class_=None if own else "weak",
+    )  # fmt: skip
+
+
+def _more(cell: Cell | None, spread: float = float("nan")) -> Html:
+    if cell is None or not cell.exists:
+        return el("td", DASH)
+    shown = share(cell.value).replace("-", "−")
+    return el("td", shown, el("small", _ends(cell)) if cell.has_interval else None, _spread(spread))
+
+
+def _spread(value: float) -> Html | None:
+    """The standard deviation over seeds, in points, where there are several."""
+    return el("small", f"± {100 * value:.1f}") if value == value else None
+
+
+def classes_table(table: pd.DataFrame, column: str, *, name: str, summary: str, header: str) -> Html | None:
+    """Return the share of heads found by relation or by distance, a column a probe, folded.
+
+    Args:
+        table: `probe_relations` or `probe_by_distance`.
+        column: `relation` or `distance`.
+        name: the table's id in the page.
+        summary: on its fold.
+        header: of the first column.
+    """
+    rows = records(table)
+    systems = [key for key in SYSTEMS if any((row["probe"], row["model"]) == key for row in rows)]
+    if not systems:
+        return None
+    cells = {(str(row[column]), (row["probe"], row["model"])): cell_of(row, "value") for row in rows}
+    counts = {key: max(cell.n for (one, _), cell in cells.items() if one == key) for key, _ in cells}
+    names = (
+        [one for one in DISTANCES if one in counts]
+        if column == "distance"
+        else sorted(counts, key=lambda one: (-counts[one], one))
+    )
+    titles = [el("th", header, scope="col"), el("th", "n", scope="col")]
+    titles += [el("th", SYSTEMS[key].name + ", %", scope="col") for key in systems]
+    body = [
+        el(
+            "tr",
+            el("th", short(one) if column == "relation" else one, scope="row"),
+            el("td", f"{counts[one]:,}"),
+            [_more(cells.get((one, key))) for key in systems],
+        )
+        for one in names
+    ]
+    made = el("table", el("thead", el("tr", titles)), el("tbody", body), id=name, class_="small")
+    return el("details", el("summary", summary), scrolled(made, summary))
+
+
+def weights_table(table: pd.DataFrame, *, several: bool) -> Html | None:
+    """Return the heads with the largest weights of each probe, whatever their sign, folded."""
+    bodies = []
+    for probe in dict.fromkeys(str(row["probe"]) for row in records(table)):
+        rows = sorted(
+            (row for row in records(table) if row["probe"] == probe),
+            key=lambda row: -abs(number(row["weight"])),
+        )
+        title = SYSTEMS[probe, "trained"].name if (probe, "trained") in SYSTEMS else plain(probe)
+        heading = el("tr", el("th", title, colspan=3, scope="rowgroup", class_="group"))
+        bodies.append(el("tbody", heading, [_weight(row, several) for row in rows[:MOST_WEIGHTS]]))
+    if not bodies:
+        return None
+    titles = (("head", None), ("who attends", "words"), ("weight", None))
+    header = [el("th", title, scope="col", class_=kind) for title, kind in titles]
+    made = el("table", el("thead", el("tr", header)), bodies, id="table-probe-weights", class_="small")
+    summary = f"Table: the {MOST_WEIGHTS} largest weights of each probe"
+    return el("details", el("summary", summary), scrolled(made, summary))
+
+
+def _weight(row: Mapping[str, Any], several: bool) -> Html:
+    weight = f"{number(row['weight']):#.3g}".replace("-", "−")
+    return el(
+        "tr",
+        el("th", head_link(str(row["kind"]), int(row["layer"]), int(row["head"]), several), scope="row"),
+        el("td", TITLES.get(str(row["direction"]), plain(row["direction"])), class_="words"),
+        el("td", weight),
+    )
+
+
+def layers_table(table: pd.DataFrame) -> Html:
+    """Return what the structural probe finds in each layer, folded."""
+    rows = records(table)
+    body = []
+    for layer in sorted({int(row["layer"]) for row in rows}):
+        own = {str(row["measure"]): row for row in rows if int(row["layer"]) == layer}
+        line = [f"{layer}, embeddings" if layer == 0 else str(layer)]
+        for measure in ("UUAS", "Spearman"):
+            cell = cell_of(own[measure], "value")
+            if measure == "UUAS":
+                line += [share(cell.value), ends(cell) or DASH, share(number(own[measure]["held_out"]))]
+            else:
+                line += [decimal(cell.value), _decimals(cell), decimal(number(own[measure]["held_out"]))]
+            line.append(f"{cell.n:,}")
+        body.append((*line, "chosen" if any(row["chosen"] for row in own.values()) else ""))
+    return Table(
+        summary="Table: the structural probe by layer",
+        groups=(("", 1), ("UUAS, %", 4), ("Spearman, lengths 5 to 50", 4), ("", 1)),
+        header=("layer", *("found", "95% interval", "held-out train", "n") * 2, ""),
+        rows=tuple(body),
+        name="table-probe-layers",
+        words=(9,),
+    ).html()
+
+
+def decimal(value: float) -> str:
+    """Return a correlation with three digits, or a dash."""
+    return DASH if value != value else f"{value:.3f}".replace("-", "−")
+
+
+def _ends(cell: Cell) -> str:
+    """Return an interval; with a minus sign in it a dash would read as another."""
+    return ends(cell).replace("–", " to " if cell.ci_low < 0 else "–").replace("-", "−")
+
+
+def _decimals(cell: Cell) -> str:
+    return f"{decimal(cell.ci_low)}–{decimal(cell.ci_high)}" if cell.has_interval else DASH

@@ -1,0 +1,87 @@
+"""Which relation an arc bears: a softmax over labels on its attention in both directions, and the two words."""
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from headscope.analyses.probes.data.batches import ProbeBatch
+from headscope.analyses.probes.data.tree_sentences import UNKNOWN
+from headscope.analyses.probes.parsers.attention_probe import glorot
+from headscope.analyses.probes.parsers.learner import Judged, Learner
+
+
+class LabelProbe(Learner):
+    """A linear classifier of arcs between words, trained on gold arcs.
+
+    An arc from the root is left out: its label is the one that train's arcs from the root bear most.
+
+    Args:
+        runs: number of runs.
+        heads: number of heads.
+        labels: number of relations.
+        vectors: of all word types, `[type, width]`; None to see attention alone.
+        seeds: of the first weights, one a run.
+    """
+
+    vectors: Tensor | None
+
+    def __init__(
+        self, runs: int, heads: int, labels: int, vectors: Tensor | None, *, seeds: Sequence[int]
+    ) -> None:
+        super().__init__((0,) * runs)
+        # Attention is small, and its weights large; vectors are of size 1.
+        self.rate = 0.04 if vectors is None else 0.004
+        self.register_buffer("vectors", vectors, persistent=False)
+        width = 2 * heads + (0 if vectors is None else 2 * vectors.shape[1])
+        self.weights = nn.Parameter(glorot((width, labels), width, labels, seeds))
+        self.bias = nn.Parameter(torch.zeros(runs, labels))
+
+    def judge(self, batch: ProbeBatch) -> Judged:
+        """Label the gold arcs between words; see `Learner.judge`."""
+        heads = batch.targets[0]
+        item, dependent = ((heads > 0) & (batch.labels != UNKNOWN)).nonzero(as_tuple=True)
+        head, label = heads[item, dependent] - 1, batch.labels[item, dependent]
+        seen = self._features(batch, item, dependent, head)
+        scores = (seen @ self.weights + self.bias[:, None]).log_softmax(2)
+        loss = -scores.gather(2, label.expand(self.runs, -1)[..., None])[..., 0]
+        right = (scores.argmax(2) == label).to(loss.dtype)
+        nothing = loss.new_zeros((self.runs, len(heads)))
+        return Judged(
+            loss=nothing.index_add(1, item, loss),
+            right=nothing.index_add(1, item, right),
+            counts=torch.bincount(item, minlength=len(heads)),
+        )
+
+    def answers(self, batch: ProbeBatch, heads: Tensor) -> Tensor:
+        """Label the arcs that each run chose.
+
+        Args:
+            batch: the sentences.
+            heads: each word's head, 0 for the root, `[run, batch, word]`.
+
+        Returns:
+            Numbers of relations, `UNKNOWN` for arcs from the root and for padding, `[run, batch, word]`.
+        """
+        found = torch.full_like(heads, UNKNOWN)
+        for run in range(self.runs):
+            item, dependent = ((heads[run] > 0) & batch.valid).nonzero(as_tuple=True)
+            seen = self._features(batch, item, dependent, heads[run][item, dependent] - 1)
+            found[run, item, dependent] = (seen @ self.weights[run] + self.bias[run]).argmax(1)
+        return found
+
+    def _features(self, batch: ProbeBatch, item: Tensor, dependent: Tensor, head: Tensor) -> Tensor:
+        """What is seen of arcs, `[arc, 2 heads + 2 width]`."""
+        parts = [batch.tables[item, head, dependent], batch.tables[item, dependent, head]]
+        if self.vectors is not None:
+            parts += [self.vectors[batch.words[item, head]], self.vectors[batch.words[item, dependent]]]
+        return torch.cat(parts, dim=1)
+
+
+def root_label(labels: Iterable[str], heads: Iterable[int]) -> str:
+    """Return the label that arcs from the root bear most, the first of equals in the alphabet."""
+    counts: dict[str, int] = {}
+    for label, head in zip(labels, heads):
+        if head == 0:
+            counts[label] = counts.get(label, 0) + 1
+    return min(counts, key=lambda name: (-counts[name], name), default="root")

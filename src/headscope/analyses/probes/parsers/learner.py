@@ -1,0 +1,97 @@
+"""What every probe is: several runs of one small classifier, trained side by side on the same batches.
+
+A run is one seed at one task. All parameters have the runs as their first axis and meet only in reading a batch, so
+that Adam trains each as if it were alone, while the attention, which is what costs, is read once for all of them.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from headscope.analyses.probes.data.batches import ProbeBatch
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """How a probe does on a batch.
+
+    Attributes:
+        loss: summed over a sentence's words, in nats, `[run, batch]`.
+        right: words answered rightly, `[run, batch]`.
+        counts: words asked about, `[batch]`.
+    """
+
+    loss: Tensor
+    right: Tensor
+    counts: Tensor
+
+
+class Learner(nn.Module, ABC):
+    """A probe of several runs.
+
+    Args:
+        tasks: the task of each run, by its place in `ProbeBatch.targets`.
+
+    Attributes:
+        rate: of its optimiser, Adam.
+    """
+
+    rate: float = 0.01
+
+    def __init__(self, tasks: Sequence[int]) -> None:
+        super().__init__()
+        self.tasks = tuple(tasks)
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return len(self.tasks)
+
+    @abstractmethod
+    def judge(self, batch: ProbeBatch) -> Judged:
+        """Answer a batch and compare with what is right."""
+
+
+class ArcProbe(Learner):
+    """A probe that scores every word, and the root, as the head of every word (section 5).
+
+    The candidates for a word in a tree are the other words and the root. In a control task they are all words, the
+    word itself among them, and no root: that is where its targets lie.
+    """
+
+    @abstractmethod
+    def raw(self, batch: ProbeBatch) -> Tensor:
+        """Score heads before any is ruled out: `[run, batch, dependent, 1 + word]`, the root first."""
+
+    def scores(self, batch: ProbeBatch) -> Tensor:
+        """Return the log-probability of every head, `[run, batch, dependent, 1 + word]`; -inf for no candidate.
+
+        A place of padding has the root as its only candidate.
+        """
+        return self.raw(batch).masked_fill(~candidates(batch, self.tasks), -torch.inf).log_softmax(-1)
+
+    def judge(self, batch: ProbeBatch) -> Judged:
+        """Answer with the likeliest head; see `Learner.judge`."""
+        scores = self.scores(batch)
+        targets = batch.targets[list(self.tasks)]
+        found = scores.gather(3, targets.clamp(min=0)[..., None])[..., 0]
+        right = (scores.argmax(-1) == targets) & batch.valid
+        return Judged(
+            loss=-torch.where(batch.valid, found, 0.0).sum(2),
+            right=right.sum(2),
+            counts=batch.lengths,
+        )
+
+
+def candidates(batch: ProbeBatch, tasks: Sequence[int]) -> Tensor:
+    """Say what may be a word's head in each run's task, `[run, batch, dependent, 1 + word]`."""
+    size = batch.valid.shape[1]
+    pairs = batch.valid[:, :, None] & batch.valid[:, None, :]
+    apart = ~torch.eye(size, dtype=torch.bool, device=pairs.device)
+    root = torch.ones_like(pairs[:, :, :1])
+    tree = torch.cat([root, pairs & apart], dim=2)
+    control = torch.cat([root & ~batch.valid[:, :, None], pairs], dim=2)
+    return torch.stack([control if task else tree for task in tasks])

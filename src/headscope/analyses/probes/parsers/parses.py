@@ -1,0 +1,82 @@
+"""What trained probes answer on other sentences: heads, trees, labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headscope.analyses.probes.data.batches import ProbeData
+from headscope.analyses.probes.parsers.decoding import best_tree
+from headscope.analyses.probes.parsers.label_probe import LabelProbe
+from headscope.analyses.probes.parsers.learner import ArcProbe
+
+_AT_ONCE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class ArcAnswers:
+    """The answers of a probe's runs, sentences one behind the other in the order they were asked for.
+
+    Attributes:
+        heads: each word's best head, 0 for the root, `[run, word]`.
+        targets: what each run was asked for: the tree, or its control task, `[run, word]`.
+        trees: the heads in the best tree; 0 runs where trees were not asked for, `[run, word]`.
+        labels: number of the label of each word's best head (`LabelProbe.answers`); 0 runs without a label probe.
+    """
+
+    heads: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    trees: NDArray[np.int64]
+    labels: NDArray[np.int64]
+
+
+@torch.no_grad()
+def answer(
+    probe: ArcProbe,
+    data: ProbeData,
+    *,
+    labels: LabelProbe | None = None,
+    trees: Sequence[int] = (),
+    weights: int,
+    device: torch.device | str = "cpu",
+) -> ArcAnswers:
+    """Ask a probe for every word's head.
+
+    Args:
+        probe: trained.
+        data: the sentences; they are answered in the order of `data.numbers`.
+        labels: labels the arcs of the first runs, which must be as many as its own and at the tree.
+        trees: the runs whose best trees are wanted too.
+        weights: numbers in a batch's tables at most.
+        device: where.
+    """
+    lengths = np.array([len(data.words[number]) for number in data.numbers.tolist()])
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    row = {int(number): place for place, number in enumerate(data.numbers)}
+    total = int(starts[-1])
+    found = ArcAnswers(
+        heads=np.zeros((probe.runs, total), dtype=np.int64),
+        targets=np.zeros((probe.runs, total), dtype=np.int64),
+        trees=np.zeros((len(trees), total), dtype=np.int64),
+        labels=np.zeros((0 if labels is None else labels.runs, total), dtype=np.int64),
+    )
+    for chosen in data.cut(data.numbers, most=_AT_ONCE, weights=weights):
+        batch = data.batch(chosen, device=device)
+        scores = probe.scores(batch)
+        heads = scores.argmax(3)
+        targets = batch.targets[list(probe.tasks)].cpu().numpy()
+        named = None if labels is None else labels.answers(batch, heads[: labels.runs]).cpu().numpy()
+        own, exact = heads.cpu().numpy(), scores[list(trees)].cpu().numpy()
+        for item, number in enumerate(chosen.tolist()):
+            place = row[number]
+            size = int(lengths[place])
+            at = slice(int(starts[place]), int(starts[place]) + size)
+            found.heads[:, at] = own[:, item, :size]
+            found.targets[:, at] = targets[:, item, :size]
+            if named is not None:
+                found.labels[:, at] = named[:, item, :size]
+            for line in range(len(trees)):
+                found.trees[line, at] = best_tree(exact[line, item, :size, : size + 1])
+    return found

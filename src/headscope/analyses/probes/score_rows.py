@@ -1,0 +1,175 @@
+"""Right answers of probes into tables, with intervals by documents: table 3, by relation and by distance."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.analyses.probes.data.tree_sentences import TreeSentence, is_punctuation
+from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, distance_bins
+from headscope.statistics.confidence import Interval, Scale, ratio_interval
+from headscope.statistics.groups import GROUPS, group_of
+
+PROBE_COLUMNS = ["probe", "measure", "model", "vectors", "seed", "value", "ci_low", "ci_high", "n", "spread"]
+SELECTIVITY = "selectivity"
+RELATION_COLUMNS = ["probe", "model", "vectors", "relation", "n", "value", "ci_low", "ci_high"]
+DISTANCE_COLUMNS = ["probe", "model", "vectors", "distance", "n", "value", "ci_low", "ci_high"]
+
+
+@dataclass(frozen=True, eq=False)
+class GoldWords:
+    """All words of a treebank that probes are scored on, one behind the other.
+
+    Attributes:
+        groups: the document, or group of documents, that each is of, `[word]`.
+        number_of_groups: how many there are.
+        relations: what each is to its head, `[word]`.
+        distances: place in `DISTANCES` of the distance to its head, -1 for the root, `[word]`.
+        heads: position of its head, from 1; 0 for the root, `[word]`.
+        counted: False for punctuation, which UAS leaves out, `[word]`.
+    """
+
+    groups: NDArray[np.int64]
+    number_of_groups: int
+    relations: NDArray[Any]
+    distances: NDArray[np.int64]
+    heads: NDArray[np.int64]
+    counted: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, sentences: Sequence[TreeSentence]) -> "GoldWords":
+        """Lay out the words of sentences; documents are groups by themselves unless there are more than 256."""
+        names = sorted({s.document for s in sentences})
+        if len(names) > GROUPS:
+            keys = {name: group_of(name) for name in names}
+            place = {key: at for at, key in enumerate(sorted(set(keys.values())))}
+            group = {name: place[keys[name]] for name in names}
+        else:
+            group = {name: at for at, name in enumerate(names)}
+        heads = np.concatenate([s.heads for s in sentences])
+        steps = np.concatenate([np.abs(s.heads - 1 - np.arange(len(s))) for s in sentences])
+        relations = np.array([name for s in sentences for name in s.relations])
+        return cls(
+            groups=np.repeat([group[s.document] for s in sentences], [len(s) for s in sentences]),
+            number_of_groups=len(set(group.values())),
+            relations=relations,
+            distances=np.where(heads == 0, -1, distance_bins(steps)),
+            heads=heads,
+            counted=np.array([not is_punctuation(name) for name in relations.tolist()], dtype=bool),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeAnswers:
+    """What one probe got right on one model.
+
+    Attributes:
+        probe: its name in tables.
+        model: `trained` or `control`.
+        vectors: name of the word vectors; None for probes that see none.
+        right: for each measure, what each seed's probe got right, `[seed, word]`; a difference of two such for
+            selectivity. A probe without seeds has one line.
+        seeded: whether the lines are seeds.
+    """
+
+    probe: str
+    model: str
+    vectors: str | None
+    right: dict[str, NDArray[np.float64]]
+    seeded: bool = True
+
+
+def probe_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
+    """Return the rows of `probes.parquet`: each measure for every seed, and for the mean over seeds.
+
+    `spread` is the standard deviation over seeds, for the mean; NaN of a single seed.
+
+    Args:
+        answers: of one probe.
+        gold: the words that were asked about.
+    """
+    rows: list[dict[str, Any]] = []
+    number = int(gold.counted.sum())
+    for measure, right in answers.right.items():
+        lines = np.concatenate([right, right.mean(0, keepdims=True)])
+        scale: Scale = "real" if measure == SELECTIVITY else "share"
+        interval = by_documents(lines[:, gold.counted].T, gold.groups[gold.counted], gold, scale=scale)
+        numbers = list(range(len(right))) if answers.seeded else []
+        values = interval.value[:-1]
+        for line in (*numbers, None):
+            at = -1 if line is None else line
+            spread = float(values.std(ddof=1)) if line is None and len(values) > 1 else np.nan
+            rows.append(
+                {"measure": measure, "seed": line, "n": number, **_ends(interval, at), "spread": spread}
+            )
+    table = pd.DataFrame(rows)
+    return _named(table, answers).astype({"seed": "Int64"})[PROBE_COLUMNS]
+
+
+def relation_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
+    """Return the rows of `probe_relations.parquet`: UAS of each relation with 100 arcs, means over seeds.
+
+    Punctuation is no part of UAS and has no row; the root has one.
+    """
+    names, codes = np.unique(gold.relations, return_inverse=True)
+    counts = np.bincount(codes[gold.counted], minlength=len(names))
+    frequent = sorted(
+        (at for at in range(len(names)) if counts[at] >= FEWEST_ARCS),
+        key=lambda at: (-counts[at], str(names[at])),
+    )
+    table = _classes(answers, gold, codes, [str(name) for name in names], frequent)
+    return _named(table.rename(columns={"class": "relation"}), answers)[RELATION_COLUMNS]
+
+
+def distance_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
+    """Return the rows of `probe_by_distance.parquet`: UAS by the gold head's distance, means over seeds.
+
+    The root has no distance and punctuation is no part of UAS.
+    """
+    places = list(range(len(DISTANCES)))
+    table = _classes(answers, gold, gold.distances, list(DISTANCES), places)
+    return _named(table.rename(columns={"class": "distance"}), answers)[DISTANCE_COLUMNS]
+
+
+def by_documents(
+    right: NDArray[np.float64], groups: NDArray[np.int64], gold: GoldWords, *, scale: Scale
+) -> Interval:
+    """Return the mean of each column of `[word, column]` with its interval over documents."""
+    sums = np.zeros((gold.number_of_groups, right.shape[1]))
+    np.add.at(sums, groups, right)
+    counts = np.bincount(groups, minlength=gold.number_of_groups)
+    return ratio_interval(sums, counts[:, None], scale=scale)
+
+
+def _classes(
+    answers: ProbeAnswers,
+    gold: GoldWords,
+    codes: NDArray[np.int64],
+    names: Sequence[str],
+    chosen: Sequence[int],
+) -> pd.DataFrame:
+    """UAS within classes of words; `codes` numbers the class of each word, -1 for none."""
+    asked = gold.counted & (codes >= 0)
+    shape = (gold.number_of_groups, len(names))
+    cells = gold.groups[asked] * len(names) + codes[asked]
+    right = answers.right["UAS"].mean(0)[asked]
+    sums = np.bincount(cells, weights=right, minlength=shape[0] * shape[1]).reshape(shape)
+    counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+    interval = ratio_interval(sums, counts, scale="share")
+    rows = [{"class": names[at], "n": int(counts[:, at].sum()), **_ends(interval, at)} for at in chosen]
+    return pd.DataFrame(rows, columns=["class", "n", "value", "ci_low", "ci_high"])
+
+
+def _ends(interval: Interval, place: int) -> dict[str, float]:
+    return {
+        "value": float(interval.value[place]),
+        "ci_low": float(interval.low[place]),
+        "ci_high": float(interval.high[place]),
+    }
+
+
+def _named(table: pd.DataFrame, answers: ProbeAnswers) -> pd.DataFrame:
+    return table.assign(probe=answers.probe, model=answers.model, vectors=answers.vectors)

@@ -1,0 +1,259 @@
+"""The structural probe on every layer of a model: how much of the trees its words' vectors hold."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from headscope.analyses.probes.structural.scores import MEASURES, Score, StructuralScorer, structural_scores
+from headscope.analyses.probes.structural.state_store import StateStore, share_of, split_held_out
+from headscope.analyses.probes.structural.train import (
+    SentenceBatches,
+    StructuralOptions,
+    StructuralProbe,
+    train_structural,
+)
+from headscope.attention.hidden import WordStates
+from headscope.encoding.segment import Segment
+from headscope.errors import InputError, OutputError
+from headscope.statistics.confidence import difference_interval
+from headscope.storage.scratch import scratch
+
+NAME = "structural"
+MOST_BYTES = 4 << 30
+STRUCTURAL = "structural probe"
+"""What the caller is told is being done."""
+_LEAST_SHARE = 0.02
+PROBE_COLUMNS = ["probe", "measure", "model", "vectors", "seed", "value", "ci_low", "ci_high", "n", "spread"]
+LAYER_COLUMNS = ["layer", "measure", "value", "ci_low", "ci_high", "n", "held_out", "chosen"]
+
+StateReader = Callable[[Iterable[Segment]], Iterable[WordStates]]
+Teller = Callable[[str, int, int | None], None]
+Sums = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class StructuralTables:
+    """What the probe found.
+
+    Attributes:
+        probes: rows for `probes.parquet`: the chosen layer, each seed and their mean (`seed` null), UUAS and Spearman.
+        layers: `probe_layers.parquet`: every layer with the first seed; 0 is the embeddings. `held_out` is the same
+            measure on the held-out part of train, whose UUAS chooses.
+        difference: a row for `probe_differences.parquet`: UUAS of the chosen layer less that of the embeddings, with
+            the first seed.
+        facts: `layer` chosen, `sentences` trained on, `sampled` the share of train that was taken, `settled` whether
+            every probe's loss had stopped falling.
+    """
+
+    probes: pd.DataFrame
+    layers: pd.DataFrame
+    difference: pd.DataFrame
+    facts: dict[str, Any]
+
+
+def measure_structural(
+    read: StateReader,
+    *,
+    train: Iterable[Segment],
+    dev: Iterable[Segment],
+    words: int,
+    seeds: int,
+    seed: int = 0,
+    options: StructuralOptions | None = None,
+    most_bytes: int = MOST_BYTES,
+    folder: Path | None = None,
+    device: torch.device | str = "cpu",
+    tell: Teller | None = None,
+) -> StructuralTables:
+    """Train the probe on every layer and score it on other sentences.
+
+    All layers are trained with the first seed; the layer with the best UUAS on a tenth of the train documents, which
+    also says when to stop, is trained with the other seeds too. Vectors lie on disk as float16 while this runs; where
+    train needs more than `most_bytes` or half of what is free, a seeded sample of its sentences is taken.
+
+    Args:
+        read: gives segments' vectors, as `attention.hidden.word_states` does.
+        train: sentences with `heads` and `relns` among their fields.
+        dev: other sentences, to score on.
+        words: about how many words train has.
+        seeds: how many probes are trained on the chosen layer.
+        seed: of the held-out part and the sample; the probes' own seeds follow it.
+        options: how the probes are trained.
+        most_bytes: room on disk for train's vectors.
+        folder: where that room is; the system's temporary folder when None.
+        device: where the probes are trained.
+        tell: told what is being done, how much of it is done, and of how much where that is known.
+
+    Raises:
+        InputError: train has fewer than two sentences, or dev none.
+        OutputError: there is room for less than a fiftieth of train.
+    """
+    say = tell or (lambda what, done, total: None)
+    with scratch(Path(tempfile.gettempdir()) if folder is None else folder, "headscope") as base:
+        base.mkdir()
+        stores, share = _fill(read, train, dev, base, words=words, seed=seed, most_bytes=most_bytes, say=say)
+        bench = _Bench(*stores, seed=seed, options=options or StructuralOptions(), device=device)
+        layers, total = bench.store.layers, bench.store.layers + seeds - 1
+        first: list[Sums] = []
+        held: list[Sums] = []
+        for layer in range(layers):
+            say(STRUCTURAL, layer, total)
+            probe = bench.train(layer, 0)
+            first.append(bench.score(probe, layer))
+            held.append(bench.score(probe, layer, held_out=True))
+        held_scores = [structural_scores([sums]) for sums in held]
+        chosen = int(np.nanargmax([_or_low(scores["UUAS"].value) for scores in held_scores]))
+        every = [first[chosen]]
+        for number in range(1, seeds):
+            say(STRUCTURAL, layers + number - 1, total)
+            every.append(bench.score(bench.train(chosen, number), chosen))
+        say(STRUCTURAL, total, total)
+        sentences = len(bench.batches.sentences) + len(bench.held_out.sentences)
+    facts = {"layer": chosen, "sentences": sentences, "sampled": share, "settled": bench.settled}
+    return StructuralTables(
+        probes=_probe_rows(every, chosen),
+        layers=_layer_rows(first, held_scores, chosen),
+        difference=layer_difference(first[chosen], first[0]),
+        facts=facts,
+    )
+
+
+def _or_low(value: float) -> float:
+    return value if value == value else -1.0
+
+
+class _Bench:
+    """The stored vectors, split, and probes made on them."""
+
+    def __init__(
+        self,
+        store: StateStore,
+        dev: StateStore,
+        *,
+        seed: int,
+        options: StructuralOptions,
+        device: torch.device | str,
+    ) -> None:
+        self.store, self.dev, self.seed, self.options, self.device = store, dev, seed, options, device
+        trained, held_out = split_held_out(store.sentences, seed=seed)
+        self.batches = SentenceBatches(trained, batch_size=options.batch_size)
+        self.held_out = SentenceBatches(held_out, batch_size=options.batch_size)
+        self.settled = True
+        self.scorers = {True: StructuralScorer(held_out), False: StructuralScorer(dev.sentences)}
+
+    def train(self, layer: int, number: int) -> StructuralProbe:
+        """Train on one layer with the probe's own seed."""
+        probe = train_structural(
+            self.store,
+            layer,
+            batches=self.batches,
+            held_out=self.held_out,
+            seed=self.seed + number,
+            options=self.options,
+            device=self.device,
+        )
+        self.settled &= probe.settled
+        return probe
+
+    def score(self, probe: StructuralProbe, layer: int, *, held_out: bool = False) -> Sums:
+        """Score a probe on dev, or on the held-out part of train."""
+        vectors = (self.store if held_out else self.dev).layer(layer)
+        return self.scorers[held_out].sums(lambda rows: probe.distances(vectors[rows]))
+
+
+def _fill(
+    read: StateReader,
+    train: Iterable[Segment],
+    dev: Iterable[Segment],
+    base: Path,
+    *,
+    words: int,
+    seed: int,
+    most_bytes: int,
+    say: Teller,
+) -> tuple[tuple[StateStore, StateStore], float]:
+    """Write the vectors of both corpora; return the stores, and the share of train's sentences that was taken."""
+    coming = iter(train)
+    first = list(islice(coming, 1))
+    shape = next(iter(read(first))).vectors.shape if first else (0, 0, 0)
+    needed = 2 * words * shape[0] * shape[2]
+    room = min(most_bytes, shutil.disk_usage(base).free // 2)
+    share = 1.0 if needed <= room else room / needed
+    if share < _LEAST_SHARE:
+        raise OutputError(
+            f"the structural probe needs {needed / 2**30:.1f} GiB for the vectors of train, and there is room for "
+            f"{room / 2**30:.1f} GiB in {base.parent}; free some, raise the limit, or take a smaller treebank"
+        )
+    taken = (one for one in chain(first, coming) if share_of(one.document, one.index, seed=seed) <= share)
+    stores: list[StateStore] = []
+    for name, segments in (("train", taken), ("dev", dev)):
+        (base / name).mkdir()
+        scales = stores[0].scales if stores else None
+        states = _told(read(segments), f"vectors of {name}", say)
+        stores.append(StateStore(base / name, scales=scales).fill(states))
+    for store, name, least in ((stores[0], "train", 2), (stores[1], "dev", 1)):
+        if len(store.sentences) < least:
+            raise InputError(
+                f"expected at least {least} sentence{'s' if least > 1 else ''} of {name} for the structural "
+                f"probe, came {len(store.sentences)}; give a larger treebank"
+            )
+    return (stores[0], stores[1]), share
+
+
+def _told(states: Iterable[WordStates], what: str, say: Teller) -> Iterator[WordStates]:
+    for done, state in enumerate(states):
+        if done % 256 == 0:
+            say(what, done, None)
+        yield state
+
+
+def _probe_rows(every: Sequence[Sums], layer: int) -> pd.DataFrame:
+    """Lay out the chosen layer's scores: a row for each seed and measure, and the seeds' mean."""
+    single = [structural_scores([sums]) for sums in every]
+    mean = structural_scores(every)
+    rows: list[dict[str, Any]] = []
+    for measure in MEASURES:
+        for number, scores in enumerate(single):
+            rows.append({"measure": measure, "seed": number, **_ends(scores[measure]), "spread": np.nan})
+        values = [scores[measure].value for scores in single]
+        spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
+        rows.append({"measure": measure, "seed": None, **_ends(mean[measure]), "spread": spread})
+    table = pd.DataFrame(rows).assign(probe=NAME, model="trained", vectors=f"layer {layer}")
+    return table.astype({"seed": "Int64"})[PROBE_COLUMNS]
+
+
+def _layer_rows(first: Sequence[Sums], held: Sequence[dict[str, Score]], chosen: int) -> pd.DataFrame:
+    """Lay out every layer's scores with the first seed."""
+    rows: list[dict[str, Any]] = []
+    for layer, sums in enumerate(first):
+        scores = structural_scores([sums])
+        for measure in MEASURES:
+            row = {"layer": layer, "measure": measure, **_ends(scores[measure])}
+            rows.append({**row, "held_out": held[layer][measure].value, "chosen": layer == chosen})
+    return pd.DataFrame(rows, columns=LAYER_COLUMNS)
+
+
+def layer_difference(chosen: Sums, embeddings: Sums) -> pd.DataFrame:
+    """Compare the arcs that two layers hold, document by document."""
+    sides = (chosen["hits"], chosen["arcs"], embeddings["hits"], embeddings["arcs"])
+    gap = difference_interval(*sides, answers=True)
+    row = {
+        "probe": NAME, "model": "trained", "than_probe": "embeddings", "than_model": "trained", "measure": "UUAS",
+        "n": int(chosen["arcs"].sum()), "difference": float(gap.value), "ci_low": float(gap.low),
+        "ci_high": float(gap.high),
+    }  # fmt: skip
+    return pd.DataFrame([row])
+
+
+def _ends(score: Score) -> dict[str, Any]:
+    told = asdict(score)
+    return {"value": told["value"], "ci_low": told["low"], "ci_high": told["high"], "n": told["n"]}

@@ -1,0 +1,161 @@
+"""How well predicted distances between words give the gold tree: UUAS, and Spearman's correlation by length."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from headscope.analyses.probes.structural.state_store import StoredSentence
+from headscope.analyses.probes.structural.tree_distances import closest_trees, tree_distances
+from headscope.statistics.confidence import mean_interval, ratio_interval
+from headscope.statistics.groups import GroupedSums
+
+SHORTEST, LONGEST = 5, 50
+MEASURES = ("UUAS", "Spearman")
+_TOGETHER = 64  # sentences of one length
+
+
+@dataclass(frozen=True)
+class Score:
+    """A number with its 95% interval (NaN with fewer than 10 documents) and how many cases it is of."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+class StructuralScorer:
+    """Score predicted distances on sentences, by group of documents (`statistics.groups`).
+
+    UUAS: the share of gold arcs between two words that are no punctuation which the minimum spanning tree over those
+    words has. Spearman: each word's correlation between its predicted and its gold distances to all words of the
+    sentence, itself included, as Hewitt and Manning count it. A word without pieces is never right: its arcs are not
+    found, its own correlation is 0, and the others' leave it out.
+
+    Args:
+        sentences: with gold trees; their distances are kept, 2 bytes a pair of words.
+    """
+
+    def __init__(self, sentences: Sequence[StoredSentence]) -> None:
+        by_length: dict[int, list[StoredSentence]] = {}
+        for one in sentences:
+            by_length.setdefault(len(one), []).append(one)
+        self._groups = [
+            _Group.of(own[at : at + _TOGETHER])
+            for _, own in sorted(by_length.items())
+            for at in range(0, len(own), _TOGETHER)
+        ]
+
+    def sums(self, predict: Callable[[NDArray[np.int64]], NDArray[np.float32]]) -> dict[str, NDArray[Any]]:
+        """Return `hits` and `arcs` `[group]`, `correlation` and `words` `[group, length]` for lengths 5 to 50.
+
+        Args:
+            predict: distances between words, `[sentence, word, word]`, of sentences of one length; it gets the rows of
+                their words in the store, `[sentence, word]`.
+        """
+        lengths = LONGEST - SHORTEST + 1
+        sums = GroupedSums({"hits": (), "n_arcs": (), "correlation": (lengths,), "n_words": (lengths,)})
+        for group in self._groups:
+            predicted, size = predict(group.rows), group.rows.shape[1]
+            trees = closest_trees(predicted, group.own)
+            hits, arcs = ((group.arcs & trees).sum((1, 2)), group.arcs.sum((1, 2)))
+            inside = SHORTEST <= size <= LONGEST
+            found = row_correlations(predicted, group.gold, group.known).sum(1) if inside else hits
+            for item, document in enumerate(group.documents):
+                correlation, words = np.zeros(lengths), np.zeros(lengths, dtype=np.int32)
+                if inside:
+                    correlation[size - SHORTEST], words[size - SHORTEST] = found[item], size
+                counts = {"n_arcs": np.array(arcs[item]), "n_words": words}
+                sums.add(document, hits=np.array(hits[item]), correlation=correlation, **counts)
+        stacked = sums.stacked()
+        return {name.removeprefix("n_"): table.astype(np.float64) for name, table in stacked.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Sentences of one length: their documents, rows in the store, and what is right of them."""
+
+    documents: list[str]
+    rows: NDArray[np.int64]
+    known: NDArray[np.bool_]
+    own: NDArray[np.bool_]
+    arcs: NDArray[np.bool_]
+    gold: NDArray[np.int16]
+
+    @classmethod
+    def of(cls, sentences: Sequence[StoredSentence]) -> "_Group":
+        known = np.stack([one.known for one in sentences])
+        punctuation = np.stack([one.punctuation for one in sentences])
+        return cls(
+            documents=[one.document for one in sentences],
+            rows=np.stack([np.arange(one.start, one.start + len(one)) for one in sentences]),
+            known=known,
+            own=known & ~punctuation,
+            arcs=np.stack([gold_arcs(one) for one in sentences]),
+            gold=np.stack([tree_distances(one.heads).astype(np.int16) for one in sentences]),
+        )
+
+
+def gold_arcs(sentence: StoredSentence) -> NDArray[np.bool_]:
+    """Mark the arcs between words that are no punctuation, `[word, word]`, lower word first."""
+    arcs = np.zeros((len(sentence), len(sentence)), dtype=bool)
+    for word, head in enumerate(sentence.heads):
+        if head and not sentence.punctuation[word] and not sentence.punctuation[head - 1]:
+            arcs[min(word, head - 1), max(word, head - 1)] = True
+    return arcs
+
+
+def row_correlations(
+    predicted: NDArray[np.float32], gold: NDArray[np.integer], known: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return each word's Spearman correlation of predicted and gold distances, `[sentence, word]`.
+
+    It is 0 for words that are not known, and where all predicted distances are equal.
+
+    Args:
+        predicted: `[sentence, word, word]`.
+        gold: the same.
+        known: `[sentence, word]`.
+    """
+    out = np.zeros(known.shape)
+    whole = known.all(1)
+    if whole.any():
+        out[whole] = _correlations(predicted[whole], gold[whole])
+    for item in np.flatnonzero(~whole):
+        own = np.flatnonzero(known[item])
+        if len(own) > 1:
+            inner = np.ix_([item], own, own)
+            out[item, own] = _correlations(predicted[inner], gold[inner])[0]
+    return out
+
+
+def _correlations(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]:
+    ranks = [rankdata(table, axis=-1) for table in (left, right)]
+    a, b = (table - table.mean(-1, keepdims=True) for table in ranks)
+    size = np.sqrt((a**2).sum(-1) * (b**2).sum(-1))
+    found: NDArray[np.float64] = np.divide((a * b).sum(-1), size, out=np.zeros(size.shape), where=size > 0)
+    return found
+
+
+def structural_scores(sums: Sequence[dict[str, NDArray[Any]]]) -> dict[str, Score]:
+    """Return UUAS and Spearman of one probe, or the means over several that were scored on the same sentences.
+
+    Args:
+        sums: `StructuralScorer.sums` of each.
+    """
+    mean = {name: np.mean([one[name] for one in sums], axis=0) for name in sums[0]}
+    found = ratio_interval(mean["hits"], mean["arcs"], scale="share")
+    return {
+        "UUAS": Score(float(found.value), float(found.low), float(found.high), int(mean["arcs"].sum())),
+        "Spearman": _spearman(mean["correlation"], mean["words"]),
+    }
+
+
+def _spearman(correlation: NDArray[np.float64], words: NDArray[np.float64]) -> Score:
+    """Average the lengths' means, each length counted once."""
+    found = mean_interval(correlation, words)
+    return Score(float(found.value), float(found.low), float(found.high), int(words.sum()))

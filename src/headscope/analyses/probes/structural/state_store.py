@@ -1,0 +1,158 @@
+"""Sentences with trees and their words' vectors in every layer, on disk as float16 so that none need be in memory."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.attention.hidden import WordStates
+from headscope.encoding.tree_fields import arcs_of_fields
+
+_LARGEST = 65504.0  # of float16
+
+
+@dataclass(frozen=True, eq=False)
+class StoredSentence:
+    """A sentence of the store.
+
+    Attributes:
+        document: id of its document.
+        index: which of the document's sentences it is, from 0.
+        heads: position of each word's head, from 1; 0 for the root.
+        punctuation: whether each word is punctuation by its relation (`punct`, `punct:...`), `[word]`.
+        known: False for a word without pieces, whose vector says nothing, `[word]`.
+        start: the row of its first word in each layer's file.
+    """
+
+    document: str
+    index: int
+    heads: tuple[int, ...]
+    punctuation: NDArray[np.bool_]
+    known: NDArray[np.bool_]
+    start: int
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    @property
+    def rows(self) -> slice:
+        """Its words' rows."""
+        return slice(self.start, self.start + len(self))
+
+
+class StateStore:
+    """Vectors of all words of many sentences: a file a layer, which is mapped, never read whole.
+
+    Vectors are divided by one power of two a layer, so that float16 holds models whose vectors are large; any
+    linear probe makes up for it.
+
+    Args:
+        folder: where the files go; it must exist.
+        scales: what each layer's vectors are divided by; from the first sentence when None. Another corpus that the
+            same probe shall read needs the same.
+
+    Attributes:
+        sentences: in the order of document ids and positions, whatever order they came in; known after `fill`.
+        scales: as above.
+        width: of a vector.
+    """
+
+    def __init__(self, folder: Path, *, scales: tuple[float, ...] | None = None) -> None:
+        self.folder = folder
+        self.scales = scales or ()
+        self.width = 0
+        self.sentences: list[StoredSentence] = []
+
+    def fill(self, states: Iterable[WordStates]) -> "StateStore":
+        """Write every sentence's vectors, and return the store.
+
+        Raises:
+            InputError: a segment without a tree in its fields.
+            OSError: the disk is full.
+        """
+        files: list[BinaryIO] = []
+        row = 0
+        try:
+            for state in states:
+                if not files:
+                    self._begin(state)
+                    files = [self._path(layer).open("wb") for layer in range(len(state.vectors))]
+                for layer, file in enumerate(files):
+                    scaled = np.clip(state.vectors[layer] / self.scales[layer], -_LARGEST, _LARGEST)
+                    file.write(scaled.astype(np.float16).tobytes())
+                self.sentences.append(_sentence(state, row))
+                row += len(state.known)
+        finally:
+            for file in files:
+                file.close()
+        self.sentences.sort(key=lambda one: (one.document, one.index))
+        return self
+
+    @property
+    def layers(self) -> int:
+        """How many layers there are, the embeddings counted."""
+        return len(self.scales)
+
+    def layer(self, layer: int) -> NDArray[np.float16]:
+        """Map one layer's vectors, `[word, width]`."""
+        # A plain array over the map: slices of np.memmap are slow to make.
+        mapped = np.asarray(np.memmap(self._path(layer), dtype=np.float16, mode="r"))
+        return mapped.reshape(-1, self.width)
+
+    def _begin(self, first: WordStates) -> None:
+        self.width = int(first.vectors.shape[2])
+        if not self.scales:
+            sizes = np.sqrt((first.vectors.astype(np.float64) ** 2).mean(axis=(1, 2)))
+            self.scales = tuple(float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0 for size in sizes)
+
+    def _path(self, layer: int) -> Path:
+        return self.folder / f"layer-{layer}.f16"
+
+
+def _sentence(state: WordStates, row: int) -> StoredSentence:
+    segment = state.segment
+    origin = f"segment {segment.index + 1} of document {segment.document}"
+    heads, relations = arcs_of_fields(segment.fields, len(state.known), origin)
+    return StoredSentence(
+        document=segment.document,
+        index=segment.index,
+        heads=tuple(heads),
+        punctuation=np.array([name.partition(":")[0] == "punct" for name in relations], dtype=bool),
+        known=state.known.copy(),
+        start=row,
+    )
+
+
+def share_of(document: str, index: int, *, seed: int = 0) -> float:
+    """Return a number from 0 to 1 drawn from a sentence's place: a seeded sample that needs no list of them all."""
+    digest = blake2b(f"{seed} {index} {document}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") / 2**64
+
+
+def split_held_out(
+    sentences: Iterable[StoredSentence], *, share: float = 0.1, seed: int = 0
+) -> tuple[list[StoredSentence], list[StoredSentence]]:
+    """Split sentences into those to train on and those held out, by documents; by sentences where there is one.
+
+    Args:
+        sentences: all of them.
+        share: of the documents to hold out, rounded, at least one.
+        seed: of the draw.
+
+    Returns:
+        Two lists in the order they came in; the first is empty only where there are fewer than two sentences.
+    """
+    every = list(sentences)
+    documents = sorted({one.document for one in every})
+    alone = len(documents) < 2
+
+    def key(one: StoredSentence) -> tuple[str, int]:
+        return (one.document, one.index if alone else 0)
+
+    drawn = sorted({key(one) for one in every}, key=lambda place: (share_of(*place, seed=seed), place))
+    out = set(drawn[: max(1, round(share * len(drawn)))])
+    return [one for one in every if key(one) not in out], [one for one in every if key(one) in out]

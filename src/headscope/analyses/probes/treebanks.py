@@ -1,0 +1,186 @@
+"""What probes are trained and scored on: two treebanks, and any model's attention over them, from the cache."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from headscope.analyses.probes.data.batches import ProbeData
+from headscope.analyses.probes.data.control_task import control_targets
+from headscope.analyses.probes.data.map_cache import MapCache
+from headscope.analyses.probes.data.shards import ShardWriter, WordMaps
+from headscope.analyses.probes.data.tree_sentences import (
+    TreeSentence,
+    WordTable,
+    kinds_of,
+    numbered,
+    tree_sentences,
+)
+from headscope.analyses.probes.data.word_maps import SPECIAL, WordMapCollector, bytes_of, heads_of
+from headscope.analyses.probes.data.word_vectors import WordVectors, input_embeddings, read_vectors
+from headscope.attention.scan import ScanCounts, scan
+from headscope.encoding.segment import Segment
+from headscope.encoding.sentences import SentencePacker
+from headscope.encoding.unknown import KnownPieces
+from headscope.errors import InputError
+from headscope.models.random_weights import with_random_weights
+from headscope.prepare.annotated import AnnotatedCorpus
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.overlap import shared_files
+from headscope.prepare.signature_id import signature_id
+
+USUAL_LENGTH = 32  # tokens in most sentences, for the size of batches
+Teller = Callable[[str, int, int], None]
+
+
+class ProbeTreebank:
+    """A treebank in memory: its sentences, and the inputs that the model reads of them.
+
+    Args:
+        run: of the model.
+        corpus: the treebank.
+
+    Attributes:
+        name: for people.
+        sentences: those with a tree, in order.
+        segments: the inputs; a sentence over the limit has none.
+        numbers: which sentences have an input, `[segment]`, ascending.
+
+    Raises:
+        InputError: no sentence has a tree, or none fits.
+    """
+
+    def __init__(self, run: ModelRun, corpus: AnnotatedCorpus) -> None:
+        options = run.options
+        documents = list(corpus.read(sentences=options.limit))
+        self.name, self.hash = corpus.name, corpus.hash
+        self.sentences: list[TreeSentence] = tree_sentences(documents, folded=options.fold_labels)
+        if not self.sentences:
+            raise InputError(
+                f"{self.name} has no dependency tree: expected CoNLL-U with heads, or `word head-label` lines; give "
+                "another treebank"
+            )
+        self.place = {sentence.key: number for number, sentence in enumerate(self.sentences)}
+        packer = SentencePacker(run.encoder, max_length=options.max_length)
+        self.known = KnownPieces(run.encoder, "treebank")
+        self.segments: list[Segment] = [
+            segment
+            for segment in self.known.watch(packer.pack(documents))
+            if (segment.document, segment.index) in self.place
+        ]
+        if not self.segments:
+            raise InputError(
+                f"no sentence of {self.name} fits into --max-length {options.max_length} tokens; raise it"
+            )
+        self.numbers: NDArray[np.int64] = np.sort(
+            np.array([self.place[segment.document, segment.index] for segment in self.segments])
+        )
+
+    @property
+    def read(self) -> list[TreeSentence]:
+        """The sentences that have an input."""
+        return [self.sentences[number] for number in self.numbers.tolist()]
+
+    def bytes(self, heads: int) -> int:
+        """How much room its attention takes."""
+        return bytes_of([len(sentence) for sentence in self.read], heads)
+
+
+class ProbeBench:
+    """Two treebanks and the attention of any model over them.
+
+    Args:
+        run: with `treebank_train` and `treebank`.
+        cache: for attention on disk.
+        tell: told what is being done, how many sentences are done, and of how many.
+
+    Attributes:
+        train, dev: the treebanks.
+        shared: names of the files of each that hold the same sentences.
+        vectors: of all their words.
+        labels: the relations of train.
+    """
+
+    def __init__(self, run: ModelRun, cache: MapCache, tell: Teller) -> None:
+        if run.treebank_train is None or run.treebank is None:
+            raise InputError(
+                "probes need trees to be trained on beside those they are measured on; give --treebank-train too, "
+                "such as ud:en_ewt/train"
+            )
+        self.run, self.cache, self.tell = run, cache, tell
+        self.train = ProbeTreebank(run, run.treebank_train)
+        self.dev = ProbeTreebank(run, run.treebank)
+        self.shared = shared_files(run.treebank_train.files, run.treebank.files)
+        self.heads = heads_of(run.layout)
+        self.vectors = WordTable.of(self._vectors(), self.train.sentences, self.dev.sentences)
+        self.labels = kinds_of(self.train.sentences, relations=True)
+        sizes = {self._key(bank): bank.bytes(len(self.heads)) for bank in (self.train, self.dev)}
+        # One control at a time lies beside the trained model's.
+        cache.reserve(
+            {**sizes, "control": sum(sizes.values())}, what=f"{self.train.name} and {self.dev.name}"
+        )
+
+    def data(self, bank: ProbeTreebank, maps: WordMaps | None) -> ProbeData:
+        """Return a treebank as probes take it: task 0 is its trees, task 1 the control task."""
+        seed = self.run.options.seed
+        control = [control_targets(sentence.words, seed=seed) + 1 for sentence in bank.sentences]
+        return ProbeData(
+            words=numbered(bank.sentences, self.vectors.words),
+            targets=[[sentence.heads for sentence in bank.sentences], control],
+            labels=numbered(bank.sentences, self.labels, relations=True),
+            maps=maps,
+            numbers=bank.numbers,
+        )
+
+    def trained(self) -> tuple[WordMaps, WordMaps]:
+        """Return the attention of the run's model over train and dev, computed now or before."""
+        train, dev = (
+            self.cache.kept(
+                self._key(bank), self._writer(bank, self.run.loaded.model, f"attention over {what}")
+            )
+            for bank, what in ((self.train, "train"), (self.dev, "dev"))
+        )
+        return train, dev
+
+    @contextmanager
+    def control(self, number: int) -> Iterator[tuple[WordMaps, WordMaps]]:
+        """Give the attention of the model with random weights, its embeddings kept; it is removed afterwards."""
+        model = with_random_weights(self.run.loaded.model, seed=self.run.options.seed + number)
+        what = f"attention of random weights {number + 1} of {self.run.options.seeds} over"
+        with (
+            self.cache.passing(self._writer(self.train, model, f"{what} train")) as train,
+            self.cache.passing(self._writer(self.dev, model, f"{what} dev")) as dev,
+        ):
+            yield train, dev
+
+    def _vectors(self) -> WordVectors:
+        words = {word for bank in (self.train, self.dev) for s in bank.sentences for word in s.words}
+        path = self.run.options.vectors
+        if path is None:
+            return input_embeddings(self.run.loaded, self.run.encoder)
+        return read_vectors(path, words, sha256=self.run.options.vectors_hash)
+
+    def _writer(self, bank: ProbeTreebank, model: nn.Module, what: str) -> Callable[[Path], None]:
+        def write(path: Path) -> None:
+            writer = ShardWriter(path, heads=len(self.heads))
+            collector = WordMapCollector(writer, self.run.layout, bank.place, pieces=self.run.options.pieces)
+
+            def say(done: ScanCounts) -> None:
+                self.tell(what, done.segments, len(bank.segments))
+
+            own = None if model is self.run.loaded.model else model
+            scan(self.run.over(bank.segments, length=USUAL_LENGTH, model=own), [collector], progress=say)
+            writer.close(about={"treebank": bank.name})
+
+        return write
+
+    def _key(self, bank: ProbeTreebank) -> str:
+        """Name what attention over a treebank depends on."""
+        signature, options = self.run.signature, self.run.options
+        model = {name: signature["model"].get(name) for name in ("weights", "family")}
+        shaping = {n: getattr(options, n) for n in ("max_length", "token_types", "dtype", "limit")}
+        parts = {"model": model, "tokeniser": signature["tokeniser"], "treebank": bank.hash, **shaping}
+        return signature_id({**parts, "pieces": options.pieces, "special": SPECIAL})

@@ -1,0 +1,77 @@
+"""The stage of section 3: what heads look at in text, and sentences on which to draw them."""
+
+import pandas as pd
+
+from headscope.analyses.stage_result import StageResult
+from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.surface.differences import surface_differences
+from headscope.analyses.surface.tables import surface_table
+from headscope.attention.scan import scan
+from headscope.examples.clearest import ClearestAccumulator
+from headscope.examples.collector import ExampleCollector, examples_table
+from headscope.examples.excerpts import ExcerptCollector, wanted_segments
+from headscope.prepare.progress import Watcher, told
+from headscope.prepare.run import Run
+from headscope.statistics.roles import roles
+
+CLEAREST_COLUMNS = [
+    *("kind", "layer", "head", "behaviour", "rank", "value", "document", "segment"),
+    *("start", "tokens", "keys", "weights", "text"),
+]
+
+
+def measure_surface(run: Run, watch: Watcher | None = None) -> StageResult:
+    """Measure what heads look at in text: one scan, the table, and sentences to draw heads on."""
+    sums, clearest = SurfaceAccumulator(run.layout), ClearestAccumulator(run.layout)
+
+    tell = told(watch, "reading heads", run.done, total=run.total, limit=run.options.limit)
+    scan(run.source(), [sums, clearest], progress=tell)
+    surface = surface_table(sums.compute())
+    named = roles(surface)
+    collector = ExampleCollector()
+    scan(run.example_source(), [collector])
+    examples = examples_table(collector.maps, surface, named, names=run.names)
+    return StageResult(
+        name="surface",
+        tables={
+            "surface": surface,
+            "surface_differences": surface_differences(sums),
+            "examples": examples,
+            "clearest": clearest_table(run, clearest, named),
+        },
+        state={**sums.state(), **clearest.state()},
+    )
+
+
+def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame) -> pd.DataFrame:
+    """Read the chosen segments again, and lay out what each head does on them as `clearest.parquet`.
+
+    Args:
+        run: a `ModelRun` or a `MapsRun`.
+        clearest: what its scan kept.
+        named: from `behaviours.roles`.
+
+    Returns:
+        A row for each head and rank: `value` is the mean over the whole segment; `tokens`, `keys` and `weights`
+        (row-major) are those of a stretch of it, which begins at position `start`; `text` is that stretch as text.
+    """
+    wanted = wanted_segments(clearest.compute(), named)
+    collector = ExcerptCollector(wanted)
+    chosen = dict.fromkeys((one.document, one.segment) for one in wanted)
+    if chosen:
+        scan(run.again([clearest.segments[key] for key in sorted(chosen)]), [collector])
+    rows = []
+    for excerpt in collector.excerpts:
+        tokens, keys, text = run.written(excerpt)
+        about = vars(excerpt.wanted)
+        rows.append(
+            {
+                **{name: about[name] for name in CLEAREST_COLUMNS if name in about},
+                "start": excerpt.start,
+                "tokens": tokens,
+                "keys": keys,
+                "weights": excerpt.weights.astype("float64").reshape(-1).tolist(),
+                "text": text,
+            }
+        )
+    return pd.DataFrame(rows, columns=CLEAREST_COLUMNS)

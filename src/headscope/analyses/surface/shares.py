@@ -1,0 +1,175 @@
+"""Sentences on where attention goes: positions, special tokens, punctuation, or nowhere in particular."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from headscope.reporting.kit.cells import Cell
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.rules import (
+    BEHAVIOURS,
+    LEAST_SHARE,
+    WHERE,
+    beats_all,
+    stands_out,
+    strongest,
+    target,
+)
+from headscope.reporting.kit.sentences import HeadRef, Sentence, listed, measured, named, numbered, sentence
+from headscope.reporting.kit.words import Words, count, layer_list, percent
+
+
+def nothing(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
+    """Say that no head stands out, and what the largest share measured is."""
+    best = max(
+        (
+            (cell.value, kind, name, a, b)
+            for kind in kinds
+            for name in BEHAVIOURS
+            for a, b, cell in kind.each(name)
+        ),
+        key=lambda item: item[0],
+        default=None,
+    )
+    known = {cell.has_interval for kind in kinds for name in BEHAVIOURS for _, _, cell in kind.each(name)}
+    if known == {True, False}:
+        held = "with its whole interval where it has one"
+    else:
+        held = "with its whole interval" if True in known else "as measured"
+    start = (
+        "No head stands out: for none does the share on the previous, next or current token, on special tokens or on "
+        f"punctuation lie above a quarter, and above twice what uniform attention gives, {held}"
+    )
+    if best is None:
+        return sentence("none", start + ".")
+    _, kind, name, layer, head = best
+    cell = kind.cell(name, layer, head)
+    value, ends = measured(cell, name)
+    even = f", where uniform attention gives {percent(cell.uniform)}" if cell.uniform == cell.uniform else ""
+    return sentence(
+        "none", start + f". The largest share measured is {value}{ends}, of ",
+        named(kind.name, layer, head, several=several), f" on {target(name, words)}{even}.",
+    )  # fmt: skip
+
+
+def position(kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool) -> list[Sentence]:
+    """Say which heads look at their neighbours, and that none looks at itself."""
+    parts: list[str | HeadRef] = []
+    for name in ("previous", "next"):
+        best = strongest(kind, name)
+        if best is None or not stands_out(best[2]):
+            continue
+        layer, head, cell = best
+        value, ends = measured(cell, name, long=not parts)
+        more = (
+            f", more than any other {kind.name + ' ' if several else ''}head"
+            if beats_all(differences, kind, name, layer, head)
+            else ""
+        )
+        parts += ["; "] if parts else []
+        parts += [
+            named(kind.name, layer, head, several=several),
+            f" puts {value}{ends} of its attention on {target(name, words)}{more}",
+        ]
+    out = [sentence("position", *parts, ".")] if parts else []
+    for name in ("previous", "next"):
+        out += _over_half(kind, name, words, several, topic="position", fewest=2)
+    highest = max((cell.high for _, _, cell in kind.each("current")), default=None)
+    if (
+        highest is not None
+        and highest < LEAST_SHARE
+        and all(c.has_interval for _, _, c in kind.each("current"))
+    ):
+        bar = next(step for step in (0.05, 0.1, 0.15, 0.2, 0.25) if highest < step)
+        out.append(
+            sentence(
+                "position",
+                f"{_every_head(kind, several)} less than {percent(bar, 0)} of its attention on the current token "
+                "(all intervals lie below).",
+            )
+        )
+    return out
+
+
+def special(kind: Kind, words: Words, several: bool) -> list[Sentence]:
+    """Say which layers and heads rest on special tokens or punctuation."""
+    out = []
+    for name in ("cls", "sep", "punctuation"):
+        layers = [(layer, cell) for layer, cell in kind.each_layer(name) if stands_out(cell)]
+        if layers:
+            out.append(
+                (max(cell.value for _, cell in layers), _layers_rest(kind, name, layers, words, several))
+            )
+    ordered = [one for _, one in sorted(out, key=lambda pair: -pair[0])]
+    for name in ("cls", "sep", "punctuation"):
+        over = _over_half(kind, name, words, several, topic="special", fewest=1)
+        best = strongest(kind, name)
+        if not over and best is not None and stands_out(best[2]):
+            layer, head, cell = best
+            value, ends = measured(cell, name)
+            over = [
+                sentence(
+                    "special",
+                    named(kind.name, layer, head, several=several),
+                    f" puts {value}{ends} of its attention on {target(name, words)}.",
+                )
+            ]
+        ordered += over
+    return ordered
+
+
+def _every_head(kind: Kind, several: bool) -> str:
+    return f"every {kind.name} head puts" if several else "every head puts"
+
+
+def _over_half(
+    kind: Kind, statistic: str, words: Words, several: bool, *, topic: str, fewest: int
+) -> list[Sentence]:
+    """Name the heads whose whole interval lies above one half."""
+    over = [(a, b, cell) for a, b, cell in kind.each(statistic) if cell.has_interval and cell.low > 0.5]
+    if len(over) < fewest:
+        return []
+    over.sort(key=lambda item: -item[2].value)
+    refs = [numbered(kind.name, a, b) for a, b, _ in over]
+    whole = f"{len(over):,} of {count(kind.size, f'{kind.name} head' if several else 'head')}"
+    verb = "puts" if len(over) == 1 else "put"
+    its = "its" if len(over) == 1 else "their"
+    return [
+        sentence(
+            topic,
+            f"{whole} {verb} more than half of {its} attention on {target(statistic, words)}, "
+            "the whole interval above 50%: ",
+            *listed(refs),
+            ".",
+        )
+    ]
+
+
+def _layers_rest(
+    kind: Kind, name: str, layers: list[tuple[int, Cell]], words: Words, several: bool
+) -> Sentence:
+    where = layer_list([layer for layer, _ in layers])
+    of = f" of {WHERE[kind.name]}" if several else ""
+    lowest, highest = min(c.value for _, c in layers), max(c.value for _, c in layers)
+    even = percent(sum(c.uniform for _, c in layers) / len(layers))
+    if len(layers) == 1:
+        value, ends = measured(layers[0][1], name)
+        return sentence(
+            "special",
+            f"in {where}{of} the average head puts {value}{ends} of its attention on {target(name, words)}, "
+            f"where uniform attention would put {even}.",
+        )
+    floor = min(cell.low for _, cell in layers)
+    every = all(cell.has_interval for _, cell in layers)
+    support = f"; every layer’s 95% interval lies above {percent(_round_down(floor), 0)}" if every else ""
+    return sentence(
+        "special",
+        f"in {where}{of} the average head puts {percent(lowest)} to {percent(highest)} of its attention on "
+        f"{target(name, words)}, where uniform attention would put {even}{support}.",
+    )
+
+
+def _round_down(share: float) -> float:
+    return int(100 * share) / 100

@@ -1,0 +1,139 @@
+"""Sentences on whether the separator is a place to rest, and on how focused or broad heads are."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pandas as pd
+
+from headscope.reporting.kit.comparing import Comparison, Verdict, compared, comparisons
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.rules import BROAD_RATIO, WHERE
+from headscope.reporting.kit.sentences import Sentence, measured, named, sentence
+from headscope.reporting.kit.words import Words, amount, count, layer_list, percent
+
+
+def noop(kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool) -> list[Sentence]:
+    """Say in which layers the separator attends to itself more than other tokens attend to it."""
+    of = f" of {WHERE[kind.name]}" if several else ""
+    sides: dict[Verdict, list[tuple[int, Comparison]]] = {"more": [], "less": [], "same": []}
+    for row, gap in comparisons(
+        differences, kind=kind.name, head=None, statistic="sep_to_sep", than_statistic="other_to_sep"
+    ):
+        if gap.verdict != "untested":
+            sides[gap.verdict].append((int(row["layer"]), gap))
+    if not any(sides.values()):
+        return []
+    more, less, same = (sorted(layer for layer, _ in sides[name]) for name in ("more", "less", "same"))
+    out = []
+    if more:
+        layer, gap = max(sides["more"], key=lambda item: item[1].difference)
+        first, ends = measured(kind.cell("sep_to_sep", layer), "sep_to_sep")
+        second, other_ends = measured(kind.cell("other_to_sep", layer), "other_to_sep", long=False)
+        out.append(
+            sentence(
+                "noop",
+                f"in layer {layer}{of}, {words.sep} tokens put {first}{ends} of their attention on {words.sep}, other "
+                f"tokens {second}{other_ends}: {gap.points()}.",
+            )
+        )
+    seps = f"{words.sep} tokens"
+    parts = []
+    if more:
+        parts.append(f"{seps} give {words.sep} more than other tokens do in {layer_list(more)}{of}")
+    if less:
+        start, end = ("", "") if more else (f"{seps} give {words.sep} ", of)
+        parts.append(f"{start}less than other tokens do in {layer_list(less)}{end}")
+    if same:
+        widest = max((gap for _, gap in sides["same"]), key=lambda gap: gap.bound)
+        parts.append(f"in {layer_list(same)}{'' if parts else of} {widest.at_most()} is seen")
+    out.append(sentence("noop", "; ".join(parts) + "."))
+    return out
+
+
+def focus(
+    kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool, *, none_stands_out: bool
+) -> list[Sentence]:
+    """Say which heads attend broadly, which is narrow, and how broad the first token's attention is.
+
+    Broad and narrow are said of whole intervals only. A narrow head that `none_stands_out` has just passed over is
+    said to be narrow all the same.
+    """
+    broad = [
+        (a, b, cell)
+        for a, b, cell in kind.each("entropy")
+        if cell.uniform > 0 and cell.has_interval and cell.low > BROAD_RATIO * cell.uniform
+    ]
+    out = []
+    if broad:
+        layers = Counter(layer for layer, _, _ in broad)
+        layer, most = layers.most_common(1)[0]
+        where = ""
+        if most > len(broad) / 2 and kind.layers > 1 and len(broad) > 1:
+            where = f", {'all' if most == len(broad) else f'{most:,} of them'} in layer {layer},"
+        narrow = [kind.cell("max_weight", a, b) for a, b, _ in broad]
+        light = sum(cell.has_interval and cell.high < 0.1 for cell in narrow)
+        peak = ""
+        if light and len(broad) > 1:
+            these = (
+                "none of these puts 10% or more"
+                if light == len(broad)
+                else f"{light:,} of these put less than 10%"
+            )
+            peak = f"; {these} on any one token on average"
+        whole = f"{len(broad):,} of {count(kind.size, f'{kind.name} head' if several else 'head')}"
+        verb = "attends" if len(broad) == 1 else "attend"
+        out.append(
+            sentence(
+                "focus",
+                f"{whole}{where} {verb} broadly: entropy above {percent(BROAD_RATIO)} of that of uniform attention, "
+                f"the whole interval{peak}.",
+            )
+        )
+    narrow_heads = (
+        (a, b, cell)
+        for a, b, cell in kind.each("entropy")
+        if cell.uniform > 0 and cell.has_interval and cell.high < 0.5 * cell.uniform
+    )
+    least = min(narrow_heads, key=lambda item: item[2].value, default=None)
+    if least is not None:
+        layer, head, cell = least
+        value, ends = measured(cell, "entropy")
+        yet = ", though it stands out at no position, special token or punctuation" if none_stands_out else ""
+        out.append(
+            sentence(
+                "focus",
+                named(kind.name, layer, head, several=several),
+                f" is narrowly focused{yet}: its entropy is {value}{ends}, where uniform attention has "
+                f"{amount(cell.uniform, 'entropy')}.",
+            )
+        )
+    out += _from_first(kind, words, differences, several)
+    return out
+
+
+def _from_first(kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool) -> list[Sentence]:
+    """The paper's remark on the last layer: entropy from the first token against entropy from all."""
+    first, every = kind.cell("entropy_cls", kind.layers), kind.cell("entropy", kind.layers)
+    gap = compared(
+        differences,
+        kind=kind.name, layer=kind.layers, head=None, statistic="entropy_cls", than_statistic="entropy",
+    )  # fmt: skip
+    if gap is None or gap.verdict == "untested" or not first.exists:
+        return []
+    ends = f"{abs(gap.difference):.2f} nats ({min(abs(gap.low), abs(gap.high)):.2f} to {gap.bound:.2f})"
+    verdict = {
+        "less": f", which the first falls short of by {ends}",
+        "more": f", which the first exceeds by {ends}",
+        "same": f"; no difference larger than {gap.bound:.2f} nats",
+    }[gap.verdict]
+    of = f" of {WHERE[kind.name]}" if several else ""
+    value, own = measured(first, "entropy_cls")
+    other, other_ends = measured(every, "entropy", long=False)
+    return [
+        sentence(
+            "focus",
+            f"in the last layer{of} the average entropy from {words.cls} is {value}{own}; over all tokens it is "
+            f"{other}{other_ends}{verdict}.",
+        )
+    ]

@@ -1,0 +1,1 @@
+"""Corpora by name, from the hub into plain files."""

@@ -1,0 +1,132 @@
+"""Corpora by name: `ud:en_ewt` and `wikitext`, fetched from the hub once and kept as plain files."""
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from headscope.corpora.fetch.hub import trouble_of
+from headscope.corpora.fetch.names import FORM, Place, parse
+from headscope.corpora.fetch.refusals import refuse
+from headscope.errors import InputError
+
+# Part of the files' names: raise it when the same Parquet file is to give another plain file.
+_CONVERSION = 1
+
+
+def is_remote(name: str) -> bool:
+    """Say whether a name is fetched: `ud:<treebank>`, `wikitext`, `wikitext-2`, each with `/<split>`, `@<revision>`.
+
+    Case does not matter. A local file or folder of that name is not fetched: it wins.
+    """
+    return FORM.fullmatch(name) is not None and not Path(name).exists()
+
+
+def resolve(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the paths with each name that is fetched replaced by its local file.
+
+    Raises:
+        InputError: as `fetch`.
+    """
+    return tuple(str(fetch(path)) if is_remote(path) else path for path in paths)
+
+
+def fetch(name: str, *, cache_dir: Path | None = None) -> Path:
+    """Return a corpus's plain file (CoNLL-U or text), fetched and converted now or before.
+
+    The hub is asked only for what was not fetched before, or for a branch or tag, which may have moved; when it
+    cannot be reached, what was fetched before serves.
+
+    Args:
+        name: as `is_remote` takes it; the development split when it names none, the commit in `remote_names`
+            when it names no revision.
+        cache_dir: folder for the hub's files and ours; the hub's own cache (`HF_HOME`) when None.
+
+    Raises:
+        InputError: no such name, treebank, split or revision; no permission; a file that came damaged; or the hub
+            cannot be reached and the corpus was not fetched before.
+    """
+    from huggingface_hub import constants
+
+    place = parse(name)
+    assets = Path(constants.HF_ASSETS_CACHE) if cache_dir is None else cache_dir / "assets"
+    folder = assets / "headscope" / f"corpora-{_CONVERSION}"
+    revision = place.revision or place.source.revision
+    if _kept(folder, place, revision).exists():
+        return _kept(folder, place, revision)
+    parquet = _download(place, revision, None if cache_dir is None else cache_dir / "hub")
+    commit = parquet.parents[place.file.count("/")].name  # .../snapshots/<commit>/<file>
+    plain = _kept(folder, place, commit)
+    if not plain.exists():
+        place.source.convert(parquet, plain, name=place.name)
+    return plain
+
+
+def _kept(folder: Path, place: Place, commit: str) -> Path:
+    stem = f"{place.config}-{place.split}-{commit}"
+    return folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '-', stem)}.{place.source.ending}"
+
+
+def _download(place: Place, revision: str, cache_dir: Path | None) -> Path:
+    """Return the Parquet file in the hub's cache, its checksum compared."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
+
+    repository, file = place.source.repository, place.file
+
+    def download(*, here: bool = False, anew: bool = False) -> Path:
+        return Path(
+            hf_hub_download(
+                repository,
+                file,
+                repo_type="dataset",
+                revision=revision,
+                cache_dir=cache_dir,
+                local_files_only=here,
+                force_download=anew,
+            )
+        )
+
+    try:
+        # One question first: without an answer, hf_hub_download would go on asking for half a minute.
+        digest = get_hf_file_metadata(
+            hf_hub_url(repository, file, repo_type="dataset", revision=revision)
+        ).etag
+    except Exception as error:
+        if trouble_of(error) != "away":
+            refuse(error, place, revision)
+        try:
+            parquet = download(here=True)
+        except OSError:
+            refuse(error, place, revision)
+        digest = parquet.resolve().name  # the cache calls a file by its checksum
+    else:
+        try:
+            parquet = _resumed(download)
+        except Exception as error:
+            refuse(error, place, revision, begun=True)
+    _compare(parquet, digest or "", place)
+    return parquet
+
+
+def _resumed(download: Callable[..., Path]) -> Path:
+    try:
+        return download()
+    except Exception as error:
+        if trouble_of(error) != "range":
+            raise
+        return download(anew=True)  # where it stopped it cannot go on: from the start
+
+
+def _compare(parquet: Path, digest: str, place: Place) -> None:
+    """Remove a file that is not what the hub announced; large files are announced by their SHA-256."""
+    if not re.fullmatch(r"[0-9a-f]{64}", digest):
+        return
+    with parquet.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != digest:
+        parquet.resolve().unlink(missing_ok=True)
+        parquet.unlink(missing_ok=True)
+        raise InputError(
+            f"{place.name} came damaged: its SHA-256 is {found[:12]}..., the hub announced {digest[:12]}...; it was "
+            "removed: run the same command again"
+        )

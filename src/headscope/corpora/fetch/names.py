@@ -1,0 +1,110 @@
+"""The names of corpora that can be fetched, and where on the hub they live."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headscope.corpora.fetch.parquet import parquet_to_conllu, parquet_to_text
+from headscope.corpora.mentions.brackets import printable
+from headscope.errors import InputError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where a family of names lives on the hub.
+
+    Attributes:
+        repository, revision, file: of the dataset, the commit and the path in it.
+        splits: as the user may write them to as the file has them; the first is the default.
+        ending: of the plain file that `convert` makes of the Parquet file.
+    """
+
+    repository: str
+    revision: str
+    file: str
+    splits: dict[str, str]
+    ending: str
+    convert: Callable[..., None]
+
+
+# A commit, not a branch, so that a name means the same text everywhere and always. Both are written down in public
+# records of downloads: main of September 2026 (UD 2.18), and main since January 2024. @revision asks for another.
+_TREEBANKS = Source(
+    repository="universal-dependencies/universal_dependencies",
+    revision="6b8168e1a6c048c9f8c731aca07daa7aaba228c6",
+    file="parquet/{config}/{split}.parquet",
+    splits={"dev": "dev", "test": "test", "train": "train", "validation": "dev", "valid": "dev"},
+    ending="conllu",
+    convert=parquet_to_conllu,
+)
+_WIKITEXT = Source(
+    repository="Salesforce/wikitext",
+    revision="b08601e04326c79dfdd32d625aee71d232d685c3",
+    file="{config}/{split}-00000-of-00001.parquet",
+    splits={
+        "validation": "validation",
+        "test": "test",
+        "train": "train",
+        "dev": "validation",
+        "valid": "validation",
+    },
+    ending="txt",
+    convert=parquet_to_text,
+)
+_TEXTS = {"wikitext": "wikitext-2-raw-v1", "wikitext-2": "wikitext-2-raw-v1"}
+FORM = re.compile(
+    r"(?P<corpus>ud:[^/@]*|wikitext(?:-\d+)?)(?:/(?P<split>[a-z]+))?(?:@(?P<revision>.+))?", re.I
+)
+_LONGEST_REVISION = 250
+_TREEBANK = re.compile(r"[a-z]{2,8}_[a-z0-9]+")
+LOOK = "names are a language code, _ and a treebank, as ud:en_ewt or ud:fr_gsd"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """What one name asks for; `revision` is None where the name has none."""
+
+    name: str
+    source: Source
+    config: str
+    split: str
+    revision: str | None
+
+    @property
+    def file(self) -> str:
+        """The path in the repository."""
+        return self.source.file.format(config=self.config, split=self.split)
+
+
+def parse(name: str) -> Place:
+    """Read a name.
+
+    Raises:
+        InputError: not such a name, or a split that there is not, or a revision that cannot be one.
+    """
+    form = FORM.fullmatch(name)
+    if form is None:
+        raise InputError(
+            f"'{printable(name)}' is no name of a corpus to fetch; expected ud:<treebank>, as ud:en_ewt, or wikitext"
+        )
+    corpus, split = form["corpus"].lower(), (form["split"] or "").lower()
+    if corpus.startswith("ud:"):
+        source, config = _TREEBANKS, corpus[3:]
+        if not _TREEBANK.fullmatch(config):
+            raise InputError(f"{printable(corpus)} is no treebank: {LOOK}")
+    else:
+        source, config = _WIKITEXT, _TEXTS.get(corpus, "")
+        if not config:
+            raise InputError(
+                f"{printable(corpus)} is not known; of WikiText, wikitext-2 is fetched: write wikitext"
+            )
+    if split and split not in source.splits:
+        known = ", ".join(dict.fromkeys(source.splits.values()))
+        raise InputError(f"{corpus} has no split {printable(split)}; choose one of {known}")
+    split = source.splits[split] if split else next(iter(source.splits))
+    revision = form["revision"]
+    if revision is not None and (not revision.isprintable() or len(revision) > _LONGEST_REVISION):
+        raise InputError(
+            f"the revision {printable(revision)} is no branch, tag or commit; leave it out, or write {corpus}@main"
+        )
+    return Place(name=corpus, source=source, config=config, split=split, revision=revision)

@@ -1,0 +1,212 @@
+"""Parquet files of the hub's datasets as the plain files that the readers take: CoNLL-U, and text."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+from headscope.corpora.mentions.brackets import printable
+from headscope.errors import InputError
+from headscope.storage.atomic import whole_or_absent
+from headscope.storage.lock import place_held
+
+# Lists with one entry a word; CoNLL-U writes _ for the columns that a file lacks.
+_WORD_COLUMNS = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+_NEEDED = ("tokens", "head", "deprel")
+_NODE_FIELDS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+_TOKEN_FIELDS = (
+    "id",
+    "form",
+    "-",
+    "-",
+    "-",
+    "feats",
+    "-",
+    "-",
+    "-",
+    "misc",
+)  # a multi-word token has no others
+# Earlier exports of the same data give tags as numbers, in this order.
+_UPOS = (
+    "NOUN", "PUNCT", "ADP", "NUM", "SYM", "SCONJ", "ADJ", "PART", "DET", "CCONJ", "PROPN", "PRON", "X", "_",
+    "ADV", "INTJ", "VERB", "AUX",
+)  # fmt: skip
+_ROWS = 512  # held at once
+_PATIENCE = 600.0  # seconds for another run that is writing the same file
+_MOST_NAMED = 30  # columns that an error lists
+_ANOTHER = "the data are broken: try another @revision, or give a local file"
+
+
+def parquet_to_conllu(source: Path, target: Path, *, name: str) -> None:
+    """Write a treebank's Parquet file as CoNLL-U, whole or not at all.
+
+    Args:
+        source: one row a sentence: lists `tokens lemmas upos xpos feats head deprel deps misc`, and `sent_id`,
+            `text`, `comments`, `mwt` (multi-word tokens), `empty_nodes` where it has them.
+        target: where to write; its folder is made.
+        name: what an error calls the treebank.
+
+    Raises:
+        InputError: a file that is not Parquet, lacks a column, or has a row that CoNLL-U cannot hold.
+    """
+    rows = _rows(source, needed=_NEEDED, name=name)
+    _write(target, (conllu_sentence(row, where=f"{name}, row {n}") + "\n" for n, row in enumerate(rows, 1)))
+
+
+def parquet_to_text(source: Path, target: Path, *, name: str) -> None:
+    """Write WikiText's Parquet file as text: a paragraph a line, a blank line between articles.
+
+    Args:
+        source: one row a line of the original, in the column `text`.
+        target, name: as `parquet_to_conllu` has them.
+
+    Raises:
+        InputError: a file that is not Parquet, lacks the column, or has something else than text in it.
+    """
+    rows = _rows(source, needed=("text",), name=name)
+    lines = (_line(row["text"], where=f"{name}, row {n}") for n, row in enumerate(rows, 1))
+    articles = wikitext_articles(lines)
+    _write(target, ("\n".join(article) + "\n\n" for article in articles))
+
+
+def _line(text: Any, *, where: str) -> str:
+    if text is not None and not isinstance(text, str):
+        raise InputError(f"{where}: expected text, found {printable(repr(text))}; {_ANOTHER}")
+    return text or ""
+
+
+def conllu_sentence(row: Mapping[str, Any], *, where: str) -> str:
+    """Return a sentence's row as lines of CoNLL-U, each with its line end.
+
+    Raises:
+        InputError: no tokens, a column of another type, lists of different lengths, an id of a multi-word token or
+            empty node that is none, or a tab or line end inside a field.
+    """
+    columns: list[Sequence[Any] | None] = [_listed(row, column, where) for column in _WORD_COLUMNS]
+    count = len(row["tokens"] or ())
+    if not count:
+        raise InputError(f"{where}: no tokens; {_ANOTHER}")
+    for column, values in zip(_WORD_COLUMNS, columns):
+        if values is not None and len(values) != count:
+            raise InputError(f"{where}: {count} tokens, but {len(values)} in {column}; {_ANOTHER}")
+    table: list[tuple[tuple[int, ...], list[Any]]] = []
+    for at in range(count):
+        entries = [None if values is None else values[at] for values in columns]
+        table.append(((at + 1, 1), [at + 1, *entries]))
+    # A multi-word token stands before its first word, an empty node (8.1) behind the word it is counted from.
+    for token in _entries(row, "mwt", where):
+        first, _ = _numbers(token["id"], "-", where)
+        table.append(((first, 0), [token.get(field) for field in _TOKEN_FIELDS]))
+    for node in _entries(row, "empty_nodes", where):
+        word, nth = _numbers(node["id"], ".", where)
+        table.append(((word, 2, nth), [node.get(field) for field in _NODE_FIELDS]))
+    lines = [f"# {comment}" for comment in _comments(row, where)]
+    for _, fields in sorted(table, key=lambda entry: entry[0]):
+        if isinstance(fields[3], int):
+            fields[3] = _UPOS[fields[3]] if 0 <= fields[3] < len(_UPOS) else "_"
+        written = ["_" if value is None or value == "" else str(value) for value in fields]
+        if any("\t" in value for value in written):
+            raise InputError(f"{where}: a tab inside a field; {_ANOTHER}")
+        lines.append("\t".join(written))
+    if any("\n" in line or "\r" in line for line in lines):
+        raise InputError(f"{where}: a line end inside a field; {_ANOTHER}")
+    return "".join(line + "\n" for line in lines)
+
+
+def wikitext_articles(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the paragraphs of each article, from the lines of WikiText.
+
+    A heading is ` = Title = ` (an article begins) or ` = = Section = = ` with blank lines about it; without them
+    it is a formula. Headings are left out, and ` @-@ `, ` @,@ ` and ` @.@ ` are written back as `-`, `,`, `.`.
+    """
+    article: list[str] = []
+    before = ""
+    for line, after in pairwise(chain((line.strip() for line in lines), [""])):
+        heading = line.startswith("= ") and line.endswith(" =") and not before and not after
+        if heading and not line.startswith("= = "):
+            if article:
+                yield article
+            article = []
+        elif line and not heading:
+            article.append(re.sub(r" @([-,.])@ ", r"\1", line))
+        before = line
+    if article:
+        yield article
+
+
+def _listed(row: Mapping[str, Any], column: str, where: str) -> list[Any] | None:
+    """Return what a row holds in a column of lists."""
+    value = row.get(column)
+    if value is not None and not isinstance(value, list):
+        raise InputError(f"{where}: expected a list in {column}, found {printable(repr(value))}; {_ANOTHER}")
+    return value
+
+
+def _entries(row: Mapping[str, Any], column: str, where: str) -> list[Mapping[str, Any]]:
+    """Return the multi-word tokens or empty nodes of a row."""
+    values = _listed(row, column, where) or []
+    for value in values:
+        if not isinstance(value, Mapping) or not isinstance(value.get("id"), str):
+            found = printable(repr(value))
+            raise InputError(f"{where}: expected entries with an id in {column}, found {found}; {_ANOTHER}")
+    return values
+
+
+def _comments(row: Mapping[str, Any], where: str) -> Iterator[str]:
+    """Yield the comment lines without their #; two are kept in columns of their own, with a mark in their place."""
+    own = {
+        "__SENT_ID__": ("sent_id", row.get("sent_id") or row.get("idx")),
+        "__TEXT__": ("text", row.get("text")),
+    }
+    comments = _listed(row, "comments", where) or []
+    for comment in comments:
+        if not isinstance(comment, str):
+            found = printable(repr(comment))
+            raise InputError(f"{where}: expected strings in comments, found {found}; {_ANOTHER}")
+    for mark in [mark for mark in own if mark not in comments] + comments:
+        if mark not in own:
+            yield mark
+        elif own[mark][1]:
+            yield f"{own[mark][0]} = {own[mark][1]}"
+
+
+def _numbers(text: str, between: str, where: str) -> tuple[int, int]:
+    first, _, second = text.partition(between)
+    # int() refuses thousands of digits
+    if not all(part.isdecimal() and len(part) < 10 for part in (first, second)):
+        raise InputError(
+            f"{where}: {printable(repr(text))} is no id of a multi-word token (1-2) or empty node (1.1); {_ANOTHER}"
+        )
+    return int(first), int(second)
+
+
+def _rows(source: Path, *, needed: Sequence[str], name: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Parquet file as dicts."""
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(source) as file:
+            columns = file.schema_arrow.names
+            if missing := [column for column in needed if column not in columns]:
+                found = ", ".join(printable(column) for column in columns[:_MOST_NAMED])
+                raise InputError(
+                    f"{name}: expected the columns {', '.join(needed)}, found {found} (no "
+                    f"{', '.join(missing)}); try another @revision, or give a local file"
+                )
+            for batch in file.iter_batches(batch_size=_ROWS):
+                yield from batch.to_pylist()
+    except (pyarrow.ArrowException, UnicodeDecodeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the file system's, not the decoder's
+            raise
+        raise InputError(f"{name}: what was fetched is not a whole Parquet file; {_ANOTHER}") from error
+
+
+def _write(target: Path, pieces: Iterable[str]) -> None:
+    with (
+        place_held(target, wait=_PATIENCE),
+        whole_or_absent(target, replace=True) as part,
+        part.open("w", encoding="utf-8", newline="\n") as file,
+    ):
+        file.writelines(pieces)

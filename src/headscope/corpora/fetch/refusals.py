@@ -1,0 +1,97 @@
+"""What the user is told when a corpus cannot be fetched."""
+
+from difflib import get_close_matches
+from typing import NoReturn
+
+from headscope.corpora.fetch.hub import trouble_of
+from headscope.corpora.fetch.names import LOOK, Place
+from headscope.errors import InputError
+
+_AGAIN = "run the same command again"
+
+
+def refuse(error: Exception, place: Place, revision: str, *, begun: bool = False) -> NoReturn:
+    """Raise what an error of the hub means for a place; an error that is not about the hub as it is.
+
+    Args:
+        begun: whether the hub had answered, so that a lost connection cut the download.
+
+    Raises:
+        InputError: one sentence.
+    """
+    from huggingface_hub import constants
+
+    repository, trouble = place.source.repository, trouble_of(error)
+    if trouble is None:
+        raise error
+    if trouble == "file":
+        raise _no_file(place, revision) from error
+    if trouble == "revision" and place.revision is None:
+        sentence = (
+            f"the hub's {repository} no longer has the commit {revision[:12]} that headscope asks for; name another, "
+            f"as {place.name}@main"
+        )
+    elif trouble == "revision":
+        sentence = (
+            f"the hub has {repository} but no revision {revision}; look up its branches, tags and commits"
+        )
+    elif trouble == "repository":
+        sentence = f"the hub shows no dataset {repository}; it may have moved: update headscope, or give a local file"
+    elif trouble == "permission":
+        sentence = (
+            f"{repository} asks for permission: accept its terms on its hub page and run `hf auth login`, or give a "
+            "local file"
+        )
+    elif trouble == "size":
+        sentence = f"{place.name} came with another size than the hub announced; nothing was kept: {_AGAIN}"
+    elif begun:
+        sentence = f"the download of {place.name} broke off; {_AGAIN}"
+    elif constants.HF_HUB_OFFLINE:
+        sentence = (
+            f"HF_HUB_OFFLINE is set, and {place.name} was not fetched before; unset it once to fetch it, or give a "
+            "local file"
+        )
+    else:
+        sentence = (
+            f"the hub cannot be reached, and {place.name} was not fetched before; go online once to fetch it, or give "
+            "a local file"
+        )
+    raise InputError(sentence) from error
+
+
+def _no_file(place: Place, revision: str) -> InputError:
+    """Say what there is instead, if the hub can be asked."""
+    if place.source.ending != "conllu":
+        return InputError(
+            f"the hub's {place.source.repository} has no {place.file} at revision {revision}; leave out the revision"
+        )
+    top, treebank, _ = place.file.split("/")
+    treebanks = _listing(place, revision, top)
+    if treebank in treebanks:
+        splits = sorted(
+            name.removesuffix(".parquet") for name in _listing(place, revision, f"{top}/{treebank}")
+        )
+        there = f"; it has {', '.join(splits)}: write {place.name}/{splits[0]}" if splits else ""
+        return InputError(f"{place.name} has no {place.split} split{there}")
+    near = get_close_matches(treebank, treebanks, n=5, cutoff=0.6)
+    if near:
+        return InputError(
+            f"the hub has no treebank {place.name}; near it: {', '.join(f'ud:{name}' for name in near)} (of "
+            f"{len(treebanks)}); {LOOK}"
+        )
+    return InputError(f"the hub has no treebank {place.name}; {LOOK}")
+
+
+def _listing(place: Place, revision: str, folder: str) -> list[str]:
+    """Return the names in a folder of the repository; none when the hub does not say."""
+    from huggingface_hub import HfApi
+
+    try:
+        entries = list(
+            HfApi().list_repo_tree(place.source.repository, folder, repo_type="dataset", revision=revision)
+        )
+    except Exception as error:
+        if trouble_of(error) is None:
+            raise
+        return []
+    return [entry.path.rpartition("/")[2] for entry in entries]

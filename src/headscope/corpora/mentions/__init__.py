@@ -1,0 +1,1 @@
+"""Coreference: a file a format, and the brackets that they share."""

@@ -1,0 +1,215 @@
+"""The bracket notation of mentions: `(e1-person`, `e1)`, `(0|(12)|3)`."""
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from headscope.corpora.annotation import Mention, Unmatched
+from headscope.corpora.mentions.unmatched import UnmatchedBrackets
+from headscope.errors import InputError
+
+MAX_MENTIONS = 1_000_000  # of a document; a line of 16 MiB can hold eight times as many
+MAX_COVERED = 50_000_000  # words of all its mentions together: each is looked at
+_BRACKET = re.compile(r"(\()?([^()|]*)(\))?\|?")
+_PART = re.compile(r"(.+)\[([0-9]{1,4})/([0-9]{1,4})\]")
+_ID_FIELDS = ("eid", "GRP")  # what CorefUD and GUM call the entity's id in `# global.Entity`
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brackets:
+    """The brackets that stand at one place of a document.
+
+    Attributes:
+        start: the word at which a mention begins that opens here.
+        end: the word after the last of a mention that closes here: `start + 1` at a word, `start` at an
+            empty node, which is no word.
+        value: the brackets as they are written.
+        origin: `file, line N`, for messages.
+    """
+
+    start: int
+    end: int
+    value: str
+    origin: str
+
+
+class Matched(NamedTuple):
+    """What the brackets of a document say.
+
+    Attributes:
+        mentions: sorted by start, longer first.
+        unmatched: the brackets that match no other, in order; their mentions are left out.
+    """
+
+    mentions: tuple[Mention, ...]
+    unmatched: tuple[Unmatched, ...]
+
+
+def mentions_of(
+    values: Sequence[str],
+    *,
+    origins: Sequence[str],
+    empty: Sequence[bool] = (),
+    declared: str = "",
+    document: str = "",
+) -> Matched:
+    """Return the mentions that a document's `Entity=` values of CoNLL-U write down.
+
+    The notation is that of CorefUD and GUM: `(e1-person-1-coref` opens a mention, `e1)` closes the one of
+    its entity that opened last, `(e1-person)` does both, several follow one another without a separator.
+    Mentions nest and cross. A mention in parts (`(e5[1/2]-place`, `e5[1/2])`, ...) is taken whole, from its
+    first part to its last with what lies between: it stays one mention. A bracket that closes what is not open, one
+    that is never closed, and a part without the others are `unmatched`: that mention is left out, and no other.
+
+    Args:
+        values: one for each syntactic word of the document, "" where there is none; also one for each empty
+            node (`8.1`) where `empty` says which they are.
+        origins: `file, line N` of each value.
+        empty: whether each value belongs to an empty node, which takes no position: a mention that opens
+            there begins at the next word, one that closes there ends at the last, and one that has no other
+            node is left out. Without it, all are words.
+        declared: the `# global.Entity` line's value (`eid-etype-head-other`), which says where in a bracket
+            the entity's id stands. Without it the id comes first.
+        document: what the corpus calls the document, for messages.
+
+    Raises:
+        InputError: a value that is no such brackets, a bracket without an id, more than a million mentions or ten
+            thousand brackets that match no other.
+    """
+    flags = empty or [False] * len(values)
+    places, at = [], 0
+    for value, origin, is_empty in zip(values, origins, flags, strict=True):
+        after = at if is_empty else at + 1
+        if value:
+            places.append(Brackets(start=at, end=after, value=value, origin=origin))
+        at = after
+    if not places:
+        return Matched((), ())
+    return match_brackets(places, id_field=_id_field(declared, places[0].origin), document=document)
+
+
+def match_brackets(
+    places: Iterable[Brackets], *, id_field: int = 0, offset: int = 0, prefix: str = "", document: str = ""
+) -> Matched:
+    """Return what the brackets of one document, or of a part of it, say.
+
+    Args:
+        places: in order. Their brackets may be separated by `|` (CoNLL-2012) or by nothing (CoNLL-U).
+        id_field: which of the fields of an opening bracket, between `-`, is the entity's id, from 0.
+        offset: what is added to the positions: those of a part are counted from its own first word.
+        prefix: what is put before the entities' ids: those of another part are others.
+        document: what the corpus calls the document, for messages.
+
+    Raises:
+        InputError: as `mentions_of`.
+    """
+    open_: dict[str, list[Brackets]] = {}
+    parts: dict[str, _Parts] = {}
+    found: list[Mention] = []
+    unmatched = UnmatchedBrackets(printable(document))
+    covered = 0
+    for place in places:
+        for opens, closes, label in _split(place, id_field):
+            if opens:
+                open_.setdefault(label, []).append(place)
+            if not closes:
+                continue
+            if not open_.get(label):
+                unmatched.closing(place.start, place.origin, printable(label))
+                continue
+            start = open_[label].pop().start
+            if part := _PART.fullmatch(label):
+                entity, seen, total = part[1], int(part[2]), int(part[3])
+                own = parts.setdefault(entity, _Parts())
+                if not own.fits(seen, total):
+                    unmatched.out_of_order(place.start, place.origin, printable(entity), seen, total)
+                    continue
+                whole = own.add(start, seen, total, place)
+                if whole is None:
+                    continue
+                start = whole
+            else:
+                entity = label
+            if place.end > start:
+                found.append(Mention(offset + start, offset + place.end, prefix + entity))
+                covered += place.end - start
+                if len(found) > MAX_MENTIONS or covered > MAX_COVERED:
+                    raise InputError(
+                        f"{place.origin}: the document has more mentions than can be read: expected at most a "
+                        "million, and 50 million words in them together; divide the document"
+                    )
+    for label, still_open in open_.items():
+        for place in still_open:
+            unmatched.opening(place.start, place.origin, printable(label))
+    for entity, unfinished in parts.items():
+        for seen, total, place in unfinished.left():
+            unmatched.unfinished(place.start, place.origin, printable(entity), seen, total)
+    mentions = sorted(found, key=lambda mention: (mention.start, -mention.end, mention.entity))
+    return Matched(tuple(mentions), unmatched.in_order())
+
+
+@dataclass
+class _Parts:
+    """The mentions of one entity of which some parts have been seen."""
+
+    # (start, where the first part stands) by parts seen and total, those begun first first
+    begun: dict[tuple[int, int], deque[tuple[int, Brackets]]] = field(default_factory=dict)
+
+    def fits(self, number: int, total: int) -> bool:
+        """Whether a part is a mention's first, or the part before it has been seen."""
+        return number == 1 or bool(self.begun.get((number - 1, total)))
+
+    def add(self, start: int, number: int, total: int, place: Brackets) -> int | None:
+        """Take the next part; return where its mention starts when that was its last part."""
+        first, where = (start, place) if number == 1 else self.begun[number - 1, total].popleft()
+        if number >= total:
+            return first
+        self.begun.setdefault((number, total), deque()).append((first, where))
+        return None
+
+    def left(self) -> Iterator[tuple[int, int, Brackets]]:
+        """Yield what was begun and not finished: parts seen, parts in all, and where it began."""
+        for (seen, total), begun in self.begun.items():
+            for _, place in begun:
+                yield seen, total, place
+
+
+def _split(place: Brackets, id_field: int) -> Iterator[tuple[bool, bool, str]]:
+    """Yield (opens, closes, label) of every bracket of a value; the label keeps the part: `e5[1/2]`."""
+    at = 0
+    while at < len(place.value):
+        bracket = _BRACKET.match(place.value, at)
+        if bracket is None or not (bracket[1] or bracket[3]):
+            raise InputError(
+                f"{place.origin}: expected brackets of mentions such as (1, 1) or (1), "
+                f"found {printable(place.value)}; mend or remove them"
+            )
+        fields = bracket[2].split("-")
+        # a closing bracket has the id only, or (in old files) all fields of the opening one
+        label = fields[min(id_field, len(fields) - 1)] if not bracket[1] else "".join(fields[id_field:][:1])
+        if not label.strip():
+            raise InputError(
+                f"{place.origin}: a bracket without an entity's id in {printable(place.value)}; "
+                "write the id after the opening bracket, as in (1)"
+            )
+        yield bool(bracket[1]), bool(bracket[3]), label
+        at = bracket.end()
+
+
+def _id_field(declared: str, origin: str) -> int:
+    fields = declared.split("-") if declared else ["eid"]
+    places = [place for place, name in enumerate(fields) if name in _ID_FIELDS]
+    if not places:
+        raise InputError(
+            f"{origin}: the brackets have no entity ids: # global.Entity = {printable(declared)} names neither "
+            "eid nor GRP; give a corpus with coreference"
+        )
+    return places[0]
+
+
+def printable(text: str) -> str:
+    """Return how errors write a piece of a file: without control characters, cut when it is long."""
+    text = text if text.isprintable() else repr(text)[1:-1]
+    return text if len(text) <= 80 else text[:80] + "..."

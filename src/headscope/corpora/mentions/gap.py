@@ -1,0 +1,182 @@
+"""GAP: Wikipedia snippets, each with a pronoun and two names that it may stand for."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from headscope.corpora.document import document_id
+from headscope.corpora.files import expand, open_lines
+from headscope.corpora.mentions.brackets import printable
+from headscope.corpora.opening import source_name
+from headscope.errors import InputError
+
+GAP_SUFFIXES = (".tsv",)
+GIVE_GAP = "give a GAP file (gap-test.tsv) or a directory of them"
+HEADER = (
+    *("ID", "Text", "Pronoun", "Pronoun-offset"),
+    *("A", "A-offset", "A-coref", "B", "B-offset", "B-coref", "URL"),
+)
+_GENDERS: dict[str, Literal["masculine", "feminine"]] = {
+    **dict.fromkeys(("he", "him", "his", "himself"), "masculine"),
+    **dict.fromkeys(("she", "her", "hers", "herself"), "feminine"),
+}
+# GAP writes * for letters outside ASCII (`St*fano`); an accent may be a character of its own. An English clitic
+# ('s) is a word, as in treebanks; any other character that is no letter stands alone, or with its like (``).
+_WORD = re.compile(
+    r"['’](?:s|re|ve|ll|d|m|t)\b|[\w*\u0300-\u036f]+(?:-[\w*\u0300-\u036f]+)*|([^\w\s])\1*", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GapRow:
+    """One snippet; the unit of resampling.
+
+    Attributes:
+        id: as the file has it: `test-1`.
+        document_id: hash of its words with its ordinal (`document.document_id`).
+        words: the text in words.
+        pronoun: position of the pronoun, from 0.
+        gender: the pronoun's.
+        a: first word of the first name and the word after its last.
+        b: the same for the second name.
+        truth: whether the pronoun stands for a, and whether for b; never both, in some rows neither.
+        origin: where it stands, for messages: `gap-test.tsv, line 2`.
+    """
+
+    id: str
+    document_id: str
+    words: tuple[str, ...]
+    pronoun: int
+    gender: Literal["masculine", "feminine"]
+    a: tuple[int, int]
+    b: tuple[int, int]
+    truth: tuple[bool, bool]
+    origin: str
+
+
+def read_gap(paths: str | Path | Sequence[str | Path], *, start: int = 0) -> Iterator[GapRow]:
+    """Yield the rows of GAP's files: eleven columns between tabs, under a header, without quoting.
+
+    The text is cut into words at white space and punctuation (`split_words`), and also where the pronoun and
+    the names begin and end, so that they are whole words.
+
+    Args:
+        paths: files or directories, as `files.expand` takes them.
+        start: ordinal of the first row within the corpus, which its document id is made with.
+
+    Raises:
+        InputError: a file that cannot be read (`files.open_text`), another header, a row without eleven
+            columns, an offset at which the pronoun or name does not stand, a truth value other than TRUE and
+            FALSE, two names that are both true, a pronoun that tells no gender, a header without rows.
+    """
+    for path in expand(paths, suffixes=GAP_SUFFIXES, what="GAP file", give=GIVE_GAP):
+        for row in gap_rows(open_lines(path), name=source_name(path), start=start):
+            start += 1
+            yield row
+
+
+def gap_rows(lines: Iterable[str], *, name: str, start: int = 0) -> Iterator[GapRow]:
+    """Yield the rows of one file's lines; `name` is what errors and `GapRow.origin` call the file.
+
+    Errors as `read_gap`.
+    """
+    ordinal, headed = start, False
+    for number, line in enumerate(lines, 1):
+        origin = f"{name}, line {number}"
+        columns = line.split("\t")
+        if not headed:
+            if tuple(columns) != HEADER:
+                raise InputError(
+                    f"{origin}: expected the header of GAP, {' '.join(HEADER)} between tabs, "
+                    f"found {printable(' '.join(columns))}; {GIVE_GAP}"
+                )
+            headed = True
+        elif line.strip():
+            if len(columns) != len(HEADER):
+                raise InputError(
+                    f"{origin}: expected {len(HEADER)} columns between tabs, found {len(columns)}; mend the row"
+                )
+            yield _row(dict(zip(HEADER, columns)), origin, ordinal)
+            ordinal += 1
+    if ordinal == start:
+        raise InputError(f"{name} has no rows: expected some below the header; {GIVE_GAP}")
+
+
+def split_words(text: str, *, cuts: Iterable[int] = ()) -> list[tuple[int, str]]:
+    """Return the words of a text, each with the character at which it begins.
+
+    A word is a run of letters, digits and hyphens between them, a clitic (`'s`), or punctuation.
+
+    Args:
+        text: any text.
+        cuts: characters at which a word ends and the next begins, whatever they are.
+    """
+    edges = [0, *sorted(set(cuts) - {0, len(text)}), len(text)]
+    return [
+        (begin + word.start(), word[0])
+        for begin, end in pairwise(edges)
+        for word in _WORD.finditer(text[begin:end])
+    ]
+
+
+def _row(row: dict[str, str], origin: str, ordinal: int) -> GapRow:
+    text = row["Text"]
+    spans = {column: _characters(row, column, origin) for column in ("Pronoun", "A", "B")}
+    words = split_words(text, cuts=[cut for span in spans.values() for cut in span])
+    places = {
+        column: [at for at, (begin, _) in enumerate(words) if first <= begin < last]
+        for column, (first, last) in spans.items()
+    }
+    gender = _GENDERS.get(row["Pronoun"].lower())
+    if gender is None:
+        raise InputError(
+            f"{origin}: expected a pronoun among {', '.join(_GENDERS)}, found {printable(row['Pronoun'])}; "
+            "leave the row out"
+        )
+    truth = (_truth(row, "A-coref", origin), _truth(row, "B-coref", origin))
+    if all(truth):
+        raise InputError(f"{origin}: A-coref and B-coref are both TRUE; expected one at most; mend the row")
+    forms = tuple(word for _, word in words)
+    return GapRow(
+        id=row["ID"],
+        document_id=document_id(forms, ordinal),
+        words=forms,
+        pronoun=places["Pronoun"][0],
+        gender=gender,
+        a=(places["A"][0], places["A"][-1] + 1),
+        b=(places["B"][0], places["B"][-1] + 1),
+        truth=truth,
+        origin=origin,
+    )
+
+
+def _characters(row: dict[str, str], column: str, origin: str) -> tuple[int, int]:
+    """Return the first character of a name and the one after its last."""
+    text, name, offset = row["Text"], row[column], row[f"{column}-offset"]
+    if not name.strip():
+        raise InputError(f"{origin}: {column} is empty; fill it in or leave the row out")
+    if not (offset.isascii() and offset.isdecimal()) or len(offset) > 9:
+        raise InputError(
+            f"{origin}: expected {column}-offset to be a number of characters, found {printable(offset)}; "
+            "mend the row"
+        )
+    begin = int(offset)
+    if not text.startswith(name, begin):
+        found = text[begin : begin + len(name)]
+        raise InputError(
+            f"{origin}: expected {printable(name)} at {column}-offset {begin} of the text, "
+            f"found {printable(found) or 'its end'}; count characters from 0"
+        )
+    return begin, begin + len(name)
+
+
+def _truth(row: dict[str, str], column: str, origin: str) -> bool:
+    if row[column] not in ("TRUE", "FALSE"):
+        raise InputError(
+            f"{origin}: expected {column} to be TRUE or FALSE, found {printable(row[column]) or 'nothing'}; "
+            "mend the row"
+        )
+    return row[column] == "TRUE"

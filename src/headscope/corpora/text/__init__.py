@@ -1,0 +1,1 @@
+"""Text without annotation: plain lines, and the original's features files."""

@@ -1,0 +1,131 @@
+"""The features files of Clark et al. 2019's code: JSON objects with `text`, `words` or `tokens`.
+
+The original reads a list of objects (`.json`); JSON Lines, one object a line (`.jsonl`), are read as well.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from headscope.corpora.document import Document, document_id
+from headscope.corpora.files import expand, open_text, split_lines
+from headscope.corpora.opening import source_name
+from headscope.corpora.text.json_stream import line_values, list_values
+from headscope.errors import InputError
+
+CONTENT = ("text", "words", "tokens")
+EXPECTED_FEATURES = "JSON objects, each with one of text, words and tokens"
+
+
+def read_features(paths: str | Path | Sequence[str | Path], *, start: int = 0) -> Iterator[Document]:
+    """Yield one document for each entry of features files, in memory that does not grow with the file.
+
+    An entry has exactly one of `text` (a string: the document's only line, kept as it came and `whole`),
+    `words` and `tokens` (lists of strings). Its other fields, such as `heads` and `relns`, are kept in
+    `Document.fields`. A file whose name ends in `.jsonl` or `.jsonl.gz` is read as JSON Lines, any other as
+    one JSON list.
+
+    Args:
+        paths: files, directories, or `-`, as `files.expand` takes them.
+        start: ordinal of the first document within the corpus, which its id is made with.
+
+    Raises:
+        InputError: a file that cannot be read (`files.open_text`), malformed JSON (`jsonstream`), an entry
+            without exactly one such field, or whose field has the wrong type or is empty.
+    """
+    for path in expand(paths):
+        name = source_name(path)
+        by_line = str(path).lower().removesuffix(".gz").endswith(".jsonl")
+        pieces = open_text(path, expected=EXPECTED_FEATURES)
+        for document in feature_documents(pieces, name=name, by_line=by_line, start=start):
+            start += 1
+            yield document
+
+
+def feature_documents(
+    pieces: Iterable[str], *, name: str, by_line: bool, start: int = 0
+) -> Iterator[Document]:
+    """Yield the documents of one features file, whose text comes in pieces.
+
+    `name` is what errors and `Document.origin` call the file; `by_line` tells JSON Lines from a list.
+    Errors as `read_features`.
+    """
+    values = (
+        line_values(split_lines(pieces, name=name), name=name) if by_line else list_values(pieces, name=name)
+    )
+    for number, value in enumerate(values, 1):
+        yield _document(value, origin=f"{name}, entry {number}", ordinal=start + number - 1)
+
+
+def _document(entry: Any, *, origin: str, ordinal: int) -> Document:
+    if not isinstance(entry, dict):
+        raise InputError(f"{origin}: expected an object with text, words or tokens, found {_kind(entry)}")
+    given = [key for key in CONTENT if key in entry]
+    if len(given) != 1:
+        found = " and ".join(given) if given else f"none of them among its fields ({_fields(entry)})"
+        raise InputError(
+            f"{origin}: expected exactly one of text, words and tokens, found {found}; "
+            + ("keep one" if given else "add one")
+        )
+    key = given[0]
+    fields = {name: value for name, value in entry.items() if name != key}
+    if key == "text":
+        line = _string(entry[key], "text", origin)
+        return Document(
+            id=document_id((line,), ordinal), lines=(line,), whole=True, fields=fields, origin=origin
+        )
+    pieces = _strings(entry[key], key, origin)
+    content: dict[str, Any] = {key: pieces}
+    return Document(id=document_id(pieces, ordinal), fields=fields, origin=origin, **content)
+
+
+def _strings(value: Any, field: str, origin: str) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise InputError(f"{origin}: expected {field} to be a list of strings, found {_kind(value)}")
+    if not value:
+        raise InputError(
+            f"{origin}: {field} is an empty list; give at least one string or leave the entry out"
+        )
+    # a tokeniser may have a piece that is white space (Gemma's "\n"); a word of white space is none
+    blank = field == "tokens"
+    if not _all_fit(value, blank):
+        for place, item in enumerate(value, 1):
+            _string(item, f"item {place} of {field}", origin, blank=blank)
+    return tuple(value)
+
+
+def _all_fit(value: list[Any], blank: bool) -> bool:
+    """Say in one go whether every item passes `_string`: item by item it takes longer than the decoding."""
+    try:
+        "".join(value).encode()
+    except (TypeError, UnicodeEncodeError):
+        return False
+    return all(value) if blank else all(map(str.strip, value))
+
+
+def _string(value: Any, field: str, origin: str, *, blank: bool = False) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{origin}: expected {field} to be a string, found {_kind(value)}")
+    if not value or not (blank or value.strip()):
+        raise InputError(f"{origin}: {field} is empty; fill it in or leave the entry out")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:  # JSON can say it, but no tokeniser takes it
+        half = f"\\u{ord(value[error.start]):04x}"
+        raise InputError(f"{origin}: {field} has half of a character ({half}); mend or remove it") from None
+    return value
+
+
+def _fields(entry: dict[str, Any]) -> str:
+    names = [repr(name[:40])[1:-1] + "..." * (len(name) > 40) for name in entry]
+    return ", ".join(names[:8] + ["..."] * (len(names) > 8)) or "it has no field"
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return f"the number {value}"[:40]
+    return "a string" if isinstance(value, str) else "a list" if isinstance(value, list) else "an object"

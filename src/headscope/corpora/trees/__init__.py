@@ -1,0 +1,1 @@
+"""Treebanks: a file a format, and what every tree must obey."""

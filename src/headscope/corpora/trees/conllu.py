@@ -1,0 +1,95 @@
+"""CoNLL-U, the format of Universal Dependencies: ten columns with tabs between them, a word a line.
+
+The format is described at https://universaldependencies.org/format.html.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from headscope.corpora.annotation import AnnotatedDocument, Mention, Unmatched
+from headscope.corpora.document import document_id
+from headscope.corpora.files import expand, open_text, split_lines
+from headscope.corpora.opening import source_name
+from headscope.corpora.trees.conllu_rows import ConlluSentence, conllu_blocks, read_block
+from headscope.errors import InputError
+
+EXPECTED_CONLLU = (
+    "CoNLL-U: a word a line in 10 columns with tabs between them, a blank line between sentences"
+)
+
+GIVE_CONLLU = "give a .conllu file, a directory of them, or - for standard input"
+
+
+def read_conllu(
+    paths: str | Path | Sequence[str | Path], *, start: int = 0, left_out: Counter[str] | None = None
+) -> Iterator[AnnotatedDocument]:
+    """Yield the documents of CoNLL-U files, one held at a time.
+
+    Words are the syntactic words (`à` `le`, not `au`): ranges such as `3-4` and empty nodes such as `5.1` are
+    left out, and so are the enhanced columns. `# newdoc` begins a document; before a file's first one, and in a
+    file without any, each sentence is a document of its own. Every file begins a new document. A tag is the
+    universal one, or the treebank's own where that is missing. A line of white space is blank; the last
+    sentence counts with or without a blank line after it. `Entity=` in the last column gives mentions; a bracket
+    there that matches no other is among a document's `unmatched`.
+
+    Args:
+        paths: files, directories (their `*.conllu`), or `-`, as `files.expand` takes them.
+        start: ordinal of the first document within the corpus, which its id is made with.
+        left_out: counts what is left out, by name, as the documents are drawn.
+
+    Raises:
+        InputError: a file that cannot be read (`files.open_text`) or has no sentence, a line that is not a row
+            of CoNLL-U, heads that are no tree (`trees.check_tree`), `Entity=` that is no brackets
+            (`entities.mentions_of`).
+    """
+    for path in expand(paths, suffixes=(".conllu",), what="CoNLL-U file", give=GIVE_CONLLU):
+        name = source_name(path)
+        lines = split_lines(open_text(path, expected=EXPECTED_CONLLU), name=name)
+        for document in conllu_documents(lines, name=name, start=start, left_out=left_out):
+            start += 1
+            yield document
+
+
+def conllu_documents(
+    lines: Iterable[str], *, name: str, start: int = 0, left_out: Counter[str] | None = None
+) -> Iterator[AnnotatedDocument]:
+    """Yield the documents of one file's lines; `name` is what errors call the file. Otherwise as `read_conllu`."""
+    held: list[ConlluSentence] = []
+    marked = False  # whether a `# newdoc` has come
+    left_out = Counter() if left_out is None else left_out
+    for block in conllu_blocks(lines, name=name):
+        marked = marked or block.begins
+        if held and (block.begins or not marked):
+            yield _document(held, name, start)
+            start += 1
+            held = []
+        held.append(read_block(block, name=name, left_out=left_out))
+    if not held:
+        raise InputError(f"{name} has no sentence: expected {EXPECTED_CONLLU}")
+    yield _document(held, name, start)
+
+
+def _document(held: list[ConlluSentence], name: str, ordinal: int) -> AnnotatedDocument:
+    sentences = tuple(each.sentence for each in held)
+    words = tuple(word for sentence in sentences for word in sentence.words)
+    mentions, unmatched = _mentions(held, name)
+    return AnnotatedDocument(
+        id=document_id(words, ordinal),
+        sentences=sentences,
+        mentions=mentions,
+        unmatched=unmatched,
+        origin=sentences[0].origin,
+    )
+
+
+def _mentions(held: list[ConlluSentence], name: str) -> tuple[tuple[Mention, ...], tuple[Unmatched, ...]]:
+    marks = [mark for each in held for mark in each.marks]
+    if not any(value for value, _, _ in marks):
+        return (), ()
+    from headscope.corpora.mentions.brackets import mentions_of  # most treebanks do without
+
+    values, lines, empty = zip(*marks, strict=True)
+    origins = [f"{name}, line {number}" for number in lines]
+    first = held[0].block
+    return mentions_of(values, origins=origins, empty=empty, declared=first.declared, document=first.document)

@@ -1,0 +1,156 @@
+"""One sentence of CoNLL-U, from its lines."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from headscope.corpora.annotation import Sentence
+from headscope.corpora.trees.tree import MAX_ROWS, check_relations, check_tree, read_heads, shown, too_long
+from headscope.errors import InputError
+
+_COLUMNS = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
+_ID = re.compile(r"([0-9]{1,9})(?:([-.])([0-9]{1,9}))?")  # 5, 5-6 or 5.1
+
+
+@dataclass
+class ConlluBlock:
+    """The lines of a sentence, with what its comments say; most comments say nothing of use here."""
+
+    begins: bool = False  # a document
+    document: str = ""  # the name of the document that begins
+    declared: str = ""  # fields of the brackets of mentions
+    text: str = ""
+    rows: list[tuple[int, str]] = field(default_factory=list)  # number of the line, line
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConlluSentence:
+    """A sentence with what only its document needs.
+
+    Attributes:
+        sentence: itself.
+        block: what it was read from.
+        marks: `Entity=` of each word and each empty node, the number of its line, whether it is an empty node.
+    """
+
+    sentence: Sentence
+    block: ConlluBlock
+    marks: tuple[tuple[str, int, bool], ...]
+
+
+def conllu_blocks(lines: Iterable[str], *, name: str) -> Iterator[ConlluBlock]:
+    """Yield every run of rows, with the comments before them.
+
+    Raises:
+        InputError: a run of more than 100,000 rows.
+    """
+    block = ConlluBlock()
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            if block.rows:
+                yield block
+                block = ConlluBlock(declared=block.declared)
+            block.text = ""  # of comments that no row followed
+        elif line[0] == "#":
+            key, _, value = line[1:].partition("=")
+            match key.split():
+                case ["text"]:
+                    block.text = value.strip()
+                case ["global.Entity"]:
+                    block.declared = value.strip()
+                case ["newdoc", *of]:
+                    block.begins = True
+                    block.document = value.strip() if of == ["id"] else ""
+        else:
+            block.rows.append((number, line))
+            if len(block.rows) > MAX_ROWS:
+                raise too_long(f"{name}, line {block.rows[0][0]}")
+    if block.rows:
+        yield block
+
+
+def read_block(block: ConlluBlock, *, name: str, left_out: Counter[str]) -> ConlluSentence:
+    """Return the sentence of a block; count in `left_out` the rows that are no words.
+
+    Raises:
+        InputError: a row is not one of CoNLL-U or does not go on where the last one stopped; there is no word; the
+            heads are no tree.
+    """
+    words: list[list[str]] = []  # their columns
+    lines: list[int] = []  # numbers of the words' lines
+    ranges: list[tuple[str, int, int]] = []  # as written, number of the last word, number of the line
+    marks: list[tuple[str, int, bool]] = []
+    for number, line in block.rows:
+        columns = line.split("\t")
+        match = _ID.fullmatch(columns[0])
+        if len(columns) != 10 or match is None:
+            raise InputError(f"{name}, line {number}: {_wrong(line, columns)}")
+        first, mark, second = match.groups()
+        due = len(words) + (mark != ".")
+        if int(first) != due:
+            raise InputError(
+                f"{name}, line {number}: expected {due}{f'.{second}' if mark == '.' else ''} in the first column, "
+                f"found {columns[0]}; number the words of a sentence 1, 2, 3 ... and put a blank line between "
+                "sentences"
+            )
+        if mark == "-":
+            ranges.append((columns[0], int(second), number))
+            continue
+        if mark is None:
+            if not columns[1].strip():
+                raise InputError(
+                    f"{name}, line {number}: word {first} is empty; expected its form in the second column"
+                )
+            words.append(columns)
+            lines.append(number)
+        marks.append((_entity(columns[9]) if "Entity=" in columns[9] else "", number, mark == "."))
+    if not words:
+        raise InputError(
+            f"{name}, line {block.rows[0][0]}: the sentence that begins here has no word; expected a row numbered 1"
+        )
+    for written, last, number in ranges:
+        if not int(written.partition("-")[0]) < last <= len(words):
+            raise InputError(
+                f"{name}, line {number}: the range {written} must end at a later word of the sentence, which has "
+                f"{len(words)}"
+            )
+    left_out["multi-word tokens"] += len(ranges)
+    left_out["empty nodes"] += len(marks) - len(words)
+    sentence = _sentence(words, lines, name=name, text=block.text)
+    return ConlluSentence(sentence=sentence, block=block, marks=tuple(marks))
+
+
+def _sentence(rows: list[list[str]], lines: list[int], *, name: str, text: str) -> Sentence:
+    origins = [f"{name}, line {number}" for number in lines]
+    _, words, _, universal, own, _, written, relations, _, _ = zip(*rows, strict=True)
+    heads = read_heads(written, words=words, origins=origins)
+    check_relations(relations, words=words, origins=origins)
+    check_tree(words, heads, origins=origins)
+    tags = [tag if tag not in ("", "_") else other or "_" for tag, other in zip(universal, own, strict=True)]
+    return Sentence(
+        words=words,
+        heads=heads,
+        relations=relations,
+        tags=() if set(tags) == {"_"} else tuple(tags),
+        text=text,
+        origin=origins[0],
+    )
+
+
+def _wrong(line: str, columns: list[str]) -> str:
+    if len(columns) == 10:
+        return (
+            "expected the number of a word (5), of a range (5-6) or of an empty node (5.1) in the first column, "
+            f"found {shown(columns[0])}"
+        )
+    if len(columns) > 1:
+        found = f"{len(columns)}; give _ for what is not known"
+    else:
+        found = "spaces between them; put tabs there" if len(line.split()) >= 10 else "1 and no tab"
+    return f"expected 10 columns with tabs between them ({_COLUMNS}), found {found}"
+
+
+def _entity(miscellany: str) -> str:
+    given = (each for each in miscellany.split("|") if each.startswith("Entity="))
+    return next(given, "").removeprefix("Entity=")

@@ -1,0 +1,100 @@
+"""The treebank format of Clark et al. 2019's code: `word head-label`, a word a line.
+
+A blank line ends a sentence: `the 2-det`, `fox 3-nsubj`, `ran 0-root`. Heads are counted from 1, 0 is the root.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from headscope.corpora.annotation import AnnotatedDocument, Sentence
+from headscope.corpora.document import document_id
+from headscope.corpora.files import expand, open_text, split_lines
+from headscope.corpora.opening import source_name
+from headscope.corpora.trees.tree import MAX_ROWS, check_relations, check_tree, read_heads, shown, too_long
+from headscope.errors import InputError
+
+EXPECTED_LINES = "a word and its head-label on each line (fox 3-nsubj), with a blank line between sentences"
+
+GIVE_LINES = "give a file of word head-label lines, a directory of *.txt files, or - for standard input"
+
+
+def read_relation_lines(
+    paths: str | Path | Sequence[str | Path], *, start: int = 0
+) -> Iterator[AnnotatedDocument]:
+    """Yield the sentences of files of `word head-label` lines, each a document: the format marks none.
+
+    The label is what follows the first hyphen, so it may hold others. A line of white space is blank; the last
+    sentence counts with or without a blank line after it (the original's code loses it without).
+
+    Args:
+        paths: files, directories (their `*.txt`), or `-`, as `files.expand` takes them.
+        start: ordinal of the first document within the corpus, which its id is made with.
+
+    Raises:
+        InputError: a file that cannot be read (`files.open_text`) or has no sentence, a line that is not a word
+            and its head-label, heads that are no tree (`trees.check_tree`).
+    """
+    for path in expand(paths, suffixes=(".txt",), give=GIVE_LINES):
+        name = source_name(path)
+        lines = split_lines(open_text(path, expected=EXPECTED_LINES), name=name)
+        for document in relation_line_documents(lines, name=name, start=start):
+            start += 1
+            yield document
+
+
+def relation_line_documents(
+    lines: Iterable[str], *, name: str, start: int = 0
+) -> Iterator[AnnotatedDocument]:
+    """Yield the documents of one file's lines; `name` is what errors call the file. Errors as the reader."""
+    ordinal = start
+    for first, block in _blocks(lines, name):
+        sentence = _sentence(block, first, name)
+        yield AnnotatedDocument(
+            id=document_id(sentence.words, ordinal), sentences=(sentence,), origin=sentence.origin
+        )
+        ordinal += 1
+    if ordinal == start:
+        raise InputError(f"{name} has no sentence: expected {EXPECTED_LINES}")
+
+
+def _blocks(lines: Iterable[str], name: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield (number of the first line, lines) of every run of lines that are not blank."""
+    block: list[str] = []
+    number = 0
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            block.append(line)
+            if len(block) > MAX_ROWS:
+                raise too_long(f"{name}, line {number + 1 - len(block)}")
+        elif block:
+            yield number - len(block), block
+            block = []
+    if block:
+        yield number + 1 - len(block), block
+
+
+def _sentence(block: list[str], first: int, name: str) -> Sentence:
+    origins = [f"{name}, line {number}" for number in range(first, first + len(block))]
+    words, written, relations = [], [], []
+    for line, origin in zip(block, origins, strict=True):
+        fields = line.split()
+        if len(fields) != 2:
+            raise InputError(f"{origin}: {_wrong(line, fields)}")
+        head, hyphen, relation = fields[1].partition("-")
+        if not hyphen:
+            raise InputError(
+                f"{origin}: expected head-label after the word (3-nsubj), found {shown(fields[1])}"
+            )
+        words.append(fields[0])
+        written.append(head)
+        relations.append(relation)
+    heads = read_heads(written, words=words, origins=origins)
+    check_relations(relations, words=words, origins=origins)
+    check_tree(words, heads, origins=origins)
+    return Sentence(words=tuple(words), heads=heads, relations=tuple(relations), origin=origins[0])
+
+
+def _wrong(line: str, fields: list[str]) -> str:
+    found = f"{len(fields)} fields" if len(fields) > 1 else f"only {shown(fields[0])}"
+    hint = "; a CoNLL-U file must be named .conllu" if line.count("\t") == 9 or line[0] == "#" else ""
+    return f"expected a word and its head-label with a space between them (fox 3-nsubj), found {found}{hint}"

@@ -1,0 +1,100 @@
+"""Tokens given as a tokeniser names them: readable text, words and special tokens, told by their marks alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+# Byte-level BPE's space and line break, SentencePiece's space.
+_SPACE, _NEW_LINE, _BLOCK = "\u0120", "\u010a", "\u2581"
+_SPECIAL = re.compile(r"\[(?:CLS|SEP|PAD|MASK)\]|</?s>|<(?:pad|mask|cls|sep|bos|eos|eod)>|<\|[a-z_]{1,40}\|>")
+_END_OF_WORD = "</w>"
+
+
+class Named(NamedTuple):
+    """What tokens' names tell.
+
+    Attributes:
+        tokens: each without its marks, `[token]`.
+        words: the word of each, from 0, None for a special token, `[token]`; `()` where no mark tells.
+        text: each word as text, `[word]`.
+        special: positions of special tokens, ascending.
+    """
+
+    tokens: tuple[str, ...]
+    words: tuple[int | None, ...]
+    text: tuple[str, ...]
+    special: tuple[int, ...]
+
+
+def named_tokens(tokens: Sequence[str]) -> Named:
+    """Read tokens such as `##ing`, `Ġthe`, `▁the`, `the</w>` and `[CLS]`.
+
+    Args:
+        tokens: as `convert_ids_to_tokens` names them, or any others.
+    """
+    special = tuple(place for place, token in enumerate(tokens) if _SPECIAL.fullmatch(token))
+    starts = _starts(tokens)
+    names = _readable(tokens)
+    words: list[int | None] = []
+    text: list[str] = []
+    fresh = True
+    for place in range(len(tokens)):
+        if place in special or not starts:
+            words.append(None)
+            fresh = True
+            continue
+        begins = fresh or starts[place]
+        if begins:
+            text.append("")
+        text[-1] += names[place] if begins else names[place].removeprefix("##")
+        words.append(len(text) - 1)
+        fresh = False
+    return Named(tuple(names), tuple(words) if text else (), tuple(text), special)
+
+
+def _starts(tokens: Sequence[str]) -> list[bool]:
+    """Return whether each token begins a word; nothing where no mark tells."""
+    if any(token.startswith("##") for token in tokens):
+        return [not token.startswith("##") for token in tokens]
+    if any(token.startswith((_SPACE, _BLOCK)) for token in tokens):
+        return [token.startswith((_SPACE, _NEW_LINE, _BLOCK)) for token in tokens]
+    if any(token.endswith(_END_OF_WORD) for token in tokens):
+        return [place == 0 or tokens[place - 1].endswith(_END_OF_WORD) for place in range(len(tokens))]
+    return []
+
+
+def _readable(tokens: Sequence[str]) -> list[str]:
+    """Return tokens without their marks; bytes that byte-level BPE writes as other letters become text again."""
+    byte_level = any(_SPACE in token or _NEW_LINE in token for token in tokens)
+    out = []
+    for token in tokens:
+        text = token.removesuffix(_END_OF_WORD)
+        if byte_level and not _SPECIAL.fullmatch(token):
+            text = _text_of_bytes(text)
+            text = text.removeprefix(" ") if text != " " else text
+        else:
+            text = text.removeprefix(_BLOCK) if text != _BLOCK else " "
+        out.append(text or token)
+    return out
+
+
+def _text_of_bytes(token: str) -> str:
+    """Undo byte-level BPE's alphabet; a piece of a character stays as it is named."""
+    table = _bytes()
+    try:
+        return bytes(table[character] for character in token).decode("utf-8")
+    except (KeyError, UnicodeDecodeError):
+        return token
+
+
+@cache
+def _bytes() -> dict[str, int]:
+    """Return which byte each letter of byte-level BPE stands for: bytes that print are themselves, others move up."""
+    printed = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    table = {chr(byte): byte for byte in printed}
+    others = [byte for byte in range(256) if byte not in set(printed)]
+    table.update({chr(256 + place): byte for place, byte in enumerate(others)})
+    return table

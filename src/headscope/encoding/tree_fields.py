@@ -1,0 +1,47 @@
+"""The tree of a segment, out of its fields: as packers of treebanks put it there, or as saved maps have it."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from headscope.errors import InputError
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which no table can hold
+
+
+def arcs_of_fields(fields: Mapping[str, Any], words: int, origin: str) -> tuple[list[int], list[str]]:
+    """Take heads and relations out of a segment's fields, as treebanks and the original's JSON give them.
+
+    Raises:
+        InputError: there are none, not one a word, or they are no whole numbers and names.
+    """
+    heads, relations = fields.get("heads"), fields.get("relns")
+    if heads is None or relations is None:
+        raise InputError(
+            f"{origin} has no tree: expected the fields heads and relns beside its words; give a treebank, or maps "
+            "that were extracted from one"
+        )
+    if not _whole_numbers(heads) or not _names(relations):
+        raise InputError(
+            f"{origin}: expected heads as a list of whole numbers, and relns as a list of names; give a treebank, or "
+            "maps that were extracted from one"
+        )
+    if not len(heads) == len(relations) >= words:
+        raise InputError(
+            f"{origin}: expected a head and a relation for each of its {words} words, found {len(heads)} heads and "
+            f"{len(relations)} relations"
+        )
+    return list(heads[:words]), list(relations[:words])
+
+
+def _whole_numbers(values: Any) -> bool:
+    """Whether these are numbers of words: -1 or 0 for the root, and none that an array has no place for."""
+    return isinstance(values, list | tuple) and all(
+        isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 31 for value in values
+    )
+
+
+def _names(values: Any) -> bool:
+    return isinstance(values, list | tuple) and all(
+        isinstance(value, str) and (value.isascii() or not _LONE_SURROGATE.search(value)) for value in values
+    )

@@ -1,0 +1,1 @@
+"""Real sentences on which heads are drawn."""

@@ -1,0 +1,175 @@
+"""Real sentences on which heads are drawn: the clearest for each behaviour, and one shared by all heads."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.attention.row_statistics import ROW_STATISTICS
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import Batch
+from headscope.statistics.roles import strongest
+
+COLUMNS = ["kind", "layer", "head", "behaviour", "value", "document", "segment", "tokens", "keys", "weights"]
+MOST_TOKENS = 30
+_MEMORY = 64 << 20  # bytes of maps kept at most
+
+
+@dataclass(frozen=True)
+class ExampleMaps:
+    """The attention of every head of one kind on one short segment.
+
+    Attributes:
+        kind: of the heads.
+        document: id of the document.
+        segment: index of the segment in it.
+        queries: token ids of the rows.
+        keys: token ids of the columns.
+        weights: `[layer, head, query, key]` float32.
+        values: mean over rows of each row statistic, `[layer, head, ROW_STATISTICS]`.
+    """
+
+    kind: str
+    document: str
+    segment: int
+    queries: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    weights: NDArray[np.float32]
+    values: NDArray[np.float64]
+
+
+Names = Callable[[ExampleMaps], tuple[list[str], list[str]]]
+
+
+class ExampleCollector:
+    """Keep whole maps of the first short segments that come (a scan consumer, for a few sentences).
+
+    Args:
+        most_tokens: longer segments are cut to so many rows and columns.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics"})
+    span: ClassVar[str] = "rows"
+
+    def __init__(self, *, most_tokens: int = MOST_TOKENS) -> None:
+        self.most_tokens = most_tokens
+        self.maps: list[ExampleMaps] = []
+        self._open: dict[str, list[AttentionTile]] = {}
+        self._bytes = 0
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+        self._open = {}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Keep the batch's tiles until it is closed."""
+        self._open.setdefault(tile.kind, []).append(tile)
+
+    def end(self, batch: Batch) -> None:
+        """Cut each segment's maps out of the batch."""
+        for kind, tiles in self._open.items():
+            # Rows that start at 0 are enough: a longer segment than one tile is cut anyway.
+            tiles = [tile for tile in tiles if tile.start == 0]
+            for item in range(len(batch.segments)):
+                if self._bytes < _MEMORY:
+                    self._keep(kind, tiles, item)
+        self._open = {}
+
+    def _keep(self, kind: str, tiles: list[AttentionTile], item: int) -> None:
+        first = tiles[0]
+        rows = first.row_valid[item].nonzero()[: self.most_tokens, 0]
+        keys = first.keys.valid[item].nonzero()[: self.most_tokens, 0]
+        weights = np.stack([tile.weights[item][:, rows][:, :, keys].float().cpu().numpy() for tile in tiles])
+        values = np.stack([tile.statistics[item][:, rows].double().mean(1).cpu().numpy() for tile in tiles])
+        self._bytes += weights.nbytes
+        self.maps.append(
+            ExampleMaps(
+                kind=kind,
+                document=first.queries.documents[item],
+                segment=first.queries.indices[item],
+                queries=first.queries.ids[item][rows].cpu().numpy(),
+                keys=first.keys.ids[item][keys].cpu().numpy(),
+                weights=weights,
+                values=values,
+            )
+        )
+
+
+def examples_table(
+    maps: list[ExampleMaps],
+    surface: pd.DataFrame,
+    roles: pd.DataFrame,
+    *,
+    names: Names,
+) -> pd.DataFrame:
+    """Choose examples: for each behaviour the sentence where its strongest head shows it most; one for all heads.
+
+    Args:
+        maps: from an `ExampleCollector`.
+        surface: the table `surface.parquet`.
+        roles: from `behaviours.roles`.
+        names: gives the readable tokens of the rows and of the columns of a map.
+
+    Returns:
+        The table `examples.parquet`: `weights` is row-major over tokens and keys; `behaviour` is a role, or
+        `shared` for the sentence that every head is drawn on (`value` is then the head's largest weight).
+    """
+    rows = []
+    for kind in dict.fromkeys(each.kind for each in maps):
+        own = [each for each in maps if each.kind == kind]
+        best = strongest(surface, roles)
+        best = best[best["kind"] == kind]
+        for head in best.to_dict("records"):
+            column = ROW_STATISTICS.index(head["statistic"])
+            layer, number = int(head["layer"]), int(head["head"])
+            clearest = max(own, key=lambda m: m.values[layer - 1, number - 1, column])
+            value = clearest.values[layer - 1, number - 1, column]
+            rows.append(_row(clearest, layer, number, head["role"], float(value), names))
+        if own:
+            shared = _shared(own, best)
+            for layer in range(shared.weights.shape[0]):
+                for number in range(shared.weights.shape[1]):
+                    largest = float(shared.weights[layer, number].max())
+                    rows.append(_row(shared, layer + 1, number + 1, "shared", largest, names))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _shared(maps: list[ExampleMaps], best: pd.DataFrame) -> ExampleMaps:
+    """Choose the sentence on which the strongest heads together show their behaviours most clearly."""
+    places = [
+        (int(h["layer"]) - 1, int(h["head"]) - 1, ROW_STATISTICS.index(h["statistic"]))
+        for h in best.to_dict("records")
+    ]
+    if not places:
+        return sorted(maps, key=lambda m: len(m.queries))[len(maps) // 2]
+    table = np.array([[m.values[place] for place in places] for m in maps])
+    # Each behaviour counts alike: entropies are nats and would drown the shares.
+    spread = table.std(0)
+    scores = ((table - table.mean(0)) / np.where(spread > 0, spread, 1)).sum(1)
+    return maps[int(scores.argmax())]
+
+
+def _row(
+    maps: ExampleMaps,
+    layer: int,
+    head: int,
+    behaviour: str,
+    value: float,
+    names: Names,
+) -> dict[str, object]:
+    tokens, keys = names(maps)
+    return {
+        "kind": maps.kind,
+        "layer": layer,
+        "head": head,
+        "behaviour": behaviour,
+        "value": value,
+        "document": maps.document,
+        "segment": maps.segment,
+        "tokens": tokens,
+        "keys": keys,
+        "weights": maps.weights[layer - 1, head - 1].reshape(-1).tolist(),
+    }

@@ -1,1 +1,0 @@
-"""Heads as points: distances as tables, a map of two dimensions, clusters, and what layers have to do with them."""

@@ -1,0 +1,1 @@
+"""Attention on disk: headscope's own folders of maps, and the original's pickles."""

@@ -1,0 +1,154 @@
+"""The index of a folder of saved attention maps: what is in it, and where."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.encoding.segment import NO_WORD
+from headscope.models.anatomy import KindLayout
+
+FORMAT = "headscope maps"
+VERSION = 1
+INDEX = "index.json"
+STORES = ("float16", "float32")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tokens:
+    """What one side of a model (its encoder, or its decoder) read of a segment; lists of equal length.
+
+    Attributes:
+        tokens: names of the tokens, special tokens included.
+        ids: their ids.
+        classes: `KeyClass` of each.
+        word_ids: index of each token's word, `NO_WORD` for special tokens.
+    """
+
+    tokens: list[str]
+    ids: list[int]
+    classes: list[int]
+    word_ids: list[int]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def rows(self, *, by_word: bool) -> int:
+        """Return how many rows a map has for them: one a token, or one a word and one a token of no word."""
+        if not by_word:
+            return len(self)
+        alone = self.word_ids.count(NO_WORD)
+        return len(set(self.word_ids)) - (alone > 0) + alone
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapEntry:
+    """One segment of the maps.
+
+    Attributes:
+        document: id of the document that it comes from.
+        index: which of the document's segments it is, from 0.
+        input: what the encoder, or a model without one, read.
+        decoder: what the decoder behind an encoder read; else None.
+        token_types: 0 or 1 for the texts of a pair, by token of `input`.
+        words: the words, where the corpus gave words.
+        shortened: whether tokens were left out to make it fit.
+        fields: further fields of the corpus entry.
+        shard: which file of the index it lies in.
+        name: of its tensors there: `NAME.KIND`, `[layer, head, query, key]`.
+        masks: for each kind, the mask of each layer, or None where it is what the kind has by default
+            (`default_mask`); kinds with nothing but defaults are left out.
+    """
+
+    document: str
+    index: int
+    input: Tokens
+    decoder: Tokens | None = None
+    token_types: list[int] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    shortened: bool = False
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    shard: int = 0
+    name: str = ""
+    masks: Mapping[str, list[int | None]] = field(default_factory=dict)
+
+    def queries(self, kind: str) -> Tokens:
+        """Return the tokens that attend."""
+        return self.input if self.decoder is None or kind == "encoder" else self.decoder
+
+    def keys(self, kind: str) -> Tokens:
+        """Return the tokens attended to."""
+        return self.decoder if self.decoder is not None and kind == "decoder" else self.input
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shard:
+    """A safetensors file: its name in the folder, its size in bytes, and BLAKE2b of them (32 hex digits)."""
+
+    file: str
+    bytes: int
+    hash: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mask:
+    """Where a mask lies: tensor `name` of a shard, bits of `[rows, keys]` packed row by row (1 = visible)."""
+
+    shard: int
+    name: str
+    rows: int
+    keys: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapsIndex:
+    """Everything but the weights.
+
+    Attributes:
+        model: what is known of the model: name, revision, weights (their hash), family.
+        special: how the `cls` and `sep` tokens are written; None where there is none.
+        layout: the kinds of attention and their sizes.
+        store: dtype of the maps, float16 or float32.
+        word_level: how attention from the pieces of a word was joined (mean, first, max), or None: by token.
+        signature: what the maps depend on, as a run's manifest has it.
+        shards: the files.
+        masks: the masks that are not a kind's default.
+        entries: the segments, in the order of the corpus.
+    """
+
+    model: Mapping[str, Any]
+    special: Mapping[str, str | None]
+    layout: tuple[KindLayout, ...]
+    store: str
+    word_level: str | None
+    signature: Mapping[str, Any]
+    shards: tuple[Shard, ...] = ()
+    masks: tuple[Mask, ...] = ()
+    entries: tuple[MapEntry, ...] = ()
+
+
+def default_mask(kind: str, rows: int, keys: int) -> NDArray[np.bool_]:
+    """Return what a kind sees where nothing else is said: all keys; a decoder itself and what is before it."""
+    every = np.ones((rows, keys), dtype=bool)
+    return np.tril(every) if kind == "decoder" else every
+
+
+def write_index(index: MapsIndex, folder: Path) -> None:
+    """Write `index.json`, an entry a line."""
+    head = {"format": FORMAT, "version": VERSION, **asdict(replace(index, entries=()))}
+    del head["entries"]
+    with (folder / INDEX).open("w", encoding="utf-8") as file:
+        file.write(_json(head)[:-1] + ', "entries": [\n')
+        for number, entry in enumerate(index.entries):
+            # Not asdict, which copies every token.
+            sides = {"input": vars(entry.input), "decoder": entry.decoder and vars(entry.decoder)}
+            file.write(",\n" * (number > 0) + _json({**vars(entry), **sides}))
+        file.write("\n]}\n")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value)

@@ -1,0 +1,146 @@
+"""The files of a folder of saved maps: opened only if they are what the index says, tensor by tensor."""
+
+from contextlib import ExitStack
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+from headscope.errors import InputError
+from headscope.maps.index import MapEntry, MapsIndex, Mask, Shard
+from headscope.models.anatomy import KindLayout
+from headscope.models.folder.shown import shown
+
+_COPY = "copy the whole folder again, or extract the maps again"
+_DTYPES = {"float16": "F16", "float32": "F32"}
+
+
+class MapsShards:
+    """Hand out the tensors of a folder of maps.
+
+    That the files are there, of the right size, and hold what the index says, is looked up at once; it takes no more
+    than reading their headers. Their bytes are compared with the index's hash when a file is first read from.
+
+    Args:
+        folder: where they lie.
+        index: what they shall hold.
+
+    Raises:
+        InputError: a file is missing, cut off, leads out of the folder, or holds other tensors.
+    """
+
+    def __init__(self, folder: Path, index: MapsIndex) -> None:
+        self.folder = folder
+        self.index = index
+        self._trusted: set[int] = set()
+        self._check_headers()
+
+    def open(self, number: int, stack: ExitStack) -> Any:
+        """Open a file, until the stack is left.
+
+        Raises:
+            InputError: it is not, byte for byte, what was written.
+        """
+        shard = self.index.shards[number]
+        if number not in self._trusted:
+            _check_bytes(_found(self.folder, shard), shard)
+            self._trusted.add(number)
+        return stack.enter_context(self._opened(shard))
+
+    def path(self, number: int) -> Path:
+        """Return where a file lies."""
+        return self.folder / self.index.shards[number].file
+
+    def maps(self, file: Any, entry: MapEntry, kind: str) -> Any:
+        """Return a segment's stored maps of a kind `[layer, head, query, key]`, to be read layer by layer."""
+        return file.get_slice(f"{entry.name}.{kind}")
+
+    def mask(self, mask: Mask) -> NDArray[np.bool_]:
+        """Return which keys each row may attend to, `[row, key]`."""
+        with ExitStack() as stack:
+            bits = self.open(mask.shard, stack).get_tensor(mask.name)
+        return np.unpackbits(bits, count=mask.rows * mask.keys).reshape(mask.rows, mask.keys).astype(bool)
+
+    def _opened(self, shard: Shard) -> Any:
+        path = self.folder / shard.file
+        try:
+            return safe_open(str(path), framework="numpy")
+        except (SafetensorError, ValueError) as error:
+            raise InputError(f"{path} is no whole safetensors file ({shown(error)}); {_COPY}") from None
+
+    def _check_headers(self) -> None:
+        entries: dict[int, list[MapEntry]] = {}
+        for entry in self.index.entries:
+            entries.setdefault(entry.shard, []).append(entry)
+        for number, shard in enumerate(self.index.shards):
+            path = _found(self.folder, shard)
+            if path.stat().st_size != shard.bytes:
+                size = path.stat().st_size
+                raise InputError(f"{path} has {size:,} bytes, expected {shard.bytes:,}; {_COPY}")
+            with self._opened(shard) as file:
+                names = set(file.keys())
+                for entry in entries.get(number, ()):
+                    for part in self.index.layout:
+                        self._check_maps(file, names, entry, part)
+                for mask in self.index.masks:
+                    if mask.shard == number:
+                        self._check_mask(file, names, mask)
+
+    def _check_maps(self, file: Any, names: set[str], entry: MapEntry, part: KindLayout) -> None:
+        by_word = self.index.word_level is not None
+        rows = entry.queries(part.kind).rows(by_word=by_word)
+        keys = entry.keys(part.kind).rows(by_word=by_word)
+        expected = [part.layers, part.heads, rows, keys]
+        name = f"{entry.name}.{part.kind}"
+        where = (
+            f"{self.folder}: the {part.kind} maps of segment {entry.index + 1} of document {entry.document}"
+        )
+        if name not in names:
+            raise InputError(f"{where} are missing (tensor {name} of {self.path(entry.shard).name}); {_COPY}")
+        stored = file.get_slice(name)
+        if stored.get_shape() != expected:
+            raise InputError(
+                f"{where} have shape {stored.get_shape()}, expected {expected} [layers, heads, queries, keys]; {_COPY}"
+            )
+        if stored.get_dtype() != _DTYPES[self.index.store]:
+            raise InputError(
+                f"{where} are of type {stored.get_dtype()}, expected {_DTYPES[self.index.store]} as the index says; "
+                f"{_COPY}"
+            )
+
+    def _check_mask(self, file: Any, names: set[str], mask: Mask) -> None:
+        expected = [-(-mask.rows * mask.keys // 8)]
+        stored = file.get_slice(mask.name) if mask.name in names else None
+        found = None if stored is None else (stored.get_dtype(), stored.get_shape())
+        if found != ("U8", expected):
+            what = "is missing" if found is None else f"is {found[0]} of shape {found[1]}"
+            raise InputError(
+                f"{self.path(mask.shard)}: {mask.name} {what}, expected U8 of shape {expected}, a bit for each of "
+                f"{mask.rows:,} rows and {mask.keys:,} keys; {_COPY}"
+            )
+
+
+def _found(folder: Path, shard: Shard) -> Path:
+    """Return a file's path, having refused one that is not there or lies elsewhere."""
+    path = folder / shard.file
+    if not path.is_file():
+        raise InputError(f"{path} is missing; {_COPY}")
+    if path.is_symlink() and path.resolve().parent != folder.resolve():
+        raise InputError(
+            f"{path} is a link that leads out of its folder; expected the file itself: copy it there, or extract the "
+            "maps again"
+        )
+    return path
+
+
+def _check_bytes(path: Path, shard: Shard) -> None:
+    """Refuse a file that is not, byte for byte, what was written."""
+    digest = blake2b(digest_size=16)
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    if digest.hexdigest() != shard.hash:
+        raise InputError(f"{path} is not the file that was written (its hash differs); {_COPY}")

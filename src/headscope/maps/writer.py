@@ -1,0 +1,186 @@
+"""Save the attention of a scan: a consumer of tiles that writes a folder of maps."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.attention.tile import AttentionTile
+from headscope.attention.words import word_axis, word_level
+from headscope.encoding.batching import Batch
+from headscope.encoding.segment import Segment, SegmentInfo
+from headscope.maps.folder import SHARD_BYTES, MapsFolder
+from headscope.maps.index import MapEntry, MapsIndex, Tokens
+
+_TORCH_DTYPES = {"float16": torch.float16, "float32": torch.float32}
+
+
+class MapsWriter:
+    """Write every segment's maps, `[layer, head, query, key]` for each kind, without padding.
+
+    An accumulator of a scan, and a context manager: the folder appears when the block ends without an error.
+    A batch's layers are held at once, for a segment's layers lie together.
+
+    Args:
+        folder: the folder to make.
+        index: layout, model, special tokens, signature; `store` and `word_level` say what is written.
+        names: turns token ids into the tokeniser's names of them.
+        shard_bytes, replace: as `MapsFolder` takes them.
+
+    Raises:
+        OutputError: something stands at `folder` and may not be replaced.
+    """
+
+    needs: frozenset[str] = frozenset({"weights"})
+    span: str = "rows"
+
+    def __init__(
+        self,
+        folder: str | Path,
+        index: MapsIndex,
+        *,
+        names: Callable[[list[int]], list[str]],
+        shard_bytes: int = SHARD_BYTES,
+        replace: bool = False,
+    ) -> None:
+        self.folder = MapsFolder(folder, index, shard_bytes=shard_bytes, replace=replace)
+        self.names = names
+        self._layers = {part.kind: part.layers for part in index.layout}
+        self._behind_encoder = "encoder" in self._layers and "decoder" in self._layers
+        self._pieces = index.word_level
+        self._store = _TORCH_DTYPES[index.store]
+        self._order: dict[tuple[str, int], int] = {}
+        self._reset()
+
+    def _reset(self) -> None:
+        self._maps: dict[str, list[NDArray[Any]]] = {}
+        self._visible: dict[str, list[NDArray[np.bool_]]] = {}
+        self._seen: dict[int, tuple[object, NDArray[np.bool_]]] = {}
+        self._decoder: SegmentInfo | None = None
+
+    def __enter__(self) -> "MapsWriter":
+        self.folder.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None and self._order:
+            self.folder.put_in_order(lambda entry: self._order[entry.document, entry.index])
+        self.folder.__exit__(kind, error, trace)
+
+    def in_order(self, segments: Iterable[Segment]) -> Iterator[Segment]:
+        """Pass segments on and remember their order: the maps are read back in it, however batches are cut."""
+        for segment in segments:
+            self._order[segment.document, segment.index] = len(self._order)
+            yield segment
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+        self._reset()
+
+    def update(self, tile: AttentionTile) -> None:
+        """Copy a tile's rows into their segments' maps."""
+        if self._behind_encoder and tile.kind != "encoder":
+            self._decoder = tile.queries
+        weights, rows, keys = self._block(tile)
+        block = weights.to(self._store).cpu().numpy()
+        seen = self._visible_block(tile)
+        at, columns = rows.cpu().numpy(), keys.cpu().numpy()
+        if tile.kind not in self._maps:
+            self._allocate(tile, heads=block.shape[1])
+        for item, (place, column) in enumerate(zip(at, columns)):
+            row = _run(place >= 0)
+            key = _run(column)
+            if row.stop == row.start:
+                continue
+            into = slice(place[row.start], place[row.stop - 1] + 1)
+            self._maps[tile.kind][item][tile.layer, :, into] = block[item][:, row, key]
+            self._visible[tile.kind][item][tile.layer, into] = seen[item][row, key]
+
+    def end(self, batch: Batch) -> None:
+        """Write the batch's segments out."""
+        for item, segment in enumerate(batch.segments):
+            self.folder.add(
+                MapEntry(
+                    document=segment.document,
+                    index=segment.index,
+                    input=self._tokens(batch.info, item),
+                    decoder=None if self._decoder is None else self._tokens(self._decoder, item),
+                    token_types=segment.token_types.tolist(),
+                    words=list(segment.words),
+                    shortened=bool(segment.shortened),
+                    fields=dict(segment.fields),
+                ),
+                {kind: maps[item] for kind, maps in self._maps.items()},
+                {kind: visible[item] for kind, visible in self._visible.items()},
+            )
+        self._reset()
+
+    def _block(self, tile: AttentionTile) -> tuple[Tensor, Tensor, Tensor]:
+        """Return weights, the place of each of their rows in its segment (-1: padding), and which keys count."""
+        if self._pieces is None:
+            return tile.weights, tile.queries.positions[:, tile.rows], tile.keys.valid
+        words = self._to_words(tile, tile.weights, pieces=self._pieces)
+        whole = word_axis(tile.queries.word_ids, tile.queries.valid)
+        places = whole.places[:, tile.rows].gather(1, words.queries.leaders)
+        return words.weights, places.masked_fill(~words.queries.valid, -1), words.keys.valid
+
+    def _to_words(self, tile: AttentionTile, weights: Tensor, *, pieces: str) -> Any:
+        return word_level(
+            weights,
+            tile.queries.word_ids[:, tile.rows],
+            valid=tile.row_valid,
+            key_word_ids=tile.keys.word_ids,
+            key_valid=tile.keys.valid,
+            pieces=pieces,
+        )
+
+    def _visible_block(self, tile: AttentionTile) -> NDArray[np.bool_]:
+        """Return which keys each row may attend to, once for all layers that share a mask."""
+        visibility = tile.visibility
+        if id(visibility) not in self._seen:
+            visible = visibility.visible
+            if self._pieces is not None:  # a word sees another if one of its pieces sees one of the other's
+                words = self._to_words(tile, visible[:, None].float(), pieces="mean")
+                visible = words.weights[:, 0] > 0
+            # Kept with the tile's own object, so that its id stays its own.
+            self._seen[id(visibility)] = (visibility, visible.cpu().numpy())
+        return self._seen[id(visibility)][1]
+
+    def _allocate(self, tile: AttentionTile, *, heads: int) -> None:
+        """Make room for a kind's maps, of the batch's true lengths."""
+        layers = self._layers[tile.kind]
+        sizes = zip(self._counts(tile.queries), self._counts(tile.keys))
+        self._maps[tile.kind], self._visible[tile.kind] = [], []
+        for rows, keys in sizes:
+            self._maps[tile.kind].append(np.zeros((layers, heads, rows, keys), dtype=self.folder.dtype))
+            self._visible[tile.kind].append(np.zeros((layers, rows, keys), dtype=bool))
+
+    def _counts(self, info: SegmentInfo) -> list[int]:
+        if self._pieces is None:
+            counts: list[int] = info.lengths.tolist()
+            return counts
+        words: list[int] = word_axis(info.word_ids, info.valid).valid.sum(1).tolist()
+        return words
+
+    def _tokens(self, info: SegmentInfo, item: int) -> Tokens:
+        own = info.valid[item]
+        ids: list[int] = info.ids[item][own].tolist()
+        return Tokens(
+            tokens=self.names(ids),
+            ids=ids,
+            classes=info.classes[item][own].tolist(),
+            word_ids=info.word_ids[item][own].tolist(),
+        )
+
+
+def _run(chosen: NDArray[np.bool_]) -> slice:
+    """Return the run of chosen places: padding stands on one side only."""
+    places = np.flatnonzero(chosen)
+    return slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, 0)

@@ -1,0 +1,76 @@
+"""A model folder, looked at before transformers is: what it lacks, and what must not be loaded, in plain words."""
+
+from pathlib import Path
+
+from headscope.errors import ModelError
+from headscope.models.folder.config_numbers import check_numbers
+from headscope.models.folder.json_files import read_object
+from headscope.models.folder.own_code import refuse_own_code
+from headscope.models.folder.shown import shown
+from headscope.models.folder.tokeniser_files import check_tokeniser
+from headscope.models.folder.weight_files import INDEX, WEIGHTS, WeightFiles, read_headers
+
+_MOST_TOKENISER_CONFIG = 16 << 20  # each added token stands in it
+_BESIDE = ("special_tokens_map.json", "added_tokens.json", "generation_config.json")
+
+
+def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | None:
+    """Refuse a folder that holds no model, or one that cannot be read without harm.
+
+    Nothing of it is loaded: headers and small files are read, each within a bound.
+
+    Args:
+        folder: the folder.
+        weights: whether the weights are wanted too.
+        name: how the user calls the model.
+
+    Returns:
+        What the weights' headers say, where they are wanted.
+
+    Raises:
+        ModelError: what is missing or wrong, what was expected, and what to do.
+    """
+    if not (folder / "config.json").is_file():
+        adapter = (
+            "; it holds an adapter alone: merge that into its model with peft's merge_and_unload"
+            if (folder / "adapter_config.json").is_file()
+            else ""
+        )
+        raise ModelError(
+            f"{shown(name)} has no config.json; expected a model folder as save_pretrained writes it{adapter}"
+        )
+    if (folder / "adapter_config.json").is_file():
+        # transformers reads one where peft is installed, pickles and all, and passes over it where it is not.
+        raise ModelError(
+            f"{shown(name)} holds an adapter beside its model (adapter_config.json), which is not read; merge it with "
+            "peft's merge_and_unload and save the whole, or take it out of the folder"
+        )
+    config = read_object(folder / "config.json")
+    beside = folder / "tokenizer_config.json"
+    tokeniser = read_object(beside, most=_MOST_TOKENISER_CONFIG) if beside.is_file() else {}
+    for file in _BESIDE:
+        if (folder / file).is_file():
+            read_object(folder / file)
+    refuse_own_code(config, tokeniser, name=name)
+    if config.get("transformers_weights") is not None:
+        # It may name a pickle, or an index of pickles, in place of what was looked at.
+        raise ModelError(
+            f"{shown(folder / 'config.json')} names its weights itself (transformers_weights); expected "
+            "model.safetensors: take that line out, and rename the file"
+        )
+    headers = None
+    if weights:
+        if not any((folder / file).is_file() for file in (WEIGHTS, INDEX)):
+            pickled = (
+                " (its pytorch_model.bin is a pickle, which is not read)" if any(folder.glob("*.bin")) else ""
+            )
+            raise ModelError(
+                f"{shown(name)} has no weights: expected model.safetensors{pickled}; save the model with "
+                "save_pretrained, which writes safetensors"
+            )
+        headers = read_headers(folder)
+    check_numbers(
+        config, file=str(folder / "config.json"), tensors=None if headers is None else headers.tensors
+    )
+    check_tokeniser(folder, tokeniser, name=name)
+    return headers

@@ -1,0 +1,78 @@
+"""Models that come with code of their own: refused, since none of it is ever run."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headscope.errors import ModelError
+from headscope.models.folder.shown import shown
+
+# What names the program of the attention; `org/name` is one that transformers fetches from the hub and runs.
+_PROGRAMS = ("attn_implementation", "experts_implementation")
+
+
+def refuse_own_code(config: Mapping[str, Any], tokeniser: Mapping[str, Any], *, name: str) -> None:
+    """Refuse a model that cannot be had without its own code.
+
+    A family that transformers knows is loaded with transformers' own classes, whatever `auto_map` says beside it.
+
+    Args:
+        config: what config.json holds.
+        tokeniser: what tokenizer_config.json holds; empty where there is none.
+        name: how the user calls the model.
+
+    Raises:
+        ModelError: the family or the tokeniser is one of the folder's own, or a program from the hub is to be run.
+    """
+    from transformers import CONFIG_MAPPING
+
+    family = config.get("model_type")
+    references = dict(_references(config.get("auto_map")))
+    if references and not (isinstance(family, str) and family in CONFIG_MAPPING):
+        raise own_code(name, f"config.json's auto_map names {shown(next(iter(references.values())), limit=60)}")
+    references = dict(_references(tokeniser.get("auto_map"), legacy="AutoTokenizer"))
+    if "AutoTokenizer" in references and not _known_tokeniser(tokeniser.get("tokenizer_class")):
+        which = shown(references["AutoTokenizer"], limit=60)
+        raise own_code(name, f"tokenizer_config.json's auto_map names {which}")
+    for key, value in _programs(config):
+        raise own_code(name, f"config.json's {key} names {shown(value, limit=60)} on the hub")
+
+
+def own_code(name: str, why: str = "") -> ModelError:
+    """Return the refusal of a model with code of its own."""
+    reason = f" ({why})" if why else ""
+    return ModelError(
+        f"{shown(name)} is refused: it needs code of its own{reason}, which is never run; expected a family of "
+        "transformers itself"
+    )
+
+
+def _references(auto_map: Any, *, legacy: str = "") -> Iterator[tuple[str, str]]:
+    """Yield which class stands for which auto class; an old tokeniser's map is a list."""
+    if legacy and isinstance(auto_map, list):
+        auto_map = {legacy: auto_map}
+    for auto, given in auto_map.items() if isinstance(auto_map, dict) else ():
+        named = [each for each in (given if isinstance(given, list) else [given]) if each is not None]
+        if named:
+            yield str(auto), str(named[-1])
+
+
+def _known_tokeniser(named: Any) -> bool:
+    """Whether transformers has a tokeniser of this name; without a name the family says which one it is."""
+    from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
+
+    if named is None:
+        return True
+    if not isinstance(named, str):
+        return False
+    plain = named.removesuffix("Fast")
+    return any(tokenizer_class_from_name(each) is not None for each in (named, plain, f"{plain}Fast"))
+
+
+def _programs(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield what names a program of the hub, here and in the parts of a model of several."""
+    for key, inner in value.items():
+        if key.strip("_").removesuffix("_internal") in _PROGRAMS:
+            named = inner.values() if isinstance(inner, dict) else [inner]
+            yield from ((key, each) for each in named if isinstance(each, str) and "/" in each)
+        elif isinstance(inner, dict):
+            yield from _programs(inner)

@@ -1,0 +1,113 @@
+"""The weights of a model folder, known by their headers: safetensors alone, whole, and in the folder itself."""
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headscope.errors import ModelError
+from headscope.models.folder.json_files import read_object
+from headscope.models.folder.shown import a_kind, shown
+
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+_MOST_INDEX = 32 << 20
+_MOST_HEADER = 16 << 20  # of one file: 100,000 tensors
+_AGAIN = "save the model again with save_pretrained, which writes safetensors"
+
+
+@dataclass(frozen=True)
+class WeightFiles:
+    """What the headers say.
+
+    Attributes:
+        tensors: how many tensors there are.
+        numbers: how many numbers they hold together.
+    """
+
+    tensors: int
+    numbers: int
+
+
+def read_headers(folder: Path) -> WeightFiles:
+    """Look at the headers of a folder's weights; nothing else of them is read.
+
+    Raises:
+        ModelError: a file is missing, is a pickle, lies elsewhere, or is not whole.
+    """
+    files = [folder / WEIGHTS] if (folder / WEIGHTS).is_file() else _shards(folder)
+    found = [_read_header(file) for file in files]
+    return WeightFiles(sum(each.tensors for each in found), sum(each.numbers for each in found))
+
+
+def _shards(folder: Path) -> list[Path]:
+    """Return the files that an index names, each once.
+
+    transformers hands whatever is not named `.safetensors` to torch, which unpickles it.
+    """
+    index = folder / INDEX
+    places = read_object(index, most=_MOST_INDEX).get("weight_map")
+    if not isinstance(places, dict) or not places:
+        raise ModelError(
+            f"{shown(index)} has no weight_map (it is {a_kind(places)}); expected an object from each weight's name "
+            f"to its file: {_AGAIN}"
+        )
+    files: list[Path] = []
+    for name in dict.fromkeys(file if isinstance(file, str) else None for file in places.values()):
+        if name is None:
+            raise ModelError(f"{shown(index)} names files that are no text; expected file names: {_AGAIN}")
+        if name != Path(name).name or "\\" in name or "\0" in name:
+            raise ModelError(
+                f"{shown(index)} names {shown(name, limit=60)}, which is no file of this folder; expected file names "
+                f"alone: {_AGAIN}"
+            )
+        if not name.endswith(".safetensors"):
+            raise ModelError(
+                f"{shown(index)} names {shown(name, limit=60)}, which is no safetensors file; pickled weights are "
+                f"never read: {_AGAIN}"
+            )
+        if not (folder / name).is_file():
+            raise ModelError(
+                f"{shown(index)} names {shown(name, limit=60)}, which is not there; expected every shard in the "
+                "folder: copy or download it again"
+            )
+        files.append(folder / name)
+    return files
+
+
+def _read_header(path: Path) -> WeightFiles:
+    """Check one file: its length against its header first, then the header by safetensors' own rules."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        begin = file.read(8)
+    if begin[:4] == b"PK\x03\x04" or (begin[:1] == b"\x80" and begin[1:2] in b"\2\3\4\5"):
+        raise ModelError(f"{shown(path)} is a pickle inside, and pickles are never read; {_AGAIN}")
+    if len(begin) < 8:
+        raise ModelError(f"{shown(path)} has {size} bytes, and a safetensors file has more; {_AGAIN}")
+    (header,) = struct.unpack("<Q", begin)
+    if header > _MOST_HEADER:
+        raise ModelError(
+            f"{shown(path)} is no safetensors file: its header would have {header:,} bytes, expected at most "
+            f"{_MOST_HEADER:,}; {_AGAIN}"
+        )
+    if header + 8 > size:
+        raise ModelError(
+            f"{shown(path)} is cut off: its header has {header:,} bytes and the file {size:,}; copy or download it "
+            "again"
+        )
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(path), framework="numpy") as opened:
+            shapes: list[Any] = [opened.get_slice(name).get_shape() for name in opened.keys()]  # noqa: SIM118
+    except SafetensorError as error:
+        raise ModelError(
+            f"{shown(path)} is cut off or no safetensors file ({shown(error, limit=100)}); copy or download it again"
+        ) from error
+    return WeightFiles(len(shapes), sum(_product(shape) for shape in shapes))
+
+
+def _product(shape: list[int]) -> int:
+    total = 1
+    for length in shape:
+        total *= length
+    return total

@@ -1,0 +1,64 @@
+"""Text that a model writes itself, one likeliest token after the other."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headscope.models.anatomy import Anatomy
+from headscope.models.loading import LoadedModel, quiet_libraries
+from headscope.attention.tap import eager_evaluation
+from headscope.errors import ModelError
+
+
+def generate(
+    loaded: LoadedModel, anatomy: Anatomy, inputs: Mapping[str, Tensor], *, tokens: int
+) -> list[int]:
+    """Return the ids of the tokens that the model writes after its input, greedily, with its own `generate`.
+
+    Args:
+        loaded: a model with a head that predicts tokens.
+        anatomy: what `examine` found.
+        inputs: the model's arguments for one input without padding; for an encoder-decoder with what the decoder has
+            read so far.
+        tokens: how many to write; fewer come where the model ends its text.
+
+    Raises:
+        ModelError: the model cannot write.
+    """
+    model: Any = loaded.model
+    reads_on = anatomy.encoder_decoder or all(part.kind == "decoder" for part in anatomy.layout)
+    if not reads_on:
+        raise ModelError(
+            f"{loaded.name} reads a text in both directions and cannot write one; choose a decoder such as GPT-2, "
+            "or an encoder-decoder such as T5, or leave out --generate"
+        )
+    if not (hasattr(model, "can_generate") and model.can_generate()):
+        raise ModelError(
+            f"{type(model).__name__} has no head to write text with; load the model with AutoModelForCausalLM or "
+            "AutoModelForSeq2SeqLM"
+        )
+    given = {
+        name: inputs[name] for name in ("input_ids", "attention_mask", "decoder_input_ids") if name in inputs
+    }
+    before = given["decoder_input_ids" if anatomy.encoder_decoder else "input_ids"].shape[1]
+    pad = loaded.tokeniser.pad_token_id
+    # transformers lays T5's cache out by the encoder's layers: one with more in its decoder writes without.
+    decoders = getattr(model.config, "num_decoder_layers", None)
+    with quiet_libraries(), warnings.catch_warnings(), eager_evaluation(model), torch.inference_mode():
+        warnings.simplefilter(
+            "ignore"
+        )  # of sampling options in the checkpoint, which greedy search leaves aside
+        out = model.generate(
+            **given,
+            max_new_tokens=tokens,
+            do_sample=False,
+            num_beams=1,
+            use_cache=decoders is None or decoders <= model.config.num_hidden_layers,
+            pad_token_id=0 if pad is None else pad,
+        )
+    return [int(i) for i in out[0, before:]]

@@ -1,0 +1,108 @@
+"""The losses that gradients are taken of: which fits a model, what it asks, and how it is summed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from headscope.models.anatomy import Anatomy
+from headscope.encoding.denoising import Denoising
+from headscope.encoding.masking import MaskedTokens
+from headscope.encoding.questions import NO_TARGET, Ask, NextToken
+from headscope.errors import OptionError
+
+LOSSES = ("mlm", "clm", "denoise")
+# What each is for, and what such a model is, in words.
+_FOR = {"mlm": "encoders", "clm": "decoders", "denoise": "encoder-decoders"}
+_IS = {"mlm": "an encoder", "clm": "a decoder", "denoise": "an encoder-decoder"}
+
+
+def loss_of(anatomy: Anatomy) -> str:
+    """Return the loss that a model was trained with, by its kind: `mlm`, `clm` or `denoise`."""
+    if anatomy.encoder_decoder:
+        return "denoise"
+    return "clm" if any(part.kind == "decoder" for part in anatomy.layout) else "mlm"
+
+
+def choose_loss(asked: str, anatomy: Anatomy, *, name: str) -> str:
+    """Return the loss asked for, or a model's own where that is `none`.
+
+    Args:
+        asked: one of `LOSSES`, or `none`.
+        anatomy: of the model.
+        name: of the model, for people.
+
+    Raises:
+        OptionError: the loss is for another kind of model; names the one that fits.
+    """
+    own = loss_of(anatomy)
+    if asked not in ("none", own):
+        raise OptionError(f"loss {asked} is for {_FOR[asked]}, and {name} is {_IS[own]}; choose loss {own}")
+    return own
+
+
+def ask_of(loss: str, tokeniser: Any, anatomy: Anatomy, *, seed: int = 0) -> Ask:
+    """Return what makes the questions of a loss.
+
+    Args:
+        loss: one of `LOSSES`.
+        tokeniser: a transformers tokeniser.
+        anatomy: of the model.
+        seed: of what is hidden.
+
+    Raises:
+        ModelError: the tokeniser has no token to hide others behind.
+    """
+    if loss == "mlm":
+        return MaskedTokens(tokeniser, seed=seed)
+    if loss == "clm":
+        return NextToken()
+    assert anatomy.decoder_start is not None
+    return Denoising(tokeniser, start=anatomy.decoder_start, seed=seed)
+
+
+def segment_losses(
+    logits: Float[Tensor, "asked vocabulary"], targets: Int[Tensor, "batch position"]
+) -> Float[Tensor, " batch"]:
+    """Return each segment's cross entropy, the mean over its targets, in nats; 0 for a segment without any.
+
+    A batch's loss is their sum, so that the gradient of a segment does not depend on who is in its batch.
+
+    Args:
+        logits: the model's scores of every token at the positions that are asked for, row by row, `[asked, token]`.
+        targets: the right tokens, `NO_TARGET` where nothing is asked, `[batch, position]`.
+    """
+    asked = targets != NO_TARGET
+    exact = logits if logits.dtype == torch.float64 else logits.float()
+    nats = torch.nn.functional.cross_entropy(exact, targets[asked], reduction="none")
+    owner = asked.nonzero()[:, 0]
+    sums = nats.new_zeros(len(targets)).index_add(0, owner, nats)
+    return sums / asked.sum(1).clamp(min=1)
+
+
+@contextmanager
+def asked_logits(model: nn.Module, asked: Bool[Tensor, "batch position"]) -> Iterator[None]:
+    """Let a model score only the positions that are asked for: its logits become `[asked, token]`.
+
+    Scores of every token of a large vocabulary at every position are most of the work and memory of a small model.
+    Where the last layer is not found, or is given something else, logits stay `[batch, position, token]`.
+    """
+    head = model.get_output_embeddings()  # type: ignore[operator]
+    hook = None if head is None else head.register_forward_pre_hook(partial(_pick, asked))
+    try:
+        yield
+    finally:
+        if hook is not None:
+            hook.remove()
+
+
+def _pick(asked: Tensor, _: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Keep of a layer's input `[batch, position, width]` what is asked for, `[asked, width]`."""
+    states = given[0]
+    if states.ndim != 3 or states.shape[:2] != asked.shape:
+        return None
+    return (states[asked], *given[1:])

@@ -1,0 +1,47 @@
+"""A tiny random model that stands in for a real one, to try a command out quickly."""
+
+from typing import Any
+
+import torch
+
+from headscope.models.loading import LoadedModel, choose_device, load_tokeniser
+
+
+def load_debug_model(
+    name: str | None = None, *, revision: str | None = None, device: str = "auto"
+) -> LoadedModel:
+    """Make a random BERT of 3 layers x 12 heads, 144 wide as the original's `--debug`, for a model's tokeniser.
+
+    The same weights every time; the real model's are not looked at.
+
+    Args:
+        name: the model whose tokeniser to use, as `load_model` takes it.
+        revision: branch, tag or commit on the hub.
+        device: `auto` or a torch device.
+
+    Raises:
+        ModelError: the tokeniser cannot be loaded.
+        OptionError: an unknown device.
+    """
+    target = choose_device(device)
+    tokeniser, label = load_tokeniser(name, revision=revision)
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig(
+        vocab_size=max(tokeniser.get_vocab().values()) + 1,
+        num_hidden_layers=3,
+        num_attention_heads=12,
+        hidden_size=144,
+        intermediate_size=576,
+        max_position_embeddings=4096,
+        pad_token_id=tokeniser.pad_token_id or 0,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model: Any = BertModel(config)
+    return LoadedModel(
+        model=model.to(target).eval(),
+        tokeniser=tokeniser,
+        name=f"debug ({label}'s tokeniser)",
+        revision=revision,
+    )

@@ -1,0 +1,105 @@
+"""Load a model together with the head that it was trained with, or say that it has none."""
+
+from pathlib import Path
+
+from headscope.models.loading import LoadedModel, read_model
+from headscope.errors import ModelError
+
+# The auto class of each loss, and what its head is called.
+_HEADS = {
+    "mlm": ("AutoModelForMaskedLM", "masked-LM head"),
+    "clm": ("AutoModelForCausalLM", "next-token head"),
+    "denoise": ("AutoModelForSeq2SeqLM", "sequence-to-sequence head"),
+}
+
+
+def load_task_model(
+    name: str | Path | None = None,
+    *,
+    loss: str,
+    revision: str | None = None,
+    dtype: str = "float32",
+    device: str = "auto",
+) -> LoadedModel:
+    """Load a model with its trained head; a head that would be random is refused.
+
+    Args:
+        name: as `load_model` takes it; so are the others. The embedded model has a masked-LM head.
+        loss: what the head predicts: `mlm`, `clm` or `denoise`.
+        revision: branch, tag or commit on the hub.
+        dtype: the precision to compute in.
+        device: `auto` or a torch device.
+
+    Raises:
+        ModelError: the checkpoint lacks weights of the head, the family has no such head, or the model cannot be
+            loaded at all.
+    """
+    auto, head = _HEADS[loss]
+    try:
+        loaded = read_model(auto, name, revision=revision, dtype=dtype, device=device)
+    except ModelError as error:
+        if "Unrecognized configuration class" not in str(error.__cause__):
+            raise
+        raise ModelError(
+            f"{name} is of a family without a {head} in transformers; loss {loss} needs one: use --loss none, or "
+            "another model"
+        ) from error
+    missing = _untrained(loaded)
+    if missing:
+        raise ModelError(
+            f"{loaded.name} has no trained {head}: its checkpoint lacks {_weights(missing)}, which would be random; "
+            f"loss {loss} needs a checkpoint saved with its head ({auto}), or use --loss none"
+        )
+    return loaded
+
+
+def load_writer(
+    name: str | Path | None = None,
+    *,
+    revision: str | None = None,
+    dtype: str = "float32",
+    device: str = "auto",
+) -> LoadedModel:
+    """Load a model with the head that writes its next token.
+
+    Args:
+        name: as `load_model` takes it; so are the others.
+        revision: branch, tag or commit on the hub.
+        dtype: the precision to compute in.
+        device: `auto` or a torch device.
+
+    Raises:
+        ModelError: the family writes no text, the checkpoint lacks weights of the head, or the model cannot be loaded
+            at all.
+    """
+    for auto in ("AutoModelForSeq2SeqLM", "AutoModelForCausalLM"):
+        try:
+            loaded = read_model(auto, name, revision=revision, dtype=dtype, device=device)
+        except ModelError as error:
+            if "Unrecognized configuration class" not in str(error.__cause__):
+                raise
+            continue
+        missing = _untrained(loaded)
+        if missing:
+            raise ModelError(
+                f"{loaded.name} has no trained head to write text with: its checkpoint lacks {_weights(missing)}, "
+                f"which would be random; expected one saved with its head ({auto}), or leave out --generate"
+            )
+        return loaded
+    raise ModelError(
+        f"{name} is of a family that writes no text; choose a decoder such as GPT-2, or an encoder-decoder such as T5, "
+        "or leave out --generate"
+    )
+
+
+def _untrained(loaded: LoadedModel) -> list[str]:
+    """Return the names of weights that the checkpoint lacks."""
+    # Buffers (a bias of zeros, position ids) are made the same way every time; tied weights are not missing.
+    parameters = dict(loaded.model.named_parameters(remove_duplicate=False))
+    return sorted(key for key in loaded.untrained if key in parameters)
+
+
+def _weights(missing: list[str]) -> str:
+    """Name what is missing: `lm_head.weight`, or the first and how many more."""
+    more = len(missing) - 1
+    return missing[0] + (f" and {more} more weight{'s' if more > 1 else ''}" if more else "")

@@ -1,0 +1,222 @@
+"""A treebank or a coreference corpus that can be read twice: once to be hashed and counted, once for the model."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+from hashlib import blake2b
+from itertools import islice
+from typing import TypeVar
+
+from headscope.corpora.annotation import AnnotatedDocument
+from headscope.corpora.document import Document
+from headscope.corpora.fetch.by_name import resolve
+from headscope.corpora.mentions.corpus import coreference_files, read_coreference
+from headscope.corpora.mentions.gap import GapRow, read_gap
+from headscope.corpora.mentions.unmatched import refusing_unmatched
+from headscope.corpora.opening import read_once
+from headscope.corpora.passes import Passes
+from headscope.corpora.synthetic import synthetic_documents
+from headscope.corpora.trees.treebank import read_treebank
+from headscope.errors import InputError
+from headscope.prepare.overlap import FileContents
+from headscope.prepare.text_corpus import named
+
+Item = TypeVar("Item")
+DEMO_DOCUMENTS = 250
+DEMO_NAME = f"synthetic English, {DEMO_DOCUMENTS} documents"
+
+
+@cache
+def demo_documents() -> tuple[AnnotatedDocument, ...]:
+    """Make the synthetic documents of the demonstration; once, for they are read several times."""
+    return tuple(synthetic_documents(DEMO_DOCUMENTS))
+
+
+class AnnotatedCorpus:
+    """Documents with trees or mentions, read anew each time they are asked for.
+
+    Args:
+        read: opens the corpus.
+        name: for people.
+
+    Attributes:
+        documents, sentences, words, mentions: how many there are; known after `digest`.
+        relations: how often each label occurs; known after `digest`.
+        trees: whether any sentence has one; known after `digest`.
+        hash: what `digest` returned last; empty before.
+        files: the name of each file by the hash of its sentences (`study.overlap`); known after `digest`.
+    """
+
+    def __init__(self, read: Callable[[], Iterator[AnnotatedDocument]], *, name: str) -> None:
+        self._passes = Passes(name, _content)
+        self._source = read
+        self.name = name
+        self.documents = self.sentences = self.words = self.mentions = 0
+        self.relations: Counter[str] = Counter()
+        self.trees = False
+        self.hash = ""
+        self.files: dict[str, str] = {}
+
+    @classmethod
+    def treebank(cls, paths: tuple[str, ...], *, strict: bool = False) -> "AnnotatedCorpus":
+        """Open a treebank; the synthetic one where no path is given.
+
+        Args:
+            paths: files, folders or names.
+            strict: whether a bracket of a mention that matches no other is an error.
+        """
+        found = resolve(paths)
+        return cls._open(lambda: read_treebank(found), paths, strict=strict)
+
+    @classmethod
+    def coreference(cls, paths: tuple[str, ...], *, strict: bool = False) -> "AnnotatedCorpus":
+        """Open files with mentions; the synthetic ones where no path is given. Otherwise as `treebank`."""
+        return cls._open(lambda: read_coreference(paths), paths, strict=strict)
+
+    @classmethod
+    def _open(
+        cls, read: Callable[[], Iterator[AnnotatedDocument]], paths: tuple[str, ...], *, strict: bool
+    ) -> "AnnotatedCorpus":
+        if not paths:
+            return cls(lambda: iter(demo_documents()), name=DEMO_NAME)
+        again = _once(read, paths)
+        return cls((lambda: refusing_unmatched(again())) if strict else again, name=named(paths))
+
+    def digest(self) -> str:
+        """Read all of it once, counting; return its hash, 32 hex digits of BLAKE2b."""
+        digest = blake2b(digest_size=16)
+        self.documents = self.sentences = self.words = self.mentions = 0
+        self.relations, self.trees = Counter(), False
+        contents = FileContents(self.name)
+        for document in self._passes.watch(self._source):
+            self.documents += 1
+            self.sentences += len(document.sentences)
+            self.mentions += len(document.mentions)
+            for sentence in document.sentences:
+                self.words += len(sentence)
+                self.trees = self.trees or bool(sentence.heads)
+                self.relations.update(sentence.relations)
+            digest.update(_annotation(document))
+            contents.add(document)
+        self.files = contents.names()
+        self.hash = digest.hexdigest()
+        return self.hash
+
+    def read(self, *, sentences: int | None = None) -> Iterator[AnnotatedDocument]:
+        """Yield the documents, as far as they hold the first so many sentences.
+
+        Raises:
+            InputError: they are not those of an earlier reading: something writes to the files.
+        """
+        left = sentences
+        for document in self._passes.watch(self._source):
+            if left is None:
+                yield document
+                continue
+            if left <= 0:
+                return
+            yield replace(document, sentences=document.sentences[:left])
+            left -= len(document.sentences)
+
+
+class AnnotatedText:
+    """The sentences of annotated corpora as plain text, for a run that was given no other."""
+
+    def __init__(self, corpora: Iterable[AnnotatedCorpus]) -> None:
+        self._corpora = list(corpora)
+
+    @property
+    def name(self) -> str:
+        """Names of the files, for people."""
+        return ", ".join(dict.fromkeys(corpus.name for corpus in self._corpora))
+
+    def digest(self) -> tuple[int, str]:
+        """Return the number of documents and the hash of them all."""
+        # The run has read each of them for its signature already.
+        hashes = [corpus.hash or corpus.digest() for corpus in self._corpora]
+        number = sum(corpus.documents for corpus in self._corpora)
+        return number, blake2b("".join(hashes).encode(), digest_size=16).hexdigest()
+
+    def read(self) -> Iterator[Document]:
+        """Yield the documents, a sentence a line."""
+        for number, corpus in enumerate(self._corpora):
+            for document in corpus.read():
+                lines = tuple(s.text or " ".join(s.words) for s in document.sentences if s.words)
+                if lines:
+                    # The same document may be in the treebank and among the coreference files.
+                    identity = document.id if number == 0 else f"{number}-{document.id}"
+                    yield Document(id=identity, lines=lines, origin=document.origin)
+
+
+class GapCorpus:
+    """Rows of GAP, counted and hashed as `AnnotatedCorpus` is."""
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        self.paths = paths
+        self.name = named(paths)
+        self._passes = Passes(self.name, _row, unit="row")
+        self._read = _once(lambda: read_gap(paths), paths)
+
+    @classmethod
+    def of(cls, paths: tuple[str, ...]) -> "GapCorpus | None":
+        """Return the GAP files among coreference files, or None where there are none."""
+        found = tuple(str(path) for path in coreference_files(paths).gap) if paths else ()
+        return cls(found) if found else None
+
+    def digest(self) -> str:
+        """Read all of it once; return its hash."""
+        for _ in self.read():
+            pass
+        return self._passes.hexdigest
+
+    def read(self, *, limit: int | None = None) -> Iterator[GapRow]:
+        """Yield the rows, at most so many.
+
+        Raises:
+            InputError: they are not those of an earlier reading: something writes to the files.
+        """
+        return islice(self._passes.watch(self._read), limit)
+
+
+def has_mentions(paths: tuple[str, ...]) -> bool:
+    """Whether there are annotated files among coreference files, or none at all, which means the synthetic ones."""
+    return not paths or bool(coreference_files(paths).annotated)
+
+
+def _annotation(document: AnnotatedDocument) -> bytes:
+    """Return the bytes that a document's words, trees and mentions are hashed by."""
+    sentences = (
+        [sentence.words, sentence.heads, sentence.relations, sentence.tags] for sentence in document.sentences
+    )
+    lines = [json.dumps(parts, separators=(",", ":")) for parts in sentences]
+    found: list[object] = [(mention.start, mention.end, mention.entity) for mention in document.mentions]
+    # What is said of a run changes with them, though no number does.
+    mentions = json.dumps(found + [each.fault for each in document.unmatched])
+    return "".join(f"{line}\n" for line in [*lines, mentions, ""]).encode()
+
+
+def _content(document: AnnotatedDocument) -> bytes:
+    """Return all that may be read of a document: the text as it was written too."""
+    return _annotation(document) + json.dumps([sentence.text for sentence in document.sentences]).encode()
+
+
+def _row(row: GapRow) -> bytes:
+    return json.dumps([row.words, row.pronoun, row.a, row.b, row.truth, row.gender]).encode() + b"\n"
+
+
+def _once(read: Callable[[], Iterator[Item]], paths: tuple[str, ...]) -> Callable[[], Iterator[Item]]:
+    """Keep what comes from standard input or a pipe, which can be read only once; an annotated corpus is small."""
+    if not read_once(paths):
+        return read
+    kept: list[Item] = []
+
+    def again() -> Iterator[Item]:
+        if not kept:
+            kept.extend(read())
+            if not kept:
+                raise InputError(f"{named(paths)} holds no document; give a treebank, or a file")
+        return iter(kept)
+
+    return again

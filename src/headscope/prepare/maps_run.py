@@ -1,0 +1,164 @@
+"""A run over saved attention maps: no model, no tokeniser, the same tables."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any
+
+from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.token_names import named_tokens
+from headscope.errors import OptionError
+from headscope.examples.collector import MOST_TOKENS, ExampleMaps
+from headscope.examples.excerpts import Excerpt
+from headscope.maps.index import MapEntry
+from headscope.maps.source import MapsSource
+from headscope.maps.tokens import rows_of
+from headscope.models.anatomy import KindLayout
+from headscope.prepare.compat import pieces_of_maps
+from headscope.prepare.options import RunOptions
+from headscope.prepare.signature import make_signature
+from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+
+_MOST_EXAMPLES = 48
+# What maps of other makers may not say of their model.
+_UNKNOWN = {"name": "unknown", "revision": None, "weights": None, "family": None}
+
+
+class MapsRun:
+    """Saved maps, ready to be scanned.
+
+    Args:
+        options: what is asked; `maps` names the folder.
+
+    Raises:
+        InputError: the folder holds no maps, or damaged ones.
+        OptionError: options of a model were given too, or pieces joined otherwise than in maps by word.
+    """
+
+    def __init__(self, options: RunOptions) -> None:
+        if options.model is not None or options.revision is not None:
+            raise OptionError("--maps already holds a model's attention; leave --model and --revision out")
+        if options.shuffled:
+            raise OptionError("--maps holds what a model made of the words in order; leave --shuffled out")
+        assert options.maps is not None
+        self._source = MapsSource(options.maps)
+        index = self._source.index
+        pieces = pieces_of_maps(index.word_level, given=options.pieces, compat=options.compat)
+        self.options = options = replace(options, pieces=pieces)
+        if options.limit is not None:
+            self._source = self._source.only(range(min(options.limit, len(index.entries))))
+        self.entries = self._source.index.entries
+        self._documents = {entry.document for entry in self.entries}
+        saved = dict(index.signature)
+        self.signature: dict[str, Any] = make_signature(
+            model={**_UNKNOWN, **index.model, "special": dict(index.special)},
+            tokeniser=str(saved.get("tokeniser")),
+            corpus={
+                "name": "saved maps",
+                "hash": blake2b("".join(s.hash for s in index.shards).encode(), digest_size=16).hexdigest(),
+                **saved.get("corpus", {}),
+                "documents": len(self._documents),
+            },
+            options={
+                **saved.get("options", {}),
+                "maps": index.store,
+                "word_level": index.word_level,
+                **options.shaping(),
+                # The files' own hashes: what was read, whatever the index says of its origin.
+                "shards": [shard.hash for shard in index.shards],
+            },
+            seed=options.seed,
+        )
+
+    @property
+    def layout(self) -> tuple[KindLayout, ...]:
+        """The kinds of attention."""
+        return self._source.layout
+
+    @property
+    def lacking(self) -> frozenset[str]:
+        """Maps are read for trees alone."""
+        return frozenset({"coreference", "gap"})
+
+    @property
+    def total(self) -> int | None:
+        """Documents in the maps."""
+        return len(self._documents)
+
+    def done(self, segments: int) -> int:
+        """About how many documents so many segments make up."""
+        return len(self._documents) * segments // max(1, len(self.entries))
+
+    def source(self) -> MapsSource:
+        """Return the stream of tiles."""
+        return self._source
+
+    def only(self, places: Sequence[int]) -> MapsSource:
+        """Return the stream of tiles over some of the entries."""
+        return self._source.only(places)
+
+    def example_source(self) -> MapsSource:
+        """Return the stream of tiles over the shortest segments."""
+        places = sorted(range(len(self.entries)), key=lambda place: len(self.entries[place].input))
+        short = [place for place in places if len(self.entries[place].input) <= MOST_TOKENS]
+        return self._source.only((short or places[:8])[:_MOST_EXAMPLES])
+
+    def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
+        """Return readable tokens of a map's rows and columns, as many as it has."""
+        entry = next(e for e in self.entries if (e.document, e.index) == (maps.document, maps.segment))
+        by_word = self._source.index.word_level is not None
+        rows = rows_of(entry.queries(maps.kind), by_word=by_word).tokens
+        keys = rows_of(entry.keys(maps.kind), by_word=by_word).tokens
+        return rows[: len(maps.queries)], keys[: len(maps.keys)]
+
+    def again(self, segments: Iterable[Segment]) -> MapsSource:
+        """Return the stream of tiles over segments that a scan kept, for what it did not keep of them."""
+        wanted = {(segment.document, segment.index) for segment in segments}
+        places = enumerate((entry.document, entry.index) for entry in self.entries)
+        return self._source.only([place for place, key in places if key in wanted])
+
+    def written(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
+        """Return tokens of an excerpt's rows and columns, and what the model read of it as text."""
+        kind, by_word = excerpt.wanted.kind, self._source.index.word_level is not None
+        key = (excerpt.wanted.document, excerpt.wanted.segment)
+        entry = next(e for e in self.entries if (e.document, e.index) == key)
+        sides = (entry.queries(kind), entry.keys(kind))
+        tables = [rows_of(side, by_word=by_word) for side in sides]
+        rows, keys = (
+            [table.tokens[place] for place in places.tolist()]
+            for table, places in zip(tables, (excerpt.rows, excerpt.columns), strict=True)
+        )
+        read = 1 if kind == "cross" else 0
+        places = (excerpt.rows, excerpt.columns)[read].tolist()
+        words = {tables[read].word_ids[place] for place in places} - {NO_WORD}
+        if entry.words:
+            return rows, keys, " ".join(entry.words[word] for word in sorted(words))
+        pieces = [
+            token
+            for token, word in zip(sides[read].tokens, sides[read].word_ids, strict=True)
+            if word in words
+        ]
+        named = named_tokens(pieces)
+        return rows, keys, " ".join(named.text or named.tokens)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the manifest says of the run beyond its signature."""
+        notes = [f"read from saved maps ({self._source.index.store})"]
+        if self._source.index.word_level is not None:
+            notes.append("the maps are by word, so positions count words")
+        if len(self._documents) < FEWEST_DOCUMENTS:
+            notes.append(f"{TOO_FEW}; this run has {len(self._documents)}")
+        return {"counts": _counts(self.entries), "tap": "maps", "device": "cpu", "notes": notes}
+
+
+def _counts(entries: tuple[MapEntry, ...]) -> dict[str, Any]:
+    documents = len({entry.document for entry in entries})
+    return {
+        "documents": documents,
+        "documents_used": documents,
+        "segments": len(entries),
+        "tokens": sum(len(entry.input) for entry in entries),
+        "truncated": sum(entry.shortened for entry in entries),
+        "skipped": 0,
+        "skipped_why": {},
+    }

@@ -1,0 +1,73 @@
+"""What a run's numbers depend on, as one record with one id."""
+
+import platform
+from collections.abc import Mapping
+from hashlib import blake2b
+from importlib.metadata import version
+from typing import Any
+
+from headscope.encoding.vocabulary import Vocabulary
+from headscope.models.loading import LoadedModel, weights_hash
+from headscope.prepare.signature_id import signature_id
+
+# The commit, the machine and the batch size do not change a number beyond rounding and are not part of it.
+_VERSIONS = ("headscope", "torch", "transformers", "tokenizers", "numpy")
+
+
+def model_facts(loaded: LoadedModel, vocabulary: Vocabulary) -> dict[str, Any]:
+    """Return what a signature says of a model: its names, where it came from, and the hash of its weights."""
+    return {
+        "name": loaded.name,
+        "revision": loaded.revision,
+        "weights": weights_hash(loaded),
+        "family": loaded.family,
+        "origin": loaded.origin,
+        "special": {"cls": vocabulary.cls_name, "sep": vocabulary.sep_name},
+    }
+
+
+def make_signature(
+    *,
+    model: Mapping[str, Any],
+    tokeniser: str,
+    corpus: Mapping[str, Any],
+    options: Mapping[str, Any],
+    seed: int,
+) -> dict[str, Any]:
+    """Put a signature together and give it its id.
+
+    Args:
+        model: name, revision, weights hash, family, shape.
+        tokeniser: hash of the tokeniser.
+        corpus: name, hash and number of documents of the text; name and hash of each annotated corpus.
+        options: those that change numbers.
+        seed: of every random choice.
+    """
+    parts = {
+        "model": dict(model),
+        "tokeniser": tokeniser,
+        "corpus": dict(corpus),
+        "options": dict(options),
+        "seed": seed,
+    }
+    versions = {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}}
+    # Names are for people: the same weights or text under another name are the same run.
+    essential = {
+        **parts,
+        "model": {k: v for k, v in model.items() if k not in ("name", "revision", "special", "origin")},
+        "corpus": _nameless(corpus),
+    }
+    return {"id": signature_id(essential), **parts, "versions": versions}
+
+
+def _nameless(corpus: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _nameless(value) if isinstance(value, Mapping) else value
+        for key, value in corpus.items()
+        if key != "name"
+    }
+
+
+def tokeniser_hash(tokeniser: Any) -> str:
+    """Hash a fast tokeniser's whole definition: 32 hex digits."""
+    return blake2b(tokeniser.backend_tokenizer.to_str().encode(), digest_size=16).hexdigest()

@@ -1,0 +1,72 @@
+"""A corpus that can be read twice: once for its hash, once for its attention, and is the same both times."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from headscope.corpora.digest import content_of
+from headscope.corpora.document import Document
+from headscope.corpora.fetch.by_name import resolve
+from headscope.corpora.opening import read_once, source_name
+from headscope.corpora.passes import Passes
+from headscope.corpora.reading import read_corpus
+
+
+class Corpus:
+    """Documents of files, or of standard input and pipes by way of a temporary file.
+
+    Args:
+        paths: as `read_corpus` takes them.
+    """
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        self.paths = resolve(paths)
+        self._given = paths
+        self._passes = Passes(self.name, content_of)
+        self._spool: IO[str] | None = None
+
+    @property
+    def name(self) -> str:
+        """Names of the files, without their folders, for people."""
+        return named(self._given)
+
+    def digest(self) -> tuple[int, str]:
+        """Read all of it once; return the number of documents and the corpus hash."""
+        documents = self._watched()
+        if read_once(self.paths):
+            # Open for as long as the corpus lives; the system removes it with the last reference.
+            spool = tempfile.TemporaryFile("w+", encoding="utf-8", prefix="headscope-")  # noqa: SIM115
+            for document in documents:
+                spool.write(json.dumps(vars(document), default=dict) + "\n")
+            self._spool = spool
+        else:
+            for _ in documents:
+                pass
+        return self._passes.items, self._passes.hexdigest
+
+    def read(self) -> Iterator[Document]:
+        """Yield the documents.
+
+        Raises:
+            InputError: they are not those of an earlier reading: something writes to the files.
+        """
+        if self._spool is None:
+            yield from self._watched()
+            return
+        self._spool.seek(0)
+        for line in self._spool:
+            record = json.loads(line)
+            for name in ("lines", "words", "tokens"):
+                record[name] = None if record[name] is None else tuple(record[name])
+            yield Document(**record)
+
+    def _watched(self) -> Iterator[Document]:
+        return self._passes.watch(lambda: read_corpus(self.paths))
+
+
+def named(paths: tuple[str, ...]) -> str:
+    """Names of files, without their folders, for people."""
+    names = [source_name(path if path == "-" else Path(path).name) for path in paths]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

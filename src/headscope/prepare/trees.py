@@ -1,0 +1,208 @@
+"""The sentences with trees of a run, whatever it reads: a treebank through a model, or saved maps of one."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import singledispatch
+from itertools import islice
+from typing import Any, Protocol, runtime_checkable
+
+from headscope.attention.source import TileSource
+from headscope.encoding.segment import Segment
+from headscope.encoding.sentences import SentenceCounts, SentencePacker
+from headscope.encoding.tree_fields import arcs_of_fields
+from headscope.encoding.unknown import KnownPieces
+from headscope.errors import InputError
+from headscope.examples.arcs import FEWEST_WORDS, MOST_WORDS
+from headscope.models.random_weights import with_random_weights
+from headscope.prepare.maps_run import MapsRun
+from headscope.prepare.model_run import ModelRun
+
+_EXAMPLE_SENTENCES = 400
+_USUAL_LENGTH = 32  # tokens in most sentences, for the size of batches
+
+
+@runtime_checkable
+class Trees(Protocol):
+    """Sentences with trees, ready to be scanned.
+
+    Attributes:
+        relations: how often each label occurs.
+        documents, sentences: how many there are.
+        special: what the special tokens before and after the words are called.
+    """
+
+    relations: Counter[str]
+    documents: int
+    sentences: int
+    special: tuple[str, str]
+
+    def source(self) -> TileSource:
+        """Return the stream of tiles over all sentences."""
+
+    def controls(self) -> Iterator[tuple[str, int | None, TileSource]]:
+        """Yield each control's name, its number and its tiles; a model is made when its turn comes."""
+
+    def example_source(self) -> TileSource:
+        """Return the tiles of short sentences."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the manifest says of the trees."""
+
+    def notes(self) -> list[str]:
+        """Return what the user should see of how they were read."""
+
+    def nothing(self) -> str:
+        """Return what to say where no word could be read."""
+
+
+class TreebankTrees:
+    """A treebank, the model that reads it, and its controls."""
+
+    def __init__(self, run: ModelRun) -> None:
+        assert run.treebank is not None
+        self.run, self.treebank = run, run.treebank
+        self.limit = run.options.limit
+        self.counts = SentenceCounts()
+        self.known = KnownPieces(run.encoder, "treebank")
+        self.documents, self.sentences = self.treebank.documents, self.treebank.sentences
+        self.relations: Counter[str] = self.treebank.relations
+        if self.limit is not None:
+            self.relations, self.documents, self.sentences = Counter(), 0, 0
+            for document in self.treebank.read(sentences=self.limit):
+                self.documents += 1
+                for sentence in document.sentences:
+                    self.sentences += 1
+                    self.relations.update(sentence.relations)
+        if not self.relations:
+            raise InputError(
+                f"{self.treebank.name} has no dependency tree: expected CoNLL-U with heads, or `word head-label` "
+                "lines; give another --treebank"
+            )
+        vocabulary = run.encoder.vocabulary
+        self.special = (vocabulary.cls_name or "[CLS]", vocabulary.sep_name or "[SEP]")
+
+    def source(self) -> TileSource:
+        """Return the stream of tiles over all sentences."""
+        packer = self._packer()
+        self.counts = packer.counts
+        return self.run.over(self.known.watch(self._segments(packer)), length=_USUAL_LENGTH)
+
+    def controls(self) -> Iterator[tuple[str, int | None, TileSource]]:
+        """Yield each control's name, its number and its tiles; a model is made when its turn comes."""
+        for seed in range(self.run.options.controls):
+            model = with_random_weights(self.run.loaded.model, seed=seed)
+            yield (
+                "control",
+                seed,
+                self.run.over(self._segments(self._packer()), length=_USUAL_LENGTH, model=model),
+            )
+        if self.run.options.shuffled:
+            yield (
+                "shuffled",
+                None,
+                self.run.over(self._segments(self._packer(shuffle=True)), length=_USUAL_LENGTH),
+            )
+
+    def example_source(self) -> TileSource:
+        """Return the tiles of short sentences, of as many documents as there are."""
+        return self.run.over(_short(self._segments(self._packer())), length=_USUAL_LENGTH)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the manifest says of the trees."""
+        return {"name": self.treebank.name, **vars(self.counts)}
+
+    def notes(self) -> list[str]:
+        """Return what the user should see of how they were read."""
+        return list(filter(None, [self.known.note()]))
+
+    def nothing(self) -> str:
+        """Return what to say where no word could be read."""
+        most = self.run.options.max_length
+        return f"no sentence of {self.treebank.name} fits into --max-length {most} tokens; raise it"
+
+    def _packer(self, *, shuffle: bool = False) -> SentencePacker:
+        options = self.run.options
+        return SentencePacker(
+            self.run.encoder, max_length=options.max_length, shuffle=shuffle, seed=options.seed
+        )
+
+    def _segments(self, packer: SentencePacker) -> Iterator[Segment]:
+        return packer.pack(self.treebank.read(sentences=self.limit))
+
+
+class MapsTrees:
+    """Saved maps of a treebank: entries with `heads` and `relns`, and no controls."""
+
+    def __init__(self, run: MapsRun) -> None:
+        self.run = run
+        lacking = next((e for e in run.entries if not {"heads", "relns"} <= set(e.fields)), None)
+        if lacking is not None:
+            raise InputError(
+                f"segment {lacking.index + 1} of document {lacking.document} of these maps has no tree: expected "
+                "the fields heads and relns; extract the maps from a treebank's JSON (headscope convert makes it)"
+            )
+        self.relations: Counter[str] = Counter()
+        for entry in run.entries:
+            arcs_of_fields(
+                entry.fields, len(entry.words), f"segment {entry.index + 1} of document {entry.document}"
+            )
+            self.relations.update(entry.fields["relns"])
+        self.sentences = len(run.entries)
+        self.documents = len({entry.document for entry in run.entries})
+        special = run.signature["model"].get("special", {})
+        self.special = (special.get("cls") or "[CLS]", special.get("sep") or "[SEP]")
+
+    def source(self) -> TileSource:
+        """Return the stream of tiles over all sentences."""
+        return self.run.source()
+
+    def controls(self) -> Iterator[tuple[str, int | None, TileSource]]:
+        """Maps have none."""
+        return iter(())
+
+    def example_source(self) -> TileSource:
+        """Return the tiles of short sentences."""
+        places = [
+            place
+            for place, entry in enumerate(self.run.entries)
+            if FEWEST_WORDS <= len(entry.words) <= MOST_WORDS
+        ]
+        return self.run.only(places[:_EXAMPLE_SENTENCES] or [0])
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the manifest says of the trees."""
+        words = sum(len(entry.words) for entry in self.run.entries)
+        return {
+            "name": "saved maps",
+            "documents": self.documents,
+            "sentences": self.sentences,
+            "words": words,
+        }
+
+    def notes(self) -> list[str]:
+        """Return what the user should see of how they were read."""
+        return []
+
+    def nothing(self) -> str:
+        """Return what to say where no word could be read."""
+        return "the maps hold no word; extract them again from a treebank"
+
+
+def _short(segments: Iterable[Segment]) -> Iterator[Segment]:
+    """Keep sentences of 6 to 20 words, at most so many; one that has few relations is no loss."""
+    short = (s for s in segments if FEWEST_WORDS <= len(s.words) <= MOST_WORDS)
+    return islice(short, _EXAMPLE_SENTENCES)
+
+
+@singledispatch
+def trees_of(run: Any) -> Trees:
+    """Return the sentences with trees of a run.
+
+    Raises:
+        InputError: the treebank has no tree, or the maps are not of a treebank.
+    """
+    raise TypeError(f"expected a ModelRun or a MapsRun, got {type(run).__name__}")
+
+
+trees_of.register(ModelRun, TreebankTrees)
+trees_of.register(MapsRun, MapsTrees)

@@ -1,0 +1,81 @@
+"""Numbers of the tables as the report reads them: a value with its interval, and summaries over seeds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The same selection on another model, once a seed: mean, lowest and highest accuracy."""
+
+    mean: float
+    lowest: float
+    highest: float
+    seeds: int
+
+
+def cell_of(row: dict[str, Any], value: str = "accuracy", prefix: str = "ci") -> Cell:
+    """Read a number with its interval from a row; what is missing or null is NaN."""
+    n = row.get("n")
+    return Cell(
+        number(row.get(value)), number(row.get(f"{prefix}_low")), number(row.get(f"{prefix}_high")), float("nan"),
+        0 if n is None or pd.isna(n) else int(n),
+    )  # fmt: skip
+
+
+def number(value: Any) -> float:
+    """Return a value of a table as float; null is NaN."""
+    return float("nan") if value is None or pd.isna(value) else float(value)
+
+
+def records(table: pd.DataFrame | None) -> list[dict[str, Any]]:
+    """Return a table's rows, none where there is no table."""
+    if table is None:
+        return []
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def runs(rows: list[dict[str, Any]], model: str) -> Runs | None:
+    """Summarise the held-out selections of one model over its seeds; None where there are none."""
+    values = [number(row["held_out"]) for row in rows
+              if row["model"] == model and row.get("selection") == "held-out"]  # fmt: skip
+    known = np.array([value for value in values if value == value])
+    if not len(known):
+        return None
+    return Runs(float(known.mean()), float(known.min()), float(known.max()), len(known))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number with all that belongs to it; `value` is NaN where it cannot occur, an end where there is none."""
+
+    value: float
+    ci_low: float
+    ci_high: float
+    uniform: float
+    n: int
+
+    @property
+    def exists(self) -> bool:
+        """Whether the statistic can occur here."""
+        return not np.isnan(self.value)
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there were documents enough for an interval."""
+        return not (np.isnan(self.ci_low) or np.isnan(self.ci_high))
+
+    @property
+    def low(self) -> float:
+        """The end that a claim of "more than" must clear: the interval's, or the value where there is none."""
+        return self.ci_low if self.has_interval else self.value
+
+    @property
+    def high(self) -> float:
+        """The end that a claim of "less than" must stay under."""
+        return self.ci_high if self.has_interval else self.value

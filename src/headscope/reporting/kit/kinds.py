@@ -1,0 +1,94 @@
+"""The surface table as arrays: every statistic of every head, and of every layer's mean, by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from headscope.reporting.kit.cells import Cell
+from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.words import STATISTICS
+
+COLUMNS = ("value", "ci_low", "ci_high", "uniform", "n")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of attention: `heads[statistic]` is `[layers, heads, 5]`, `means[statistic]` `[layers, 5]`."""
+
+    name: str
+    layers: int
+    heads_per_layer: int
+    heads: Mapping[str, np.ndarray]
+    means: Mapping[str, np.ndarray]
+    roles: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """How many heads there are."""
+        return self.layers * self.heads_per_layer
+
+    def cell(self, statistic: str, layer: int, head: int | None = None) -> Cell:
+        """Return one number; `layer` and `head` are 1-based, no head is the layer's mean."""
+        row = self.means[statistic][layer - 1] if head is None else self.heads[statistic][layer - 1, head - 1]
+        n = 0 if np.isnan(row[4]) else int(row[4])
+        return Cell(float(row[0]), float(row[1]), float(row[2]), float(row[3]), n)
+
+    def occurs(self, statistic: str) -> bool:
+        """Whether any head or layer has a value."""
+        both = (self.heads[statistic][..., 0], self.means[statistic][..., 0])
+        return any(bool(np.isfinite(values).any()) for values in both)
+
+    def each(self, statistic: str) -> Iterator[tuple[int, int, Cell]]:
+        """Yield (layer, head, cell) of every head that has a value."""
+        for layer in range(1, self.layers + 1):
+            for head in range(1, self.heads_per_layer + 1):
+                cell = self.cell(statistic, layer, head)
+                if cell.exists:
+                    yield layer, head, cell
+
+    def each_layer(self, statistic: str) -> list[tuple[int, Cell]]:
+        """Return (layer, mean) for every layer that has a value."""
+        cells = [(layer, self.cell(statistic, layer)) for layer in range(1, self.layers + 1)]
+        return [(layer, cell) for layer, cell in cells if cell.exists]
+
+    def role(self, layer: int, head: int) -> str:
+        """Return a head's role."""
+        return self.roles[(layer - 1) * self.heads_per_layer + head - 1]
+
+
+def kinds_of(inputs: ReportInputs) -> tuple[Kind, ...]:
+    """Lay out every kind that the manifest names, in its order."""
+    return tuple(
+        _kind(inputs, str(entry["kind"]), int(entry["layers"]), int(entry["heads"]))
+        for entry in inputs.manifest["kinds"]
+    )
+
+
+def _kind(inputs: ReportInputs, name: str, layers: int, heads: int) -> Kind:
+    rows = inputs.surface[inputs.surface["kind"] == name]
+    by_head, by_layer = {}, {}
+    for statistic in STATISTICS:
+        part = rows[rows["statistic"] == statistic]
+        is_mean = part["head"].isna()
+        by_head[statistic] = _filled((layers, heads), part[~is_mean])
+        by_layer[statistic] = _filled((layers,), part[is_mean])
+    roles = np.full((layers, heads), "mixed", dtype=object)
+    told = inputs.roles[inputs.roles["kind"] == name]
+    for layer, head, role in zip(told["layer"], told["head"], told["role"]):
+        roles[int(layer) - 1, int(head) - 1] = str(role)
+    return Kind(name, layers, heads, by_head, by_layer, tuple(roles.ravel()))
+
+
+def _filled(shape: tuple[int, ...], rows: pd.DataFrame) -> np.ndarray:
+    out = np.full((*shape, len(COLUMNS)), np.nan)
+    values = rows[list(COLUMNS)].to_numpy(dtype=np.float64, na_value=np.nan)
+    layer = rows["layer"].to_numpy(dtype=int) - 1
+    if len(shape) == 1:
+        out[layer] = values
+    else:
+        out[layer, rows["head"].to_numpy(dtype=int) - 1] = values
+    return out

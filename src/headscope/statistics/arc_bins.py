@@ -1,0 +1,15 @@
+"""How arcs are counted everywhere: by the distance of dependent and head word, and from how many a number is given."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+DISTANCES = ("1", "2", "3", "4", "5", "6-10", "over 10")  # words
+SHORT = ("1", "2", "3", "4", "5", "6–10", ">10")  # as axes have room for
+FEWEST_ARCS = 100  # of a relation
+_BINS = np.array([0, 0, 1, 2, 3, 4, *[5] * 5, 6])
+
+
+def distance_bins(distances: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the place in `DISTANCES` of distances in words; 0, the root's, goes with 1."""
+    bins: NDArray[np.int64] = _BINS[np.minimum(distances, len(_BINS) - 1)]
+    return bins

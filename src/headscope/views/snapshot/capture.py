@@ -1,0 +1,186 @@
+"""A model run once on one text: its attention of every kind, ready to be looked at."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.attention.score_parts import NeuronLayer
+from headscope.attention.source import fallback_weights, no_cache
+from headscope.attention.tap import AttentionCall, Tap, eager_evaluation
+from headscope.encoding.encoder import Encoder
+from headscope.errors import InputError, OptionError
+from headscope.models.anatomy import Anatomy, CallSite, KindLayout, examine
+from headscope.models.loading import LoadedModel
+from headscope.views.snapshot.model_input import Asked, Reading, read
+from headscope.views.snapshot.neuron import DIFFERENT, neuron_layer
+from headscope.views.snapshot.snapshot import AttentionView, KindMaps
+from headscope.visible import shorten
+
+MOST_WEIGHTS = 1 << 28
+"""No browser opens a page of more weights than this, at a byte each."""
+LONGEST_HEADING = 80
+SHORT = 32
+"""Tokens of a text whose queries and keys are kept without being asked for."""
+FALLBACK = (
+    "{name} does not hand over its queries and keys (it does not use transformers' attention interface): the neuron "
+    "view needs a family that does, as BERT, GPT-2, Llama, T5 or Gemma."
+)
+
+
+class AttentionReader:
+    """A loaded model, ready to show its attention on one text after the other.
+
+    Args:
+        loaded: the model and its tokeniser.
+
+    Raises:
+        ModelError: the model gives no attention weights, or its tokeniser cannot be used.
+    """
+
+    def __init__(self, loaded: LoadedModel) -> None:
+        self.loaded = loaded
+        self.encoder = Encoder(loaded.tokeniser)
+        self.anatomy: Anatomy = examine(loaded.model, self.encoder.vocabulary)
+
+    def view(
+        self,
+        text: str,
+        text_b: str | None = None,
+        *,
+        layers: Sequence[int] = (),
+        neuron: bool | None = False,
+        **more: Any,
+    ) -> AttentionView:
+        """Run the model on a text and return all its weights, those of transformers' own eager attention.
+
+        Generated tokens are read with the rest in one go, which gives each the weights it had when it was written.
+
+        Args:
+            text: the text; the encoder's, where there is a decoder behind it.
+            text_b: the second text of a pair.
+            layers: 1-based labels of the layers to keep, within each kind; all when empty.
+            neuron: whether to keep queries and keys, with all that turns them into weights; None for texts of at most
+                `SHORT` tokens, where they add little.
+            **more: `decoder_text`, `generate`, `max_length`, `too_long`: see `Asked`.
+
+        Raises:
+            HeadscopeError: the text, a layer or a length is not as it should be, or the model cannot write.
+        """
+        asked = Asked(text=text, text_b=text_b, **more)
+        wanted = chosen_layers(self.anatomy.layout, layers)
+        reading = read(self.loaded, self.encoder, self.anatomy, asked)
+        self._check_size(reading, wanted)
+        if neuron is None:
+            neuron = reading.longest <= SHORT
+        kept = self._run(reading, wanted, neuron=neuron)
+        kinds = tuple(
+            self._kind(part, wanted[part.kind], kept, reading, neuron=neuron)
+            for part in self.anatomy.layout
+            if wanted[part.kind]
+        )
+        title = " → ".join(each for each in (text, text_b) if each is not None)
+        return AttentionView(
+            title=shorten(" ".join(title.split()), LONGEST_HEADING),
+            model=self.loaded.name,
+            kinds=kinds,
+            notes=tuple(filter(None, [reading.source.note])),
+        )
+
+    def _run(self, reading: Reading, wanted: Mapping[str, Sequence[int]], *, neuron: bool) -> _Kept:
+        kept = _Kept(wanted, neuron=neuron)
+        model: Any = self.loaded.model
+        device = next(model.parameters()).device
+        inputs = {
+            name: tensor.to(device) for name, tensor in reading.inputs(self.encoder, self.anatomy).items()
+        }
+        if self.anatomy.path == "fallback":
+            with eager_evaluation(model), torch.inference_mode():
+                for site, weights in fallback_weights(model, self.anatomy, inputs):
+                    kept.keep(site, weights)
+            return kept
+
+        def listen(call: AttentionCall) -> Tensor:
+            output, weights = call.eager()
+            kept.keep(self.anatomy.calls[call.order], weights, call)
+            return output
+
+        with Tap(model, listen), torch.inference_mode():
+            model(**inputs, **no_cache(self.anatomy))
+        return kept
+
+    def _kind(
+        self, part: KindLayout, layers: Sequence[int], kept: _Kept, reading: Reading, *, neuron: bool
+    ) -> KindMaps:
+        queries, keys = reading.sides(part.kind)
+        parts = [kept.neuron[part.kind, layer] for layer in layers] if kept.neuron else []
+        whole = tuple(one for one in parts if one is not None)
+        reason = None
+        if neuron and self.anatomy.path == "fallback":
+            reason = FALLBACK.format(name=type(self.loaded.model).__name__)
+        elif len(whole) < len(parts):
+            reason = DIFFERENT
+        return KindMaps(
+            kind=part.kind,
+            weights=np.stack([kept.weights[part.kind, layer] for layer in layers]),
+            queries=queries.axis,
+            keys=None if keys is None else keys.axis,
+            layers=tuple(layers),
+            neuron=whole if reason is None else (),
+            no_neuron=reason,
+        )
+
+    def _check_size(self, reading: Reading, wanted: Mapping[str, Sequence[int]]) -> None:
+        total = 0
+        for part in self.anatomy.layout:
+            queries, keys = reading.sides(part.kind)
+            cells = len(queries.segment) * len((keys or queries).segment)
+            total += len(wanted[part.kind]) * part.heads * cells
+        if total > MOST_WEIGHTS:
+            raise InputError(
+                f"the attention of this text is {total:,} weights, and a page can hold {MOST_WEIGHTS:,}; shorten the "
+                "text, or choose fewer layers (--include-layers)"
+            )
+
+
+class _Kept:
+    """The layers that were asked for, as they come."""
+
+    def __init__(self, wanted: Mapping[str, Sequence[int]], *, neuron: bool) -> None:
+        self.wanted = wanted
+        self.with_neuron = neuron
+        self.weights: dict[tuple[str, int], NDArray[np.float32]] = {}
+        self.neuron: dict[tuple[str, int], NeuronLayer | None] = {}
+
+    def keep(self, site: CallSite, weights: Tensor, call: AttentionCall | None = None) -> None:
+        """Take one layer's weights, `[1, head, query, key]`."""
+        place = site.kind, site.layer + 1
+        if place[1] not in self.wanted[site.kind]:
+            return
+        self.weights[place] = weights[0].float().cpu().numpy()
+        if self.with_neuron and call is not None:
+            self.neuron[place] = neuron_layer(call, site, weights)
+
+
+def chosen_layers(layout: Iterable[KindLayout], layers: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    """Return the labels of the layers to keep of each kind, ascending; all when none are named.
+
+    Raises:
+        OptionError: a layer is in no kind.
+    """
+    found: dict[str, tuple[int, ...]] = defaultdict(tuple)
+    for part in layout:
+        every = range(1, part.layers + 1)
+        found[part.kind] = tuple(label for label in every if not layers or label in layers)
+    known = {label for labels in found.values() for label in labels}
+    wrong = sorted(set(layers) - known)
+    if wrong:
+        most = max(part.layers for part in layout)
+        raise OptionError(f"there is no layer {wrong[0]}; expected labels from 1 to {most}")
+    return dict(found)

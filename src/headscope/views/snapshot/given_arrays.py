@@ -1,0 +1,202 @@
+"""Attention of any source: a tensor or array a layer, with the tokens that it is between; no model needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.encoding.token_names import named_tokens
+from headscope.errors import AttentionError, InputError, OptionError
+from headscope.views.snapshot.snapshot import AttentionView, Axis, KindMaps
+from headscope.visible import titled
+
+_NOT_KEPT = (
+    "give `outputs.attentions` of a model that was loaded with attn_implementation='eager' and called with "
+    "output_attentions=True (other implementations keep no weights)"
+)
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    layers: Sequence[int] | None
+    heads: Sequence[int] | None
+    count_from: int
+
+    def of(self, numbers: Sequence[int] | None, size: int, what: str) -> list[int]:
+        """Return 0-based positions, ascending."""
+        if numbers is None:
+            return list(range(size))
+        positions = [number - self.count_from for number in numbers]
+        wrong = [number for number, at in zip(numbers, positions) if not 0 <= at < size]
+        if wrong or not positions:
+            raise OptionError(
+                f"include_{what}s names {wrong[0] if wrong else 'none'}; expected {what}s from {self.count_from} to "
+                f"{self.count_from + size - 1}"
+            )
+        return sorted(set(positions))
+
+
+def raw_view(
+    *,
+    attention: Any = None,
+    tokens: Sequence[Any] | None = None,
+    sentence_b_start: int | None = None,
+    encoder_attention: Any = None,
+    decoder_attention: Any = None,
+    cross_attention: Any = None,
+    encoder_tokens: Sequence[Any] | None = None,
+    decoder_tokens: Sequence[Any] | None = None,
+    include_layers: Sequence[int] | None = None,
+    include_heads: Sequence[int] | None = None,
+    count_from: int = 1,
+    readable: bool = True,
+    title: str = "Attention",
+    model: str = "",
+) -> AttentionView:
+    """Return a view of attention that was computed elsewhere.
+
+    Either `attention` with `tokens`, or one to three of `encoder_attention`, `decoder_attention` and
+    `cross_attention` with the tokens of their sides. Attention is a sequence of one tensor or array a layer,
+    `[1, head, query, key]` or `[head, query, key]`, after the softmax.
+
+    Args:
+        attention: self-attention.
+        tokens: its tokens.
+        sentence_b_start: first position of the second text of a pair, from 0.
+        encoder_attention: self-attention of an encoder.
+        decoder_attention: self-attention of a decoder.
+        cross_attention: attention from `decoder_tokens` to `encoder_tokens`.
+        encoder_tokens: tokens of the encoder.
+        decoder_tokens: tokens of the decoder.
+        include_layers: the layers to keep; all when None.
+        include_heads: the heads to keep; all when None.
+        count_from: the number of the first layer and head in the two options above.
+        readable: whether marks of words' starts (`Ġ`, `▁`, `</w>`) are taken off the tokens.
+        title: what the page is headed with.
+        model: the model's name.
+
+    Raises:
+        AttentionError: these are no weights, or they do not fit the tokens.
+        InputError: tokens are missing or are no text.
+        OptionError: attention is missing, or there is no such layer or head.
+    """
+    chosen = _Chosen(include_layers, include_heads, count_from)
+    parts = {"encoder": encoder_attention, "decoder": decoder_attention, "cross": cross_attention}
+    if attention is not None:
+        given = [name for name, part in parts.items() if part is not None]
+        if given or encoder_tokens is not None or decoder_tokens is not None:
+            raise OptionError(
+                "attention goes with tokens alone; give encoder_attention, decoder_attention and cross_attention with "
+                "encoder_tokens and decoder_tokens instead, or leave them out"
+            )
+        axis = _axis(tokens, "tokens", "attention", readable=readable, segment_b=sentence_b_start)
+        # A view of one kind: whether later tokens are hidden tells which.
+        kind = _maps("encoder", attention, axis, None, chosen)
+        kind = replace(kind, kind="decoder") if kind.causal else kind
+        return AttentionView(title=title, model=model, kinds=(kind,))
+    if all(part is None for part in parts.values()):
+        raise OptionError(
+            "there is no attention to draw; give attention with tokens, or encoder_attention, decoder_attention or "
+            "cross_attention with encoder_tokens and decoder_tokens"
+        )
+    sides = {"encoder": encoder_tokens, "decoder": decoder_tokens}
+    kinds = []
+    for name, part in parts.items():
+        if part is None:
+            continue
+        side, other = ("decoder", "encoder") if name == "cross" else (name, None)
+        own = f"{name}_attention"
+        queries = _axis(sides[side], f"{side}_tokens", own, readable=readable)
+        keys = None if other is None else _axis(sides[other], f"{other}_tokens", own, readable=readable)
+        kinds.append(_maps(name, part, queries, keys, chosen))
+    return AttentionView(title=title, model=model, kinds=tuple(kinds))
+
+
+def raw_maps(attention: Any, *, kind: str = "encoder") -> NDArray[np.float32]:
+    """Return a sequence of layers as one array, `[layer, head, query, key]`.
+
+    Raises:
+        AttentionError: a layer is missing, holds no numbers, is of more than one input, or the layers differ in
+            shape.
+    """
+    try:
+        layers = list(attention)
+    except TypeError:
+        raise AttentionError(
+            f"{kind} attention is a {type(attention).__name__}; expected a sequence with one tensor or array a layer"
+        ) from None
+    if not layers or any(layer is None for layer in layers):
+        raise AttentionError(f"there are no weights in {kind} attention; {_NOT_KEPT}")
+    maps = [_layer(layer, place, kind) for place, layer in enumerate(layers)]
+    shapes = {layer.shape for layer in maps}
+    if len(shapes) > 1:
+        raise AttentionError(
+            f"layers of {kind} attention differ in shape ({', '.join(map(str, sorted(shapes)))}); expected the same "
+            "heads, queries and keys in every layer"
+        )
+    return np.stack(maps)
+
+
+def _layer(layer: Any, place: int, kind: str) -> NDArray[np.float32]:
+    # A tensor of torch: half precision, a device or a gradient would stop numpy.
+    if hasattr(layer, "detach"):
+        layer = layer.detach().cpu().float().numpy()
+    try:
+        # Numbers alone: numpy would read text as numbers, and drop the imaginary part with a warning.
+        given = np.asarray(layer)
+        if given.dtype.kind not in "biuf":
+            raise TypeError(f"it holds {given.dtype}")
+        with np.errstate(over="ignore"):  # beyond float32 is infinite, which the check of rows refuses
+            values = given.astype(np.float32)
+    except (TypeError, ValueError) as error:
+        raise AttentionError(
+            f"layer {place + 1} of {kind} attention is no array of numbers ({titled(str(error))}); expected [1, head, "
+            "query, key] or [head, query, key]: the attention of one input, a tensor for each layer"
+        ) from None
+    if values.ndim == 4 and values.shape[0] == 1:
+        values = values[0]
+    if values.ndim != 3:
+        raise AttentionError(
+            f"layer {place + 1} of {kind} attention has the shape {tuple(values.shape)}; expected [1, head, query, "
+            "key] or [head, query, key]: the attention of one input, a tensor for each layer"
+        )
+    return values
+
+
+def _axis(
+    tokens: Sequence[Any] | None, name: str, attention: str, *, readable: bool, segment_b: int | None = None
+) -> Axis:
+    if tokens is None:
+        raise InputError(f"{attention} needs {name}: expected one token for each row and column of the maps")
+    wrong = [token for token in tokens if not isinstance(token, str)]
+    if isinstance(tokens, str) or wrong:
+        got = "a string" if isinstance(tokens, str) else f"a {type(wrong[0]).__name__} among them"
+        raise InputError(
+            f"expected {name} as a list of strings, got {got}; tokeniser.convert_ids_to_tokens(ids) gives them"
+        )
+    named = named_tokens(tokens)
+    return Axis(
+        tokens=named.tokens if readable else tuple(tokens),
+        words=named.words,
+        word_text=named.text,
+        segment_b=segment_b,
+        special=named.special,
+    )
+
+
+def _maps(kind: str, attention: Any, queries: Axis, keys: Axis | None, chosen: _Chosen) -> KindMaps:
+    maps = raw_maps(attention, kind=kind)
+    kept_layers = chosen.of(chosen.layers, maps.shape[0], "layer")
+    kept_heads = chosen.of(chosen.heads, maps.shape[1], "head")
+    return KindMaps(
+        kind=kind,
+        weights=maps[kept_layers][:, kept_heads],
+        queries=queries,
+        keys=keys,
+        layers=tuple(place + 1 for place in kept_layers),
+        heads=tuple(place + 1 for place in kept_heads),
+    )

@@ -1,0 +1,141 @@
+"""What a model reads of a text: as it stands, or with what the model writes after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from torch import Tensor
+
+from headscope.attention.source import model_inputs
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.segment import Segment
+from headscope.errors import OptionError
+from headscope.models.anatomy import Anatomy
+from headscope.models.generation import generate
+from headscope.models.loading import LoadedModel, longest_input
+from headscope.views.snapshot.text_input import (
+    TOO_LONG,
+    TextInput,
+    after_start,
+    axis_of,
+    continued,
+    text_input,
+    without_end,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What to read.
+
+    Attributes:
+        text: the text; the encoder's, where there is a decoder behind it.
+        text_b: the second text of a pair.
+        decoder_text: what a decoder behind an encoder reads; when None, `text` again, or nothing but its start token
+            where it writes.
+        generate: how many tokens the model writes after its text, greedily.
+        max_length: tokens that may be read; what the model can read when None.
+        too_long: what to do with a longer text: `error` or `truncate`.
+    """
+
+    text: str
+    text_b: str | None = None
+    decoder_text: str | None = None
+    generate: int = 0
+    max_length: int | None = None
+    too_long: str = "error"
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a model reads (its encoder, where it has one), and what a decoder behind the encoder reads."""
+
+    source: TextInput
+    target: TextInput | None
+
+    def inputs(self, encoder: Encoder, anatomy: Anatomy) -> Mapping[str, Tensor]:
+        """Return the model's arguments."""
+        target = None if self.target is None else self.target.segment
+        return inputs_of(encoder, anatomy, self.source.segment, target)
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longer text."""
+        return max(len(one.segment) for one in (self.source, self.target) if one is not None)
+
+    def sides(self, kind: str) -> tuple[TextInput, TextInput | None]:
+        """Return the queries and the keys of a kind of attention; keys are None where they are the queries."""
+        if self.target is None or kind == "encoder":
+            return self.source, None
+        return self.target, self.source if kind == "cross" else None
+
+
+def read(loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy, asked: Asked) -> Reading:
+    """Cut texts into the model's pieces, and let it write where that is asked.
+
+    Raises:
+        HeadscopeError: a text or a length is not as it should be, or the model cannot write.
+    """
+    most = _most(loaded, anatomy, asked)
+    if asked.decoder_text is not None and not anatomy.encoder_decoder:
+        raise OptionError(
+            f"{loaded.name} has no decoder behind an encoder; leave --decoder-text out, or choose a model such as T5 "
+            "or BART"
+        )
+    # What is written needs room too.
+    room = most - (0 if anatomy.encoder_decoder else asked.generate)
+    source = text_input(encoder, asked.text, asked.text_b, most=room, too_long=asked.too_long)
+    if not anatomy.encoder_decoder:
+        if not asked.generate:
+            return Reading(source, None)
+        begun = without_end(encoder, source.segment)
+        new = generate(loaded, anatomy, inputs_of(encoder, anatomy, begun, None), tokens=asked.generate)
+        whole = _written(encoder, begun, new, segment_b=source.axis.segment_b)
+        return Reading(replace(whole, note=source.note), None)
+    assert anatomy.decoder_start is not None
+    begun = after_start(
+        anatomy.decoder_start, _decoder_text(encoder, source, asked, most=most - asked.generate)
+    )
+    if not asked.generate:
+        return Reading(source, TextInput(begun, axis_of(encoder, begun)))
+    given = inputs_of(encoder, anatomy, source.segment, begun)
+    return Reading(source, _written(encoder, begun, generate(loaded, anatomy, given, tokens=asked.generate)))
+
+
+def inputs_of(
+    encoder: Encoder, anatomy: Anatomy, source: Segment, target: Segment | None
+) -> Mapping[str, Tensor]:
+    """Return the model's arguments for one input without padding."""
+    decoders = None if target is None else [target]
+    return model_inputs([source], anatomy, encoder.vocabulary, decoders=decoders)[1]
+
+
+def _decoder_text(encoder: Encoder, source: TextInput, asked: Asked, *, most: int) -> Segment | None:
+    """Return the decoder's text behind its start token, without the token that ends it."""
+    if asked.decoder_text is not None:
+        given = text_input(encoder, asked.decoder_text, most=most, too_long=asked.too_long)
+        return without_end(encoder, given.segment)
+    # As everywhere in headscope, a decoder that nothing is said of reads the encoder's text again.
+    return None if asked.generate else without_end(encoder, source.segment)
+
+
+def _written(encoder: Encoder, begun: Segment, new: list[int], *, segment_b: int | None = None) -> TextInput:
+    whole = continued(encoder, begun, new)
+    generated = len(begun) if new else None
+    return TextInput(whole, axis_of(encoder, whole, segment_b=segment_b, generated=generated))
+
+
+def _most(loaded: LoadedModel, anatomy: Anatomy, asked: Asked) -> int:
+    if asked.too_long not in TOO_LONG:
+        raise OptionError(f"--too-long {asked.too_long!r} is not known; choose one of {', '.join(TOO_LONG)}")
+    if asked.generate < 0:
+        raise OptionError(f"--generate {asked.generate} is no number of tokens; expected 0 or more")
+    most = longest_input(loaded, anatomy)
+    if asked.max_length is None:
+        return most
+    if asked.max_length > most:
+        raise OptionError(
+            f"--max-length {asked.max_length} is more than {loaded.name} can read; expected at most {most} tokens"
+        )
+    return asked.max_length

@@ -1,0 +1,145 @@
+"""What the command line and notebooks look at: a model's attention on a text, or attention that is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headscope.errors import ModelError, OptionError
+
+if TYPE_CHECKING:
+    from headscope.views.snapshot.capture import AttentionReader
+    from headscope.views.snapshot.snapshot import AttentionView
+
+
+def reader_of(
+    model: Any = None,
+    *,
+    tokenizer: Any = None,
+    writes: bool = False,
+    revision: str | None = None,
+    dtype: str = "float32",
+    device: str = "auto",
+) -> AttentionReader:
+    """Return a model ready to be looked at.
+
+    Args:
+        model: hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with
+            its `tokenizer`.
+        tokenizer: of a transformers model.
+        writes: whether the model shall write text, which needs its head.
+        revision: branch, tag or commit on the hub.
+        dtype: the precision to compute in.
+        device: `auto` or a torch device.
+
+    Raises:
+        HeadscopeError: the model cannot be loaded or looked into.
+    """
+    from headscope.models.loading import LoadedModel, load_model
+    from headscope.models.task_heads import load_writer
+    from headscope.views.snapshot.capture import AttentionReader
+
+    if isinstance(model, AttentionReader):
+        return model
+    if isinstance(model, LoadedModel):
+        return AttentionReader(model)
+    if model is None or isinstance(model, str | Path):
+        load = load_writer if writes else load_model
+        return AttentionReader(load(model, revision=revision, dtype=dtype, device=device))
+    if not hasattr(model, "config") or tokenizer is None:
+        raise OptionError(
+            f"model is a {type(model).__name__}; expected a hub name, a folder, what headscope.load_model returns, or "
+            "a transformers model together with its tokenizer"
+        )
+    name = str(getattr(model.config, "name_or_path", "") or type(model).__name__)
+    return AttentionReader(LoadedModel(model=model, tokeniser=tokenizer, name=short_name(name)))
+
+
+def look(
+    model: Any = None,
+    text: str | None = None,
+    text_b: str | None = None,
+    *,
+    attention: Any = None,
+    encoder_attention: Any = None,
+    decoder_attention: Any = None,
+    cross_attention: Any = None,
+    tokens: Sequence[Any] | None = None,
+    encoder_tokens: Sequence[Any] | None = None,
+    decoder_tokens: Sequence[Any] | None = None,
+    sentence_b_start: int | None = None,
+    include_layers: Sequence[int] | None = None,
+    include_heads: Sequence[int] | None = None,
+    tokenizer: Any = None,
+    neuron: bool | None = None,
+    **more: Any,
+) -> AttentionView:
+    """Return a view of a model's attention on a text, or of attention that was computed elsewhere.
+
+    Args:
+        model: as `reader_of` takes it.
+        text: what the model reads.
+        text_b: the second text of a pair.
+        attention: attention that is there already, and so the other tensors and tokens: see `raw_view`.
+        encoder_attention: see `raw_view`.
+        decoder_attention: see `raw_view`.
+        cross_attention: see `raw_view`.
+        tokens: see `raw_view`.
+        encoder_tokens: see `raw_view`.
+        decoder_tokens: see `raw_view`.
+        sentence_b_start: see `raw_view`.
+        include_layers: labels of the layers to keep, from 1; all when None.
+        include_heads: labels of the heads to keep, from 1, of attention that is there already; all when None.
+        tokenizer: of a transformers model.
+        neuron: whether queries and keys are wanted, as the neuron view needs them; None takes those of short texts.
+        **more: `decoder_text`, `generate`, `max_length`, `too_long` (see `Asked`), and `revision`, `dtype`, `device`.
+
+    Raises:
+        ModelError: queries and keys are wanted, and the model hands none over.
+        HeadscopeError: something else is not as it should be; the text says what.
+    """
+    raw = {
+        "attention": attention,
+        "encoder_attention": encoder_attention,
+        "decoder_attention": decoder_attention,
+        "cross_attention": cross_attention,
+    }
+    if any(part is not None for part in raw.values()):
+        if text is not None or model is not None or more:
+            named = ["model"] * (model is not None) + ["text"] * (text is not None) + list(more)
+            raise OptionError(
+                f"both attention and {named[0]} were given; give attention with its tokens, or a model with a text"
+            )
+        if neuron:
+            raise OptionError(
+                "the neuron view needs queries and keys, which weights alone do not tell; give a model and a text"
+            )
+        from headscope.views.snapshot.given_arrays import raw_view
+
+        return raw_view(
+            **raw,
+            tokens=tokens,
+            encoder_tokens=encoder_tokens,
+            decoder_tokens=decoder_tokens,
+            sentence_b_start=sentence_b_start,
+            include_layers=include_layers,
+            include_heads=include_heads,
+        )
+    if text is None:
+        raise OptionError(
+            "there is nothing to look at; give a text for the model to read, or attention with its tokens"
+        )
+    loading = {name: more.pop(name) for name in ("revision", "dtype", "device") if name in more}
+    reader = reader_of(model, tokenizer=tokenizer, writes=bool(more.get("generate")), **loading)
+    view = reader.view(text, text_b, layers=tuple(include_layers or ()), neuron=neuron, **more)
+    refused = [kind.no_neuron for kind in view.kinds if kind.no_neuron]
+    if neuron and len(refused) == len(view.kinds):
+        raise ModelError(str(refused[0]).rstrip("."))
+    return view
+
+
+def short_name(name: str) -> str:
+    """Return a local folder's last part, and a hub name whole."""
+    looks_local = name.startswith(("/", ".", "~")) or "\\" in name
+    return name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] if looks_local else name

@@ -1,0 +1,212 @@
+"""A text as a model reads it, with what a view draws of it: readable tokens, words, where the second text begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tokenizers import Encoding
+
+from headscope.encoding.alignment import align
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.readable import readable_tokens
+from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.unknown import KnownPieces
+from headscope.errors import InputError
+from headscope.views.snapshot.snapshot import Axis
+
+TOO_LONG = ("error", "truncate")
+_WORD_MARKS = ("\u0120", "\u2581", "\u010a")  # byte-level BPE's and SentencePiece's marks, and a line break
+
+
+@dataclass(frozen=True, eq=False)
+class TextInput:
+    """One text or pair: what the model reads, the axis that views draw, and what the user should know of it."""
+
+    segment: Segment
+    axis: Axis
+    note: str | None = None
+
+
+def text_input(
+    encoder: Encoder, text: str, text_b: str | None = None, *, most: int, too_long: str = "error"
+) -> TextInput:
+    """Cut a text, or a pair, into the model's pieces with its special tokens around them.
+
+    Args:
+        encoder: the tokeniser's wrap.
+        text: the text.
+        text_b: the second text of a pair.
+        most: how many tokens the model may read, special tokens included.
+        too_long: `error`, or `truncate`: tokens go from the end of the longer text.
+
+    Raises:
+        InputError: a text has no tokens, does not fit, or is all but unknown to the tokeniser.
+    """
+    texts = [text] if text_b is None else [text, text_b]
+    pieces = [_pieces(encoder, each) for each in texts]
+    special = encoder.special_tokens_single if text_b is None else encoder.special_tokens_pair
+    _fit(pieces, most - special, special=special, too_long=too_long)
+    known = KnownPieces(encoder, "text")
+    words: list[int] = []
+    for each, encoding in zip(texts, pieces):
+        start = max(words, default=-1) + 1
+        words += [word if word == NO_WORD else start + word for word in _words_of(each, encoding)]
+    whole = encoder.whole(*pieces)
+    (segment,) = known.watch(iter([encoder.segment(*pieces, document="view", index=0)]))
+    word_ids = np.full(len(segment), NO_WORD, dtype=np.int64)
+    # Pieces keep their order, so the places that are not special take the pieces' words in turn.
+    places = np.flatnonzero(np.array(whole.special_tokens_mask) == 0)
+    word_ids[places] = words
+    segment = Segment(
+        document="view", index=0, ids=segment.ids, token_types=segment.token_types, word_ids=word_ids
+    )
+    second = None if text_b is None else int(places[len(pieces[0])])
+    return TextInput(segment, axis_of(encoder, segment, segment_b=second), known.note())
+
+
+def after_start(start: int, segment: Segment | None) -> Segment:
+    """Return what a decoder behind an encoder reads: its start token, then a text, if there is one."""
+    ids = np.concatenate([[start], [] if segment is None else segment.ids]).astype(np.int64)
+    words = np.concatenate([[NO_WORD], [] if segment is None else segment.word_ids]).astype(np.int64)
+    return Segment(document="view", index=0, ids=ids, token_types=np.zeros_like(ids), word_ids=words)
+
+
+def without_end(encoder: Encoder, segment: Segment) -> Segment:
+    """Return a segment without the special tokens at its end: text that goes on."""
+    special, stop = special_ids(encoder.tokeniser), len(segment)
+    while stop > 1 and int(segment.ids[stop - 1]) in special:
+        stop -= 1
+    return Segment(
+        document=segment.document,
+        index=segment.index,
+        ids=segment.ids[:stop],
+        token_types=segment.token_types[:stop],
+        word_ids=segment.word_ids[:stop],
+    )
+
+
+def continued(encoder: Encoder, segment: Segment, new: Sequence[int]) -> Segment:
+    """Return a segment with generated tokens after it, and the words that these make up."""
+    ids = np.concatenate([segment.ids, np.array(new, dtype=np.int64)])
+    special = np.array([int(i) in special_ids(encoder.tokeniser) for i in ids], dtype=bool)
+    word_ids = np.full(len(ids), NO_WORD, dtype=np.int64)
+    word_ids[~special] = _generated_words(encoder, ids[~special])
+    return Segment(
+        document=segment.document,
+        index=segment.index,
+        ids=ids,
+        token_types=np.concatenate([segment.token_types, np.zeros(len(new), dtype=np.int64)]),
+        word_ids=word_ids,
+    )
+
+
+def axis_of(
+    encoder: Encoder, segment: Segment, *, segment_b: int | None = None, generated: int | None = None
+) -> Axis:
+    """Return what views draw of a segment."""
+    tokeniser = encoder.tokeniser
+    hidden = special_ids(tokeniser)
+    special = tuple(place for place, number in enumerate(segment.ids) if int(number) in hidden)
+    numbers: dict[int, int] = {}
+    words: list[int | None] = []
+    members: list[list[int]] = []
+    for place, word in enumerate(segment.word_ids.tolist()):
+        if word == NO_WORD or place in special:
+            words.append(None)
+            continue
+        if word not in numbers:
+            numbers[word] = len(members)
+            members.append([])
+        words.append(numbers[word])
+        members[numbers[word]].append(int(segment.ids[place]))
+    return Axis(
+        tokens=tuple(readable_tokens(tokeniser, segment.ids)),
+        words=tuple(words) if members else (),
+        word_text=tuple(_joined(tokeniser, ids) for ids in members),
+        segment_b=segment_b,
+        generated=generated,
+        special=special,
+    )
+
+
+def special_ids(tokeniser: Any) -> frozenset[int]:
+    """Return the ids of the tokeniser's special tokens; what stands for unknown text is not one."""
+    return frozenset(int(i) for i in tokeniser.all_special_ids) - {tokeniser.unk_token_id}
+
+
+def _pieces(encoder: Encoder, text: str) -> Encoding:
+    (pieces,) = encoder.pieces([text])
+    if not len(pieces):
+        raise InputError(f"the text {text[:40]!r} has no tokens; expected at least one word")
+    return pieces
+
+
+def _fit(pieces: list[Encoding], room: int, *, special: int, too_long: str) -> None:
+    total = sum(map(len, pieces))
+    if total <= room:
+        return
+    if too_long == "error" or room < len(pieces):
+        raise InputError(
+            f"the text is {total + special} tokens long, and at most {room + special} can be read; shorten it, or cut "
+            "it with --too-long truncate (too_long='truncate' in Python)"
+        )
+    lengths = [len(each) for each in pieces]
+    if len(pieces) == 1:
+        lengths = [room]
+    else:
+        shorter = min(*lengths, room // 2)
+        lengths = [shorter, room - shorter] if lengths[0] <= lengths[1] else [room - shorter, shorter]
+    for each, length in zip(pieces, lengths):
+        each.truncate(length)
+
+
+def _words_of(text: str, pieces: Encoding) -> list[int]:
+    """Return the word of each piece: the tokeniser's own, or those between spaces where it knows of no words."""
+    own = [NO_WORD if word is None else int(word) for word in pieces.word_ids]
+    spans: dict[int, tuple[int, int]] = {}
+    for word, (start, end) in zip(own, pieces.offsets):
+        first, last = spans.get(word, (start, end))
+        spans[word] = (min(first, start), max(last, end))
+    # Llama's tokeniser takes a whole text for one word.
+    if not any(len(text[start:end].split()) > 1 for word, (start, end) in spans.items() if word != NO_WORD):
+        return own
+    bounds, at = [], 0
+    for word_ in text.split():
+        at = text.index(word_, at)
+        bounds.append((at, at + len(word_)))
+        at += len(word_)
+    found: list[int] = align(text, np.array(bounds, dtype=np.int64), pieces.offsets).word_ids.tolist()
+    return found
+
+
+def _generated_words(encoder: Encoder, ids: np.ndarray) -> list[int]:
+    """Return the word of each token of a text known by its ids alone."""
+    tokeniser = encoder.tokeniser
+    numbers = [int(i) for i in ids]
+    text = str(tokeniser.decode(numbers, clean_up_tokenization_spaces=False))
+    for candidate in (text, text.strip()):
+        (pieces,) = encoder.pieces([candidate])
+        if pieces.ids == numbers:
+            return _words_of(candidate, pieces)
+    # Text that is cut otherwise when read again: the pieces' own marks tell words apart.
+    named = [str(token) for token in tokeniser.convert_ids_to_tokens(numbers)]
+    wordpiece = any(token.startswith("##") for token in tokeniser.get_vocab())
+    words, word = [], -1
+    for token in named:
+        begins = not token.startswith("##") if wordpiece else token.startswith(_WORD_MARKS)
+        word += begins or word < 0
+        words.append(word)
+    return words
+
+
+def _joined(tokeniser: Any, ids: list[int]) -> str:
+    """Return a word's pieces as one text without the marks of continuation."""
+    text = str(tokeniser.decode(ids, clean_up_tokenization_spaces=False)).strip()
+    if text and "\ufffd" not in text and not any(map(str.isspace, text)):
+        return text
+    # A tokeniser that cannot put its pieces together, or a word that ends inside a character.
+    named = readable_tokens(tokeniser, np.array(ids, dtype=np.int64))
+    return named[0] + "".join(name.removeprefix("##") for name in named[1:])

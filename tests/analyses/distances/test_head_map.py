@@ -1,0 +1,199 @@
+"""Figure 6: every head at its place in both colourings, told apart by shape and number too, names that can be read."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+
+from headscope.analyses.distances.figures import head_map as module
+from headscope.analyses.distances.figures.head_map import head_map, map_panel, mark_size
+from headscope.analyses.distances.figures.plane import height_of
+from headscope.figures.layer_colours import contrast, layer_colour, on_layer
+from headscope.figures.saving import svg_text
+from headscope.figures.style import role_colour, role_outline
+from support import mock_inputs
+from support.mock_distances import with_distances
+
+
+@pytest.fixture(scope="module")
+def table():
+    found = {("encoder", 3, 2): ["obj", "nsubj", "det"], ("encoder", 1, 5): ["coreference"]}
+    return with_distances(mock_inputs.encoder(4, 8), finds=found).head_map
+
+
+def marks(ax):
+    """{(layer, head): (x, y, colour, collection)} read back from the marks and their links."""
+    out = {}
+    for collection in ax.collections:
+        if (collection.get_gid() or "").startswith("heads--encoder--map--"):
+            for number, (url, xy) in enumerate(
+                zip(collection.get_urls(), np.asarray(collection.get_offsets()))
+            ):
+                kind, layer, head = url[1:].split("-")
+                assert kind == "encoder"
+                colours = collection.get_facecolors()
+                out[int(layer), int(head)] = (
+                    *map(float, xy),
+                    to_hex(colours[number % len(colours)]),
+                    collection,
+                )
+    return out
+
+
+def names(ax):
+    return [text for text in ax.texts if (text.get_gid() or "").startswith("name--")]
+
+
+def test_every_head_stands_at_its_place_in_both_colourings(table):
+    left, right = head_map(table, kind="encoder").axes
+    assert [ax.get_title(loc="left") for ax in (left, right)] == ["By role", "By layer"]
+    for ax in (left, right):
+        found = marks(ax)
+        assert len(found) == 32
+        for row in table.to_dict("records"):
+            assert found[row["layer"], row["head"]][:2] == pytest.approx((row["x"], row["y"]))
+        # A nat is as long across as upwards.
+        assert ax.get_aspect() == 1.0
+
+
+def test_roles_have_their_colour_and_their_shape(table):
+    (ax,) = map_panel(table, kind="encoder", colouring="role").axes
+    found = marks(ax)
+    for row in table.to_dict("records"):
+        _, _, colour, collection = found[row["layer"], row["head"]]
+        assert colour == role_colour(row["role"])
+        assert np.array_equal(collection.get_paths()[0].vertices, role_outline(row["role"]).vertices)
+    present = set(table["role"])
+    assert len({role_outline(role).vertices.tobytes() for role in present}) == len(present)
+
+
+def test_each_role_is_named_in_its_colour_beside_one_of_its_heads(table):
+    called = {"broad": "wide", "mixed": "of no role"}
+    (ax,) = map_panel(table, kind="encoder", colouring="role", names=called).axes
+    told = {text.get_text(): text for text in names(ax)}
+    for role in set(table["role"]):
+        shown = called.get(role, {"previous": "previous token", "next": "next token", "sep": "[SEP]",
+                                  "punctuation": "period or comma"}.get(role, role))  # fmt: skip
+        assert told[shown].get_color() == role_colour(role)
+        own = table[table["role"] == role][["x", "y"]].to_numpy()
+        span = np.ptp(table[["x", "y"]].to_numpy(), axis=0).max()
+        assert np.linalg.norm(own - told[shown].get_position(), axis=1).min() < 0.2 * span
+
+
+def test_heads_that_find_something_are_named(table):
+    (ax,) = map_panel(table, kind="encoder", colouring="role").axes
+    told = [text.get_text() for text in names(ax)]
+    assert "3-2 obj +2" in told
+    assert "1-5 coreference" in told
+
+
+def test_layers_have_their_colour_and_their_number(table):
+    (ax,) = map_panel(table, kind="encoder", colouring="layer").axes
+    found = marks(ax)
+    viridis = mpl.colormaps["viridis"]
+    numbers = {text.get_gid(): text for text in ax.texts if (text.get_gid() or "").startswith("mark--")}
+    for row in table.to_dict("records"):
+        x, y, colour, _ = found[row["layer"], row["head"]]
+        assert colour == to_hex(viridis((row["layer"] - 1) / 3))
+        number = numbers[f"mark--{row['layer']}-{row['head']}"]
+        assert number.get_text() == str(row["layer"])
+        assert number.get_position() == pytest.approx((x, y))
+        assert contrast(number.get_color(), colour) >= 4.5
+
+
+def test_no_two_names_cover_each_other(table):
+    figure = map_panel(table, kind="encoder", colouring="role")
+    FigureCanvasAgg(figure)
+    figure.canvas.draw()
+    (ax,) = figure.axes
+    boxes = [text.get_window_extent() for text in names(ax)]
+    for at, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:at]), names(ax)[at].get_text()
+        inside = figure.bbox.padded(2)
+        assert inside.x0 <= box.x0
+        assert box.x1 <= inside.x1
+
+
+def test_the_rule_is_as_long_as_it_says(table):
+    (ax,) = map_panel(table, kind="encoder", colouring="layer").axes
+    (rule,) = [line for line in ax.lines if line.get_gid() == "rule"]
+    length = float(np.ptp(rule.get_xdata()))
+    assert f"{length:g} nats" in [text.get_text() for text in ax.texts]
+    assert float(f"{length:.0e}"[0]) in (1, 2, 5)
+    assert 0.1 < length / np.ptp(ax.get_xlim()) <= 0.25 + 1e-9
+
+
+def test_the_stress_stands_below(table):
+    figure = head_map(table, kind="encoder", stress=0.1234)
+    assert figure.get_supxlabel() == (
+        "distances in the plane stand for divergences in nats, with a stress of 0.12 (0 is exact)"
+    )
+    assert head_map(table, kind="encoder").get_supxlabel() == ""
+
+
+def test_without_roles_the_panel_says_so(table):
+    figure = head_map(table.assign(role=None, finds=None), kind="encoder")
+    assert [text.get_text() for text in figure.axes[0].texts] == [
+        "Roles need the surface statistics of the same run."
+    ]
+    assert len(marks(figure.axes[1])) == 32
+
+
+def test_a_large_model_names_its_layers_beside_them():
+    rng = np.random.default_rng(0)
+    layers, heads = 8, 26
+    number = np.arange(layers * heads)
+    large = pd.DataFrame(
+        {"kind": "encoder", "layer": number // heads + 1, "head": number % heads + 1, "x": rng.normal(size=len(number)),
+         "y": rng.normal(size=len(number)), "cluster": 1, "role": "mixed", "finds": None}
+    )  # fmt: skip
+    (ax,) = map_panel(large, kind="encoder", colouring="layer").axes
+    assert len(marks(ax)) == 208
+    assert {text.get_text() for text in names(ax)} == {f"layer {layer}" for layer in range(1, 9)}
+    assert mark_size(3072) < mark_size(144) < mark_size(72) == mark_size(4)
+
+
+def test_one_head_and_heads_at_one_place():
+    one = pd.DataFrame(
+        {"kind": ["cross"] * 2, "layer": [1, 1], "head": [1, 2], "x": 0.0, "y": 0.0, "cluster": 1, "role": "broad",
+         "finds": ""}
+    )  # fmt: skip
+    for table in (one, one.head(1)):
+        figure = head_map(table, kind="cross")
+        assert height_of(table) > 0
+        assert "heads--cross--map--broad" in svg_text(figure)
+
+
+def test_the_svg_is_the_same_each_time(table):
+    table = table.head(14)
+    assert svg_text(head_map(table, kind="encoder")) == svg_text(head_map(table, kind="encoder"))
+
+
+def test_a_kind_or_colouring_that_is_not_there_is_refused(table):
+    with pytest.raises(
+        ValueError, match=r"^Expected cross heads on the map, got encoder; give a kind that the table"
+    ):
+        head_map(table, kind="cross")
+    with pytest.raises(ValueError, match=r"^Expected a colouring by role or layer, got 'head'; choose one"):
+        map_panel(table, kind="encoder", colouring="head")
+
+
+def test_colours_of_layers():
+    assert layer_colour(1, 12) == to_hex(mpl.colormaps["viridis"](0.0))
+    assert layer_colour(12, 12) == to_hex(mpl.colormaps["viridis"](1.0))
+    assert layer_colour(1, 1) == layer_colour(1, 2)
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    for layer in range(1, 49):
+        assert contrast(on_layer(layer_colour(layer, 48)), layer_colour(layer, 48)) >= 4.5
+
+
+def test_most_named_heads_find_most(table):
+    every = table.assign(
+        finds=["a,b,c" if head % 3 == 0 else "a" if head % 3 == 1 else "" for head in table["head"]]
+    )
+    (ax,) = map_panel(every, kind="encoder", colouring="role").axes
+    shown = [text.get_text() for text in names(ax) if "-" in text.get_text()]
+    assert len(shown) == module.MOST_NAMED
+    assert sum(text.endswith("a +2") for text in shown) == 8  # two heads in each of four layers

@@ -1,0 +1,227 @@
+"""The divergence between pairs of heads: numba's program and torch's against the definition, scipy and a plain loop."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from scipy.spatial.distance import jensenshannon
+
+from headscope.analyses.distances.definition import jensen_shannon
+from headscope.analyses.distances.kernels import compiled as js_numba
+from headscope.analyses.distances.kernels import in_torch as js_torch
+from headscope.analyses.distances.kernels import lanes as js_lanes
+from headscope.analyses.distances.kernels.pairs import has_numba, pair_sums
+from headscope.analyses.distances.kernels.polynomial import fit_for, floor_of
+
+COMPILED = [pytest.param(True, id="numba"), pytest.param(False, id="torch")]
+
+
+def random_layers(layers, heads, rows, keys, *, seed=0, sharpness=3.0):
+    generator = torch.Generator().manual_seed(seed)
+    scores = sharpness * torch.randn((layers, heads, rows, keys), generator=generator)
+    return list(torch.softmax(scores, dim=-1))
+
+
+def plain_sums(layers):
+    """The definition, pair by pair and row by row, in float64."""
+    heads = torch.cat(layers).double()
+    keys = heads.shape[2]
+    smooth = (0.999 * heads + 0.001 / keys).numpy()
+    out = []
+    for one in range(len(smooth)):
+        for other in range(one + 1, len(smooth)):
+            total = squares = 0.0
+            for p, q in zip(smooth[one], smooth[other]):
+                m = (p + q) / 2
+                row = 0.5 * np.sum(p * np.log(p / m)) + 0.5 * np.sum(q * np.log(q / m))
+                total += row
+                squares += row * row
+            out.append((total, squares))
+    return np.array(out).T.reshape(2, -1)
+
+
+def assert_exact(found, expected, rows):
+    """The issue's bound, on the mean over rows."""
+    off = np.abs(found[0] - expected[0]) / rows
+    assert (off <= 1e-5 * expected[0] / rows + 1e-8).all(), off.max()
+    np.testing.assert_allclose(found[1], expected[1], rtol=3e-5, atol=1e-8)
+
+
+def test_the_definition_is_scipys():
+    left, right = (torch.rand(5, 7, dtype=torch.float64) for _ in range(2))
+    left, right = left / left.sum(-1, keepdim=True), right / right.sum(-1, keepdim=True)
+    smooth = [0.999 * rows.numpy() + 0.001 / 7 for rows in (left, right)]
+    # scipy gives the root.
+    expected = jensenshannon(*smooth, axis=1) ** 2
+    np.testing.assert_allclose(jensen_shannon(left, right).numpy(), expected, rtol=1e-12)
+
+
+def test_two_heads_that_share_nothing_are_ln_2_apart_but_for_smoothing():
+    weights = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    p, q = 0.999 + 0.0005, 0.0005
+    by_hand = p * math.log(2 * p) + q * math.log(2 * q)
+    assert float(jensen_shannon(weights[:1], weights[1:])) == pytest.approx(by_hand, rel=1e-14)
+    assert abs(by_hand - math.log(2)) < 0.005
+    for compiled in (True, False):
+        (found,) = pair_sums([[weights[:, None]]], compiled=compiled)
+        np.testing.assert_allclose(found[:, 0], [by_hand, by_hand**2], rtol=2e-5)
+        assert found[0, 0] == pytest.approx(by_hand, rel=1e-5)
+
+
+@pytest.mark.parametrize("keys", [1, 2, 100, 128, 129, 512, 8192])
+def test_the_polynomial_is_as_good_as_it_says(keys):
+    fit = fit_for(keys)
+    least = floor_of(keys) / (0.999 + floor_of(keys))
+    v = np.linspace(least**0.25, 1 - 1e-4, 20_001)
+    ratio = v.astype(np.longdouble) ** 4
+    cell = (ratio * np.log(ratio) - (1 + ratio) * np.log((1 + ratio) / 2)) / 2
+    g = cell / (1 - np.sqrt(ratio)) ** 2
+    powers = np.array([1, 0, *fit.rest[::-1]], dtype=np.longdouble)
+    found = fit.lead * np.polyval(powers, v + fit.shift)
+    assert float(np.abs(found / g - 1).max()) <= fit.error < 1e-5
+    # And for weights that are all but the same, where the definition divides 0 by 0.
+    assert fit.lead * np.polyval(powers, 1 + fit.shift) == pytest.approx(0.5, rel=fit.error)
+    assert all(np.float32(number) == number for number in (fit.shift, *fit.rest))
+
+
+@pytest.mark.parametrize("compiled", COMPILED)
+@pytest.mark.parametrize(
+    ("layers", "heads", "rows", "keys"),
+    [
+        (1, 2, 1, 1),
+        (1, 2, 3, 5),
+        (2, 3, 16, 16),
+        (1, 7, 17, 31),
+        (3, 4, 33, 20),
+        (2, 4, 5, 150),
+        (1, 13, 16, 33),
+        (1, 26, 18, 16),
+    ],
+)
+def test_every_pair_against_a_plain_loop(compiled, layers, heads, rows, keys):
+    """Odd and even numbers of heads, rows that do not fill sixteen lanes, keys that do not fill a chunk."""
+    weights = random_layers(layers, heads, rows, keys)
+    (found,) = pair_sums([weights], compiled=compiled)
+    assert_exact(found, plain_sums(weights), rows)
+
+
+@pytest.mark.parametrize("compiled", COMPILED)
+@pytest.mark.parametrize(("apart", "about"), [(0.1, 1e-3), (0.03, 1e-4), (1e-3, 1e-7)])
+def test_heads_that_are_almost_alike_keep_their_digits(compiled, apart, about):
+    """Where a difference of entropies in float32 would be noise."""
+    generator = torch.Generator().manual_seed(1)
+    scores = 3 * torch.randn((1, 40, 64), generator=generator)
+    noise = apart * torch.randn((6, 40, 64), generator=generator)
+    weights = torch.softmax(scores + noise, dim=-1)
+    expected = plain_sums([weights])
+    assert about / 6 < expected[0].mean() / 40 < about * 6
+    (found,) = pair_sums([[weights]], compiled=compiled)
+    assert_exact(found, expected, 40)
+    np.testing.assert_allclose(found[0], expected[0], rtol=2e-5 if apart > 0.01 else 1e-3)
+
+
+@pytest.mark.parametrize("compiled", COMPILED)
+def test_heads_that_are_the_same_are_not_apart_and_attention_that_is_all_on_one_key_is_no_trouble(compiled):
+    rows = torch.eye(20)
+    weights = torch.stack([rows, rows, rows.roll(1, 1), torch.full((20, 20), 0.05)])
+    (found,) = pair_sums([[weights]], compiled=compiled)
+    assert found[0][0] == 0
+    assert_exact(found, plain_sums([weights]), 20)
+
+
+@pytest.mark.parametrize("compiled", COMPILED)
+def test_parts_of_larger_tensors_and_many_segments_at_once(compiled):
+    """Segments of several lengths cut out of padded batches, whose padding holds rubbish."""
+    stacks, expected = [], []
+    for seed, length in enumerate((9, 24, 16, 1)):
+        own = random_layers(2, 5, length, length, seed=seed)
+        padded = []
+        for layer in own:
+            room = torch.full((3, 5, 30, 30), float("nan"))
+            room[1, :, 2 : 2 + length, 2 : 2 + length] = layer
+            padded.append(room[1, :, 2 : 2 + length, 2 : 2 + length])
+        stacks.append(padded)
+        expected.append((plain_sums(own), length))
+    for found, (sums, length) in zip(pair_sums(stacks, compiled=compiled), expected, strict=True):
+        assert_exact(found, sums, length)
+
+
+def test_keys_that_do_not_lie_side_by_side():
+    weights = random_layers(1, 4, 20, 20)[0]
+    turned = weights.transpose(1, 2).contiguous().transpose(1, 2)
+    assert turned.stride(2) != 1
+    np.testing.assert_array_equal(pair_sums([[turned]])[0], pair_sums([[weights]])[0])
+
+
+def test_no_segment_and_a_single_head():
+    assert pair_sums([]) == []
+    for compiled in (True, False):
+        assert pair_sums([[torch.ones(1, 2, 1)]], compiled=compiled)[0].shape == (2, 0)
+
+
+def test_both_programs_agree_and_the_number_of_threads_changes_no_bit():
+    weights = [random_layers(2, 6, 50, 40, seed=seed) for seed in range(3)]
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            found.append(js_numba.pair_sums(weights))
+    finally:
+        torch.set_num_threads(before)
+    for one, two, three in zip(*found):
+        assert np.array_equal(one, two)
+        assert np.array_equal(one, three)
+    for compiled, layers in zip(found[0], weights):
+        np.testing.assert_allclose(js_torch.pair_sums(layers).numpy(), compiled, rtol=1e-6)
+
+
+def test_weights_of_another_precision_are_taken_in_float32():
+    weights = random_layers(1, 4, 8, 8)
+    double = [layer.double() for layer in weights]
+    np.testing.assert_array_equal(pair_sums([double])[0], pair_sums([weights])[0])
+
+
+def test_the_inner_loop_is_vectors_of_fused_steps():
+    """The loop over keys handles sixteen rows an instruction, or eight where the processor has no more."""
+    pair_sums([random_layers(1, 4, 4, 4)])
+    program = js_lanes.njit(nogil=True)(js_lanes.sixteen_rows.py_func)
+    program.compile(js_lanes.sixteen_rows.nopython_signatures[0].args)
+    text = program.inspect_asm(program.signatures[0])
+    if "zmm" not in text and "ymm" not in text:
+        pytest.skip("this processor has no wide vectors")
+    wide = "zmm" if "zmm" in text else "ymm"
+    fused = [line for line in text.splitlines() if "vfmadd" in line]
+    assert sum(wide in line for line in fused) >= 6 * 8
+    assert not any("vdivps" in line and wide in line for line in text.splitlines())
+
+
+def test_without_a_folder_for_its_cache_the_program_is_compiled_all_the_same(monkeypatch):
+    def refuse(**options):
+        if options.pop("cache", False):
+            raise RuntimeError("cannot cache function: no locator available")
+        return lambda function: (function, options)
+
+    def program():
+        return 7
+
+    monkeypatch.setattr(js_lanes, "njit", refuse)
+    function, options = js_lanes.compiled(program)
+    assert (function(), options) == (7, {"nogil": True})
+
+
+def test_without_numba_torch_does_it():
+    code = (
+        "import sys; sys.modules['numba'] = None\n"
+        "import torch\n"
+        "from headscope.analyses.distances.kernels.pairs import has_numba, pair_sums\n"
+        "rows = torch.eye(3)[None].repeat(2, 1, 1); rows[1] = 1 / 3\n"
+        "print(has_numba(), round(float(pair_sums([[rows]])[0][0, 0]), 4))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    expected = plain_sums([torch.stack([torch.eye(3), torch.full((3, 3), 1 / 3)])])[0, 0]
+    assert done.stdout.split() == ["False", str(round(expected, 4))]
+    assert has_numba()

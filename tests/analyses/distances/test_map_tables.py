@@ -1,0 +1,106 @@
+"""The tables of the map: a row a head, a cluster, a kind, as the parts that they are made of say."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import silhouette_score
+
+from headscope.analyses.distances.clusters import cluster
+from headscope.analyses.distances.embedding import embed
+from headscope.analyses.distances.layer_effect import ONE_HEAD, layer_effect
+from headscope.analyses.distances.map_tables import CLUSTER_COLUMNS, EFFECT_COLUMNS, MAP_COLUMNS, map_tables
+from headscope.analyses.distances.stability import stability
+from support.mock_distances import ROWS, divergences
+
+
+@pytest.fixture(scope="module")
+def results():
+    return [divergences(3, 4, layered=0.2), divergences(4, 1, kind="cross", seed=1)]
+
+
+@pytest.fixture(scope="module")
+def tables(results):
+    roles = {("encoder", 1, 2): "previous", ("cross", 4, 1): "broad"}
+    finds = {("encoder", 2, 3): ["obj", "nsubj"], ("cross", 1, 1): ["coreference"]}
+    return map_tables(results, roles=roles, finds=finds, seed=3, resamples=30)
+
+
+def test_a_row_for_each_head(results, tables):
+    table = tables["head_map"]
+    assert list(table.columns) == MAP_COLUMNS
+    own = table[table["kind"] == "encoder"].reset_index(drop=True)
+    assert own[["layer", "head"]].to_numpy().tolist() == [[a, b] for a in (1, 2, 3) for b in (1, 2, 3, 4)]
+    found = embed(results[0].divergence, seed=3)
+    assert np.array_equal(own[["x", "y"]].to_numpy(), np.column_stack([found.x, found.y]))
+    assert own["cluster"].tolist() == cluster(results[0].divergence).labels.tolist()
+    told = table.set_index(["kind", "layer", "head"])
+    assert told.loc[("encoder", 1, 2), "role"] == "previous"
+    assert told.loc[("cross", 4, 1), "role"] == "broad"
+    assert told["role"].notna().sum() == 2
+    assert told.loc[("encoder", 2, 3), "finds"] == "obj,nsubj"
+    assert (told["finds"] == "").sum() == len(table) - 2
+
+
+def test_without_a_look_nothing_is_said_of_what_heads_find(results):
+    table = map_tables(results[1:], roles={}, finds=None, resamples=5)["head_map"]
+    assert table["finds"].isna().all()
+    assert table["role"].isna().all()
+
+
+def test_a_row_for_each_cluster(results, tables):
+    table = tables["head_clusters"]
+    assert list(table.columns) == CLUSTER_COLUMNS
+    own = table[table["kind"] == "encoder"]
+    found = cluster(results[0].divergence)
+    assert own["cluster"].tolist() == list(range(1, found.number + 1))
+    assert own["size"].sum() == 12
+    told = stability(results[0], found, resamples=30, seed=3)
+    assert own["stability"].to_numpy() == pytest.approx(told.jaccard[0])
+    for row in own.to_dict("records"):
+        members = [at for at in range(12) if found.labels[at] == row["cluster"]]
+        assert row["size"] == len(members)
+        apart = [results[0].divergence[a, b] for a in members for b in members if a < b]
+        assert row["divergence"] == pytest.approx(np.mean(apart) if apart else np.nan, nan_ok=True)
+        middle = (row["medoid_layer"] - 1) * 4 + row["medoid_head"] - 1
+        assert middle in members
+        totals = {a: sum(results[0].divergence[a, b] for b in members) for a in members}
+        assert totals[middle] == min(totals.values())
+        assert row["n"] == 12 * ROWS
+
+
+def test_a_row_for_each_kind(results, tables):
+    table = tables["layer_effect"]
+    assert list(table.columns) == EFFECT_COLUMNS
+    encoder, cross = table.to_dict("records")
+    effect = layer_effect(results[0], seed=3)
+    assert (encoder["within"], encoder["between"], encoder["effect"], encoder["p"], encoder["n"]) == (
+        *(effect.within, effect.between, effect.effect, effect.p, effect.n),
+    )
+    assert (encoder["ci_low"], encoder["ci_high"]) == (effect.low, effect.high)
+    labels = tables["head_map"].query("kind == 'encoder'")["cluster"]
+    score = silhouette_score(np.sqrt(results[0].divergence), labels, metric="precomputed")
+    assert encoder["silhouette"] == pytest.approx(score)
+    assert encoder["clusters"] == labels.nunique()
+    assert 0 < encoder["stress"] < 0.2
+    assert encoder["reason"] is None
+    assert cross["reason"] == ONE_HEAD
+    assert np.isnan(cross["effect"])
+
+
+def test_tables_survive_parquet(tables, tmp_path):
+    for name, table in tables.items():
+        table.to_parquet(tmp_path / name, index=False)
+        back = pd.read_parquet(tmp_path / name)
+        nulls = [frame.astype(object).where(frame.notna(), None) for frame in (back, table)]
+        pd.testing.assert_frame_equal(*nulls)
+
+
+def test_no_kind_gives_empty_tables():
+    for name, columns in (
+        ("head_map", MAP_COLUMNS),
+        ("head_clusters", CLUSTER_COLUMNS),
+        ("layer_effect", EFFECT_COLUMNS),
+    ):
+        table = map_tables([], roles={}, finds=None)[name]
+        assert table.empty
+        assert list(table.columns) == columns

@@ -1,0 +1,343 @@
+"""Distances in the page: the tables' numbers, figure 6 in both colourings, and sentences that the tests support."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from headscope.analyses.distances.findings import TOPIC, distances_findings
+from headscope.analyses.distances.section import distances_section, save_distance_figures
+from headscope.reporting.kit.kinds import kinds_of
+from headscope.reporting.kit.numbers import nats, p_words, span
+from headscope.reporting.kit.words import words_for
+from headscope.reporting.parts import more_terms
+from support import mock_inputs
+from support.mock_distances import with_distances
+from support.page_tables import Tables
+
+
+def found(inputs):
+    return distances_findings(inputs, words_for(inputs.manifest), several=len(inputs.manifest["kinds"]) > 1)
+
+
+def texts(inputs):
+    return [one.text for one in found(inputs)]
+
+
+def section(inputs, *, links=False):
+    return distances_section(inputs, kinds_of(inputs), words_for(inputs.manifest), found(inputs), links=links)
+
+
+def changed(inputs, **values):
+    """The same run with other numbers in its only row on the effect of layers."""
+    return replace(inputs, layer_effect=inputs.layer_effect.assign(**values))
+
+
+@pytest.fixture(scope="module")
+def inputs():
+    return with_distances(mock_inputs.encoder(4, 6), finds={("encoder", 2, 3): ["obj", "nsubj"]})
+
+
+@pytest.fixture(scope="module")
+def two():
+    return with_distances(mock_inputs.two_kinds())
+
+
+@pytest.fixture(scope="module")
+def small():
+    return with_distances(mock_inputs.encoder(2, 3))
+
+
+@pytest.fixture(scope="module")
+def page(inputs):
+    return section(inputs, links=True)
+
+
+EFFECT = {
+    "within": 0.25849,
+    "between": 0.35031,
+    "effect": 0.09182,
+    "ci_low": 0.09084,
+    "ci_high": 0.09277,
+    "p": 0.0001,
+}
+
+
+def test_layers_that_are_alike(inputs):
+    assert texts(changed(inputs, **EFFECT))[0] == (
+        "Heads of a layer are more alike than heads of different layers: two of a layer are 0.258 nats apart on "
+        "average, two of different layers 0.350, 0.092 more (95% interval of the difference 0.091 to 0.093); "
+        "p = 0.0001 over permutations of the heads’ layers."
+    )
+    nothing = {**EFFECT, "ci_low": np.nan, "ci_high": np.nan}
+    assert "two of different layers 0.350, 0.092 more; p = 0.0001" in texts(changed(inputs, **nothing))[0]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {**EFFECT, "p": 0.21},
+        {**EFFECT, "ci_low": -0.01},
+        {**EFFECT, "effect": -0.09182, "ci_low": -0.1, "ci_high": -0.08},
+    ],
+)
+def test_nothing_is_claimed_that_is_not_shown(inputs, values):
+    told = texts(changed(inputs, **values))[0]
+    assert told.startswith(
+        "Heads of a layer are not shown to be more alike than heads of different layers: two of a layer are 0.258 nats "
+        "apart on average, two of different layers 0.350 (95% interval of the difference "
+    )
+    assert told.endswith(f"; {p_words(values['p'])} over permutations of the heads’ layers.")
+
+
+def test_no_pair_to_compare(inputs):
+    alone = changed(
+        inputs, effect=np.nan, reason="there is one layer, and no pair of heads of different layers"
+    )
+    assert texts(alone)[0] == (
+        "Whether heads of a layer are alike cannot be said: there is one layer, and no pair of heads of different "
+        "layers."
+    )
+
+
+def with_clusters(inputs, stability, **values):
+    """The same run with three clusters, of 12, 7 and 5 heads, of these stabilities."""
+    clusters = inputs.head_clusters.head(3).assign(
+        cluster=[1, 2, 3], size=[12, 7, 5], stability=stability, ci_low=0.4, ci_high=1.0
+    )
+    if np.isnan(stability[0]):
+        clusters[["ci_low", "ci_high"]] = np.nan
+    return replace(changed(inputs, **values), head_clusters=clusters)
+
+
+@pytest.mark.parametrize(
+    ("stability", "told"),
+    [
+        ([0.9, 0.75, 1.0], "all of them have a stability of 0.75 or more"),
+        (
+            [0.9, 0.749, 1.0],
+            "2 of them have a stability of 0.75 or more, the others are not to be trusted",
+        ),
+        ([0.9, 0.7, 0.3], "1 of them has a stability of 0.75 or more, the others are not to be trusted"),
+        ([0.64, 0.7, 0.3], "none of them has a stability of 0.75 or more, so that none is to be trusted"),
+    ],
+)
+def test_clusters_in_a_sentence(inputs, stability, told):
+    one = with_clusters(
+        inputs, stability, adjusted_rand=0.789, adjusted_rand_low=0.611, adjusted_rand_high=1.0
+    )
+    assert (
+        "The tree of heads, cut where the silhouette is best, has 3 clusters, of 12, 7 and 5 heads; on resampled "
+        "documents the clusters agree with these with an adjusted Rand index of 0.79 (95% of resamples 0.61 to 1.00); "
+        f"{told}."
+    ) in texts(one)
+    alone = replace(one, head_clusters=one.head_clusters.head(1))
+    assert not any("tree" in text or "cluster" in text.lower() for text in texts(alone))
+
+
+def test_clusters_of_few_documents_are_said_to_be_untested(inputs):
+    few = with_clusters(inputs, [np.nan] * 3, adjusted_rand=np.nan)
+    assert (
+        "The tree of heads, cut where the silhouette is best, has 3 clusters, of 12, 7 and 5 heads; whether other "
+        "documents would give them again was not tested, which needs at least 10 documents."
+    ) in texts(few)
+
+
+def of_roles(inputs, stability):
+    """Clusters 1 and 2 are mostly of one role, cluster 3 of none."""
+    number = np.arange(24)
+    heads = inputs.head_map.assign(cluster=1 + number // 8, role="mixed")
+    heads.loc[0:7, "role"] = "sep"
+    heads.loc[8:13, "role"] = "previous"
+    return replace(with_clusters(inputs, stability), head_map=heads)
+
+
+def test_clusters_of_one_role(inputs):
+    trusted = of_roles(inputs, [0.8, 0.75, 0.2])
+    assert (
+        "Cluster 1 (all 8 heads: [SEP]) and cluster 2 (6 of 8 heads: previous token) are mostly of one role."
+        in texts(trusted)
+    )
+    heads = trusted.head_map.copy()
+    heads.loc[8, "role"] = "mixed"
+    assert "Cluster 1 (all 8 heads: [SEP]) is mostly of one role." in texts(replace(trusted, head_map=heads))
+    none = trusted.head_map.assign(role="mixed")
+    assert not any("mostly of one role" in text for text in texts(replace(trusted, head_map=none)))
+    unknown = trusted.head_map.assign(role=None)
+    assert not any("mostly of one role" in text for text in texts(replace(trusted, head_map=unknown)))
+
+
+def test_no_cluster_is_named_that_is_not_to_be_trusted(inputs):
+    assert (
+        "Cluster 2 (6 of 8 heads: previous token) is mostly of one role; 1 more cluster is not named, for a stability "
+        "below 0.75 is not to be trusted."
+    ) in texts(of_roles(inputs, [0.64, 0.8, 0.9]))
+    below = texts(of_roles(inputs, [0.64, 0.7, 0.9]))
+    assert (
+        "2 clusters are mostly of one role, and not named: a stability below 0.75 is not to be trusted."
+    ) in below
+    untested = texts(of_roles(inputs, [np.nan] * 3))
+    assert (
+        "2 clusters are mostly of one role, and not named: their stability was not tested, which needs at least 10 "
+        "documents."
+    ) in untested
+    for told in (below, untested):
+        assert not any(re.search(r"[Cc]luster \d", text) for text in told)
+
+
+def test_what_is_not_to_be_trusted_is_dimmed_and_the_caption_says_so(inputs):
+    markup = section(with_clusters(inputs, [0.9, 0.7, 0.3]))
+    (table,) = re.findall(r'<table id="table-clusters-encoder".*?</table>', markup, re.DOTALL)
+    rows = re.findall(r"<tr[^>]*>", table.partition("<tbody>")[2])
+    assert [("weak" in row) for row in rows] == [False, True, True]
+    assert (
+        "below 0.75 a cluster is not to be trusted: it stands here dimmed, and no sentence names it."
+        in markup
+    )
+    assert "A dash: not tested, which needs at least 10 documents." in markup
+
+
+def test_the_groups_of_documents_are_said(inputs, page):
+    assert (
+        "Intervals and stability resample documents: one by one up to 32, more in 32 groups by a hash of their id "
+        "(elsewhere 256)."
+    ) in page
+    ((_, said),) = [term for term in more_terms(inputs) if term[0] == "Distance between heads"]
+    assert "in 32 groups at most" in said
+
+
+def test_the_nearest_heads(inputs):
+    pairs = inputs.head_distances.copy()
+    pairs.loc[40, ["divergence", "ci_low", "ci_high"]] = [0.00123, 0.00118, 0.00131]
+    row = pairs.loc[40]
+    assert texts(replace(inputs, head_distances=pairs))[-1] == (
+        f"The two heads nearest to each other are {row['layer_a']}-{row['head_a']} and {row['layer_b']}-"
+        f"{row['head_b']}, 0.0012 nats apart (95% interval 0.0012 to 0.0013)."
+    )
+
+
+def test_numbers_in_words():
+    assert [nats(value) for value in (0.34449, 0.01, 0.00031, 0.0, -0.0921)] == [
+        *("0.344", "0.010", "0.00031", "0.000", "-0.092"),
+    ]
+    assert span(0.1231, 0.1234) == "0.1231 to 0.1234"
+    assert span(np.nan, 0.2) == ""
+    assert [p_words(p) for p in (0.0001, 0.0099, 0.042, 1.0)] == [
+        *("p = 0.0001", "p = 0.0099", "p = 0.04", "p = 1.00"),
+    ]
+
+
+def test_each_kind_has_sentences_of_its_own(two):
+    told = found(two)
+    assert {one.kind for one in told} == {"encoder", "decoder"}
+    assert {one.topic for one in told} == {TOPIC}
+    assert [one.text.split(" of ")[0] for one in told if "of a layer" in one.text] == [
+        "Encoder heads",
+        "Decoder heads",
+    ]
+
+
+def test_without_distances_there_is_nothing():
+    inputs = mock_inputs.encoder(2, 3)
+    assert found(inputs) == []
+    assert section(inputs) is None
+
+
+def test_clusters_are_the_frames(inputs, page):
+    rows = Tables(page).found["table-clusters-encoder"][1:]
+    assert len(rows) == len(inputs.head_clusters)
+    for line, row in zip(rows, inputs.head_clusters.to_dict("records")):
+        own = inputs.head_map[inputs.head_map["cluster"] == row["cluster"]]
+        assert line[:3] == [str(row["cluster"]), str(len(own)), f"{row['medoid_layer']}-{row['medoid_head']}"]
+        assert line[3] == (nats(row["divergence"]) if len(own) > 1 else "–")
+        assert line[4] == f"{row['stability']:.2f}{row['ci_low']:.2f}–{row['ci_high']:.2f}"
+        counted = [int(number) for number in re.findall(r"\((\d+)\)", line[5])]
+        assert counted == own["role"].value_counts().tolist()
+
+
+def test_the_nearest_pairs_are_the_frames(inputs, page):
+    rows = Tables(page).found["table-nearest-encoder"][1:]
+    nearest = inputs.head_distances.nsmallest(10, "divergence").to_dict("records")
+    assert len(rows) == 10
+    for line, row in zip(rows, nearest):
+        assert line[0] == f"{row['layer_a']}-{row['head_a']} and {row['layer_b']}-{row['head_b']}"
+        assert line[1] == nats(row["divergence"])
+        assert line[3] == f"{row['n']:,}"
+
+
+def test_every_head_is_in_the_folded_table(inputs, page):
+    rows = {row[0]: row for row in Tables(page).found["table-map-encoder"][1:]}
+    assert len(rows) == 24
+    assert rows["2-3"][2] == "obj, nsubj"
+    pairs = inputs.head_distances
+    for row in inputs.head_map.to_dict("records"):
+        line = rows[f"{row['layer']}-{row['head']}"]
+        assert line[3] == str(row["cluster"])
+        assert line[6:] == [f"{row['x']:.3f}", f"{row['y']:.3f}"]
+        best = min(
+            (pair["divergence"], f"{pair[f'layer_{other}']}-{pair[f'head_{other}']}")
+            for pair in pairs.to_dict("records")
+            for side, other in (("a", "b"), ("b", "a"))
+            if (pair[f"layer_{side}"], pair[f"head_{side}"]) == (row["layer"], row["head"])
+        )
+        assert line[4:6] == [best[1], nats(best[0])]
+
+
+def test_both_colourings_stand_open_and_every_mark_opens_its_card(inputs, page):
+    for colouring in ("role", "layer"):
+        drawn = page.split(f'aria-label="Map of the encoder heads by {colouring};')[1].split("</svg>")[0]
+        assert sorted(re.findall(r'data-head="(\d+-\d+)"', drawn)) == sorted(
+            f"{layer}-{head}" for layer in range(1, 5) for head in range(1, 7)
+        )
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+
+
+def test_the_stress_is_said(small):
+    assert "in nats, with a stress of 0.19 (0 is exact, 0.2 poor)" in section(changed(small, stress=0.1934))
+    assert "in nats; the directions mean nothing" in section(changed(small, stress=np.nan))
+
+
+def test_figures_are_linked_where_they_lie(small, two, page, tmp_path):
+    assert "figures/figure-6.svg" in page
+    assert "figures/head-tree.png" in page
+    assert "figures/" not in section(small)
+    words = words_for(two.manifest)
+    paths = save_distance_figures(two, kinds_of(two), words, tmp_path)
+    stems = ["figure-6", "figure-6-decoder", "head-tree", "head-tree-decoder"]
+    assert {path.name for path in paths} == {f"{stem}.{end}" for stem in stems for end in ("svg", "png")}
+    written = section(two, links=True)
+    for stem in stems:
+        assert f'href="figures/{stem}.svg"' in written
+    assert save_distance_figures(mock_inputs.encoder(1, 1), (), words, tmp_path) == []
+
+
+def test_several_kinds_are_told_apart(two):
+    written = section(two)
+    assert re.findall(r"<h3>([^<]*)</h3>", written) == ["Encoder", "Decoder"]
+    assert 'href="#decoder-' in written
+    ids = re.findall(r'\bid="([^"]+)"', written)
+    assert len(ids) == len(set(ids))
+
+
+def test_few_documents_draw_no_interval():
+    inputs = with_distances(mock_inputs.encoder(2, 3), groups=6)
+    tables = Tables(section(inputs)).found
+    assert all(row[4] == "–" for row in tables["table-clusters-encoder"][1:])
+    assert all(row[2] == "–" for row in tables["table-nearest-encoder"][1:])
+
+
+def test_one_head():
+    inputs = with_distances(mock_inputs.encoder(1, 1))
+    tables = Tables(section(inputs)).found
+    assert tables["table-map-encoder"][1][4:6] == ["–", "–"]
+    assert "table-nearest-encoder" not in tables
+
+
+def test_hostile_names_are_text():
+    hostile = mock_inputs.hostile()
+    attack = "</script><script>alert(6)</script>"
+    inputs = with_distances(hostile, finds={("encoder", 1, 1): [attack]})
+    written = section(replace(inputs, head_map=inputs.head_map.assign(role=[attack] * 6)))
+    assert "<script" not in written

@@ -1,0 +1,135 @@
+"""Figures of probes: every mark is a number of the tables."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from headscope.analyses.probes.figures.curves import probe_distances, probe_layers
+from headscope.analyses.probes.figures.head_weights import probe_weights
+from headscope.analyses.probes.figures.scores import SYSTEMS, probe_scores, scores_of
+from headscope.figures.saving import svg_text
+from headscope.figures.style import role_colour
+from headscope.statistics.arc_bins import DISTANCES
+from headscope.study.paper import paper_numbers
+from support.mock_probes import class_rows, layer_rows, score_rows, weight_rows
+
+KINDS = [{"kind": "encoder", "layers": 3, "heads": 4}]
+
+
+def marks(ax, name):
+    return [line for line in ax.lines if line.get_gid() == name]
+
+
+def test_the_papers_lines_are_all_named():
+    printed = {system.paper for system in SYSTEMS.values()} - {None}
+    assert printed == set(paper_numbers()["table3"])
+
+
+def test_table_3_as_a_figure():
+    probes = score_rows()
+    (ax,) = probe_scores(probes, paper=paper_numbers()["table3"]).axes
+    lines = scores_of(probes)
+    assert len(lines) == 7
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert names[0] == "Structural probe (UUAS)"
+    assert names[1:] == [system.name for system, _, _ in lines[1:]]
+    means = [(line.get_xdata()[0], line.get_ydata()[0]) for line in marks(ax, "mean")]
+    for place, (system, mean, seeds) in enumerate(lines):
+        (key,) = [key for key, one in SYSTEMS.items() if one is system]
+        rows = probes[
+            (probes["probe"] == key[0]) & (probes["model"] == key[1]) & (probes["measure"] == system.measure)
+        ]
+        assert means[place] == (rows[rows["seed"].isna()]["value"].item(), place)
+        assert mean["value"] == means[place][0]
+        assert (
+            list(marks(ax, "seeds")[place].get_xdata())
+            == seeds
+            == rows[rows["seed"].notna()]["value"].tolist()
+        )
+        ((start, end),) = [
+            segment[:, 0] for c in ax.collections for segment in c.get_segments() if segment[0, 1] == place
+        ]
+        assert (start, end) == (mean["ci_low"], mean["ci_high"])
+    assert [text.get_text() for text in ax.texts] == [f"{100 * mean['value']:.1f}" for _, mean, _ in lines]
+    printed = {line.get_ydata()[0]: 100 * line.get_xdata()[0] for line in marks(ax, "paper")}
+    assert printed == pytest.approx({0: 80, 1: 26, 2: 58, 4: 30, 5: 61, 6: 77})
+    assert ax.get_xlabel() == "◇ in the paper, on the Wall Street Journal"
+
+
+def test_without_the_paper_and_without_intervals():
+    (ax,) = probe_scores(score_rows(documents=3, seeds=1)).axes
+    assert not marks(ax, "paper")
+    assert not ax.collections
+    assert ax.get_xlabel() == ""
+    with pytest.raises(
+        ValueError, match=r"^Expected attachment scores of at least one probe, got none; run with"
+    ):
+        probe_scores(score_rows().iloc[:0])
+
+
+def test_each_weight_is_a_cell_as_full_as_it_is_large():
+    table = weight_rows(KINDS)
+    figure = probe_weights(table, "attention", kind="encoder")
+    own = table[table["probe"] == "attention"]
+    most = own["weight"].abs().max()
+    for ax, direction in zip(figure.axes, ("dependent->head", "head->dependent")):
+        rows = own[own["direction"] == direction]
+        cells = {patch.get_url(): patch for patch in ax.patches if patch.get_url()}
+        assert len(cells) == 12
+        for row in rows.to_dict("records"):
+            cell = cells[f"#encoder-{row['layer']}-{row['head']}"]
+            assert cell.get_x() + 0.44 == pytest.approx(row["head"])
+            assert cell.get_y() + 0.44 == pytest.approx(row["layer"])
+            assert cell.get_alpha() == pytest.approx(abs(row["weight"]) / most)
+            colour = role_colour("syntax" if row["weight"] >= 0 else "sep")
+            assert cell.get_facecolor()[:3] == pytest.approx(
+                [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+            )
+        below = rows[(rows["weight"] < 0) & (rows["weight"].abs() >= 0.1 * most)]
+        bars = {(line.get_xdata().mean(), line.get_ydata()[0]) for line in marks(ax, "minus")}
+        assert bars == set(zip(below["head"], below["layer"]))
+    assert 'xlink:href="#encoder-2-3"' in svg_text(figure)
+
+
+def test_weights_of_a_kind_that_is_not_there_are_refused():
+    told = (
+        "Expected weights of the probe on attention for decoder heads, got none; run with --treebank-train."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
+        probe_weights(weight_rows(KINDS), "attention", kind="decoder")
+
+
+def test_curves_by_distance():
+    table = class_rows("distance", DISTANCES)
+    shuffled = table.sample(frac=1, random_state=1)
+    (ax,) = probe_distances(shuffled).axes
+    curves = marks(ax, "probe")
+    keys = [key for key in SYSTEMS if key[0] != "structural"]
+    assert len(curves) == len(keys) == 6
+    for curve, (probe, model) in zip(curves, keys):
+        rows = table[(table["probe"] == probe) & (table["model"] == model)]
+        assert list(curve.get_xdata()) == list(range(7))
+        assert list(curve.get_ydata()) == rows["value"].tolist()
+    names = {text.get_text(): text.get_position()[1] for text in ax.texts}
+    assert set(names) == {SYSTEMS[key].name for key in keys}
+    heights = sorted(names.values())
+    assert min(np.diff(heights)) > 0.06
+    (empty,) = probe_distances(table.assign(value=np.nan)).axes
+    assert empty.texts[0].get_text() == "No case at any distance."
+
+
+def test_the_structural_probe_by_layer():
+    table = layer_rows(6)
+    (ax,) = probe_layers(table).axes
+    for curve, measure in zip(marks(ax, "layers"), ("UUAS", "Spearman"), strict=True):
+        rows = table[table["measure"] == measure]
+        assert list(curve.get_xdata()) == rows["layer"].tolist()
+        assert list(curve.get_ydata()) == rows["value"].tolist()
+    assert [list(line.get_xdata()) for line in marks(ax, "chosen")] == [[3], [3]]
+    assert len(ax.collections) == 2
+    # Nothing is drawn of a measure that could not be taken.
+    table.loc[table["measure"] == "Spearman", "value"] = np.nan
+    (ax,) = probe_layers(pd.DataFrame(table)).axes
+    assert [text.get_text() for text in ax.texts] == ["UUAS"]

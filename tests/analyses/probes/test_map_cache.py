@@ -1,0 +1,120 @@
+"""The folder for attention keeps what it may, gives up the oldest, and refuses in plain words."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from headscope.analyses.probes.data import map_cache
+from headscope.analyses.probes.data.map_cache import MapCache, cache_limit
+from headscope.analyses.probes.data.shards import ShardWriter
+from headscope.errors import OptionError, OutputError
+
+TABLE = np.ones((64, 64, 4), dtype=np.float16)  # 32 KiB
+ONE = TABLE.nbytes
+GIB = (3.2 * ONE + 4096) / 2**30  # room for three
+
+
+def write(path):
+    writer = ShardWriter(path, heads=4)
+    writer.add(0, TABLE)
+    writer.close(about={})
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return MapCache(tmp_path / "cache", gib=GIB)
+
+
+def names(cache):
+    return sorted(path.name for path in cache.folder.iterdir())
+
+
+def test_a_set_is_made_once(cache):
+    made = []
+
+    def make(path):
+        made.append(path)
+        write(path)
+
+    for _ in range(2):
+        np.testing.assert_array_equal(cache.kept("a", make).table(0).numpy(), TABLE)
+    assert len(made) == 1
+    assert names(cache) == ["a"]
+
+
+def test_a_set_that_was_stopped_leaves_nothing_and_is_made_anew(cache):
+    def stop(path):
+        write(path)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cache.kept("a", stop)
+    assert names(cache) == []
+    cache.kept("a", write)
+    (cache.folder / "a" / "00000.f16").write_bytes(b"half")
+    assert len(cache.kept("a", write)) == 1
+
+
+def test_a_passing_set_is_gone_when_its_block_ends(cache):
+    with cache.passing(write) as first, cache.passing(write) as second:
+        assert len([path for path in cache.folder.iterdir() if path.is_dir()]) == 2
+        assert len(first) == len(second) == 1
+    assert names(cache) == []
+
+
+def test_the_sets_read_last_stay(cache):
+    for place, key in enumerate("abc"):
+        cache.kept(key, write)
+        for path in [cache.folder / key, *(cache.folder / key).iterdir()]:
+            os.utime(path, (1000 + place, 1000 + place))
+    cache.kept("a", write)  # read again
+    cache.reserve({"new": ONE, "c": ONE}, what="train")
+    assert names(cache) == ["a", "c"]
+
+
+def test_what_a_killed_run_left_is_cleared_away_and_what_a_living_one_writes_is_not(cache):
+    with cache.passing(write):
+        left = cache.folder / ".x.0123456789abcdef.headscope-scratch"
+        write(left)
+        (living,) = (path for path in cache.folder.iterdir() if path.is_dir() and path != left)
+        cache.reserve({"new": ONE}, what="train")
+        assert [path for path in cache.folder.iterdir() if path.is_dir()] == [living]
+    assert names(cache) == []
+
+
+def test_more_than_the_limit_is_refused_before_anything_is_written(tmp_path):
+    cache = MapCache(tmp_path / "cache", gib=0.5)
+    with pytest.raises(OutputError) as refused:
+        cache.reserve({"a": 3 << 29, "b": 1 << 29}, what="train.conllu and dev.conllu")
+    assert str(refused.value) == (
+        "the attention of train.conllu and dev.conllu takes 2.0 GiB on disk, more than the limit of 0.5 GiB; set "
+        "HEADSCOPE_CACHE_GIB to more, or take fewer sentences with --limit"
+    )
+    assert not cache.folder.exists()
+
+
+def test_a_full_disk_is_refused_before_anything_is_written(tmp_path, monkeypatch):
+    cache = MapCache(tmp_path / "cache", gib=9.0)
+    monkeypatch.setattr(map_cache.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 1 << 28))
+    with pytest.raises(OutputError) as refused:
+        cache.reserve({"a": 1 << 30}, what="train.conllu")
+    assert str(refused.value) == (
+        f"the attention of train.conllu takes 1.0 GiB on disk, and {cache.folder} has 0.2 GiB free; free some space, "
+        "set HF_ASSETS_CACHE to a folder on another disk, or take fewer sentences with --limit"
+    )
+
+
+def test_the_limit_is_an_option(monkeypatch):
+    monkeypatch.delenv("HEADSCOPE_CACHE_GIB", raising=False)
+    assert cache_limit() == 20
+    monkeypatch.setenv("HEADSCOPE_CACHE_GIB", "1.5")
+    assert cache_limit() == 1.5
+    for wrong in ("much", "0", "-1", "nan"):
+        monkeypatch.setenv("HEADSCOPE_CACHE_GIB", wrong)
+        with pytest.raises(OptionError) as refused:
+            cache_limit()
+        assert str(refused.value) == (
+            f"HEADSCOPE_CACHE_GIB is '{wrong}'; expected how many GiB tables of attention may take, such as 20"
+        )

@@ -1,0 +1,314 @@
+"""Probes in the page: tables read back and compared with the frames, sentences with their support, what is missing."""
+
+from dataclasses import replace
+
+import pytest
+
+from headscope.analyses.probes.figures.scores import SYSTEMS
+from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS, probe_findings
+from headscope.analyses.probes.lines import line_of, probe_lines
+from headscope.analyses.probes.page_tables import weights_table
+from headscope.analyses.probes.section import probes_section, read_line, save_probe_figures
+from headscope.prepare.overlap import overlap_facts
+from headscope.reporting.kit.kinds import kinds_of
+from headscope.study.paper import paper_numbers
+from support import mock_inputs
+from support.mock_probes import RELATIONS, SCORES, VECTORS, probe_facts, with_probes
+from support.page_tables import Tables
+
+
+def built(inputs, *, links=False):
+    kinds = kinds_of(inputs)
+    return probes_section(inputs, kinds, probe_findings(inputs, several=len(kinds) > 1), links=links)
+
+
+def without_figures(inputs):
+    """The run with table 3 alone: drawings take most of the time."""
+    return replace(
+        inputs, probe_relations=None, probe_by_distance=None, probe_weights=None, probe_layers=None
+    )
+
+
+@pytest.fixture(scope="module")
+def inputs():
+    return with_probes(mock_inputs.encoder())
+
+
+@pytest.fixture(scope="module")
+def markup(inputs):
+    return built(inputs)
+
+
+@pytest.fixture(scope="module")
+def tables(markup):
+    return Tables(markup).found
+
+
+def mean(inputs, probe, model, measure):
+    table = inputs.probes
+    rows = table[
+        (table["probe"] == probe)
+        & (table["model"] == model)
+        & (table["measure"] == measure)
+        & table["seed"].isna()
+    ]
+    return rows.iloc[0] if len(rows) else None
+
+
+def with_ends(row):
+    to = " to " if row["ci_low"] < 0 else "–"
+    shown = f"{100 * row['value']:.1f}{100 * row['ci_low']:.1f}{to}{100 * row['ci_high']:.1f}"
+    return shown.replace("-", "−")
+
+
+def test_table_3_is_the_frame(inputs, tables):
+    rows = tables["table-3"]
+    assert [cell for cell in rows[0] if cell != "050100%"] == [
+        *("probe", "heads found", "seeds", "as a tree", "with label", "control task", "selectivity", "n"),
+    ]
+    body = [row for row in rows[1:] if len(row) > 1]
+    # The structural probe's arcs have no direction, and stand apart.
+    assert [row[0] for row in rows[1:] if len(row) == 1] == [
+        "Arcs without their direction, from words’ vectors"
+    ]
+    order = [key for key in SYSTEMS if key[0] != "structural"] + [("structural", "trained")]
+    assert len(body) == len(order)
+    for row, key in zip(body, order):
+        system = SYSTEMS[key]
+        told = mean(inputs, *key, system.measure)
+        assert row[0] == system.name + (told["vectors"] if isinstance(told["vectors"], str) else "")
+        assert row[2] == with_ends(told)
+        assert row[3] == ("–" if key[0] == "right-branching" else "3± 0.4")
+        for cell, measure in zip(row[4:8], ("UAS tree", "LAS", "control accuracy", "selectivity")):
+            more = mean(inputs, *key, measure)
+            # The seeds' spread stands beside the interval over documents.
+            assert cell == ("–" if more is None else f"{with_ends(more)}± {100 * more['spread']:.1f}")
+        assert row[8] == f"{told['n']:,}"
+
+
+def test_the_papers_column_stands_beside_the_papers_model_only(inputs, markup):
+    assert "In the paper" not in markup
+    own = replace(without_figures(inputs), is_bert_base=True, paper=paper_numbers())
+    rows = Tables(built(own)).found["table-3"]
+    assert rows[0][-1] == "paper"
+    printed = {row[0]: row[-1] for row in rows[1:] if len(row) > 1}
+    table = paper_numbers()["table3"]
+    for system in SYSTEMS.values():
+        (name,) = [
+            name for name in printed if name.removesuffix(VECTORS).removesuffix("layer 3") == system.name
+        ]
+        assert printed[name] == (str(table[system.paper]) if system.paper else "–")
+
+
+def test_relations_and_distances_are_the_frames(inputs, tables):
+    for name, frame, column in (
+        ("table-probe-relations", inputs.probe_relations, "relation"),
+        ("table-probe-distances", inputs.probe_by_distance, "distance"),
+    ):
+        header, *body = tables[name]
+        keys = [key for key in SYSTEMS if key[0] != "structural"]
+        assert header[2:] == [f"{SYSTEMS[key].name}, %" for key in keys]
+        assert [row[0] for row in body] == list(dict.fromkeys(frame[column]))
+        for row in body:
+            for cell, (probe, model) in zip(row[2:], keys, strict=True):
+                one = frame[
+                    (frame["probe"] == probe) & (frame["model"] == model) & (frame[column] == row[0])
+                ].iloc[0]
+                assert cell == with_ends(one)
+                assert row[1] == f"{one['n']:,}"
+
+
+def test_the_largest_weights_whatever_their_sign(inputs, tables):
+    rows = tables["table-probe-weights"][1:]
+    assert [row[0] for row in rows if len(row) == 1] == ["Attention", "Attention and words"]
+    own = inputs.probe_weights[inputs.probe_weights["probe"] == "attention"]
+    largest = own.loc[own["weight"].abs().sort_values(ascending=False).index[:20]]
+    shown = [row for row in rows if len(row) == 3][:20]
+    assert [row[0] for row in shown] == [f"{r['layer']}-{r['head']}" for r in largest.to_dict("records")]
+    assert [float(row[2].replace("−", "-")) for row in shown] == pytest.approx(
+        largest["weight"].tolist(), rel=6e-3
+    )
+    assert {row[1] for row in shown} == {"dependent → head word", "head word → dependent"}
+    assert weights_table(own.iloc[:0], several=False) is None
+
+
+def test_the_layers_are_the_frame(inputs, tables):
+    body = tables["table-probe-layers"][2:]
+    frame = inputs.probe_layers
+    assert [row[0] for row in body] == ["0, embeddings", *map(str, range(1, len(body)))]
+    for layer, row in enumerate(body):
+        uuas, spearman = (
+            frame[(frame["layer"] == layer) & (frame["measure"] == m)].iloc[0] for m in ("UUAS", "Spearman")
+        )
+        assert row[1:5] == [
+            f"{100 * uuas['value']:.1f}",
+            f"{100 * uuas['ci_low']:.1f}–{100 * uuas['ci_high']:.1f}",
+            f"{100 * uuas['held_out']:.1f}",
+            f"{uuas['n']:,}",
+        ]
+        assert row[5:7] == [
+            f"{spearman['value']:.3f}",
+            f"{spearman['ci_low']:.3f}–{spearman['ci_high']:.3f}",
+        ]
+        assert row[9] == ("chosen" if layer == 3 else "")
+
+
+def sentences(inputs, topic):
+    return [one.text for one in probe_findings(inputs, several=False) if one.topic == topic]
+
+
+def test_sentences(inputs):
+    assert sentences(inputs, TOPIC) == [
+        "A parser over attention and its words’ vectors finds the head word of 70.1% (95% interval 69.0 to 71.2) of "
+        "20,137 words; over attention alone of 55.2% (54.1 to 56.3), without attention, from the words and their "
+        "distance, 58.8% (57.7 to 59.9), with random weights in the model 35.2% (34.1 to 36.3) and always the next "
+        "word 27.4% (26.3 to 28.5)."
+    ]
+    detail = sentences(inputs, DETAIL)
+    assert detail[:2] == [
+        "What attention adds to words and distances: +11.3 points (10.5 to 12.1).",
+        "What training adds to attention with random weights: +27.1 points (26.3 to 27.9).",
+    ]
+    assert detail[2:] == [
+        "Distances and words: selectivity −22.2 (−23.3 to −21.1) points, no more than it learns by heart (control task "
+        "81.0% (79.9 to 82.1)).",
+        "Attention: selectivity 12.2 (11.1 to 13.3) points, more than it learns by heart (control task 43.0% (41.9 to "
+        "44.1)).",
+        "Attention and words: selectivity −3.9 (−5.0 to −2.8) points, no more than it learns by heart (control task "
+        "74.0% (72.9 to 75.1)).",
+        "Attention and words: as a whole tree (Chu–Liu/Edmonds) it finds 70.9% (69.8 to 72.0) and with the right label "
+        "too 63.4% (62.3 to 64.5).",
+    ]
+    assert sentences(inputs, LAYERS) == [
+        "Words’ vectors of layer 3, chosen on held-out sentences of train, hold 73.4% (72.3 to 74.5) of 20,137 "
+        "undirected arcs, and distances that correlate with the tree’s at 0.76 (0.75 to 0.77).",
+        "The embeddings alone hold 64.0% (63.0 to 65.0): +9.0 points (8.4 to 9.6) between them.",
+    ]
+    own = inputs.probe_weights[inputs.probe_weights["probe"] == "attention"].sort_values(
+        "weight", ascending=False
+    )
+    heads = list(dict.fromkeys(zip(own["layer"], own["head"])))[:5]
+    named = [f"{layer}-{head}" for layer, head in heads]
+    assert sentences(inputs, WEIGHTS) == [
+        f"The parser over attention alone gives the most weight to {', '.join(named[:4])} and {named[4]}; weights of "
+        "heads that are alike share out, so no single one is a score."
+    ]
+
+
+def test_nothing_is_claimed_without_intervals(inputs):
+    few = with_probes(mock_inputs.encoder(), documents=3)
+    text = " ".join(one.text for one in probe_findings(few, several=False))
+    assert "not tested: that needs at least 10 documents" in text
+    assert "more than it learns by heart" in text
+    assert "not shown to be more than it learns by heart" in text
+    assert "The embeddings alone" not in text
+    assert "95% interval" not in text
+
+
+def test_worse_is_told_too():
+    turned = [
+        (probe, model, vectors, {**measures, "UAS": 0.3} if probe == "attention and words" else measures)
+        for probe, model, vectors, measures in SCORES
+    ]
+    inputs = with_probes(mock_inputs.encoder(), scores=turned)
+    assert sentences(inputs, DETAIL)[0] == (
+        "What attention adds to words and distances: −28.8 points (−29.6 to −28.0), which is a loss."
+    )
+
+
+def test_a_difference_that_is_not_sure_is_bounded():
+    near = [
+        (probe, model, vectors, {**measures, "UAS": 0.592} if probe == "attention and words" else measures)
+        for probe, model, vectors, measures in SCORES
+    ]
+    inputs = with_probes(mock_inputs.encoder(), scores=near)
+    assert sentences(inputs, DETAIL)[0] == (
+        "What attention adds to words and distances: no difference larger than 1.2 points (+0.4 points (−0.4 to 1.2))."
+    )
+
+
+def test_lines_without_their_mean_are_left_out(inputs):
+    table = inputs.probes
+    assert len(probe_lines(table)) == 7
+    assert probe_lines(None) == []
+    assert probe_lines(table[table["seed"].notna()]) == []
+    lines = probe_lines(table)
+    assert line_of(lines, "right-branching").seeds == 0
+    assert line_of(lines, "attention").seeds == 3
+    assert line_of(lines, "attention", "shuffled") is None
+    assert line_of(lines, "attention and words").vectors == VECTORS
+
+
+def test_what_was_read():
+    told = {"probes": probe_facts()}
+    assert read_line(told) == (
+        "Trained on 12,539 sentences of train.conllu, scored on 2,001 sentences of dev.conllu. "
+        "Word vectors: input embeddings of tiny."
+    )
+    assert read_line({}) == ""
+
+
+def test_what_was_trained_on_and_measured_is_said_in_the_caption(inputs):
+    shared = overlap_facts([("Yes", "."), ("He", "came")], [("Yes", "."), ("She", "left", "us", ".")], [])
+    none = overlap_facts([], [("Yes", ".")], [])
+    for facts, said in (
+        (shared, "1 of the measured sentences (50.0%, 33.3% of the words) is in train too, word for word."),
+        (none, "No measured sentence is in train."),
+    ):
+        told = {"probes": {**probe_facts(), "overlap": facts}}
+        assert read_line(told).endswith(f". {said}")
+        page = built(replace(inputs, manifest={**inputs.manifest, **told}))
+        assert said in page
+
+
+def test_a_run_without_probes_has_no_section():
+    assert built(mock_inputs.encoder()) is None
+    assert probe_findings(mock_inputs.encoder(), several=False) == []
+
+
+def test_what_is_missing_is_left_out(inputs):
+    found = Tables(built(without_figures(inputs), links=True)).found
+    assert list(found) == ["table-3"]
+
+
+def test_hostile_names_stay_text(inputs):
+    probes = inputs.probes.copy()
+    probes["vectors"] = probes["vectors"].where(probes["vectors"].isna(), "<script>alert(1)</script>")
+    relations = inputs.probe_relations.replace({"relation": {RELATIONS[0]: "<img src=x>"}})
+    markup = built(replace(without_figures(inputs), probes=probes, probe_relations=relations))
+    assert "<script" not in markup
+    assert "<img" not in markup
+
+
+def test_files_and_links(inputs, tmp_path):
+    paths = save_probe_figures(inputs, kinds_of(inputs), tmp_path)
+    names = {path.name for path in paths}
+    expected = ["probe-scores", "probe-distances", "probe-weights", "probe-weights-attention-and-words"]
+    assert names == {f"{name}.{end}" for name in [*expected, "probe-layers"] for end in ("svg", "png")}
+    linked = built(
+        replace(inputs, probe_weights=inputs.probe_weights.groupby("probe").head(4), probe_relations=None),
+        links=True,
+    )
+    for name in names:
+        assert f'href="figures/{name}"' in linked
+    assert save_probe_figures(mock_inputs.encoder(), kinds_of(inputs), tmp_path) == []
+
+
+def test_several_kinds_each_have_their_grid():
+    inputs = replace(with_probes(mock_inputs.t5()), probe_by_distance=None, probe_layers=None)
+    markup = built(inputs)
+    for kind in ("encoder", "decoder"):
+        assert f"Attention, {kind}" in markup
+    assert "Attention, cross" not in markup
+    text = sentences_of(inputs)
+    assert "encoder " in text or "decoder " in text
+
+
+def sentences_of(inputs):
+    (one,) = [one for one in probe_findings(inputs, several=True) if one.topic == WEIGHTS]
+    return one.text
+
+
+def test_the_grids_open_cards(markup):
+    for place in ("1-1", "2-3"):
+        assert f'data-head="{place}"' in markup

@@ -1,0 +1,33 @@
+"""Tokens known by their names alone: marks of words, special tokens, bytes."""
+
+import pytest
+
+from headscope.encoding.token_names import named_tokens
+
+
+@pytest.mark.parametrize(
+    ("tokens", "shown", "words", "text"),
+    [
+        (["[CLS]", "play", "##ing"], ("[CLS]", "play", "##ing"), (None, 0, 0), ("playing",)),
+        (
+            ["The", "Ġcat", "s", "Ġran", "."],
+            ("The", "cat", "s", "ran", "."),
+            (0, 1, 1, 2, 2),
+            ("The", "cats", "ran."),
+        ),
+        (["Ġ", "ĠcafÃ©", "<s>", "Ċ"], (" ", "café", "<s>", "\n"), (0, 1, None, 2), (" ", "café", "\n")),
+        (["▁the", "▁cat", "s", "</s>"], ("the", "cat", "s", "</s>"), (0, 1, 1, None), ("the", "cats")),
+        (["low", "er</w>", "new</w>"], ("low", "er", "new"), (0, 0, 1), ("lower", "new")),
+        (["a", "b"], ("a", "b"), (), ()),
+        (["ĠðŁ", "ĺĢ"], ("ĠðŁ", "ĺĢ"), (0, 0), ("ĠðŁĺĢ",)),
+        (["", "##x"], ("", "##x"), (0, 0), ("x",)),
+    ],
+)
+def test_tokens_are_read_by_their_marks(tokens, shown, words, text):
+    named = named_tokens(tokens)
+    assert (named.tokens, named.words, named.text) == (shown, words, text)
+
+
+def test_special_tokens_are_known_by_name():
+    named = named_tokens(["<s>", "a", "[MASK]", "</s>", "<pad>", "<|im_start|>", "[X]", "<b>"])
+    assert named.special == (0, 2, 3, 4, 5)

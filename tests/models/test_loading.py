@@ -1,0 +1,219 @@
+"""Loading models: from folders, from the hub, and every way it can fail in plain words."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from headscope.encoding.encoder import Encoder
+from headscope.errors import ModelError, OptionError
+from headscope.models.anatomy import WORKING_FAMILIES, examine
+from headscope.models.loading import load_model, weights_hash
+from support.hub_server import HubServer
+from support.inputs import vocabulary
+from support.model_folders import save_tiny_bert
+
+LOAD = "from headscope.models.loading import load_model, weights_hash; import sys\n" + (
+    "from headscope.errors import ModelError\n"
+    "try:\n"
+    "    loaded = load_model(sys.argv[1], revision=sys.argv[2] if len(sys.argv) > 2 else None)\n"
+    "    print(loaded.name, loaded.family, weights_hash(loaded))\n"
+    "except ModelError as error:\n"
+    "    print('ModelError:', error)\n"
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return save_tiny_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
+
+
+@pytest.fixture(scope="module")
+def hub(folder):
+    server = HubServer(folder)
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def load_from_hub(address, *arguments, cache):
+    """Load in a fresh process, which believes that the hub is at an address."""
+    environment = {**os.environ, "HF_ENDPOINT": address, "HF_HUB_OFFLINE": "0", "HF_HOME": str(cache)}
+    environment["HF_HUB_DISABLE_XET"] = "1"
+    environment["HF_HUB_ETAG_TIMEOUT"] = "3"
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD, *arguments], capture_output=True, text=True, env=environment, timeout=120
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.strip().splitlines()[-1]
+
+
+def test_a_hub_name_is_fetched_then_served_from_the_cache(hub, folder, tmp_path):
+    expected = weights_hash(load_model(folder))
+    assert load_from_hub(hub.address, "tiny/bert", cache=tmp_path) == f"tiny/bert bert {expected}"
+    assert any("model.safetensors" in path for path in hub.seen)
+    # The hub is gone: what was fetched before still works.
+    assert load_from_hub("http://127.0.0.1:9", "tiny/bert", cache=tmp_path) == f"tiny/bert bert {expected}"
+
+
+def test_the_hub_says_no(hub, tmp_path):
+    assert load_from_hub(hub.address, "tiny/absent", cache=tmp_path) == (
+        "ModelError: the hub has no model tiny/absent; give its full name, as google-bert/bert-base-uncased"
+    )
+    assert load_from_hub(hub.address, "tiny/bert", "v9", cache=tmp_path) == (
+        "ModelError: the hub has tiny/bert but no revision v9; look up its branches, tags and commits"
+    )
+
+
+def test_a_hub_out_of_reach_names_what_works_offline(tmp_path):
+    assert load_from_hub("http://127.0.0.1:9", "google-bert/bert-base-uncased", cache=tmp_path) == (
+        "ModelError: the hub cannot be reached, and google-bert/bert-base-uncased is not in its cache; what works "
+        "offline: no --model (the embedded headscope-minilm), a local folder, or a model fetched before"
+    )
+
+
+def test_offline_mode_says_the_same(monkeypatch):
+    with pytest.raises(
+        ModelError, match=r"^the hub cannot be reached, and org/name is not in its cache; what works"
+    ):
+        load_model("org/name")
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(ModelError) as refused:
+        load_model(str(tmp_path / "nowhere"))
+    assert str(refused.value) == (
+        f"no model folder at {tmp_path / 'nowhere'}; give a folder with config.json, or a hub name as org/name"
+    )
+
+
+def test_a_folder_without_a_configuration(tmp_path):
+    with pytest.raises(ModelError) as refused:
+        load_model(tmp_path)
+    assert (
+        str(refused.value)
+        == f"{tmp_path} has no config.json; expected a model folder as save_pretrained writes it"
+    )
+
+
+def test_a_broken_configuration(tmp_path):
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(ModelError, match=r"config.json is not JSON \(.*\); save the model again$"):
+        load_model(tmp_path)
+
+
+@pytest.mark.parametrize("pickled", [False, True])
+def test_a_folder_without_safe_weights(tmp_path, pickled):
+    save_tiny_bert(tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    extra = ""
+    if pickled:
+        torch.save({}, tmp_path / "pytorch_model.bin")
+        extra = " (its pytorch_model.bin is a pickle, which is not read)"
+    with pytest.raises(ModelError) as refused:
+        load_model(tmp_path)
+    assert str(refused.value) == (
+        f"{tmp_path} has no weights: expected model.safetensors{extra}; save the model with save_pretrained, "
+        "which writes safetensors"
+    )
+
+
+def test_a_folder_without_a_tokeniser(tmp_path):
+    save_tiny_bert(tmp_path)
+    for name in ("tokenizer.json", "vocab.txt", "tokenizer_config.json"):
+        (tmp_path / name).unlink(missing_ok=True)
+    with pytest.raises(ModelError) as refused:
+        load_model(tmp_path)
+    assert str(refused.value) == (
+        f"{tmp_path} has no tokeniser: expected tokenizer.json; save the tokeniser with save_pretrained into the "
+        "same folder"
+    )
+
+
+def test_a_family_that_is_not_known(tmp_path):
+    save_tiny_bert(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["model_type"] = "no-such-thing"
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError) as refused:
+        load_model(tmp_path)
+    assert str(refused.value) == (
+        f"{tmp_path} is of a family that transformers does not know; these work: {WORKING_FAMILIES}"
+    )
+
+
+def test_a_checkpoint_that_lacks_layers_is_refused(tmp_path):
+    """Otherwise the missing layers would be random, and their heads would be reported as the model's."""
+    from safetensors.torch import load_file, save_file
+
+    save_tiny_bert(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    kept = {name: tensor for name, tensor in weights.items() if "layer.1." not in name}
+    save_file(kept, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelError) as refused:
+        load_model(tmp_path)
+    assert str(refused.value) == (
+        f"{tmp_path.name}: the checkpoint lacks 16 of the model's weights "
+        "(encoder.layer.1.attention.output.LayerNorm.bias, ...), which would be random; expected a whole checkpoint "
+        "of this architecture"
+    )
+
+
+def test_a_model_without_attention_names_the_families_that_work():
+    from transformers import MambaConfig, MambaModel
+
+    config = MambaConfig(hidden_size=16, num_hidden_layers=1, vocab_size=99, state_size=4)
+    with pytest.raises(ModelError) as refused:
+        examine(MambaModel(config), vocabulary())
+    assert str(refused.value).startswith(
+        "MambaModel gives no attention weights: expected a transformer with softmax attention; these families work: "
+        + WORKING_FAMILIES
+    )
+
+
+def test_a_tokeniser_without_offsets_is_refused():
+    class Slow:
+        is_fast = False
+
+    with pytest.raises(ModelError) as refused:
+        Encoder(Slow())
+    assert str(refused.value) == (
+        "Slow does not say which characters each token covers: expected a fast tokeniser (a tokenizer.json); convert "
+        "it with transformers' convert_slow_tokenizer, or use a model that has one"
+    )
+
+
+def test_unknown_options_name_the_known_ones(folder):
+    with pytest.raises(OptionError) as refused:
+        load_model(folder, dtype="float8")
+    assert (
+        str(refused.value)
+        == "--dtype 'float8' is not known; choose one of float32, float64, bfloat16, float16"
+    )
+    with pytest.raises(
+        OptionError, match=r"^--device 'warp' is not there \(.*\); choose auto, cpu, cuda, cuda:0 ... or mps$"
+    ):
+        load_model(folder, device="warp")
+
+
+def test_half_precision_checkpoints_are_computed_in_float32(folder, tmp_path):
+    """transformers loads weights as they are saved; float16 moved accuracies by 0.3 points."""
+    from transformers import AutoModel
+
+    AutoModel.from_pretrained(folder, dtype=torch.float16).save_pretrained(tmp_path)
+    save = load_model(folder).tokeniser.save_pretrained(tmp_path)
+    assert save
+    assert {p.dtype for p in load_model(tmp_path).model.parameters()} == {torch.float32}
+    assert {p.dtype for p in load_model(tmp_path, dtype="bfloat16").model.parameters()} == {torch.bfloat16}
+
+
+def test_the_hash_knows_the_weights_and_not_the_random_pooler():
+    first, second = load_model(), load_model()
+    assert weights_hash(first) == weights_hash(second)
+    assert first.untrained == {"pooler.dense.weight", "pooler.dense.bias"}
+    with torch.no_grad():
+        next(second.model.parameters())[0, 0] += 1
+    assert weights_hash(first) != weights_hash(second)

@@ -1,0 +1,74 @@
+"""Roles: thresholds and their order, as defined; and what heads find."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from headscope.statistics.roles import ROLES, finds, role_of
+
+UNIFORM = math.log(128)
+
+
+@pytest.mark.parametrize(
+    ("values", "role"),
+    [
+        ({"punctuation": 0.61, "sep": 0.0}, "punctuation"),
+        ({"punctuation": 0.6, "sep": 0.0}, "mixed"),
+        ({"sep": 0.61}, "sep"),
+        ({"cls": 0.61}, "cls"),
+        ({"cls": 0.9, "entropy": 4.5}, "cls"),
+        # The paper's 3.8 nats of ln 128 is 0.783 of it.
+        ({"entropy": 3.81}, "broad"),
+        ({"entropy": 3.79}, "mixed"),
+        ({"previous": 0.51}, "previous"),
+        ({"previous": 0.51, "entropy": 4.0}, "broad"),
+        ({"next": 0.51}, "next"),
+        ({"previous": 0.45, "next": 0.45}, "mixed"),
+        ({"sep": float("nan"), "entropy": float("nan"), "previous": 0.7}, "previous"),
+        ({}, "mixed"),
+    ],
+)
+def test_the_first_behaviour_that_holds(values, role):
+    assert role in ROLES
+    assert role_of(values, uniform_entropy=UNIFORM) == role
+
+
+def test_broad_is_relative_to_what_is_visible():
+    assert role_of({"entropy": 2.0}, uniform_entropy=math.log(10)) == "broad"
+    assert role_of({"entropy": 2.0}, uniform_entropy=math.log(100)) == "mixed"
+    assert role_of({"entropy": 0.0}, uniform_entropy=0.0) == "mixed"
+
+
+def dependency_rows(*rows):
+    names = [*("model", "selection", "relation", "kind", "layer", "head"), *("accuracy", "baseline_accuracy")]
+    rows = [(*row[:-1], row[6] - row[7], row[-1]) for row in rows]
+    return pd.DataFrame(rows, columns=[*names, "margin", "q_value"])
+
+
+def test_heads_find_what_they_are_held_out_best_at():
+    best = dependency_rows(
+        ("trained", "held-out", "det", "encoder", 1, 2, 0.8, 0.5, 0.01),
+        ("trained", "held-out", "amod", "encoder", 1, 2, 0.7, 0.6, 0.049),
+        ("trained", "held-out", "nsubj", "encoder", 2, 1, 0.7, 0.6, 0.05),  # not below 0.05
+        ("trained", "held-out", "obj", "encoder", 2, 1, 0.5, 0.6, 0.01),  # below its baseline
+        ("trained", "held-out", "all", "encoder", 2, 1, 0.9, 0.6, math.nan),  # totals are not tested
+        ("trained", "same-data", "obl", "encoder", 2, 2, 0.9, 0.1, 0.0),
+        ("control", "held-out", "case", "encoder", 2, 2, 0.9, 0.1, math.nan),
+    )
+    assert finds(best, None) == {("encoder", 1, 2): ["det", "amod"]}
+
+
+def test_the_head_of_coreference_comes_once_and_after_relations():
+    best = dependency_rows(("trained", "held-out", "det", "decoder", 3, 1, 0.8, 0.5, 0.01))
+    rows = [
+        ("trained", "held-out", "head", "decoder", 3, 1, "all", 0.7, 0.001),
+        ("trained", "held-out", "head", "decoder", 3, 1, "pronoun", 0.7, math.nan),
+        ("trained", "same-data", "head", "decoder", 3, 2, "all", 0.8, 0.001),
+        ("baseline", None, "nearest", None, None, None, "all", 0.9, math.nan),
+    ]
+    names = ["model", "selection", "system", "kind", "layer", "head", "mention_type", "accuracy", "q_value"]
+    coreference = pd.DataFrame(rows, columns=names)
+    assert finds(best, coreference) == {("decoder", 3, 1): ["det", "coreference"]}
+    assert finds(None, coreference) == {("decoder", 3, 1): ["coreference"]}
+    assert finds(None, None) == finds(best.head(0), None) == {}
