@@ -137,7 +137,7 @@ def test_run_again_it_says_the_same_and_measures_nothing(done, model, text, monk
     said, out, path = done
     for stage in ("surface", "distances"):
         monkeypatch.setattr(
-            f"headscope.study.{stage}.measure_{stage}", lambda *_: pytest.fail("measured again")
+            f"headscope.analyses.{stage}.measure.measure_{stage}", lambda *_: pytest.fail("measured again")
         )
     again = run_command("cluster", "--model", model, "--text", text, "--out", out, "--matrix", path, *SINGLE)
     assert again == (0, said, "")

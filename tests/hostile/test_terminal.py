@@ -10,7 +10,9 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from headscope.app.cli import cluster, coref, main, options, printing, probe, report, syntax
+from headscope.analyses import COREFERENCE, DEPENDENCY, DISTANCES, PROBES
+from headscope.app.cli import main, options, printing, report
+from headscope.app.cli.printing import show
 from headscope.app.cli.progress import ProgressPrinter
 from headscope.errors import InputError
 from headscope.prepare.progress import Progress
@@ -70,25 +72,25 @@ def test_signs_and_what_is_left_out_word_for_word():
 
 @each_held
 def test_a_table_of_relations(text, capsys):
-    syntax.show(made.syntax_result(text))
+    show(DEPENDENCY.shown(made.syntax_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
 @thirds[2]
 def test_a_table_of_mentions(text, capsys):
-    coref.show(made.coreference_result(text))
+    show(COREFERENCE.shown(made.coreference_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
 @thirds[0]
 def test_a_table_of_gap(text, capsys):
-    coref.show(made.gap_result(text))
+    show(COREFERENCE.shown(made.gap_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
 @thirds[1]
 def test_a_table_of_probes(text, capsys):
-    probe.show(made.probe_result(text))
+    show(PROBES.shown(made.probe_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
@@ -98,7 +100,7 @@ def test_a_table_of_clusters(text, capsys):
     heads = pd.DataFrame(
         {"cluster": 1, "layer": 1, "head": [1, 2], "role": pd.Series([text, text], dtype=object)}
     )
-    cluster._show_clusters(clusters, heads)
+    show([DISTANCES.load("in_terminal:_clusters")(clusters, heads)])
     check_output(capsys.readouterr().out, text)
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from headscope.reporting import render_report
 from headscope.reporting.kit.words import words_for
+from headscope.reporting.page import render_report
 from support import mock_inputs
 
 pytestmark = pytest.mark.browser

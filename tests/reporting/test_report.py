@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.reporting import render_report, write_figures, write_report
 from headscope.reporting.findings import findings, headline
 from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.kit.words import SHARES, words_for
-from headscope.reporting.page import short_name
+from headscope.reporting.page import render_report, short_name, write_report
+from headscope.reporting.parts import write_figures
 from headscope.reporting.provenance import paper_section
 from headscope.views.quantise import decode
 from support import mock_inputs

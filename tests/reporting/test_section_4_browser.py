@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.reporting import render_report
+from headscope.reporting.page import render_report
 from support import mock_inputs
 
 pytestmark = pytest.mark.browser

@@ -7,7 +7,7 @@ from importlib import import_module
 import pandas as pd
 import pytest
 
-from headscope.analyses import STAGES
+from headscope.analyses import OF_STAGE, STAGES
 from headscope.errors import OutputError
 from headscope.prepare.options import RunOptions
 from headscope.prepare.run import prepare
@@ -18,7 +18,7 @@ from headscope.study.writing import write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_masked_lm
 
-ALL = ["surface", "syntax", "coreference", "importance", "distances", "map", "probes"]
+ALL = ["surface", "importance", "syntax", "coreference", "probes", "distances", "map"]
 
 
 @pytest.fixture(scope="module")
@@ -51,15 +51,17 @@ def measured(monkeypatch):
     names: list[str] = []
     stop: set[str] = set()
     for stage in STAGES.values():
-        module, _, function = stage.function.partition(":")
+        analysis = OF_STAGE[stage.name]
+        measure = analysis.function(stage)
+        module, _, function = stage.measure.partition(":")
 
-        def record(*given, name=stage.name, measure=stage.measure):
+        def record(*given, name=stage.name, measure=measure):
             if name in stop:
                 raise KeyboardInterrupt
             names.append(name)
             return measure(*given)
 
-        monkeypatch.setattr(import_module(f"headscope.study.{module}"), function, record)
+        monkeypatch.setattr(import_module(f"headscope.analyses.{analysis.name}.{module}"), function, record)
     return names, stop
 
 
@@ -124,7 +126,7 @@ def test_a_stage_killed_while_it_writes_is_measured_again(asked, folder, measure
     ("change", "again"),
     [
         ({"loss": "none"}, []),
-        ({"fold_labels": True}, ["syntax", "map", "probes"]),
+        ({"fold_labels": True}, ["syntax", "probes", "map"]),
         ({"strict": True}, ["coreference", "map"]),
         ({"packing": "single"}, ["surface", "importance", "distances", "map"]),
         ({"controls": 0}, ["syntax", "coreference", "map"]),

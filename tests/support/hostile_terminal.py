@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas as pd
 
+from headscope.analyses.stage_result import StageResult
 from support.mock_coreference import with_coreference
 from support.mock_inputs import encoder
 from support.mock_probes import with_probes
@@ -98,20 +98,20 @@ def typed() -> Iterator[tuple[str, str, str]]:
             yield f"{way}, {name}", way, text
 
 
-def _as_result(column: str, text: str, *names: str, **facts: object) -> SimpleNamespace:
+def _as_result(column: str, text: str, *names: str, **facts: object) -> StageResult:
     """What `show` of a command reads of a stage's result, with `text` in a column of its tables."""
     run = inputs()
     tables = {name: _renamed(getattr(run, name), column, text) for name in names}
-    return SimpleNamespace(name=names[0], tables=tables, facts={**run.manifest, **facts})
+    return StageResult(name=names[0], tables=tables, facts={**run.manifest, **facts})
 
 
-def syntax_result(text: str) -> SimpleNamespace:
+def syntax_result(text: str) -> StageResult:
     """A treebank with such a relation, in a file of such a name."""
     facts = {**inputs().manifest["treebank"], "name": text}
     return _as_result("relation", text, "dependency_best", "dependency", treebank=facts)
 
 
-def coreference_result(text: str) -> SimpleNamespace:
+def coreference_result(text: str) -> StageResult:
     """Mentions of such a type, documents of such a name, left out for such a reason."""
     facts = {**inputs().manifest["coreference"], "name": text, "lost_why": {text: 3}, "max_length": 128}
     result = _as_result("mention_type", text, "coreference", "coreference_heads", coreference=facts)
@@ -119,12 +119,12 @@ def coreference_result(text: str) -> SimpleNamespace:
     return result
 
 
-def gap_result(text: str) -> SimpleNamespace:
+def gap_result(text: str) -> StageResult:
     """A file of such a name."""
     return _as_result("gender", text, "gap", gap={"name": text, "kinds": [1], "used": 3, "rows": 4})
 
 
-def probe_result(text: str) -> SimpleNamespace:
+def probe_result(text: str) -> StageResult:
     """Treebanks and word vectors of such names."""
     told = inputs().manifest["probes"]
     named = {part: {**told[part], "name": text} for part in ("train", "dev")}

@@ -14,15 +14,10 @@ from headscope.prepare.options import RunOptions
 
 
 @runtime_checkable
-class Run(Protocol):
-    """What can be measured: a model over corpora, or saved maps."""
+class Stream(Protocol):
+    """What one scan of a run's text asks of it."""
 
     options: RunOptions
-    signature: dict[str, Any]
-
-    @property
-    def lacking(self) -> frozenset[str]:
-        """Corpora, as stages name them, that the files at hand do not hold."""
 
     @property
     def layout(self) -> tuple[KindLayout, ...]:
@@ -37,6 +32,17 @@ class Run(Protocol):
 
     def source(self) -> TileSource:
         """Return the stream of tiles."""
+
+
+@runtime_checkable
+class Run(Stream, Protocol):
+    """What can be measured: a model over corpora, or saved maps."""
+
+    signature: dict[str, Any]
+
+    @property
+    def lacking(self) -> frozenset[str]:
+        """Corpora, as stages name them, that the files at hand do not hold."""
 
     def example_source(self) -> TileSource:
         """Return the stream of tiles over a few short inputs."""

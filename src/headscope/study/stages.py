@@ -10,6 +10,7 @@ from headscope.analyses import OF_STAGE, STAGES
 from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
+from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher
 from headscope.prepare.run import Run
 
@@ -36,6 +37,16 @@ def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
         yield earlier[stage.name]
 
 
+def check_maps(stage: Stage, options: RunOptions) -> None:
+    """Refuse what cannot be measured over saved maps.
+
+    Raises:
+        OptionError: says why, and what to give.
+    """
+    if stage.refused and options.maps is not None:
+        raise OptionError(stage.refused)
+
+
 def measure_stage(
     stage: Stage, run: Run, earlier: Mapping[str, StageResult], watch: Watcher | None
 ) -> StageResult:
@@ -44,8 +55,7 @@ def measure_stage(
     Raises:
         OptionError: it cannot be measured over saved maps.
     """
-    if stage.refused and run.options.maps is not None:
-        raise OptionError(stage.refused)
+    check_maps(stage, run.options)
     given = [earlier] if stage.after else []
     began = time.perf_counter()
     result: StageResult = OF_STAGE[stage.name].function(stage)(run, *given, watch)

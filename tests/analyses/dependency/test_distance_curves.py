@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.dependency.figures import distance_curves
-from headscope.figures import distance_panel
+from headscope.analyses.dependency.figures.distance_curves import distance_curves, distance_panel
 from support import mock_inputs
 
 

@@ -5,8 +5,13 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from headscope.analyses.dependency.figures import relation_layers
-from headscope.analyses.dependency.figures.relation_layers import best_by_layer, on_shade, shade, step_of
+from headscope.analyses.dependency.figures.relation_layers import (
+    best_by_layer,
+    on_shade,
+    relation_layers,
+    shade,
+    step_of,
+)
 from support import mock_inputs
 
 

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ from headscope.models.losses import ask_of
 from headscope.models.task_heads import load_task_model
 from headscope.prepare.options import RunOptions
 from headscope.prepare.run import prepare
-from headscope.study.stages import measure_stage
+from headscope.study.stages import check_maps
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_masked_lm, save_tiny_t5
 from support.task_models import save_with_head
 
@@ -193,9 +193,8 @@ def test_a_loss_of_another_kind_is_refused(bert, text):
 
 
 def test_saved_maps_are_refused():
-    run = SimpleNamespace(options=SimpleNamespace(maps="maps"))
     with pytest.raises(OptionError) as refused:
-        measure_stage(STAGES["importance"], run, {}, None)
+        check_maps(STAGES["importance"], RunOptions(maps=Path("maps")))
     assert str(refused.value) == (
         "saved maps hold no gradients; give a model and text in place of --maps to measure importance"
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
 from headscope.statistics.arc_bins import DISTANCES
-from headscope.study.stages import measure_stage
+from headscope.study.stages import check_maps
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
@@ -274,9 +274,8 @@ def test_no_room_on_the_disk_is_said_before_any_work(folder, tmp_path):
 
 
 def test_saved_maps_are_refused():
-    run = SimpleNamespace(options=SimpleNamespace(maps="maps"))
     with pytest.raises(OptionError) as refused:
-        measure_stage(STAGES["probes"], run, {}, None)
+        check_maps(STAGES["probes"], RunOptions(maps=Path("maps")))
     assert str(refused.value) == (
         "probes need a model; give one with --treebank and --treebank-train in place of --maps"
     )

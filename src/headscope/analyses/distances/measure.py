@@ -5,10 +5,10 @@ from headscope.analyses.distances.pair_table import pair_table
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.scan import scan
 from headscope.prepare.progress import Watcher, told
-from headscope.prepare.run import Run
+from headscope.prepare.run import Stream
 
 
-def measure_distances(run: Run, watch: Watcher | None = None) -> StageResult:
+def measure_distances(run: Stream, watch: Watcher | None = None) -> StageResult:
     """Measure the Jensen-Shannon divergence between all heads of a kind.
 
     Args:

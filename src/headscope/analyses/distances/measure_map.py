@@ -10,12 +10,12 @@ from headscope.analyses.distances.stability import RESAMPLES
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
 from headscope.prepare.progress import Watcher
-from headscope.prepare.run import Run
+from headscope.prepare.run import Stream
 from headscope.statistics.roles import finds, roles
 
 
 def measure_head_map(
-    run: Run, earlier: Mapping[str, StageResult], watch: Watcher | None = None
+    run: Stream, earlier: Mapping[str, StageResult], watch: Watcher | None = None
 ) -> StageResult:
     """Embed and cluster the heads of each kind, and name their roles and what they find.
 
