@@ -216,8 +216,8 @@ def two(visit_file, made, tmp_path):
     path.write_text(
         MOUNTED.format(
             payload=json_text(payload(made["pair"])),
-            style=style("attention.css"),
-            script=script("attention_app.js"),
+            style=style("views/attention.css"),
+            script=script("views/attention_app.js"),
         ),
         encoding="utf-8",
     )

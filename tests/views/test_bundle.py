@@ -1,17 +1,18 @@
 import json
+import posixpath
 import re
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
 from headscope.palette import palette
 from headscope.views import bundle
 
-SCRIPTS = sorted(
-    path.name
-    for path in resources.files("headscope").joinpath("views/static").iterdir()
-    if path.name.endswith(".js")
-)
+STATIC = Path(str(resources.files("headscope").joinpath("views/static")))
+SCRIPTS = sorted(path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*.js"))
+FOLDERS = ("core", "views", "report", "atlas", "explorer")
+"""Left to right: a script imports from its own folder and from those to its left."""
 
 
 def pretend(monkeypatch, **files):
@@ -64,8 +65,8 @@ def test_a_script_that_would_end_its_element_is_refused(monkeypatch):
 
 
 ENTRIES = (
-    *("report.js", "attention_page.js", "attention_widget.js", "atlas_page.js"),
-    *("explorer_page.js", "explorer_door.js"),
+    *("report/report.js", "views/attention_page.js", "views/attention_widget.js", "atlas/atlas_page.js"),
+    *("explorer/explorer_page.js", "explorer/explorer_door.js"),
 )
 
 
@@ -75,6 +76,14 @@ def test_the_bundles_hold_every_script():
         assert any(f"// {name}\n" in one for one in joined), name
     for one in joined:
         assert not re.search(r"^(import|export)\b", one, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_imports_only_from_folders_to_its_left(name):
+    own = FOLDERS.index(name.split("/")[0])
+    for needed in re.findall(r'^import .* from "(.+)";$', bundle.source(name), re.MULTILINE):
+        folder = posixpath.normpath(posixpath.join(posixpath.dirname(name), needed)).split("/")[0]
+        assert FOLDERS.index(folder) <= own, needed
 
 
 def test_the_palette_is_a_module_of_its_own():
@@ -95,12 +104,12 @@ def test_no_script_writes_markup_or_evaluates_text(name):
     )
     assert not re.search(forbidden, source)
     # One script asks a server, the explorer's.
-    assert ("fetch(" in source) == (name == "explorer_api.js")
+    assert ("fetch(" in source) == (name == "explorer/explorer_api.js")
     assert "http" not in source.replace("http://www.w3.org/2000/svg", "")
 
 
 def test_styles_have_both_schemes_and_load_nothing():
-    style = bundle.style("base.css", "grid.css", "sections.css", "print.css")
+    style = bundle.style("core/base.css", "report/grid.css", "report/sections.css", "report/print.css")
     assert "prefers-color-scheme:dark" in style
     assert "@media print" in style
     assert "url(" not in style

@@ -98,8 +98,15 @@ def render_report(inputs: ReportInputs, *, links: bool = False, atlas: str | Non
             title=title,
             body=[parts],
             data={"data": data_block(inputs, kinds, words), "maps": maps_block(inputs, kinds)},
-            entry="report.js",
-            styles=("base.css", "grid.css", "sections.css", "relations.css", "heat.css", "print.css"),
+            entry="report/report.js",
+            styles=(
+                "core/base.css",
+                "report/grid.css",
+                "report/sections.css",
+                "report/relations.css",
+                "report/heat.css",
+                "report/print.css",
+            ),
         )
     )
 

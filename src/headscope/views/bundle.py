@@ -8,26 +8,29 @@ therefore be unique over the bundle, which is checked.
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from dataclasses import asdict
 from importlib import resources
 
 from headscope.palette import css_variables, palette
 
-_IMPORT = re.compile(r'^import\s+\{[^}]*\}\s+from\s+"\./([\w-]+\.js)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import\s+\{[^}]*\}\s+from\s+"(\.{1,2}/[\w./-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|const|class)\b)", re.MULTILINE)
 _DECLARED = re.compile(r"^(?:export\s+)?(?:async\s+)?(?:function|const|let|class)\s+(\w+)", re.MULTILINE)
 
 
-PALETTE_MODULE = "palette_data.js"
+PALETTE_MODULE = "core/palette_data.js"
 """A module that is on no disk: the palette, for the scripts that draw on a canvas or into a file."""
 
 
 def source(name: str) -> str:
-    """Return one file of `views/static`, or the palette as a module."""
+    """Return one file of `views/static`, by its path there, or the palette as a module."""
     if name == PALETTE_MODULE:
         return _palette_module()
-    return resources.files("headscope").joinpath("views", "static", name).read_text(encoding="utf-8")
+    return (
+        resources.files("headscope").joinpath("views", "static", *name.split("/")).read_text(encoding="utf-8")
+    )
 
 
 def script(entry: str) -> str:
@@ -101,5 +104,5 @@ def _visit(name: str, order: list[str], above: tuple[str, ...]) -> None:
     if name in order:
         return
     for needed in _IMPORT.findall(source(name)):
-        _visit(needed, order, (*above, name))
+        _visit(posixpath.normpath(posixpath.join(posixpath.dirname(name), needed)), order, (*above, name))
     order.append(name)

@@ -1,4 +1,4 @@
-"""What a view shows when it opens: the part of an address behind `#`, which `static/state_link.js` reads."""
+"""What a view shows when it opens: the part of an address behind `#`, which `static/views/state_link.js` reads."""
 
 from __future__ import annotations
 

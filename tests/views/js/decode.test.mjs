@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { halfToNumber, layerOfBytes, unpackPart, weightsOfLayer } from "../../../src/headscope/views/static/decode.js";
-import { embeddedSource } from "../../../src/headscope/views/static/embedded_source.js";
+import { halfToNumber, layerOfBytes, unpackPart, weightsOfLayer } from "../../../src/headscope/views/static/views/decode.js";
+import { embeddedSource } from "../../../src/headscope/views/static/views/embedded_source.js";
 import { close, golden } from "./support.mjs";
 
 for (const name of ["by-hand", "pair", "pair-uncompressed", "three-kinds"]) {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keyVector, queryVector, scoreRow, scoreSteps } from "../../../src/headscope/views/static/score_row.js";
-import { signed, stepText } from "../../../src/headscope/views/static/neuron_scene.js";
-import { weightsOfLayer } from "../../../src/headscope/views/static/decode.js";
-import { embeddedSource } from "../../../src/headscope/views/static/embedded_source.js";
+import { keyVector, queryVector, scoreRow, scoreSteps } from "../../../src/headscope/views/static/views/neuron/score_row.js";
+import { signed, stepText } from "../../../src/headscope/views/static/views/neuron/neuron_scene.js";
+import { weightsOfLayer } from "../../../src/headscope/views/static/views/decode.js";
+import { embeddedSource } from "../../../src/headscope/views/static/views/embedded_source.js";
 import { close, golden } from "./support.mjs";
 
 // Two heads that share one group of keys; two queries, three keys, vectors of two numbers.
