@@ -1,8 +1,8 @@
 // What the atlas knows beside the report's numbers: accuracies, places, nearest heads, sentences, words to ask with.
+import { rowsOfText } from "../core/weights.js";
 import { block, cellOf, data, findsOf, headNumber, roleOf } from "../report/data.js";
 
 const NO_ATLAS = { model: "", run: "", report: null, missing: {}, vocabulary: [], relations: [], kinds: {} };
-const CODES = 255;
 
 export const atlas = block("atlas") || NO_ATLAS;
 
@@ -23,13 +23,11 @@ export function sentencesOf(kind, index) {
   return (partsOf(kind).sentences || {})[index] || [];
 }
 
-// A sentence's weights, [query][key], from codes of one byte and the rows' largest.
+// A sentence with its weights, [query][key].
 export function mapOfSentence(sentence) {
   const queries = sentence.tokens;
   const keys = sentence.keys || queries;
-  const bytes = atob(sentence.bytes);
-  const weights = queries.map((_, query) => keys.map((_, key) => sentence.largest[query] * (bytes.charCodeAt(query * keys.length + key) / CODES) ** 2));
-  return { queries, keys, weights };
+  return { queries, keys, weights: rowsOfText(sentence.bytes, queries.length, keys.length) };
 }
 
 // How well a head finds a relation: {relation, value, low, high, way, margin over the baseline, best}; null if unknown.

@@ -1,6 +1,7 @@
 // A source of attention whose layers the server sends when they are asked for.
 import { checkPayload, keysOf } from "../views/embedded_source.js";
-import { layerOfBytes, neuronOfBytes } from "../views/decode.js";
+import { weightsOfBytes } from "../core/weights.js";
+import { neuronOfBytes } from "../views/decode.js";
 
 // `payload`: a look's, as `/api/look` answered `request`.
 export function explorerSource(api, request, payload) {
@@ -23,7 +24,7 @@ export function explorerSource(api, request, payload) {
     payload,
     async layer(kindIndex, layerIndex) {
       const { heads, queries, keys } = sizes(payload.kinds[kindIndex]);
-      return layerOfBytes(await bytesOf(await fetched("layer", kindIndex, layerIndex)), heads, queries, keys);
+      return weightsOfBytes(await bytesOf(await fetched("layer", kindIndex, layerIndex)), heads, queries, keys);
     },
     async neuron(kindIndex, layerIndex) {
       const kind = payload.kinds[kindIndex];

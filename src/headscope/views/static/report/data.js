@@ -1,4 +1,5 @@
 // The run's numbers: heads by kind, their statistics, and their maps on the shared sentence (read when first needed).
+import { rowsOfText } from "../core/weights.js";
 
 // A block of the document's data, or null where it has none (an explorer without a study).
 export function block(id) {
@@ -7,7 +8,6 @@ export function block(id) {
 }
 
 export const data = block("data") || { kinds: [], roles: [], statistics: [] };
-const LEVELS = 255;
 let mapsRead = null;
 
 export function kindNamed(name) {
@@ -76,9 +76,5 @@ export function mapOf(kind, index) {
   const maps = mapsRead[kind.kind];
   if (!maps || maps.which[index] === null) return null;
   const { queries, keys } = maps.sentences[maps.which[index]];
-  const bytes = atob(maps.bytes[index]);
-  const weights = queries.map((_, query) =>
-    keys.map((_, key) => maps.largest[index][query] * (bytes.charCodeAt(query * keys.length + key) / LEVELS) ** 2),
-  );
-  return { queries, keys, weights };
+  return { queries, keys, weights: rowsOfText(maps.bytes[index], queries.length, keys.length) };
 }

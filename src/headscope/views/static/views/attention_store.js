@@ -1,5 +1,4 @@
 // Layers as they are asked for: decoded, at token or word level, the last few kept.
-import { weightsOfLayer } from "./decode.js";
 import { wordWeights } from "./word_level.js";
 import { unitsOf } from "./axis.js";
 import { keysOf } from "./embedded_source.js";
@@ -45,7 +44,7 @@ export class AttentionStore {
   }
 
   async decode(kindIndex, layerIndex, level) {
-    const tokens = level === "token" ? weightsOfLayer(await this.source.layer(kindIndex, layerIndex)) : await this.weights(kindIndex, layerIndex, "token");
+    const tokens = level === "token" ? await this.source.layer(kindIndex, layerIndex) : await this.weights(kindIndex, layerIndex, "token");
     if (level === "token") return tokens;
     const { query, key } = this.unitsAt(kindIndex, level);
     return wordWeights(tokens, query.unitOf, key.unitOf);

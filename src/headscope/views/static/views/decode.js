@@ -1,13 +1,5 @@
-// Bytes to numbers: a layer's codes and row maxima, and a layer's queries and keys in half precision.
-const LEVELS_OF_CODE = 255;
-const SQUARES = Float32Array.from({ length: LEVELS_OF_CODE + 1 }, (_, code) => (code / LEVELS_OF_CODE) ** 2);
-
-export function bytesOfBase64(text) {
-  const characters = atob(text);
-  const bytes = new Uint8Array(characters.length);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = characters.charCodeAt(i);
-  return bytes;
-}
+// The payload's parts as bytes, and bytes as a layer's queries and keys in half precision.
+import { bytesOfBase64, expectLength, padded } from "../core/weights.js";
 
 export async function inflateRaw(bytes) {
   if (typeof DecompressionStream === "undefined") {
@@ -23,33 +15,6 @@ export async function unpackPart({ encoding, data }) {
   if (encoding === "base64") return bytes;
   if (encoding === "deflate-raw+base64") return inflateRaw(bytes);
   throw new Error(`Expected the encoding base64 or deflate-raw+base64, got ${encoding}; write the page again with this version.`);
-}
-
-const padded = (length) => (length + 3) & ~3;
-
-function expectLength(bytes, wanted, what) {
-  if (bytes.length === wanted) return;
-  throw new Error(`Expected ${wanted} bytes for ${what}, got ${bytes.length}; the page's data is damaged.`);
-}
-
-// Codes [head, query, key] of one byte, then row maxima [head, query] in float32.
-export function layerOfBytes(bytes, heads, queries, keys) {
-  const cells = heads * queries * keys;
-  const rows = heads * queries;
-  expectLength(bytes, padded(cells) + 4 * rows, `${heads} heads of ${queries} x ${keys} weights`);
-  const view = new DataView(bytes.buffer, bytes.byteOffset + padded(cells));
-  const maxima = Float32Array.from({ length: rows }, (_, row) => view.getFloat32(4 * row, true));
-  return { heads, queries, keys, codes: bytes.subarray(0, cells), maxima };
-}
-
-// Weights [head, query, key]: maximum x (code / 255)^2.
-export function weightsOfLayer({ heads, queries, keys, codes, maxima }) {
-  const values = new Float32Array(heads * queries * keys);
-  for (let row = 0, i = 0; row < maxima.length; row++) {
-    const most = maxima[row];
-    for (const end = i + keys; i < end; i++) values[i] = most * SQUARES[codes[i]];
-  }
-  return { heads, queries, keys, values };
 }
 
 export function halfToNumber(half) {

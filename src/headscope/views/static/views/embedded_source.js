@@ -1,5 +1,6 @@
 // A source of attention whose layers lie in the page.
-import { layerOfBytes, neuronOfBytes, unpackPart } from "./decode.js";
+import { weightsOfBytes } from "../core/weights.js";
+import { neuronOfBytes, unpackPart } from "./decode.js";
 
 export const SCHEMA = "headscope.attention";
 export const SCHEMA_VERSION = 1;
@@ -26,7 +27,7 @@ export function embeddedSource(payload) {
     async layer(kindIndex, layerIndex) {
       const kind = payload.kinds[kindIndex];
       const { heads, queries, keys } = sizes(kind);
-      return layerOfBytes(await unpackPart(kind.maps[layerIndex]), heads, queries, keys);
+      return weightsOfBytes(await unpackPart(kind.maps[layerIndex]), heads, queries, keys);
     },
     async neuron(kindIndex, layerIndex) {
       const kind = payload.kinds[kindIndex];
