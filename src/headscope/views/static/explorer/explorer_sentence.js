@@ -1,12 +1,12 @@
 // The explorer's sentence part: the form, and under it all views of what was asked last.
 import { mountAttention } from "../views/attention_app.js";
+import { VIEWS } from "../views/list.js";
 import { el } from "../core/dom.js";
 import { ExplorerForm } from "./explorer_form.js";
 import { ModelWatch } from "./explorer_models.js";
 import { explorerSource } from "./explorer_source.js";
 import { requestOf, writeAsked } from "./explorer_link.js";
 
-const VIEWS_HERE = ["all", "head", "model", "neuron", "heatmap", "matrix"];
 // How long an answer may take before the page says that it waits.
 const SOON = 150;
 
@@ -85,7 +85,7 @@ export class SentencePart {
       source: explorerSource(this.api, request, payload),
       state,
       onState: (_, own) => this.onAddress(asked, own, false),
-      host: { views: VIEWS_HERE, call: payload.call, address: (own) => this.address(hash(own)) },
+      host: { views: VIEWS.map(({ name }) => name), call: payload.call, address: (own) => this.address(hash(own)) },
     });
     await view.ready();
     const trouble = view.trouble();

@@ -1,16 +1,11 @@
-// One input's attention in five views that share one state. Several may live in one document.
+// One input's attention in views that share one state. Several may live in one document.
 import { Announcer } from "../core/announcer.js";
 import { AttentionStore } from "./attention_store.js";
 import { copyText } from "../core/clipboard.js";
 import { el } from "../core/dom.js";
 import { figureCode } from "./figure_code.js";
-import { frameOf, withHead, withHeads } from "./frame.js";
-import { AllViews } from "./all/all_views.js";
-import { HeadView } from "./head/head_view.js";
-import { HeatView } from "./heatmap/heat_view.js";
-import { MatrixView } from "./matrix/matrix_view.js";
-import { ModelView } from "./model/model_view.js";
-import { NeuronView } from "./neuron/neuron_view.js";
+import { frameOf, framed } from "./frame.js";
+import { OFFERED, viewNamed, VIEWS } from "./list.js";
 import { headLabels } from "./embedded_source.js";
 import { fileName, saveScene } from "../core/picture.js";
 import { readState, settle, writeState } from "./state_link.js";
@@ -18,7 +13,6 @@ import { themeOf } from "../core/theme.js";
 import { Toolbar } from "./toolbar.js";
 
 let mounted = 0;
-const OFFERED = ["head", "model", "neuron", "heatmap", "matrix"];
 // How long a layer may take before the view says that it waits.
 const PATIENCE = 150;
 
@@ -46,7 +40,7 @@ class AttentionApp {
     this.store = new AttentionStore(source);
     this.onState = onState;
     this.host = host;
-    this.offered = host.views || OFFERED;
+    this.offered = VIEWS.filter(({ name }) => (host.views || OFFERED).includes(name));
     this.views = {};
     this.turn = 0;
     const prefix = `hs${++mounted}`;
@@ -93,7 +87,7 @@ class AttentionApp {
 
   show(parts) {
     const state = typeof parts === "string" ? readState(parts, this.payload) : settle(parts, this.payload);
-    this.state = this.offered.includes(state.view) ? state : { ...state, view: "head" };
+    this.state = this.offered.includes(viewNamed(state.view)) ? state : { ...state, view: OFFERED[0] };
     return this.refresh();
   }
 
@@ -103,11 +97,12 @@ class AttentionApp {
     const kindOf = (name) => this.payload.kinds.find((kind) => kind.kind === name);
     if (parts.kind && parts.kind !== before.kind) Object.assign(next, this.carried(kindOf(before.kind), kindOf(parts.kind)));
     // The head that was looked at alone is the one to look at in the views of one head, unless it was named; and back.
-    const several = (view) => view === "head" || view === "all";
+    const several = (name) => viewNamed(name).heads === "several";
+    const gathers = (name) => Boolean(viewNamed(name).gathers);
     if (parts.view && !several(parts.view) && several(before.view) && before.heads.length === 1 && parts.head === undefined) next.head = before.heads[0];
-    if (parts.view === "all" && !several(before.view) && before.head) next.heads = [before.head];
+    if (parts.view && gathers(parts.view) && !several(before.view) && before.head) next.heads = [before.head];
     // What is open in one view is not what is open in another.
-    if (parts.view && (parts.view === "all" || before.view === "all") && parts.open === undefined) next.open = false;
+    if (parts.view && (gathers(parts.view) || gathers(before.view)) && parts.open === undefined) next.open = false;
     this.state = settle(next, this.payload);
     this.onState(this.state, this.hash());
     return this.refresh();
@@ -135,27 +130,24 @@ class AttentionApp {
     const kindIndex = this.store.kindIndex(state.kind);
     const kind = this.payload.kinds[kindIndex];
     const layerIndex = kind.layers.indexOf(state.layer);
-    const level = state.view === "neuron" ? "token" : state.level;
+    const view = viewNamed(state.view);
+    const level = view.level === "token" ? "token" : state.level;
     this.toolbar.show(state, this.payload, kind, this.theme);
     const patience = setTimeout(() => (this.waiting.hidden = turn !== this.turn), PATIENCE);
     try {
       const weights = await this.store.weights(kindIndex, layerIndex, level);
-      const asked = state.view === "neuron" || (state.view === "all" && state.open);
-      const neuron = asked ? await this.store.neuron(kindIndex, layerIndex) : null;
-      // Queries and keys are of tokens, whatever the other views show.
-      const tokens = neuron && level !== "token" ? await this.frameAt(state, kindIndex, layerIndex, "token") : null;
+      const drawn = view.gathers ? this.offered.filter(({ gathers, needs }) => !gathers && (state.open || needs === "weights")) : [view];
+      const neuron = drawn.some(({ needs }) => needs === "queries and keys") ? await this.store.neuron(kindIndex, layerIndex) : null;
+      // Views of tokens draw them, whatever the other views show.
+      const tokens = level !== "token" && drawn.some((one) => one.level === "token") ? await this.frameAt(state, kindIndex, layerIndex, "token") : null;
       if (turn !== this.turn || this.ended.signal.aborted) return;
       const frame = { ...frameOf({ state, kind, units: this.store.unitsAt(kindIndex, level), weights, theme: this.theme }), title: this.payload.title };
       this.trouble.hidden = true;
-      const view = this.viewNamed(state.view);
+      const shown = this.shownBy(view);
       // The view is laid out by its size, so it is in the page before it draws.
       for (const [name, other] of Object.entries(this.views)) other.element.hidden = name !== state.view;
       this.panel.setAttribute("aria-labelledby", this.element.querySelector("[role=tab][aria-selected=true]").id);
-      if (state.view === "head") view.show(withHeads(frame));
-      else if (state.view === "neuron") view.show(withHead(frame, state.head || headLabels(kind)[0]), neuron);
-      else if (state.view === "model") await view.show(frame);
-      else if (state.view === "all") await view.show(frame, neuron, tokens || frame);
-      else view.show(withHead(frame, state.head));
+      await (view.gathers ? shown.show(frame, neuron, tokens || frame) : shown.show(framed(view, frame), neuron));
       if (turn === this.turn) this.last = state;
     } finally {
       clearTimeout(patience);
@@ -168,11 +160,11 @@ class AttentionApp {
     return frameOf({ state, kind: this.payload.kinds[kindIndex], units: this.store.unitsAt(kindIndex, level), weights, theme: this.theme });
   }
 
-  viewNamed(name) {
+  shownBy({ name, element }) {
     if (!this.views[name]) {
-      const made = { head: HeadView, model: ModelView, neuron: NeuronView, heatmap: HeatView, matrix: MatrixView, all: AllViews }[name];
-      const host = { set: (parts) => this.set(parts), pick: (token) => this.set({ token }), say: (text) => this.announcer.say(text) };
-      this.views[name] = new made(host, this.store);
+      const views = this.offered.filter(({ gathers }) => !gathers);
+      const host = { set: (parts) => this.set(parts), pick: (token) => this.set({ token }), say: (text) => this.announcer.say(text), views };
+      this.views[name] = element(host, this.store);
       this.panel.append(this.views[name].element);
     }
     return this.views[name];
@@ -207,7 +199,8 @@ class AttentionApp {
     if (!scene) return this.tell("There is nothing to save");
     const { view, kind, layer, head } = this.state;
     const several = this.payload.kinds.length > 1 ? kind : "";
-    const which = view === "model" ? "" : view === "head" || !head ? `layer-${layer}` : `head-${layer}-${head}`;
+    const { heads, gathers } = viewNamed(view);
+    const which = heads === "layers" ? "" : (heads === "several" && !gathers) || !head ? `layer-${layer}` : `head-${layer}-${head}`;
     try {
       await saveScene(scene, format, fileName(this.payload.model.split("/").at(-1), view, several, which));
       return this.tell(`${format.toUpperCase()} saved`);
@@ -221,7 +214,7 @@ class AttentionApp {
   }
 
   async copyCode() {
-    const code = figureCode(this.state.view, this.hash(), this.host.call);
+    const code = figureCode(viewNamed(this.state.view), this.hash(), this.host.call);
     this.tell((await copyText(code, this.element)) ? "Python copied" : "This browser refuses to copy");
   }
 

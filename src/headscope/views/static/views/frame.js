@@ -44,6 +44,14 @@ export function withHead(frame, head) {
   return { ...frame, heads: [place], looks: [headLook(place, labels[place])] };
 }
 
+// The frame as a view asks for it: with the heads that it draws.
+export function framed(view, frame) {
+  if (view.heads === "several") return withHeads(frame);
+  if (view.heads === "mean") return withHead(frame, frame.state.head);
+  if (view.heads === "one") return withHead(frame, frame.state.head || headLabels(frame.kind)[0]);
+  return frame;
+}
+
 const MEAN_LOOK = { head: null, dash: [], name: "mean" };
 
 // The look of the head at a place in its layer, by its label.

@@ -2,10 +2,10 @@
 import { PAIRS } from "./filters.js";
 import { hasWords } from "./axis.js";
 import { headLabels, keysOf } from "./embedded_source.js";
-import { HEAD_STATISTICS } from "./head_stats.js";
+import { OFFERED, VIEWS } from "./list.js";
 
-// `all` is offered where the host asks for it.
-export const VIEWS = ["head", "model", "neuron", "heatmap", "matrix", "all"];
+// The choices of single views, once where two share one.
+const OWN = [...new Map(VIEWS.flatMap(({ fields }) => fields).map((field) => [field.name, field])).values()];
 export const THRESHOLDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 
 // What can be chosen in an input: which levels and filters it offers.
@@ -14,7 +14,6 @@ export function offersOf(kind) {
     words: hasWords(kind.queries) || hasWords(keysOf(kind)),
     pairs: kind.kind !== "cross" && kind.queries.segment_b !== null && kind.queries.segment_b !== undefined,
     special: kind.queries.special.length + keysOf(kind).special.length > 0,
-    roles: Boolean(kind.roles),
     steps: stepsOf(kind),
   };
 }
@@ -31,7 +30,7 @@ export function stepsOf(kind) {
 export function firstState(payload) {
   const [kind] = payload.kinds;
   return {
-    view: "head",
+    view: OFFERED[0],
     kind: kind.kind,
     layer: kind.layers[0],
     heads: headLabels(kind),
@@ -42,12 +41,7 @@ export function firstState(payload) {
     special: true,
     least: THRESHOLDS[0],
     token: null,
-    direction: "received",
-    order: "position",
-    sort: "",
-    role: "",
-    draw: "",
-    zoom: "",
+    ...Object.fromEntries(OWN.map(({ name, options }) => [name, options(kind)[0][0]])),
     open: false,
   };
 }
@@ -87,7 +81,7 @@ export function settle(parts, payload) {
   const offers = offersOf(kind);
   const oneOf = (value, values, other) => (values.includes(value) ? value : other);
   return {
-    view: oneOf(given.view, VIEWS, "head"),
+    view: oneOf(given.view, VIEWS.map(({ name }) => name), OFFERED[0]),
     kind: kind.kind,
     layer: oneOf(given.layer, kind.layers, kind.layers[0]),
     heads: headsOf(parts.heads, kind),
@@ -98,14 +92,13 @@ export function settle(parts, payload) {
     special: offers.special ? given.special !== false : true,
     least: oneOf(given.least, THRESHOLDS, THRESHOLDS[0]),
     token: tokenOf(given.token, kind),
-    direction: oneOf(given.direction, ["received", "given"], "received"),
-    order: oneOf(given.order, ["position", "weight"], "position"),
-    sort: oneOf(given.sort, [...HEAD_STATISTICS.map(({ name }) => name), ...(offers.roles ? ["role"] : [])], ""),
-    role: offers.roles && kind.roles.flat().includes(given.role) ? given.role : "",
-    draw: oneOf(given.draw, ["lines", "maps"], ""),
-    zoom: oneOf(given.zoom, ["read"], ""),
+    ...Object.fromEntries(OWN.map(({ name, options }) => [name, chosenOf(given[name], options(kind))])),
     open: given.open === true,
   };
+}
+
+function chosenOf(value, options) {
+  return options.some(([known]) => known === value) ? value : options[0][0];
 }
 
 // The heads that are on; none only where that was said.
@@ -133,7 +126,7 @@ export function writeState(state, payload) {
   add("heads", writeNumbers(state.heads), writeNumbers(headLabels(kind)));
   add("head", String(state.head), "0");
   add("mean", state.mean ? "1" : "0", "0");
-  for (const name of ["level", "filter", "direction", "order", "sort", "role", "draw", "zoom"]) add(name, state[name], first[name]);
+  for (const name of ["level", "filter", ...OWN.map((field) => field.name)]) add(name, state[name], first[name]);
   add("special", state.special ? "1" : "0", "1");
   add("least", String(state.least), String(first.least));
   add("token", state.token ? `${state.token.side[0]}${state.token.at + 1}` : "", "");

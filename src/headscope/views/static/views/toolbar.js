@@ -4,19 +4,14 @@ import { el } from "../core/dom.js";
 import { headLabels } from "./embedded_source.js";
 import { PAIRS } from "./filters.js";
 import { HeadChips } from "./head_chips.js";
-import { HEAD_STATISTICS } from "./head_stats.js";
 import { offersOf, THRESHOLDS } from "./state_link.js";
-import { roleLabel } from "../core/theme.js";
 import { toldToken } from "./telling.js";
 
-const VIEW_NAMES = [["all", "All views"], ["head", "Head view"], ["model", "Model view"], ["neuron", "Neuron view"], ["heatmap", "Heat map"], ["matrix", "Matrix"]];
-const ONE_HEAD = ["neuron", "heatmap", "matrix"];
-
 export class Toolbar {
-  // `set(parts)` changes the state; `actions`: save(format), copyLink, copyCode (null where there is none); `views`: the
-  // names of those that are offered.
+  // `set(parts)` changes the state; `actions`: save(format), copyLink, copyCode (null where there is none); `views`:
+  // those that are offered.
   constructor({ set, actions, prefix, panel, views }) {
-    this.offered = VIEW_NAMES.filter(([name]) => views.includes(name));
+    this.offered = views;
     const tabs = (label, name, onPick) => tabRow({ label, panel, prefix: `${prefix}-${name}`, onPick });
     this.views = tabs("View", "view", (view) => set({ view }));
     this.kinds = tabs("Kind of attention", "kind", (kind) => set({ kind }));
@@ -27,11 +22,9 @@ export class Toolbar {
     this.filter = selectField({ label: "Sentences", onPick: (filter) => set({ filter }) });
     this.least = selectField({ label: "Lines from", onPick: (value) => set({ least: Number(value) }) });
     this.special = checkField({ label: "special tokens", onPick: (special) => set({ special }) });
-    this.direction = selectField({ label: "Shade by attention", onPick: (direction) => set({ direction }) });
-    this.order = selectField({ label: "Keys in order of", onPick: (order) => set({ order }) });
-    this.sort = selectField({ label: "Sort by", onPick: (sort) => set({ sort }) });
-    this.role = selectField({ label: "Role", onPick: (role) => set({ role }) });
-    this.drawn = selectField({ label: "Draw", onPick: (draw) => set({ draw }) });
+    // The choices of single views, once where two share one.
+    const own = new Map(views.flatMap(({ fields }) => fields).filter(({ label }) => label).map((field) => [field.name, field]));
+    this.own = [...own.values()].map((field) => ({ field, control: selectField({ label: field.label, onPick: (value) => set({ [field.name]: value }) }) }));
     this.steps = stepField({ label: "Step", onPick: (step) => set({ token: step < 0 ? null : { side: "query", at: this.rows[step] } }) });
     const take = [
       actionButton("Save", "SVG", "Save what is shown as an SVG picture, in light colours", () => actions.save("svg")),
@@ -40,39 +33,37 @@ export class Toolbar {
       actions.copyCode && actionButton("Copy", "code", "Copy Python that draws this view", actions.copyCode),
     ];
     this.note = el("span", { class: "hs-note", "aria-hidden": "true" });
-    this.fields = el("div", { class: "hs-fields" }, [this.layer, this.chips, this.head, this.sort, this.role, this.drawn, this.direction, this.order, this.level, this.filter, this.least, this.special, this.steps].map(({ element }) => element));
+    this.fields = el("div", { class: "hs-fields" }, [this.layer, this.chips, this.head, ...this.own.map(({ control }) => control), this.level, this.filter, this.least, this.special, this.steps].map(({ element }) => element));
     this.element = el("div", { class: "hs-toolbar" }, el("div", { class: "hs-top" }, this.views.element, this.kinds.element, el("div", { class: "hs-actions" }, this.note, take)), this.fields);
   }
 
   show(state, payload, kind, theme) {
     const offers = offersOf(kind);
-    const head = state.view === "head" || state.view === "all";
-    const one = ONE_HEAD.includes(state.view);
+    const view = this.offered.find(({ name }) => name === state.view);
+    const several = view.heads === "several";
+    const one = view.heads === "one";
     const present = (control, on, ...values) => {
       control.element.hidden = !on;
       if (on) control.show(...values);
     };
-    this.views.show(state.view, this.offered);
+    this.views.show(state.view, this.offered.map(({ name, label }) => [name, label]));
     this.kinds.show(state.kind, payload.kinds.map((other) => [other.kind, other.kind]));
-    present(this.layer, state.view !== "model" && kind.layers.length > 1, String(state.layer), kind.layers.map((layer) => [String(layer), String(layer)]));
-    present(this.chips, head, kind, state.heads, state.mean, theme);
+    present(this.layer, view.heads !== "layers" && kind.layers.length > 1, String(state.layer), kind.layers.map((layer) => [String(layer), String(layer)]));
+    present(this.chips, several, kind, state.heads, state.mean, theme);
     const heads = headLabels(kind).map((head) => [String(head), String(head)]);
-    const chosen = state.view === "neuron" && !state.head ? heads[0][0] : String(state.head);
-    present(this.head, one && kind.heads > 1, chosen, state.view === "neuron" ? heads : [["0", "mean of all"], ...heads]);
-    present(this.level, offers.words && state.view !== "neuron", state.level, [["token", "tokens"], ["word", "words"]]);
+    const chosen = one && !state.head ? heads[0][0] : String(state.head);
+    present(this.head, (one || view.heads === "mean") && kind.heads > 1, chosen, one ? heads : [["0", "mean of all"], ...heads]);
+    present(this.level, offers.words && view.level !== "token", state.level, [["token", "tokens"], ["word", "words"]]);
     present(this.filter, offers.pairs, state.filter, Object.entries(PAIRS));
-    present(this.least, head, String(state.least), THRESHOLDS.map((least) => [String(least), String(least)]));
+    present(this.least, several, String(state.least), THRESHOLDS.map((least) => [String(least), String(least)]));
     present(this.special, offers.special, state.special);
-    present(this.direction, state.view === "heatmap" || state.view === "all", state.direction, [["received", "received"], ["given", "given"]]);
-    present(this.order, state.view === "neuron", state.order, [["position", "position"], ["weight", "weight"]]);
-    const known = HEAD_STATISTICS.filter(({ name }) => !kind.keys || ["entropy", "first"].includes(name));
-    present(this.sort, state.view === "model", state.sort, [["", "layer and head"], ...known.map(({ name, label }) => [name, label]), ...(offers.roles ? [["role", "role"]] : [])]);
-    const roles = offers.roles ? [...new Set(kind.roles.flat().filter(Boolean))].sort() : [];
-    present(this.role, state.view === "model" && roles.length > 0, state.role, [["", "all"], ...roles.map((role) => [role, roleLabel(role)])]);
-    present(this.drawn, state.view === "model", state.draw, [["", "by length"], ["lines", "lines"], ["maps", "maps"]]);
+    for (const { field, control } of this.own) {
+      const options = field.options(kind);
+      present(control, view.fields.includes(field) && options.length > 1, state[field.name], options);
+    }
     this.rows = offers.steps;
     const step = state.token && state.token.side === "query" ? this.rows.indexOf(state.token.at) : -1;
-    present(this.steps, this.rows.length > 0 && state.view !== "model", step, this.rows.length, this.tellStep(step, kind));
+    present(this.steps, this.rows.length > 0 && view.heads !== "layers", step, this.rows.length, this.tellStep(step, kind));
   }
 
   tellStep(step, kind) {

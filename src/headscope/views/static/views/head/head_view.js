@@ -13,11 +13,21 @@ import { TokenColumn } from "./token_column.js";
 // Space between a label and the ends of its lines.
 const LINE_GAP = 8;
 
+export const VIEW = {
+  name: "head",
+  label: "Head view",
+  call: "head_view",
+  heads: "several",
+  needs: "weights",
+  level: "any",
+  fields: [],
+  element: (host, store, options) => new HeadView(host, store, options),
+};
+
 export class HeadView {
-  // `host`: pick(token or null), say(text); `ground` names the theme's colour behind the view.
-  constructor(host, _, ground = "paper") {
+  constructor(host, _, { among = false } = {}) {
     this.host = host;
-    this.tiles = new LineTiles(() => this.frame.theme[ground]);
+    this.tiles = new LineTiles(() => this.frame.theme[among ? "card" : "paper"]);
     this.columns = {
       query: new TokenColumn("query", "Tokens that attend (queries)", this.handlers("query")),
       key: new TokenColumn("key", "Tokens attended to (keys)", this.handlers("key")),

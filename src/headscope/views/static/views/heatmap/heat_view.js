@@ -9,6 +9,19 @@ import { measureText } from "../../core/picture.js";
 import { toldToken } from "../telling.js";
 import { cutToken } from "../../core/token_text.js";
 
+export const DIRECTION = { name: "direction", label: "Shade by attention", options: () => [["received", "received"], ["given", "given"]] };
+
+export const VIEW = {
+  name: "heatmap",
+  label: "Heat map",
+  call: "heatmap",
+  heads: "mean",
+  needs: "weights",
+  level: "any",
+  fields: [DIRECTION],
+  element: (host) => new HeatView(host),
+};
+
 export class HeatView {
   constructor(host) {
     this.host = host;

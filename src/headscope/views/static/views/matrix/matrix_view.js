@@ -10,6 +10,17 @@ import { shadeTable } from "../../core/colours.js";
 
 const NOWHERE = { row: -1, column: -1 };
 
+export const VIEW = {
+  name: "matrix",
+  label: "Matrix",
+  call: "matrix_view",
+  heads: "mean",
+  needs: "weights",
+  level: "any",
+  fields: [{ name: "zoom", label: null, options: () => [["", "to the page"], ["read", "until labels can be read"]] }],
+  element: (host) => new MatrixView(host),
+};
+
 export class MatrixView {
   constructor(host) {
     this.host = host;

@@ -5,9 +5,11 @@ import { HeadView } from "../head/head_view.js";
 export class HeadPanel {
   constructor(host, onClose) {
     this.host = host;
-    this.view = new HeadView(host, null, "card");
+    this.view = new HeadView(host, null, { among: true });
     this.heading = el("h2", {});
-    const go = (view, text) => el("button", { type: "button", class: "hs-action", onclick: () => this.go(view) }, text);
+    // Every view that draws a layer's heads.
+    const ways = host.views.filter(({ heads }) => heads !== "layers");
+    const go = (view) => el("button", { type: "button", class: "hs-action", onclick: () => this.go(view) }, view.label);
     this.element = el(
       "section",
       {
@@ -18,13 +20,13 @@ export class HeadPanel {
         onkeydown: (event) => event.key === "Escape" && !event.defaultPrevented && onClose(),
       },
       el("div", { class: "hs-panel-top" }, this.heading, el("button", { type: "button", class: "hs-action", "aria-label": "Close", onclick: onClose }, "×")),
-      el("div", { class: "hs-ways" }, go("head", "Head view"), go("neuron", "Neuron view"), go("heatmap", "Heat map"), go("matrix", "Matrix")),
+      el("div", { class: "hs-ways" }, ways.map(go)),
       this.view.element,
     );
   }
 
   go(view) {
-    this.host.set({ view, ...(view === "head" ? { heads: [this.head], mean: false } : {}) });
+    this.host.set({ view: view.name, ...(view.heads === "several" ? { heads: [this.head], mean: false } : {}) });
   }
 
   title(words) {

@@ -12,10 +12,34 @@ import { RasterSurface } from "../../core/raster.js";
 import { CanvasSurface } from "../../core/surface.js";
 import { MOST_LINES, paintThumbnail, thumbnailOf } from "./thumbnails.js";
 
+export const VIEW = {
+  name: "model",
+  label: "Model view",
+  call: "model_view",
+  heads: "layers",
+  needs: "weights",
+  level: "any",
+  fields: [
+    { name: "sort", label: "Sort by", options: (kind) => [["", "layer and head"], ...sortable(kind), ...(kind.roles ? [["role", "role"]] : [])] },
+    { name: "role", label: "Role", options: (kind) => [["", "all"], ...rolesOf(kind).map((role) => [role, roleLabel(role)])] },
+    { name: "draw", label: "Draw", options: () => [["", "by length"], ["lines", "lines"], ["maps", "maps"]] },
+  ],
+  element: (host, store, options) => new ModelView(host, store, options),
+};
+
+// Statistics that a kind has: between two texts there is no previous token.
+function sortable(kind) {
+  return HEAD_STATISTICS.filter(({ name }) => !kind.keys || ["entropy", "first"].includes(name)).map(({ name, label }) => [name, label]);
+}
+
+function rolesOf(kind) {
+  return kind.roles ? [...new Set(kind.roles.flat().filter(Boolean))].sort() : [];
+}
+
 export class ModelView {
-  // `host`: set(state parts), pick, say; `store` gives layers. `enlarges`: whether a head that is chosen opens here; else
-  // the host shows it.
-  constructor(host, store, { enlarges = true } = {}) {
+  // Alone it enlarges the head that is chosen; among others these show it.
+  constructor(host, store, { among = false } = {}) {
+    const enlarges = !among;
     this.host = host;
     this.store = store;
     this.enlarges = enlarges;

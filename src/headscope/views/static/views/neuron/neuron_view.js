@@ -8,6 +8,18 @@ import { keyVector, scoreRow, scoreSteps } from "./score_row.js";
 import { tellAttention, toldToken } from "../telling.js";
 import { TokenColumn } from "../head/token_column.js";
 
+export const VIEW = {
+  name: "neuron",
+  label: "Neuron view",
+  call: "neuron_view",
+  heads: "one",
+  needs: "queries and keys",
+  level: "token",
+  about: "How one head's weights come about, from queries and keys.",
+  fields: [{ name: "order", label: "Keys in order of", options: () => [["position", "position"], ["weight", "weight"]] }],
+  element: (host) => new NeuronView(host),
+};
+
 export class NeuronView {
   constructor(host) {
     this.host = host;
