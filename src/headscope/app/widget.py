@@ -35,7 +35,7 @@ class AttentionWidget(anywidget.AnyWidget):
         call: the arguments of the Python call that made the view.
     """
 
-    _esm: ClassVar[str] = script("attention_widget.js") + "\nexport default { render };\n"
+    _esm: ClassVar[str] = script("views/attention_widget.js") + "\nexport default { render };\n"
 
     data = traitlets.Bytes(read_only=True).tag(sync=True)
     style = traitlets.Unicode(source(ATTENTION_STYLE), read_only=True).tag(sync=True)

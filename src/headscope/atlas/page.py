@@ -13,8 +13,8 @@ from headscope.study.study import Study, open_study
 from headscope.views.markup import el
 from headscope.views.page import Page, assemble
 
-ENTRY = "atlas_page.js"
-STYLES = ("base.css", "grid.css", "atlas.css")
+ENTRY = "atlas/atlas_page.js"
+STYLES = ("core/base.css", "report/grid.css", "atlas/atlas.css")
 INDEX = "index.html"
 _MARK = b'<script type="application/json" id="atlas">'
 

@@ -9,16 +9,18 @@ import typer
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
 from headscope.errors import OptionError
+from headscope.views.catalogue import needs_neuron, view_names
 
-VIEWS = ("head", "model", "neuron", "heatmap", "matrix")
+VIEWS = view_names()
 MOST_RANGES = 1_000
 _LABEL = re.compile(r"[1-9]\d{0,3}")
 
 
 def command(
     which: Annotated[
-        str, typer.Argument(help="head, model, neuron, heatmap or matrix: what the page opens with.")
-    ] = "head",
+        str,
+        typer.Argument(help=f"{', '.join(VIEWS[:-1])} or {VIEWS[-1]}: what the page opens with."),
+    ] = VIEWS[0],
     model: o.Model = None,
     revision: o.Revision = None,
     text: Annotated[
@@ -101,7 +103,7 @@ def command(
         model,
         read,
         text_b,
-        neuron=which == "neuron" or None,
+        neuron=needs_neuron(which) or None,
         too_long=too_long,
         dtype=dtype,
         device=device,
