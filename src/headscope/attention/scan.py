@@ -13,6 +13,7 @@ from headscope.attention.tile import AttentionTile, join_rows
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
 from headscope.errors import AttentionError
+from headscope.models.anatomy import KindLayout
 
 # Accumulators over stacks hold at most about so many bytes at once, or one segment's.
 STACK_LIMIT = 1 << 30
@@ -55,6 +56,18 @@ class StackAccumulator(TileAccumulator, Protocol):
         """Return about how many bytes of a segment of so many tokens it holds."""
 
 
+@runtime_checkable
+class UnopenedAccumulator(TileAccumulator, Protocol):
+    """An accumulator that may have been made before the model was known: the scan tells it the model's sizes."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it knows them."""
+
+    def open(self, layout: Sequence[KindLayout]) -> None:
+        """Take them."""
+
+
 @dataclass(frozen=True)
 class ScanCounts:
     """What a scan went through so far, for progress.
@@ -88,6 +101,9 @@ def scan(
     Raises:
         AttentionError: a weight is NaN or infinite; names layer, head and document.
     """
+    for each in accumulators:
+        if isinstance(each, UnopenedAccumulator) and not each.is_open:
+            each.open(source.layout)
     consumer = _Feed(accumulators, progress)
     if consumer.by_stack and isinstance(source, ModelSource):
         source, batches = copy(source), source.batches

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from headscope.statistics.accumulator import State
 from headscope.statistics.functional import SURFACE_STATISTICS
+from headscope.statistics.kept import State
 from headscope.statistics.surface import SurfaceResult
 
 
