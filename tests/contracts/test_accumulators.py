@@ -29,6 +29,7 @@ from headscope.statistics.surface import SurfaceAccumulator
 from headscope.study.importance import importance_differences, importance_table
 from headscope.study.results import surface_table
 from support.coreference import hits_frame, marks_frame, with_mentions
+from support.docs import accumulator_of_the_docs
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary
 from support.tiny_models import CONFIGS, shared_tiny_model
@@ -107,7 +108,13 @@ def totals_frame(totals) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["name", "place", "value"])
 
 
-# Every accumulator of the package, and one of totals alone: name -> (factory over a layout, result as
+def values_frame(intervals) -> pd.DataFrame:
+    """Values by kind; intervals of shares are tested where they are made."""
+    rows = [(kind, str(at), v) for kind, each in intervals.items() for at, v in np.ndenumerate(each.value)]
+    return pd.DataFrame(rows, columns=["kind", "place", "value"])
+
+
+# Every accumulator of the package, that of the docs, and one of totals alone: name -> (factory over a layout, result as
 # one table of numbers).
 FAMILY = {
     "surface": (SurfaceAccumulator, surface_table),
@@ -126,6 +133,7 @@ FAMILY = {
         divergence_frame,
     ),
     # Made without a layout: the scan tells it.
+    "docs": (lambda layout: accumulator_of_the_docs()(), values_frame),
     "largest": (lambda layout: Largest(), totals_frame),
 }
 
