@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 import torch
 
+from headscope.attention.row_statistics import OF_ALL_WEIGHTS
 from headscope.attention.source import ModelSource, TileSource
 from headscope.attention.tile import AttentionTile, join_rows
 from headscope.encoding.batching import Batch
@@ -185,7 +186,7 @@ def check_finite(tile: AttentionTile) -> None:
         AttentionError: names layer, head and document.
     """
     given = tile.given_statistics
-    rows = tile.weights.sum(-1) if given is None else given[..., 6:].sum(-1)
+    rows = tile.weights.sum(-1) if given is None else given[..., OF_ALL_WEIGHTS].sum(-1)
     if torch.isfinite(rows.sum()):
         return
     bad = ~torch.isfinite(rows) & tile.row_valid[:, None]
