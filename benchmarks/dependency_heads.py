@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource, model_inputs
+from headscope.attention.source import ModelSource
 from headscope.corpora.synthetic import synthetic_documents
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
@@ -20,6 +20,7 @@ from headscope.encoding.sentences import SentencePacker
 from headscope.heads.arcs import ArcTable
 from headscope.heads.dependency import DependencyAccumulator
 from headscope.models.anatomy import examine
+from headscope.models.inputs import model_inputs
 from headscope.models.loading import load_model
 from rounds import alternate, median_ratio
 

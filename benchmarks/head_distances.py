@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from transformers import BertModel
 
-from headscope.attention.source import model_inputs
 from headscope.corpora.demo import demo_text
 from headscope.corpora.text.plain import read_text
 from headscope.encoding.encoder import Encoder
@@ -18,6 +17,7 @@ from headscope.encoding.packing import Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import examine
+from headscope.models.inputs import model_inputs
 from headscope.models.loading import load_model
 from headscope.statistics.functional import jensen_shannon
 from headscope.statistics.js_pairs import has_numba, pair_sums

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource, left_padding_works
+from headscope.attention.source import ModelSource
 from headscope.encoding.segment import Segment
 from headscope.heads.arcs import ArcTable
 from headscope.heads.clearest import ClearestAccumulator
@@ -20,6 +20,7 @@ from headscope.heads.dependency import DependencyAccumulator, DependencyOptions
 from headscope.heads.gap import GapAccumulator
 from headscope.heads.gap_rows import GapQuestion
 from headscope.models.anatomy import examine
+from headscope.models.inputs import left_padding_works
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.divergence import DivergenceAccumulator
 from headscope.statistics.groups import GROUPS

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.attention.source import model_inputs
+from headscope.models.inputs import model_inputs
 from headscope.encoding.denoising import Denoising
 from headscope.encoding.masking import MaskedTokens
 from headscope.encoding.questions import NO_TARGET, NextToken

@@ -8,9 +8,9 @@ import torch
 
 from headscope.attention.gradients import GradientSource
 from headscope.attention.scan import scan
-from headscope.attention.source import left_padding_works
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import examine
+from headscope.models.inputs import left_padding_works
 from headscope.models.losses import ask_of
 from headscope.statistics.confidence import difference_interval, ratio_interval
 from headscope.statistics.importance import (

@@ -6,14 +6,11 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-import torch
-
-from headscope.attention.row_statistics import OF_ALL_WEIGHTS
+from headscope.attention.finite import check_finite
 from headscope.attention.source import ModelSource, TileSource
 from headscope.attention.tile import AttentionTile, join_rows
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
-from headscope.errors import AttentionError
 from headscope.models.anatomy import KindLayout
 
 # Accumulators over stacks hold at most about so many bytes at once, or one segment's.
@@ -177,25 +174,3 @@ def _small_enough(
                 part = []
             part.append(segment)
         yield part
-
-
-def check_finite(tile: AttentionTile) -> None:
-    """Stop at the first tile that has a NaN or an infinite weight in a row that counts.
-
-    Raises:
-        AttentionError: names layer, head and document.
-    """
-    given = tile.given_statistics
-    rows = tile.weights.sum(-1) if given is None else given[..., OF_ALL_WEIGHTS].sum(-1)
-    if torch.isfinite(rows.sum()):
-        return
-    bad = ~torch.isfinite(rows) & tile.row_valid[:, None]
-    if not bad.any():
-        return  # only padding rows, which count nowhere
-    item, head, row = (int(i) for i in bad.nonzero()[0])
-    raise AttentionError(
-        f"{tile.kind} head {tile.layer + 1}-{head + 1} has attention that is NaN or infinite, at token "
-        f"{tile.start + row + 1} of segment {tile.queries.indices[item] + 1} of document "
-        f"{tile.queries.documents[item]}; the weights or the input overflow: try --dtype float32, and check "
-        "the checkpoint"
-    )
