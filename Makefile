@@ -1,7 +1,7 @@
 # One command each; everything is installed into .venv by the target that needs it.
 PYTHON ?= python3
 BIN := .venv/bin
-INPUTS := pyproject.toml constraints.txt models/headscope-minilm/pyproject.toml
+INPUTS := pyproject.toml constraints.txt $(wildcard models/*/pyproject.toml)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: help demo explore test check lint examples bench fuzz soak clean
@@ -25,7 +25,7 @@ $(BIN)/python:
 
 # BertViz for its signatures alone: of what it asks for, its views need nothing that is not here.
 .venv/.dev: .venv/.demo
-	$(PIP) --editable '.[demo,dev,explore,notebook]'
+	$(PIP) --editable '.[demo,dev,explore,notebook]' --editable ./models/headscope-grammar
 	$(PIP) --no-deps bertviz==1.4.1
 	@touch $@
 
@@ -55,8 +55,8 @@ test: .venv/.dev tests/views/js/node_modules
 check: lint examples
 
 lint: .venv/.dev
-	$(BIN)/ruff format $(if $(CI),--check )src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format $(if $(CI),--check )src models tests benchmarks
+	$(BIN)/ruff check src models tests benchmarks
 	$(BIN)/mypy
 
 examples: .venv/.dev

@@ -12,15 +12,16 @@ import torch
 from headscope.analyses.dependency.accumulator import DependencyAccumulator
 from headscope.analyses.dependency.arcs import ArcTable
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource, model_inputs
-from headscope.corpora.synthetic import synthetic_documents
+from headscope.attention.source import ModelSource
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import Segment
 from headscope.encoding.sentences import SentencePacker
 from headscope.models.anatomy import examine
+from headscope.models.inputs import model_inputs
 from headscope.models.loading import load_model
+from headscope_grammar import synthetic_documents
 from rounds import alternate, median_ratio
 
 

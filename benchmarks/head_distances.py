@@ -12,7 +12,6 @@ from transformers import BertModel
 
 from headscope.analyses.distances.definition import jensen_shannon
 from headscope.analyses.distances.kernels.pairs import has_numba, pair_sums
-from headscope.attention.source import model_inputs
 from headscope.corpora.demo import demo_text
 from headscope.corpora.text.plain import read_text
 from headscope.encoding.encoder import Encoder
@@ -20,6 +19,7 @@ from headscope.encoding.packing import Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import examine
+from headscope.models.inputs import model_inputs
 from headscope.models.loading import load_model
 from rounds import alternate, median_ratio
 from scan_overhead import SHAPES, made_up

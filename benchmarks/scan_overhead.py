@@ -7,10 +7,11 @@ from transformers import BertConfig, BertModel
 
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource, model_inputs
+from headscope.attention.source import ModelSource
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass, Vocabulary
 from headscope.models.anatomy import examine
+from headscope.models.inputs import model_inputs
 from rounds import alternate, median_ratio
 
 SHAPES = {

@@ -129,6 +129,6 @@ def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(AttributeError) as refused:
         headscope.entropy  # noqa: B018
     assert str(refused.value) == (
-        "module 'headscope' has no attribute 'entropy'; it has HeadId, HeadscopeError, Study, head_atlas, "
-        "head_view, heatmap, load_model, matrix_view, model_view, neuron_view, open_study, read_corpus, report"
+        "module 'headscope' has no attribute 'entropy'; it has Accumulator, HeadId, HeadscopeError, Study, head_atlas, "
+        "head_view, heatmap, load_model, matrix_view, model_view, neuron_view, open_study, read_corpus, report, scan"
     )

@@ -7,20 +7,21 @@ import argparse
 import time
 from pathlib import Path
 
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.figures.heads_forming import (
     accuracy_course,
     behaviour_courses,
     heads_forming,
     relation_courses,
 )
-from headscope.figures.saving import png_bytes, write_whole
+from headscope.figures.saving import png_bytes
 from headscope.prepare.options import RunOptions
 from headscope.prepare.run import prepare
+from headscope.storage.atomic import whole_or_absent, write_bytes
 from headscope.study.study import Study, open_study
 from headscope.study.writing import write_run
 from headscope.training.run import train
 from headscope.training.session import TrainingProgress
+from headscope_grammar import synthetic_documents, write_conllu
 
 RELATIONS = ("det", "case", "nsubj", "obj", "aux", "mark")
 IMAGE = Path(__file__).parents[1] / "images" / "heads-forming.png"
@@ -63,8 +64,8 @@ if __name__ == "__main__":
     # Other seeds, other documents: no sentence is scored because it was learnt by heart.
     for name, number, seed in (("train", given.documents, 1), ("score", 150, 2)):
         if not (given.work / f"{name}.conllu").exists():
-            write_conllu(synthetic_documents(number, seed=seed), given.work / f"{name}.conllu.partial")
-            (given.work / f"{name}.conllu.partial").rename(given.work / f"{name}.conllu")
+            with whole_or_absent(given.work / f"{name}.conllu") as part:
+                write_conllu(synthetic_documents(number, seed=seed), part)
     training = train(
         size=given.size,
         treebank=given.work / "train.conllu",
@@ -87,7 +88,7 @@ if __name__ == "__main__":
             {step: study.table("dependency_best") for step, study in studies.items()}, relations=RELATIONS
         ),
     ]
-    write_whole(given.image, png_bytes(heads_forming(courses)))
+    write_bytes(given.image, png_bytes(heads_forming(courses)))
     print(f"{given.image} after {time.perf_counter() - began:.0f} s")
     for course in courses:
         print(course.title, *(f"{value:.3f}" for value in course.points["value"]), f"rule {course.rule:.3f}")

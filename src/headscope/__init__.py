@@ -14,16 +14,19 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from headscope.app.notebook import head_view, heatmap, matrix_view, model_view, neuron_view
+    from headscope.app.scanning import scan
     from headscope.atlas.page import head_atlas
     from headscope.atlas.run import report
     from headscope.attention.tile import HeadId
     from headscope.corpora.reading import read_corpus
     from headscope.errors import HeadscopeError
     from headscope.models.loading import load_model
+    from headscope.statistics.accumulator import Accumulator
     from headscope.study.study import Study, open_study
 
 # One lazy table: public name -> where it lives.
 _PUBLIC = {
+    "Accumulator": "headscope.statistics.accumulator",
     "HeadId": "headscope.attention.tile",
     "HeadscopeError": "headscope.errors",
     "Study": "headscope.study.study",
@@ -37,8 +40,10 @@ _PUBLIC = {
     "open_study": "headscope.study.study",
     "read_corpus": "headscope.corpora.reading",
     "report": "headscope.atlas.run",
+    "scan": "headscope.app.scanning",
 }
 __all__ = [
+    "Accumulator",
     "HeadId",
     "HeadscopeError",
     "Study",
@@ -53,6 +58,7 @@ __all__ = [
     "open_study",
     "read_corpus",
     "report",
+    "scan",
 ]
 
 

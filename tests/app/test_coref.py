@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
+from headscope_grammar import synthetic_documents, write_conllu
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.shared_data import data

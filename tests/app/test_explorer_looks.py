@@ -11,7 +11,8 @@ import pytest
 from headscope.app.explorer.limits import Limits
 from headscope.app.explorer.looks import Recent
 from headscope.app.explorer.models import Named
-from headscope.views.payload import layer_bytes, neuron_bytes, payload
+from headscope.views.payload import neuron_bytes, payload
+from headscope.views.quantise import write_weights
 from headscope.views.snapshot.snapshot_of import reader_of
 from support.explorer import eager_weights, running, until
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
@@ -59,7 +60,7 @@ def test_layers_are_those_of_the_models_eager_attention(client, folders):
         # To the byte, of weights that differ from eager's by rounding only.
         own = reader_of(folders["bert"]).view(text, text_b).kinds[0].weights[number - 1]
         np.testing.assert_allclose(own, eager[number - 1], atol=1e-6)
-        assert body == layer_bytes(own)
+        assert body == write_weights(own)
     # Queries attend: rows sum to 1, columns need not.
     np.testing.assert_allclose(read.sum(-1), 1, atol=0.05)
 
@@ -88,7 +89,7 @@ def test_fifty_at_once_each_get_their_own(client, folders):
     for text, told, body in zip(texts, tolds, bodies):
         own = reader.view(text)
         assert told["kinds"][0]["queries"]["tokens"] == list(own.kinds[0].queries.tokens), text
-        assert body == layer_bytes(own.kinds[0].weights[1]), text
+        assert body == write_weights(own.kinds[0].weights[1]), text
 
 
 def test_queries_and_keys_when_they_are_asked_for(client, folders):
@@ -235,6 +236,9 @@ def test_what_is_kept_is_what_was_asked_for_last():
     assert kept.get("b") is not None
     kept.put("b", Sized(10))
     assert kept.bytes == 70
+    # What takes another's name takes its room too: nothing else has to go.
+    kept.put("b", Sized(40))
+    assert (len(kept), kept.bytes) == (2, 100)
     # The newest is kept whatever its size.
     kept.put("e", Sized(1000))
     assert (len(kept), kept.bytes) == (1, 1000)

@@ -171,7 +171,7 @@ def test_wrong_options(cli, arguments, sentence):
     refused(cli("explore", "--no-browser", *arguments), sentence)
 
 
-@pytest.mark.parametrize("package", ["starlette", "uvicorn"])
+@pytest.mark.parametrize("package", ["starlette", "uvicorn", "cachetools"])
 def test_what_is_not_installed_is_named(cli, monkeypatch, package):
     import importlib.util
 

@@ -116,6 +116,12 @@ def test_a_page_is_saved(bert, tmp_path):
     page = hs.head_view(bert, "the cat", static=True)
     path = page.save(tmp_path / "page.html")
     assert path.read_text(encoding="utf-8") == page.data
+    kept = tmp_path / "kept" / "notes.txt"
+    kept.parent.mkdir()
+    kept.write_text("mine")
+    with pytest.raises(IsADirectoryError):
+        page.save(kept.parent)
+    assert kept.read_text() == "mine"
 
 
 def test_a_frame_shuts_the_page_off():

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.probes.figures.scores import SYSTEMS
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
+from headscope_grammar import synthetic_documents, write_conllu
 from support.commands import run_command
 from support.model_folders import save_tiny_bert
 

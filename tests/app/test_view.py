@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from headscope.views.catalogue import view_names
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.views import read_maps, read_neuron
 
@@ -62,7 +63,7 @@ def refused(result, sentence):
     assert (result[0], result[1]) == (2, "")
 
 
-@pytest.mark.parametrize("which", ["head", "model", "neuron", "heatmap", "matrix"])
+@pytest.mark.parametrize("which", view_names())
 def test_every_view(view, bert, which):
     told = view(which, "--model", bert, "--text", "The cat sat.", "--layer", 2, "--head", 1)
     kind = told["kinds"][0]
@@ -152,7 +153,7 @@ def test_text_over_the_limit(cli, view, bert):
     [
         (
             ["heads"],
-            "view 'heads' is not known; choose one of head, model, neuron, heatmap, matrix; did you mean head?",
+            f"view 'heads' is not known; choose one of {', '.join(view_names())}; did you mean head?",
         ),
         (["--too-long", "skip"], "--too-long 'skip' is not known; choose one of error, truncate"),
         (["--head", "a"], f"--head 'a' {NO_LIST}"),

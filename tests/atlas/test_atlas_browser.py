@@ -323,7 +323,7 @@ def test_a_host_hears_of_sentences(visit_file, studies, tmp_path, monkeypatch):
     from headscope.views.markup import el
 
     entry = """
-import { mountAtlas } from "./atlas_app.js";
+import { mountAtlas } from "./atlas/atlas_app.js";
 window.heard = [];
 window.atlasView = mountAtlas(document.getElementById("app"), {
   onSentence: (sentence) => window.heard.push(sentence),
@@ -359,17 +359,6 @@ window.atlasView.show("encoder-3-7");
     assert sentence["tokens"][0] == "[CLS]"
     page.evaluate("window.atlasView.destroy()")
     assert page.locator(".at-atlas").count() == 0
-
-
-def test_names_are_unique_over_the_atlas_and_the_views():
-    """The explorer joins both in one script."""
-    from headscope.views import bundle
-
-    order = []
-    bundle._visit("atlas_app.js", order, ())
-    bundle._visit("attention_app.js", order, ())
-    names = [name for module in order for name in bundle._DECLARED.findall(bundle.source(module))]
-    assert len(names) == len(set(names)), sorted(name for name in names if names.count(name) > 1)
 
 
 def test_the_report_and_its_atlas_lead_to_one_another(studies, browser):

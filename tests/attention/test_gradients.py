@@ -7,14 +7,15 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM
 
-from headscope.attention.gradients import GradientSource, frozen
+from headscope.attention.gradients import GradientSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource, model_inputs
+from headscope.attention.source import ModelSource
 from headscope.attention.tap import AttentionCall, Tap, output_of
 from headscope.encoding.questions import NO_TARGET, GivenLabels
 from headscope.errors import AttentionError, ModelError
 from headscope.models.anatomy import examine
-from headscope.models.losses import ask_of, loss_of
+from headscope.models.inputs import model_inputs
+from headscope.models.losses import ask_of, frozen, loss_of
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary
 from support.task_models import TAPPED, tiny_task_model, tokeniser_of

@@ -1,6 +1,7 @@
 """The law of accumulators: how a corpus is split, ordered, batched, tiled and padded changes no answer."""
 
 import functools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -20,13 +21,16 @@ from headscope.analyses.importance.measure import importance_differences, import
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.analyses.surface.tables import surface_table
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource, left_padding_works
+from headscope.attention.source import ModelSource
 from headscope.encoding.segment import Segment
 from headscope.examples.clearest import ClearestAccumulator
 from headscope.models.anatomy import examine
+from headscope.models.inputs import left_padding_works
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.groups import GROUPS
+from headscope.statistics.kept import counted, largest, summed, total
 from support.coreference import hits_frame, marks_frame, with_mentions
+from support.docs import accumulator_of_the_docs
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary
 from support.tiny_models import CONFIGS, shared_tiny_model
@@ -79,7 +83,40 @@ def importance_frame(results) -> pd.DataFrame:
     return pd.concat([importance_table(results), importance_differences(results)], ignore_index=True)
 
 
-# Every accumulator of the package: name -> (factory over a layout, result as one table of numbers).
+class Largest(Accumulator):
+    """The largest weight of each head, and how many rows there were in all: what is kept of the whole corpus."""
+
+    needs = frozenset({"weights"})
+
+    def declare(self):
+        return {"largest": largest("layer", "head"), "rows": total("kind", dtype=np.int64)}
+
+    def update(self, tile):
+        rows = tile.weights.amax(-1).masked_fill(~tile.row_valid[:, None], 0.0)
+        self.add(tile, largest=rows.amax(-1))
+        if tile.layer == 0:
+            self.add(tile, rows=tile.row_valid.sum(1))
+
+    def compute(self):
+        return self.totals
+
+
+def totals_frame(totals) -> pd.DataFrame:
+    """Every number that is kept of the whole corpus."""
+    rows = [
+        (name, str(at), float(value)) for name, array in totals.items() for at, value in np.ndenumerate(array)
+    ]
+    return pd.DataFrame(rows, columns=["name", "place", "value"])
+
+
+def values_frame(intervals) -> pd.DataFrame:
+    """Values by kind; intervals of shares are tested where they are made."""
+    rows = [(kind, str(at), v) for kind, each in intervals.items() for at, v in np.ndenumerate(each.value)]
+    return pd.DataFrame(rows, columns=["kind", "place", "value"])
+
+
+# Every accumulator of the package, that of the docs, and one of totals alone: name -> (factory over a layout, result as
+# one table of numbers).
 FAMILY = {
     "surface": (SurfaceAccumulator, surface_table),
     "arcs": (
@@ -96,6 +133,9 @@ FAMILY = {
         lambda layout: DivergenceAccumulator(layout, groups=GROUPS, limit=1000),
         divergence_frame,
     ),
+    # Made without a layout: the scan tells it.
+    "docs": (lambda layout: accumulator_of_the_docs()(), values_frame),
+    "largest": (lambda layout: Largest(), totals_frame),
 }
 
 
@@ -220,9 +260,107 @@ def test_another_version_is_refused(reference):
 
 def test_another_shape_is_not_merged(reference):
     name, whole = reference
-    other = FAMILY[name][0](HandMadeSource(SEGMENTS, lambda s: random_map(s, layers=3)).layout)
+    source = HandMadeSource(SEGMENTS, lambda s: random_map(s, layers=3))
+    other = FAMILY[name][0](source.layout)
+    if not other.is_open:
+        scan(source, [other])
     with pytest.raises(ValueError, match="merge scans of one model only"):
         type(whole).from_state(whole.state()).merge(other)
+
+
+def test_another_class_is_not_merged(reference):
+    _, whole = reference
+    other = SurfaceAccumulator(whole.layout) if isinstance(whole, Largest) else Largest(whole.layout)
+    with pytest.raises(ValueError, match=rf"^expected another {type(whole).__name__} to merge, came \w+$"):
+        whole.merge(other)
+
+
+def test_what_saw_nothing_changes_nothing(reference):
+    """A sum that begins with one that no scan has told the model's sizes is the sum."""
+    name, whole = reference
+    made = FAMILY[name][0](whole.layout)
+    made.merge(whole)
+    assert_same(answer(name, made), answer(name, whole), atol=0)
+    made.merge(FAMILY[name][0](whole.layout))
+    made.merge(type(whole).from_state(FAMILY[name][0](whole.layout).state()))
+    assert_same(answer(name, made), answer(name, whole), atol=0)
+
+
+def test_other_arrays_than_the_declared_are_refused(reference):
+    """A declaration that was changed without another version."""
+    _, whole = reference
+    kind, state = type(whole), whole.state()
+    arrays = list(whole.totals) + [f"sums.{name}" for name in whole.sums.shapes]
+    for name in arrays:
+        found = list(state[name].shape[1:] if name.startswith("sums.") else state[name].shape)
+        wider = {**state, name: np.zeros((*state[name].shape, 2))}
+        words = (
+            f"expected the state of {kind.__name__} to hold {name} of shape {found}, found {[*found, 2]}; "
+            "compute it again"
+        )
+        with pytest.raises(ValueError, match=f"^{re.escape(words)}$"):
+            kind.from_state(wider)
+        with pytest.raises(ValueError, match=r"found none; compute it again$"):
+            kind.from_state({own: array for own, array in state.items() if own != name})
+
+
+class Declares(Accumulator):
+    """Adds given values to what is declared."""
+
+    def __init__(self, declared, values):
+        self.declared, self.values = declared, values
+
+    def declare(self):
+        return self.declared
+
+    def update(self, tile):
+        self.add(tile, **self.values)
+
+    def compute(self):
+        return self.sums.stacked() | self.totals
+
+
+def test_what_is_added_goes_to_its_document_kind_and_layer():
+    source = HandMadeSource(SEGMENTS, random_map, batch_size=14)  # 2 layers, 3 heads; one tile a layer
+    declared = {
+        "a": summed("layer", "head"),
+        "b": counted("kind", 2),
+        "c": total(),
+        "d": largest("head", "layer"),
+    }
+    heads = np.arange(3.0)
+    one = Declares(declared, {"a": heads, "b": [1, 2], "c": 0.5, "d": heads[:, None] - np.ones(2)})
+    scan(source, [one])
+    found = one.compute()
+    documents = sorted({segment.document for segment in SEGMENTS})
+    number = np.array([sum(segment.document == each for segment in SEGMENTS) for each in documents])
+    np.testing.assert_array_equal(found["a.encoder"], number[:, None, None] * np.tile(heads, (2, 1)))
+    np.testing.assert_array_equal(found["b.encoder"], 2 * number[:, None] * [1, 2])
+    assert found["b.encoder"].dtype == np.int32
+    assert found["c"] == 14.0
+    np.testing.assert_array_equal(found["d.encoder"], [[-1, -1], [0, 0], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("declared", "values", "words"),
+    [
+        ({"a": summed("layer")}, {"b": 1.0}, "Declares keeps no array 'b'; it declares a"),
+        (
+            {"a": summed("layer", "head")},
+            {"a": np.zeros((14, 2))},
+            "expected a as [14, 3], of 14 segments, came [14, 2]",
+        ),
+        (
+            {"a": counted("layer")},
+            {"a": 0.5},
+            "a counts, and came with numbers that are not whole; declare it summed",
+        ),
+        ({"a": summed("place")}, {}, "a has an axis 'place'; expected a size, or one of layer, head, kind"),
+    ],
+)
+def test_what_does_not_fit_the_declaration_is_refused(declared, values, words):
+    with pytest.raises(ValueError, match=f"^{re.escape(words)}$"):
+        scan(HandMadeSource(SEGMENTS, random_map, batch_size=14), [Declares(declared, values)])
 
 
 def test_more_documents_than_groups_are_folded_whatever_the_order():
@@ -236,7 +374,7 @@ def test_more_documents_than_groups_are_folded_whatever_the_order():
 
     there, back, half, rest = map(of, (segments, segments[::-1], segments[:200], segments[200:]))
     for name in FAMILY:
-        if not hasattr(there[name], "sums"):  # it keeps segments, and as many whatever the corpus
+        if not there[name].sums.shapes:  # it keeps nothing by document, and as much whatever the corpus
             half[name].merge(rest[name])
             for other in (back, half):
                 assert_same(answer(name, there[name]), answer(name, other[name]), atol=0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
+from headscope_grammar import synthetic_documents, write_conllu
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -3,18 +3,20 @@
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import headscope
 from headscope import installing
-from headscope.errors import ModelError
+from headscope.corpora.demo import demo_text, demo_treebank
+from headscope.errors import InputError, ModelError
 from headscope.models.loading import embedded_folder
 
 ROOT = Path(headscope.__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("extra", ["explore", "notebook", "fast", "ray"])
+@pytest.mark.parametrize("extra", ["explore", "notebook", "fast"])
 def test_a_checkout_is_named(extra):
     assert installing.how_to_install(extra) == f"install it with pip install '{ROOT}[{extra}]'"
 
@@ -28,6 +30,27 @@ def test_the_embedded_model_is_a_package_of_the_checkout(monkeypatch):
         f"{ROOT}/models/headscope-minilm, or give --model a hub name or a local folder"
     )
     assert (ROOT / "models" / "headscope-minilm" / "pyproject.toml").is_file()
+
+
+@pytest.mark.parametrize(
+    "left", [None, SimpleNamespace(folder=lambda: None)]
+)  # none; one from before it had them
+@pytest.mark.parametrize(
+    ("path", "what", "option"),
+    [
+        (demo_text, "no text was given", "or give --text"),
+        (demo_treebank, "no treebank was given", "or give --treebank (--coref for mentions)"),
+    ],
+)
+def test_the_demonstration_comes_with_the_embedded_model(monkeypatch, left, path, what, option):
+    assert path().is_file()
+    monkeypatch.setitem(sys.modules, "headscope_minilm", left)
+    with pytest.raises(InputError) as refused:
+        path()
+    assert str(refused.value) == (
+        f"{what} and the demonstration's is not installed; install it with pip install "
+        f"{ROOT}/models/headscope-minilm, {option}"
+    )
 
 
 def test_a_wheel_is_named_where_there_is_no_checkout(monkeypatch):

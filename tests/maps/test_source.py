@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource, left_padding_works
+from headscope.attention.source import ModelSource
 from headscope.attention.words import word_level
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError, OutputError
@@ -24,6 +24,7 @@ from headscope.maps.index import MapEntry, MapsIndex, Tokens
 from headscope.maps.index_reader import read_index
 from headscope.maps.source import MapsSource, MapsWriter
 from headscope.models.anatomy import KindLayout, examine
+from headscope.models.inputs import left_padding_works
 from headscope.storage.lock import place_held
 from headscope.storage.parts import is_own
 from support.inputs import eager_maps, made_up_segments, vocabulary

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.attention.source import model_inputs
 from headscope.encoding.denoising import Denoising
 from headscope.encoding.masking import MaskedTokens
 from headscope.encoding.questions import NO_TARGET, NextToken
 from headscope.errors import OptionError
 from headscope.models.anatomy import examine
+from headscope.models.inputs import model_inputs
 from headscope.models.losses import ask_of, asked_logits, choose_loss, loss_of, segment_losses
 from support.inputs import made_up_segments, vocabulary
 from support.task_models import loss_of_family, tiny_task_model, tokeniser_of

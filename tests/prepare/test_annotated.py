@@ -5,9 +5,9 @@ import io
 import pytest
 
 from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.errors import InputError
 from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, has_mentions, named
+from headscope_grammar import synthetic_documents, write_conllu
 
 LINES = "The 2-det\ndog 3-nsubj\nran 0-root\n\nIt 2-nsubj:pass\nwon 0-root\n\n"
 

@@ -7,12 +7,12 @@ import pytest
 
 import headscope as hs
 from headscope.analyses.probes.data.tree_sentences import tree_sentences
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.corpora.trees.writer import treebank_text
 from headscope.errors import HeadscopeError, OptionError
 from headscope.prepare.annotated import AnnotatedCorpus
 from headscope.prepare.overlap import check_overlap, overlap_facts, overlap_line, shared_files
+from headscope_grammar import synthetic_documents, write_conllu
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from headscope.reporting.kit.words import SHARES, words_for
 from headscope.reporting.page import render_report, short_name, write_report
 from headscope.reporting.parts import write_figures
 from headscope.reporting.provenance import paper_section
-from headscope.views.quantise import decode
+from headscope.views.quantise import read_weights
 from support import mock_inputs
 from support.mock_distances import with_distances
 from support.mock_importance import with_importance
@@ -120,8 +120,7 @@ def test_maps_block_is_the_examples(three_kinds):
         assert [token[-1] for token in sentence["queries"]] == list(row["tokens"])
         assert [key[-1] for key in sentence["keys"]] == list(row["keys"])
         weights = np.reshape(row["weights"], (len(row["tokens"]), len(row["keys"])))
-        codes = np.frombuffer(base64.b64decode(told["bytes"][index]), np.uint8).reshape(weights.shape)
-        back = decode(codes, np.array(told["largest"][index]))
+        back = read_weights(base64.b64decode(told["bytes"][index]), weights.shape)
         assert np.abs(np.sqrt(back) - np.sqrt(weights)).max() < 0.003
     assert {kind: len(told["sentences"]) for kind, told in maps.items()} == {
         "encoder": 1,

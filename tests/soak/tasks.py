@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.errors import OutputError
 from headscope.storage.parts import is_own
 from headscope.storage.sealed import read_sealed
+from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_masked_lm
 
 CLOCK = ("created", "seconds", "seal", "timings")

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from headscope.analyses import OF_STAGE, STAGES
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.errors import OutputError
 from headscope.prepare.options import RunOptions
 from headscope.prepare.run import prepare
@@ -16,6 +15,7 @@ from headscope.study.stage_signature import stage_signature
 from headscope.study.stages import stages_of
 from headscope.study.study import open_study
 from headscope.study.writing import write_run
+from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_masked_lm
 
 ALL = ["surface", "importance", "syntax", "coreference", "probes", "distances", "map"]

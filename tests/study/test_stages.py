@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import headscope as hs
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.errors import OptionError
 from headscope.prepare import annotated
 from headscope.prepare.options import ASKABLE, RunOptions
@@ -14,6 +13,7 @@ from headscope.prepare.run import prepare
 from headscope.study.stages import stages_of
 from headscope.study.study import open_study
 from headscope.study.writing import read_stages, write_run
+from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
 MEASURED = ["surface", "syntax", "coreference"]
@@ -104,7 +104,9 @@ def test_few_documents_are_noted_once_and_truly(corpora, model, tmp_path):
 
 
 def test_nothing_given_means_the_demonstration_corpora(model, tmp_path, monkeypatch):
-    monkeypatch.setattr(annotated, "DEMO_DOCUMENTS", 12)
+    few = tmp_path / "few.conllu"
+    write_conllu(synthetic_documents(12), few)
+    monkeypatch.setattr(annotated, "demo_treebank", lambda: few)
     annotated.demo_documents.cache_clear()
     try:
         run = prepare(RunOptions(model=model, controls=0, limit=40))

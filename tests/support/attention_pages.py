@@ -3,10 +3,11 @@
 import pytest
 
 from headscope.views.attention_page import attention_page
+from headscope.views.catalogue import view_names
 from support import made_maps
 from support.views import three_kinds_view
 
-VIEWS = ("head", "model", "neuron", "heatmap", "matrix")
+VIEWS = view_names()
 MADE = {
     "pair": made_maps.sentence_pair,
     "long": lambda: made_maps.long_text(tokens=300, heads=4),

@@ -77,7 +77,7 @@ class Markup(HTMLParser):
         self.scripts: list[str] = []
         self.policy = ""
         self._in: str | None = None
-        self.feed(markup)
+        self.feed(str(markup))
         self.close()
 
     def handle_starttag(self, tag, attrs):

@@ -9,7 +9,7 @@ class Tables(HTMLParser):
     def __init__(self, markup):
         super().__init__(convert_charrefs=True)
         self.found, self.table, self.cell, self.text, self.hidden = {}, None, None, "", 0
-        self.feed(markup)
+        self.feed(str(markup))
 
     def handle_starttag(self, tag, attrs):
         if tag == "table":

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
+from headscope_grammar import synthetic_documents, write_conllu
 
 
 @pytest.fixture(scope="session")

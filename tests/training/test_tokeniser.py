@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from headscope.corpora.synthetic import synthetic_documents
 from headscope.errors import InputError, OptionError
 from headscope.training.tokeniser import train_tokeniser
+from headscope_grammar import synthetic_documents
 
 TRAIN = (
     "import json, sys\n"

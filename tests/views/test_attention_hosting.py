@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headscope.views.bundle import script, style
+from headscope.views import bundle
 from headscope.views.payload import payload
 from headscope.views.script_data import json_text
 from support.attention_pages import VIEWS, ink, settled
@@ -190,20 +190,23 @@ MOUNTED = """<!doctype html>
 <div id="a"></div><div id="b"></div>
 <script type="application/json" id="payload">{payload}</script>
 <style id="sheet">{style}</style>
-<script type="module">{script}
+<script type="module">{script}</script></body></html>"""
+HOST = """
+import { mountAttention } from "./views/attention_app.js";
+import { embeddedSource } from "./views/embedded_source.js";
 const payload = JSON.parse(document.getElementById("payload").textContent);
 window.heard = [];
-window.mounted = ["a", "b"].map((id, i) => {{
-  const root = document.getElementById(id).attachShadow({{ mode: "open" }});
+window.mounted = ["a", "b"].map((id, i) => {
+  const root = document.getElementById(id).attachShadow({ mode: "open" });
   root.append(document.getElementById("sheet").cloneNode(true));
-  return mountAttention(root, {{
+  return mountAttention(root, {
     source: embeddedSource(payload),
-    state: {{ view: i ? "matrix" : "head" }},
+    state: { view: i ? "matrix" : "head" },
     onState: (state, hash) => window.heard.push([id, hash]),
-    host: {{ scheme: i ? "dark" : "light" }},
-  }});
-}});
-</script></body></html>"""
+    host: { scheme: i ? "dark" : "light" },
+  });
+});
+"""
 IN_ROOTS = """(ask) => ["a", "b"].map((id) => document.getElementById(id).shadowRoot).map(
   (root) => ask === "ids"
     ? [...root.querySelectorAll("[id]")].map((one) => one.id).filter((id) => id !== "sheet")
@@ -211,13 +214,15 @@ IN_ROOTS = """(ask) => ["a", "b"].map((id) => document.getElementById(id).shadow
 
 
 @pytest.fixture
-def two(visit_file, made, tmp_path):
+def two(visit_file, made, tmp_path, monkeypatch):
+    plain = bundle.source
+    monkeypatch.setattr(bundle, "source", lambda name: HOST if name == "host.js" else plain(name))
     path = tmp_path / "two.html"
     path.write_text(
         MOUNTED.format(
             payload=json_text(payload(made["pair"])),
-            style=style("attention.css"),
-            script=script("attention_app.js"),
+            style=bundle.style("views/attention.css"),
+            script=bundle.script("host.js"),
         ),
         encoding="utf-8",
     )

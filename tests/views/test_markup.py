@@ -1,3 +1,4 @@
+import html
 from html.parser import HTMLParser
 
 import pytest
@@ -70,3 +71,19 @@ def test_attacks_stay_text(attack):
 
 def test_raw_is_kept():
     assert el("div", raw("<hr>")) == "<div><hr></div>"
+
+
+def test_what_meets_markup_is_escaped():
+    bold = el("b", "x")
+    for made in (bold + "<i>", raw("<b>x</b>{}").format("<i>"), raw("<b>x</b>%s") % "<i>"):
+        assert made == "<b>x</b>&lt;i&gt;"
+        assert isinstance(made, Html)
+    assert "\"'\0" + bold == "&quot;&#x27;␀<b>x</b>"
+    assert raw(", ").join([bold, "&"]) == "<b>x</b>, &amp;"
+    assert bold.replace("x", raw("<i>y</i>")) == "<b><i>y</i></b>"
+    assert el("p", bold + bold) == "<p><b>x</b><b>x</b></p>"
+
+
+@given(st.text())
+def test_text_is_written_as_the_standard_library_writes_it(value):
+    assert text(value) == html.escape(value, quote=True).replace("\0", "␀")

@@ -9,7 +9,7 @@ def page():
     return assemble(
         Page(
             title="</title><script>alert(1)</script>", body=[el("main", "hello")],
-            data={"data": {"kinds": []}, "maps": {}}, entry="report.js",
+            data={"data": {"kinds": []}, "maps": {}}, entry="report/report.js",
         )
     )  # fmt: skip
 

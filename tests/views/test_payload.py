@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.errors import AttentionError
-from headscope.views.payload import layer_bytes, neuron_bytes, payload
+from headscope.views.payload import neuron_bytes, payload
 from headscope.views.script_data import json_text
 from headscope.views.snapshot.snapshot import AttentionView, Axis, KindMaps
 from support.views import (
@@ -16,7 +16,6 @@ from support.views import (
     hand_made_view,
     neuron_layer,
     pair_view,
-    read_layer,
     read_maps,
     read_neuron,
     rows,
@@ -56,15 +55,6 @@ def test_every_field_by_hand():
         ],
     }
     assert maps[0]["encoding"] == "base64"
-
-
-def test_the_bytes_of_a_layer_by_hand():
-    content = layer_bytes(hand_made()[0])
-    # 2 heads x 3 queries x 3 keys, two bytes to fill up, six maxima.
-    assert len(content) == 18 + 2 + 6 * 4
-    head_1, head_2 = [255, 0, 0, 255, 0, 0, 0, 255, 0], [147, 0, 255] * 3  # 255 sqrt(0.25 / 0.75) = 147.2
-    assert list(content[:20]) == [*head_1, *head_2, 0, 0]
-    assert np.frombuffer(content[20:], "<f4").tolist() == [1, 1, 1, 0.75, 0.75, 0.75]
 
 
 @settings(deadline=None, max_examples=30)
@@ -186,11 +176,3 @@ def test_queries_too_large_for_half_precision_are_refused():
         "queries, keys or biases reach 7e+04, and the neuron view holds at most 65,504 (half precision); look at "
         "another view of this model"
     )
-
-
-@pytest.mark.parametrize("keys", [1, 2, 3, 4, 5])
-def test_parts_begin_at_multiples_of_four(keys):
-    weights = rows(np.random.default_rng(keys), 1, 3, keys)
-    content = layer_bytes(weights)
-    assert len(content) % 4 == 0
-    np.testing.assert_allclose(read_layer(content, 1, 3, keys), weights, atol=1 / 255)

@@ -1,6 +1,7 @@
 import pytest
 
 from headscope.errors import OptionError
+from headscope.views.catalogue import view_names
 from headscope.views.state import opening
 from support.views import hand_made_view, pair_view, three_kinds_view
 
@@ -17,7 +18,7 @@ def test_the_part_of_an_address():
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"name": "lines"}, "view 'lines' is not known; choose one of head, model, neuron, heatmap, matrix"),
+        ({"name": "lines"}, f"view 'lines' is not known; choose one of {', '.join(view_names())}"),
         ({"layer": 3}, "there is no layer 3 here; choose from 2, 4"),
         ({"heads": (4,)}, "there is no head 4 here; choose from 1-3"),
         ({"kind": "cross"}, "there is no cross attention here; choose one of encoder"),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headscope.views.attention_page import attention_page
+from headscope.views.catalogue import needs_neuron
 from headscope.views.figure_call import figure_call
 from headscope.views.snapshot.snapshot_of import look
 from headscope.views.state import opening
@@ -80,7 +81,7 @@ def _view(
     static: bool = False,
     **given: Any,
 ) -> Any:
-    view = look(model, text, text_b, neuron=name == "neuron" or None, **given)
+    view = look(model, text, text_b, neuron=needs_neuron(name) or None, **given)
     if state is None:
         state = opening(view, name, kind=kind, layer=layer, heads=heads, words=words)
     return show(

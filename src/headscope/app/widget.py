@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-from headscope.storage.lock import placed
+from headscope.storage.files import place_text
 from headscope.views.attention_page import ATTENTION_STYLE, attention_page
 from headscope.views.bundle import script, source
 from headscope.views.payload import payload
@@ -35,7 +35,7 @@ class AttentionWidget(anywidget.AnyWidget):
         call: the arguments of the Python call that made the view.
     """
 
-    _esm: ClassVar[str] = script("attention_widget.js") + "\nexport default { render };\n"
+    _esm: ClassVar[str] = script("views/attention_widget.js") + "\nexport default { render };\n"
 
     data = traitlets.Bytes(read_only=True).tag(sync=True)
     style = traitlets.Unicode(source(ATTENTION_STYLE), read_only=True).tag(sync=True)
@@ -55,8 +55,7 @@ class AttentionWidget(anywidget.AnyWidget):
 
     def save(self, path: str | Path) -> Path:
         """Write the view as it is now as one page that opens offline; return its path."""
-        with placed(Path(path), replace=True) as part:
-            part.write_text(self._page(), encoding="utf-8", errors="backslashreplace")
+        place_text(Path(path), self._page())
         return Path(path)
 
     def _page(self) -> str:

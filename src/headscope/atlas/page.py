@@ -6,16 +6,15 @@ from pathlib import Path
 
 from headscope.atlas.blocks import atlas_blocks, check_study
 from headscope.errors import OutputError
-from headscope.storage.files import write_text
-from headscope.storage.lock import place_held
+from headscope.storage.files import place_text
 from headscope.storage.parts import contents
 from headscope.study.manifest import MANIFEST
 from headscope.study.study import Study, open_study
 from headscope.views.markup import el
 from headscope.views.page import Page, assemble
 
-ENTRY = "atlas_page.js"
-STYLES = ("base.css", "grid.css", "atlas.css")
+ENTRY = "atlas/atlas_page.js"
+STYLES = ("core/base.css", "report/grid.css", "atlas/atlas.css")
 INDEX = "index.html"
 _MARK = b'<script type="application/json" id="atlas">'
 
@@ -54,8 +53,7 @@ def write_atlas(study: Study, out: Path, *, report: str | None = None) -> Path:
     check_study(study)
     check_site(out)
     page = atlas_page(study, report=report)
-    with place_held(out / INDEX):
-        write_text(out / INDEX, page)
+    place_text(out / INDEX, page)
     return out / INDEX
 
 

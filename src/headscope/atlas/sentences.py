@@ -29,7 +29,7 @@ def sentences_block(
 
     A sentence has `what` (relation or role), `name`, `label`, `outcome` (right or wrong, of relations), `value`, `arcs`
     (places of [query, key, whether the head is right]), `tokens` and `keys` as they are drawn (`keys` None where they
-    are the same), `bytes` and `largest` of the weights, and `text`, to be typed into a view.
+    are the same), `bytes` of the weights, and `text`, to be typed into a view.
     """
     found: dict[str, dict[int, list[dict[str, Any]]]] = {kind.name: {} for kind in kinds}
     width = {kind.name: kind.heads_per_layer for kind in kinds}
@@ -101,12 +101,10 @@ def _of_role(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
 
 def _drawn(row: Mapping[str, Any], tokens: list[str], keys: list[str]) -> dict[str, Any]:
     weights = weights_of(pd.Series({"tokens": tokens, "keys": keys, "weights": row["weights"]}))
-    codes, largest = packed(weights)
     return {
         "tokens": shown_tokens(tokens),
         "keys": None if keys == tokens else shown_tokens(keys),
-        "bytes": codes,
-        "largest": largest,
+        "bytes": packed(weights),
     }
 
 

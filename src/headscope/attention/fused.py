@@ -14,12 +14,23 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headscope.attention.row_statistics import CLASSES, ROW_STATISTICS, class_indicators, write_positions
+from headscope.attention.row_statistics import (
+    BY_CLASS,
+    CLASSES,
+    OFFSETS,
+    ROW_STATISTICS,
+    RowQuantity,
+    class_indicators,
+    write_positions,
+)
 from headscope.encoding.segment import SegmentInfo
 
 # Scores of one block, in elements: 1 MiB of float32 stays in a core's second-level cache.
 _CPU_BLOCK = 1 << 18
 _ACCELERATOR_BLOCK = 1 << 26
+# The diagonals beside the main one, and it, are read in one go.
+_BAND = slice(RowQuantity.PREVIOUS, RowQuantity.NEXT + 1)
+_BEYOND = [quantity for quantity in OFFSETS if quantity not in range(_BAND.start, _BAND.stop)]
 
 
 @dataclass(frozen=True)
@@ -105,22 +116,25 @@ def fused_attention(
             torch.threshold_(e, smallest, 0.0)
         _multiply(e, carrier[block], out=product[block])
         if whole:
-            statistics[block][..., :3] = band[: len(e)]
+            statistics[block][..., _BAND] = band[: len(e)]
+            if _BEYOND:
+                write_positions(statistics[block], e, start=start, square=square, quantities=_BEYOND)
         else:
             write_positions(statistics[block], e, start=start, square=square)
-        torch.sum(s.mul_(e), dim=-1, out=statistics[block][..., 6])
+        torch.sum(s.mul_(e), dim=-1, out=statistics[block][..., RowQuantity.ENTROPY])
         if weights is not None:
             torch.div(e, product[block][..., -1:], out=weights[block])
     if whole:  # the first token has no previous, the last no next
-        statistics[:, :, 0, 0] = 0.0
-        statistics[:, :, -1, 2] = 0.0
+        statistics[:, :, 0, RowQuantity.PREVIOUS] = 0.0
+        statistics[:, :, -1, RowQuantity.NEXT] = 0.0
     inverse = product[..., -1].reciprocal()
-    statistics[..., 3:6] = product[..., width:-1]
-    statistics[..., :7] *= inverse[..., None]
+    statistics[..., BY_CLASS] = product[..., width:-1]
+    statistics[..., : RowQuantity.MAX_WEIGHT] *= inverse[..., None]
     # The column holds (sum e s) / z; together with ln z = -ln(1 / z) it becomes the entropy.
-    statistics[..., 6] += torch.log(inverse)
-    statistics[..., 6].neg_()
-    statistics[..., 7] = inverse
+    entropy = statistics[..., RowQuantity.ENTROPY]
+    entropy += torch.log(inverse)
+    entropy.neg_()
+    statistics[..., RowQuantity.MAX_WEIGHT] = inverse
     output = query.new_empty((batch, rows, heads, width))
     torch.mul(product[..., :width], inverse[..., None], out=output.transpose(1, 2))
     return FusedResult(output=output, statistics=statistics, weights=weights)

@@ -6,26 +6,24 @@ simplex. So the gradient of the output, which the backward pass computes anyway,
 a time, the last first.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from headscope.attention.source import TileConsumer, left_padding_works, model_inputs
-from headscope.attention.tap import AttentionCall, Tap, output_of, values_by_head
-from headscope.attention.tile import AttentionTile
-from headscope.attention.visibility import Visibility, visibility_of
-from headscope.encoding.batching import Batch
+from headscope.attention.finite import check_gradient
+from headscope.attention.model_pass import ModelPass, TileConsumer
+from headscope.attention.tap import AttentionCall, output_of, values_by_head
 from headscope.encoding.questions import NO_TARGET, Ask, Question
-from headscope.encoding.segment import Segment, SegmentInfo
+from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.errors import AttentionError, ModelError
-from headscope.models.anatomy import Anatomy
-from headscope.models.losses import asked_logits, segment_losses
+from headscope.errors import ModelError
+from headscope.models.anatomy import Anatomy, CallSite
+from headscope.models.inputs import check_padding
+from headscope.models.losses import asked_logits, frozen, segment_losses
 
 _TOLERANCE = 1e-5  # of output against weights times values, relative to the largest
 
@@ -90,11 +88,7 @@ class GradientSource:
                 f"{type(model).__name__} does not hand its attention to transformers' attention interface, so no "
                 "gradient of it can be taken; use --loss none, or another model"
             )
-        if padding_side == "left" and not left_padding_works(model, anatomy):
-            raise ModelError(
-                f"{type(model).__name__} takes no position ids, so padding on the left would move its tokens; "
-                "pad on the right"
-            )
+        check_padding(model, anatomy, padding_side)
         self.model = model
         self.anatomy = anatomy
         self.layout = anatomy.layout
@@ -106,8 +100,11 @@ class GradientSource:
 
     def run(self, consumer: TileConsumer, *, need_weights: bool, need_statistics: bool = True) -> None:
         """Compute the batches one by one; see `TileSource`. Tiles always hold weights and gradients."""
-        run = _Run(self, consumer)
-        with Tap(self.model, run.listen), frozen(self.model), torch.enable_grad():
+        shared = ModelPass(
+            self.model, self.anatomy, self.vocabulary, consumer, padding_side=self.padding_side
+        )
+        run = _Backward(shared, self.counts)
+        with shared.listening(run.listen), frozen(self.model), torch.enable_grad():
             for segments in self.batches:
                 asked = [self.ask(segment) for segment in segments]
                 questions = [question for question in asked if question is not None]
@@ -116,57 +113,50 @@ class GradientSource:
                     run.batch(questions)
 
 
-class _Run:
-    """One pass of a `GradientSource`: the state of the batch under way."""
+class _Backward:
+    """What a `GradientSource` does with a pass: hands a layer on when the gradient of its output has come back.
 
-    def __init__(self, source: GradientSource, consumer: TileConsumer) -> None:
-        self.source = source
-        self.consumer = consumer
-        self.device = next(source.model.parameters()).device
+    Args:
+        shared: the pass.
+        counts: what the loss is taken of.
+    """
+
+    def __init__(self, shared: ModelPass, counts: LossCounts) -> None:
+        self.shared = shared
+        self.counts = counts
         self.checked = False
-        self.sides: dict[str, SegmentInfo] = {}
-        self.seen: dict[tuple[str, int], tuple[Tensor | None, Visibility]] = {}
         self.waiting: dict[int, Callable[[Tensor | None], None]] = {}
 
     def batch(self, questions: list[Question]) -> None:
         """Forward, loss, backward; the tiles come while it goes back."""
-        source = self.source
-        batch, inputs, targets = self._begin(questions)
-        cache = {"use_cache": False} if "use_cache" in source.anatomy.parameters else {}
-        asked = targets != NO_TARGET
-        with asked_logits(source.model, asked):
-            logits = source.model(**inputs, **cache, return_dict=True).logits
-        losses = segment_losses(logits if logits.ndim == 2 else logits[asked], targets)
-        losses.sum().backward()  # type: ignore[no-untyped-call]
-        for tell in list(self.waiting.values()):
-            tell(None)  # a call that the loss does not depend on
-        self.checked = True
-        source.counts.segments += len(questions)
-        source.counts.targets += sum(question.number for question in questions)
-        source.counts.total += float(losses.detach().double().sum())
-        self.consumer.end(batch)
-
-    def _begin(self, questions: list[Question]) -> tuple[Batch, dict[str, Tensor], Tensor]:
-        source = self.source
+        shared = self.shared
         decoders = [question.decoder for question in questions if question.decoder is not None]
-        batch, inputs, decoder = model_inputs(
+        self.waiting = {}
+        with shared.batch(
             [question.segment for question in questions],
-            source.anatomy,
-            source.vocabulary,
-            padding_side=source.padding_side,
-            decoders=decoders if source.anatomy.encoder_decoder else None,
-        )
-        batch = replace(batch, info=batch.info.to(self.device))
-        self.sides = {"encoder": batch.info, "decoder": (decoder or batch).info.to(self.device)}
-        self.seen, self.waiting = {}, {}
-        self.consumer.begin(batch)
-        predicting = self.sides["decoder"].valid.cpu().numpy()
+            decoders if shared.anatomy.encoder_decoder else None,
+        ) as inputs:
+            targets = self._targets(questions)
+            asked = targets != NO_TARGET
+            with asked_logits(shared.model, asked):
+                logits = shared.call(inputs, return_dict=True).logits
+            losses = segment_losses(logits if logits.ndim == 2 else logits[asked], targets)
+            losses.sum().backward()  # type: ignore[no-untyped-call]
+            for tell in list(self.waiting.values()):
+                tell(None)  # a call that the loss does not depend on
+            self.checked = True
+            self.counts.segments += len(questions)
+            self.counts.targets += sum(question.number for question in questions)
+            self.counts.total += float(losses.detach().double().sum())
+
+    def _targets(self, questions: list[Question]) -> Tensor:
+        """Lay out what is to be predicted at each position of the batch, `[batch, position]`."""
+        predicting = self.shared.sides["decoder"].valid.cpu().numpy()
         targets = np.full(predicting.shape, NO_TARGET, dtype=np.int64)
         targets[predicting] = np.concatenate([question.targets for question in questions])
-        on_device = {name: tensor.to(self.device) for name, tensor in inputs.items()}
-        return batch, on_device, torch.from_numpy(targets).to(self.device)
+        return torch.from_numpy(targets).to(self.shared.device)
 
-    def listen(self, call: AttentionCall) -> Tensor:
+    def listen(self, call: AttentionCall, site: CallSite) -> Tensor:
         """Compute one layer as the model does, and wait for the gradient of its output."""
         output, weights = call.eager()
         if not self.checked:
@@ -174,13 +164,21 @@ class _Run:
         if not output.requires_grad:
             # Nothing before the first layers is asked for: the backward pass ends here.
             output = output.detach().requires_grad_(True)
-        tell = partial(self._tell, call.order, call.mask, weights.detach(), values_by_head(call).detach())
+        tell = partial(
+            self._tell, call.order, site, call.mask, weights.detach(), values_by_head(call).detach()
+        )
         self.waiting[call.order] = tell
         output.register_hook(tell)  # type: ignore[no-untyped-call]
         return output
 
     def _tell(
-        self, order: int, mask: Tensor | None, weights: Tensor, values: Tensor, gradient: Tensor | None
+        self,
+        order: int,
+        site: CallSite,
+        mask: Tensor | None,
+        weights: Tensor,
+        values: Tensor,
+        gradient: Tensor | None,
     ) -> None:
         """Hand on a layer whose output's gradient has come, or whose gradient is 0 as nothing depends on it."""
         del self.waiting[order]
@@ -189,70 +187,10 @@ class _Run:
                 own = torch.zeros_like(weights)
             else:
                 own = gradient.transpose(1, 2).to(values.dtype) @ values.transpose(2, 3)
-            self._emit(order, mask, weights, own)
-
-    def _emit(self, order: int, mask: Tensor | None, weights: Tensor, gradient: Tensor) -> None:
-        site = self.source.anatomy.calls[order]
-        queries = self.sides["encoder" if site.kind == "encoder" else "decoder"]
-        keys = self.sides["decoder" if site.kind == "decoder" else "encoder"]
-        rows = slice(0, weights.shape[2])
-        name = (site.kind, id(mask))
-        if name not in self.seen:  # layers share the mask, which is kept so that its id stays its own
-            visibility = visibility_of(
-                mask,
-                queries=queries,
-                keys=keys,
-                rows=rows,
-                square=site.kind != "cross",
-                causal=site.kind == "decoder",
-            )
-            self.seen[name] = (mask, visibility)
-        tile = AttentionTile(
-            kind=site.kind,
-            layer=site.layer,
-            start=0,
-            queries=queries,
-            keys=keys,
-            visibility=self.seen[name][1],
-            groups=site.groups,
-            given_weights=weights,
-            given_gradient=gradient,
-        )
-        check_gradient(tile)
-        self.consumer.update(tile)
-
-
-@contextmanager
-def frozen(model: nn.Module) -> Iterator[None]:
-    """Take no gradients of a model's parameters for a while; each gets its own flag back, also after an error."""
-    flags = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
-    try:
-        for parameter, _ in flags:
-            parameter.requires_grad_(False)
-        yield
-    finally:
-        for parameter, flag in flags:
-            parameter.requires_grad_(flag)
-
-
-def check_gradient(tile: AttentionTile) -> None:
-    """Stop at a gradient that is NaN or infinite in a row that counts.
-
-    Raises:
-        AttentionError: names layer, head and document.
-    """
-    rows = tile.gradient.sum(-1)
-    if torch.isfinite(rows.sum()):
-        return
-    bad = ~torch.isfinite(rows) & tile.row_valid[:, None]
-    if not bad.any():
-        return
-    item, head, _ = (int(i) for i in bad.nonzero()[0])
-    raise AttentionError(
-        f"{tile.kind} head {tile.layer + 1}-{head + 1} has a gradient that is NaN or infinite, in segment "
-        f"{tile.queries.indices[item] + 1} of document {tile.queries.documents[item]}; the loss or the weights "
-        "overflow: try --dtype float32, and check the checkpoint"
-    )
+            rows = slice(0, weights.shape[2])
+            tile = self.shared.tile(site, rows, mask, weights=weights, gradient=own)
+            check_gradient(tile)
+            self.shared.consumer.update(tile)
 
 
 def _check_product(call: AttentionCall, output: Tensor, weights: Tensor) -> None:

@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope.attention.source import model_inputs
 from headscope.attention.tap import eager_evaluation
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
+from headscope.models.inputs import model_inputs, no_cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ def word_states(
     """
     name = "encoder_hidden_states" if anatomy.encoder_decoder else "hidden_states"
     device = next(model.parameters()).device
-    extra = {"use_cache": False} if "use_cache" in anatomy.parameters else {}
+    extra = no_cache(anatomy)
     with eager_evaluation(model):
         for segments in batches:
             batch, inputs, _ = model_inputs(segments, anatomy, vocabulary)

@@ -1,4 +1,12 @@
-"""What is kept of a row of attention: eight numbers in place of a weight for every key (sections 3.1-3.3)."""
+"""What is kept of a row of attention: eight numbers in place of a weight for every key (sections 3.1-3.3).
+
+The numbers lie side by side in one array. `RowQuantity` names its columns: first those that say how much weight lies on
+keys at some offset from the query, then on keys of a class, then what every weight of the row goes into. One more
+offset or class is a name here and its line in `OFFSETS` or `CLASSES`.
+"""
+
+from collections.abc import Sequence
+from enum import IntEnum, auto
 
 import torch
 from jaxtyping import Float, Float64, Int
@@ -6,48 +14,82 @@ from torch import Tensor
 
 from headscope.encoding.vocabulary import KeyClass
 
-ROW_STATISTICS = ("previous", "current", "next", "cls", "sep", "punctuation", "entropy", "max_weight")
-POSITIONS = (-1, 0, 1)  # of the first three, from the query
-CLASSES = (KeyClass.CLS, KeyClass.SEP, KeyClass.PUNCTUATION)  # in the order of ROW_STATISTICS
+
+class RowQuantity(IntEnum):
+    """A number that is kept of a row: its column in `[..., row, ROW_STATISTICS]`."""
+
+    @staticmethod
+    def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
+        return count
+
+    PREVIOUS = auto()
+    CURRENT = auto()
+    NEXT = auto()
+    CLS = auto()
+    SEP = auto()
+    PUNCTUATION = auto()
+    ENTROPY = auto()
+    MAX_WEIGHT = auto()
+
+
+ROW_STATISTICS = tuple(quantity.name.lower() for quantity in RowQuantity)
+OFFSETS = {RowQuantity.PREVIOUS: (-1,), RowQuantity.CURRENT: (0,), RowQuantity.NEXT: (1,)}
+"""Where the keys lie that a quantity sums over, less the position of the query."""
+CLASSES = {
+    RowQuantity.CLS: KeyClass.CLS,
+    RowQuantity.SEP: KeyClass.SEP,
+    RowQuantity.PUNCTUATION: KeyClass.PUNCTUATION,
+}
+"""The class of the keys that a quantity sums over."""
+
+# Neighbouring columns that are computed together.
+BY_CLASS = slice(len(OFFSETS), len(OFFSETS) + len(CLASSES))
+SHARES = slice(0, BY_CLASS.stop)
+OF_ALL_WEIGHTS = slice(RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT + 1)
+assert (*OFFSETS, *CLASSES) == tuple(RowQuantity)[SHARES]
 
 
 def class_indicators(
     key_classes: Int[Tensor, "batch key"], *, dtype: torch.dtype
-) -> Float[Tensor, "batch key 3"]:
+) -> Float[Tensor, "batch key key_class"]:
     """Return 1 where a key is of a class, `[batch, key, CLASSES]`: weights times this are shares of attention."""
-    return torch.stack([key_classes == c for c in CLASSES], dim=-1).to(dtype)
+    return torch.stack([key_classes == c for c in CLASSES.values()], dim=-1).to(dtype)
 
 
 def write_positions(
-    out: Float[Tensor, "batch head row 8"] | Float[Tensor, "head row 8"],
+    out: Float[Tensor, "batch head row quantity"] | Float[Tensor, "head row quantity"],
     weights: Float[Tensor, "*batch head row key"],
     *,
     start: int,
     square: bool,
+    quantities: Sequence[RowQuantity] = tuple(OFFSETS),
 ) -> None:
-    """Write the weights on the previous, current and next token into the first three columns of `out`.
+    """Write the weights on keys at given offsets into their columns of `out`.
 
     Args:
         out: row statistics, `[batch, head, row, ROW_STATISTICS]`.
         weights: `[batch, head, row, key]`; row 0 is the query at position `start`.
         start: position of the first row.
         square: False for cross attention, where positions cannot be compared: the columns become NaN.
+        quantities: which of `OFFSETS`.
 
     The first token has no previous and the last no next: 0, and the rows count.
     """
     rows, keys = weights.shape[-2:]
-    for column, step in enumerate(POSITIONS):
-        target = out[..., column]
+    for quantity in quantities:
+        target = out[..., quantity]
         if not square:
             target.fill_(torch.nan)
             continue
-        # Row r attends to key r + start + step: that is the diagonal start + step of the block.
-        diagonal = start + step
-        first_row = max(0, -diagonal)
-        last_row = min(rows, keys - diagonal)
         target.zero_()
-        if last_row > first_row:
-            target[..., first_row:last_row] = weights.diagonal(diagonal, -2, -1)[..., : last_row - first_row]
+        for offset in OFFSETS[quantity]:
+            # Row r attends to key r + start + offset: that is the diagonal start + offset of the block.
+            diagonal = start + offset
+            first_row = max(0, -diagonal)
+            last_row = min(rows, keys - diagonal)
+            if last_row > first_row:
+                found = weights.diagonal(diagonal, -2, -1)[..., : last_row - first_row]
+                target[..., first_row:last_row] += found
 
 
 def row_statistics(
@@ -56,7 +98,7 @@ def row_statistics(
     key_classes: Int[Tensor, "batch key"],
     start: int = 0,
     square: bool = True,
-) -> Float64[Tensor, "batch head row 8"]:
+) -> Float64[Tensor, "batch head row quantity"]:
     """Compute the statistics of every row from the weights, in float64.
 
     Args:
@@ -75,7 +117,7 @@ def row_statistics(
     for item in range(batch):  # one segment at a time: a float64 copy of the weights is made
         exact = weights[item].double()
         write_positions(out[item], exact, start=start, square=square)
-        out[item, ..., 3:6] = exact @ indicators[item]
-        out[item, ..., 6] = torch.special.entr(exact).sum(-1)
-        out[item, ..., 7] = exact.amax(-1)
+        out[item, ..., BY_CLASS] = exact @ indicators[item]
+        out[item, ..., RowQuantity.ENTROPY] = torch.special.entr(exact).sum(-1)
+        out[item, ..., RowQuantity.MAX_WEIGHT] = exact.amax(-1)
     return out

@@ -6,13 +6,12 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-import torch
-
+from headscope.attention.finite import check_finite
 from headscope.attention.source import ModelSource, TileSource
 from headscope.attention.tile import AttentionTile, join_rows
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
-from headscope.errors import AttentionError
+from headscope.models.anatomy import KindLayout
 
 # Accumulators over stacks hold at most about so many bytes at once, or one segment's.
 STACK_LIMIT = 1 << 30
@@ -55,6 +54,18 @@ class StackAccumulator(TileAccumulator, Protocol):
         """Return about how many bytes of a segment of so many tokens it holds."""
 
 
+@runtime_checkable
+class UnopenedAccumulator(TileAccumulator, Protocol):
+    """An accumulator that may have been made before the model was known: the scan tells it the model's sizes."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it knows them."""
+
+    def open(self, layout: Sequence[KindLayout]) -> None:
+        """Take them."""
+
+
 @dataclass(frozen=True)
 class ScanCounts:
     """What a scan went through so far, for progress.
@@ -88,6 +99,9 @@ def scan(
     Raises:
         AttentionError: a weight is NaN or infinite; names layer, head and document.
     """
+    for each in accumulators:
+        if isinstance(each, UnopenedAccumulator) and not each.is_open:
+            each.open(source.layout)
     consumer = _Feed(accumulators, progress)
     if consumer.by_stack and isinstance(source, ModelSource):
         source, batches = copy(source), source.batches
@@ -160,25 +174,3 @@ def _small_enough(
                 part = []
             part.append(segment)
         yield part
-
-
-def check_finite(tile: AttentionTile) -> None:
-    """Stop at the first tile that has a NaN or an infinite weight in a row that counts.
-
-    Raises:
-        AttentionError: names layer, head and document.
-    """
-    given = tile.given_statistics
-    rows = tile.weights.sum(-1) if given is None else given[..., 6:].sum(-1)
-    if torch.isfinite(rows.sum()):
-        return
-    bad = ~torch.isfinite(rows) & tile.row_valid[:, None]
-    if not bad.any():
-        return  # only padding rows, which count nowhere
-    item, head, row = (int(i) for i in bad.nonzero()[0])
-    raise AttentionError(
-        f"{tile.kind} head {tile.layer + 1}-{head + 1} has attention that is NaN or infinite, at token "
-        f"{tile.start + row + 1} of segment {tile.queries.indices[item] + 1} of document "
-        f"{tile.queries.documents[item]}; the weights or the input overflow: try --dtype float32, and check "
-        "the checkpoint"
-    )

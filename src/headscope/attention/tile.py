@@ -115,7 +115,7 @@ class AttentionTile:
 
     @cached_property
     def statistics(self) -> Tensor:
-        """Statistics of each row, `[batch, head, row, ROW_STATISTICS]`; see `rows.row_statistics`."""
+        """Statistics of each row, `[batch, head, row, ROW_STATISTICS]`; see `row_statistics.RowQuantity`."""
         if self.given_statistics is not None:
             return self.given_statistics
         return row_statistics(

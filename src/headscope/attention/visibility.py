@@ -6,7 +6,14 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from headscope.attention.row_statistics import ROW_STATISTICS, class_indicators, write_positions
+from headscope.attention.row_statistics import (
+    BY_CLASS,
+    ROW_STATISTICS,
+    SHARES,
+    RowQuantity,
+    class_indicators,
+    write_positions,
+)
 from headscope.encoding.segment import SegmentInfo
 
 
@@ -43,10 +50,10 @@ class Visibility:
         number = self.counts[:, None].clamp(min=1).double()
         out = seen.new_empty((*seen.shape[:-1], len(ROW_STATISTICS)), dtype=torch.float64)
         write_positions(out, seen, start=self.start, square=self.square)
-        out[..., 3:6] = seen @ class_indicators(self.keys.classes, dtype=seen.dtype)[:, None]
-        out[..., :6] /= number[..., None]
-        out[..., 6] = torch.log(number)
-        out[..., 7] = 1 / number
+        out[..., BY_CLASS] = seen @ class_indicators(self.keys.classes, dtype=seen.dtype)[:, None]
+        out[..., SHARES] /= number[..., None]
+        out[..., RowQuantity.ENTROPY] = torch.log(number)
+        out[..., RowQuantity.MAX_WEIGHT] = 1 / number
         return out
 
 

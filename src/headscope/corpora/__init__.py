@@ -1,6 +1,6 @@
 """Corpora: text and features files as a stream of documents."""
 
-from headscope.corpora.demo import demo_text
+from headscope.corpora.demo import demo_text, demo_treebank
 from headscope.corpora.digest import CorpusDigest
 from headscope.corpora.document import Document, document_id
 from headscope.corpora.files import expand, open_lines
@@ -12,6 +12,7 @@ __all__ = [
     "CorpusDigest",
     "Document",
     "demo_text",
+    "demo_treebank",
     "document_id",
     "expand",
     "open_lines",

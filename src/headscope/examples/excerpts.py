@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.attention.row_statistics import CLASSES, POSITIONS
+from headscope.attention.row_statistics import CLASSES, OFFSETS
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD
@@ -18,8 +18,8 @@ from headscope.statistics.roles import ROLES
 
 MOST_TOKENS = 32
 _DECIMALS = 6
-_POSITION = dict(zip(("previous", "current", "next"), POSITIONS, strict=True))
-_CLASS = dict(zip(("cls", "sep", "punctuation"), CLASSES, strict=True))
+_OFFSETS = {quantity.name.lower(): offsets for quantity, offsets in OFFSETS.items()}
+_CLASS = {quantity.name.lower(): key_class for quantity, key_class in CLASSES.items()}
 _SHOWN_BY = {role: role for role in ROLES} | {"broad": "entropy", "mixed": "max_weight"}
 
 
@@ -154,9 +154,9 @@ def shown_on(
         key_classes: `KeyClass` of each key, `[key]`.
     """
     exact = weights.astype(np.float64)
-    if statistic in _POSITION:
-        rows, keys = exact.shape
-        on = np.eye(rows, keys, k=_POSITION[statistic], dtype=bool)
+    if statistic in _OFFSETS:
+        queries, keys = np.indices(exact.shape)
+        on = np.isin(keys - queries, _OFFSETS[statistic])
     elif statistic in _CLASS:
         on = np.broadcast_to(key_classes == int(_CLASS[statistic]), exact.shape)
     elif statistic == "entropy":

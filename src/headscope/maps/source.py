@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.attention.distributions import wrong_row
-from headscope.attention.source import TILE_LIMIT, TileConsumer
+from headscope.attention.model_pass import TILE_LIMIT, TileConsumer
 from headscope.attention.tile import AttentionTile, HeadId
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headscope.models.anatomy import Anatomy
-from headscope.models.loading import LoadedModel, quiet_libraries
 from headscope.attention.tap import eager_evaluation
 from headscope.errors import ModelError
+from headscope.models.anatomy import Anatomy
+from headscope.models.loading import LoadedModel, quiet_libraries
 
 
 def generate(

@@ -11,16 +11,16 @@ from typing import Any
 
 import torch
 
-from headscope.models.anatomy import Anatomy
-from headscope.models.hub import fetch
-from headscope.models.loading_errors import in_words
 from headscope.errors import ModelError, OptionError
 from headscope.installing import how_to_install
+from headscope.models.anatomy import Anatomy
 from headscope.models.folder.check import check_folder
 from headscope.models.folder.implied_size import check_implied, read_config
 from headscope.models.folder.prompts import nothing_asks
 from headscope.models.folder.shown import shown
 from headscope.models.folder.weight_files import WeightFiles
+from headscope.models.hub import fetch
+from headscope.models.loading_errors import in_words
 
 DTYPES = {
     "float32": torch.float32,

@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from headscope.models.anatomy import Anatomy
 from headscope.encoding.denoising import Denoising
 from headscope.encoding.masking import MaskedTokens
 from headscope.encoding.questions import NO_TARGET, Ask, NextToken
 from headscope.errors import OptionError
+from headscope.models.anatomy import Anatomy
 
 LOSSES = ("mlm", "clm", "denoise")
 # What each is for, and what such a model is, in words.
@@ -106,3 +106,16 @@ def _pick(asked: Tensor, _: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...
     if states.ndim != 3 or states.shape[:2] != asked.shape:
         return None
     return (states[asked], *given[1:])
+
+
+@contextmanager
+def frozen(model: nn.Module) -> Iterator[None]:
+    """Take no gradients of a model's parameters for a while; each gets its own flag back, also after an error."""
+    flags = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
+    try:
+        for parameter, _ in flags:
+            parameter.requires_grad_(False)
+        yield
+    finally:
+        for parameter, flag in flags:
+            parameter.requires_grad_(flag)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from headscope.models.loading import LoadedModel, read_model
 from headscope.errors import ModelError
+from headscope.models.loading import LoadedModel, read_model
 
 # The auto class of each loss, and what its head is called.
 _HEADS = {

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TypeVar
 
 from headscope.corpora.annotation import AnnotatedDocument
+from headscope.corpora.demo import demo_treebank
 from headscope.corpora.document import Document
 from headscope.corpora.fetch.by_name import resolve
 from headscope.corpora.mentions.corpus import coreference_files, read_coreference
@@ -17,21 +18,20 @@ from headscope.corpora.mentions.gap import GapRow, read_gap
 from headscope.corpora.mentions.unmatched import refusing_unmatched
 from headscope.corpora.opening import read_once
 from headscope.corpora.passes import Passes
-from headscope.corpora.synthetic import synthetic_documents
+from headscope.corpora.trees.conllu import read_conllu
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.errors import InputError
 from headscope.prepare.overlap import FileContents
 from headscope.prepare.text_corpus import named
 
 Item = TypeVar("Item")
-DEMO_DOCUMENTS = 250
-DEMO_NAME = f"synthetic English, {DEMO_DOCUMENTS} documents"
+DEMO_NAME = "synthetic English, 250 documents"
 
 
 @cache
 def demo_documents() -> tuple[AnnotatedDocument, ...]:
-    """Make the synthetic documents of the demonstration; once, for they are read several times."""
-    return tuple(synthetic_documents(DEMO_DOCUMENTS))
+    """Read the demonstration's treebank; once, for its documents are asked for several times."""
+    return tuple(read_conllu(demo_treebank()))
 
 
 class AnnotatedCorpus:
@@ -80,7 +80,8 @@ class AnnotatedCorpus:
         cls, read: Callable[[], Iterator[AnnotatedDocument]], paths: tuple[str, ...], *, strict: bool
     ) -> "AnnotatedCorpus":
         if not paths:
-            return cls(lambda: iter(demo_documents()), name=DEMO_NAME)
+            documents = demo_documents()  # at once: a package that is missing is missed before the run begins
+            return cls(lambda: iter(documents), name=DEMO_NAME)
         again = _once(read, paths)
         return cls((lambda: refusing_unmatched(again())) if strict else again, name=named(paths))
 

@@ -22,6 +22,16 @@ from headscope.views.markup import Html, el
 from headscope.views.page import Page, assemble
 
 WIDE_HEADS = 20
+STYLES = (
+    "core/base.css",
+    *(
+        "report/grid.css",
+        "report/sections.css",
+        "report/relations.css",
+        "report/heat.css",
+        "report/print.css",
+    ),
+)
 
 
 def write_report(inputs: ReportInputs, out_dir: Path, *, atlas: str | None = None) -> Path:
@@ -76,8 +86,8 @@ def render_report(inputs: ReportInputs, *, links: bool = False, atlas: str | Non
             title=title,
             body=[parts],
             data={"data": data_block(inputs, kinds, words), "maps": maps_block(inputs, kinds)},
-            entry="report.js",
-            styles=("base.css", "grid.css", "sections.css", "relations.css", "heat.css", "print.css"),
+            entry="report/report.js",
+            styles=STYLES,
         )
     )
 

@@ -18,7 +18,7 @@ from headscope.reporting.kit.inputs import ReportInputs
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.relation_names import COREFERENCE, gloss, short
 from headscope.reporting.kit.words import ROLES, SHARES, STATISTICS, Words, capital
-from headscope.views.quantise import encode
+from headscope.views.quantise import write_weights
 from headscope.visible import titled
 
 SCHEMA = 1
@@ -135,28 +135,26 @@ def maps_block(inputs: ReportInputs, kinds: Sequence[Kind]) -> dict[str, Any]:
 def _maps(kind: Kind, rows: pd.DataFrame) -> dict[str, Any]:
     sentences: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
     which: list[int | None] = [None] * kind.size
-    codes: list[str | None] = [None] * kind.size
-    largest: list[list[float] | None] = [None] * kind.size
+    content: list[str | None] = [None] * kind.size
     for _, row in rows.iterrows():
         tokens = tuple(str(token) for token in row["tokens"])
         keys = tuple(str(key) for key in row["keys"])
         place = (int(row["layer"]) - 1) * kind.heads_per_layer + int(row["head"]) - 1
         which[place] = sentences.setdefault((tokens, keys), len(sentences))
-        codes[place], largest[place] = packed(weights_of(row))
+        content[place] = packed(weights_of(row))
     return {
         "sentences": [
             {"queries": shown_tokens(queries), "keys": shown_tokens(keys)} for queries, keys in sentences
         ],
         "which": which,
-        "bytes": codes,
-        "largest": largest,
+        "bytes": content,
     }
 
 
-def packed(weights: np.ndarray) -> tuple[str, list[float]]:
-    """Return the codes of `weights [query, key]` row by row in base64, and each row's maximum to four digits."""
+def packed(weights: np.ndarray) -> str:
+    """Return `weights [query, key]` as the script reads them, in base64, each row's maximum to four digits."""
     largest = np.array([float(f"{value:.4g}") for value in weights.max(axis=1, initial=0.0)])
-    return base64.b64encode(encode(weights, largest).tobytes()).decode("ascii"), largest.tolist()
+    return base64.b64encode(write_weights(weights, largest)).decode("ascii")
 
 
 def shown_tokens(tokens: Sequence[str]) -> list[list[str]]:

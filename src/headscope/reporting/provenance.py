@@ -23,7 +23,7 @@ from headscope.reporting.kit.words import (
     plain,
 )
 from headscope.statistics.roles import BROAD_RATIO
-from headscope.views.markup import Html, el
+from headscope.views.markup import Html, el, raw
 
 
 def definitions(words: Words, *, more: Sequence[tuple[str, str]] = ()) -> Html:
@@ -131,7 +131,7 @@ def paper_section(inputs: ReportInputs, kinds: Sequence[Kind], words: Words) -> 
 
 
 def _opened(details: Html) -> Html:
-    return Html(details.replace("<details>", "<details open>", 1))
+    return details.replace("<details>", raw("<details open>"), 1)
 
 
 def _paper_rows(surface: Mapping[str, Any]) -> list[tuple[str, str, str]]:

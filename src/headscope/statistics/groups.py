@@ -5,9 +5,9 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from headscope.statistics.accumulator import State
+from headscope.statistics.kept import State
 
 GROUPS = 256
 
@@ -24,12 +24,21 @@ class GroupedSums:
     alone, never on the order it came in; float64 sums then agree to rounding.
 
     Args:
-        shapes: the shape of each named sum; names that begin with `n_` are counts, int32, others float64.
+        shapes: the shape of each named sum.
         groups: G of the design, 256.
+        dtypes: of sums by name; of others, those whose name begins with `n_` are counts, int32, the rest float64.
     """
 
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]], *, groups: int = GROUPS) -> None:
+    def __init__(
+        self,
+        shapes: Mapping[str, tuple[int, ...]],
+        *,
+        groups: int = GROUPS,
+        dtypes: Mapping[str, DTypeLike] | None = None,
+    ) -> None:
         self.shapes = dict(shapes)
+        by_name = {name: np.int32 if name.startswith("n_") else np.float64 for name in self.shapes}
+        self.dtypes: dict[str, DTypeLike] = {**by_name, **(dtypes or {})}
         self.groups = groups
         self.folded = False
         self._sums: dict[str, dict[str, NDArray[Any]]] = {}
@@ -63,7 +72,7 @@ class GroupedSums:
         return {
             name: np.stack([self._sums[key][name] for key in keys])
             if keys
-            else np.zeros((0, *shape), dtype=_dtype(name))
+            else np.zeros((0, *shape), dtype=self.dtypes[name])
             for name, shape in self.shapes.items()
         }
 
@@ -86,11 +95,15 @@ class GroupedSums:
         """Rebuild from `state()`, or from what begins with a prefix within a larger state."""
         state = {name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)}
         names = [name for name in state if name not in ("keys", "folded", "groups")]
-        made = cls({name: state[name].shape[1:] for name in names}, groups=int(state["groups"]))
+        made = cls(
+            {name: state[name].shape[1:] for name in names},
+            groups=int(state["groups"]),
+            dtypes={name: state[name].dtype for name in names},
+        )
         made.folded = bool(state["folded"])
         text = state["keys"].tobytes().decode()
         for index, key in enumerate(text.split("\n") if text else []):
-            made._sums[key] = {name: np.array(state[name][index], dtype=_dtype(name)) for name in names}
+            made._sums[key] = {name: np.array(state[name][index]) for name in names}
         return made
 
     def _key(self, document: str) -> str:
@@ -99,7 +112,7 @@ class GroupedSums:
     def _of(self, key: str) -> dict[str, NDArray[Any]]:
         if key not in self._sums:
             self._sums[key] = {
-                name: np.zeros(shape, dtype=_dtype(name)) for name, shape in self.shapes.items()
+                name: np.zeros(shape, dtype=self.dtypes[name]) for name, shape in self.shapes.items()
             }
         return self._sums[key]
 
@@ -116,7 +129,3 @@ class GroupedSums:
         documents, self._sums, self.folded = self._sums, {}, True
         for document in sorted(documents):
             self._add(self._key(document), documents[document])
-
-
-def _dtype(name: str) -> type[np.generic]:
-    return np.int32 if name.startswith("n_") else np.float64

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headscope.storage.atomic import write_bytes
+from headscope.storage.lock import place_held
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
 def write_text(path: Path, text: str) -> str:
     """Write a text file in UTF-8; a lone surrogate, as of a file's name that is no UTF-8, as `\\udce9`."""
     return write_bytes(path, text.encode(errors="backslashreplace"))
+
+
+def place_text(path: Path, text: str) -> str:
+    """Write a text file that stands by itself, outside a folder that a run holds: `write_text`, with the place held.
+
+    Raises:
+        IsADirectoryError: a folder stands there.
+        OutputError: another run writes there.
+    """
+    with place_held(path):
+        return write_text(path, text)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> str:

@@ -95,9 +95,9 @@ def place_held(path: Path, *, wait: float = 0.0) -> Iterator[None]:
 
 
 @contextmanager
-def placed(path: Path, *, replace: bool = False) -> Iterator[Path]:
+def placed(path: Path, *, replace: bool = False, wait: float = 0.0) -> Iterator[Path]:
     """Hold a place and write it: `place_held` about `whole_or_absent`, for a result that stands by itself."""
-    with place_held(path), whole_or_absent(path, replace=replace) as part:
+    with place_held(path, wait=wait), whole_or_absent(path, replace=replace) as part:
         yield part
 
 

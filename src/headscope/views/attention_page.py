@@ -8,8 +8,8 @@ from headscope.views.payload import payload
 from headscope.views.snapshot.snapshot import AttentionView
 from headscope.visible import titled
 
-ENTRY = "attention_page.js"
-ATTENTION_STYLE = "attention.css"
+ENTRY = "views/attention_page.js"
+ATTENTION_STYLE = "views/attention.css"
 
 
 def attention_page(
@@ -45,7 +45,7 @@ def attention_page(
             body=body,
             data={"attention": told},
             entry=ENTRY,
-            styles=("base.css", ATTENTION_STYLE),
+            styles=("core/base.css", ATTENTION_STYLE),
             scheme=scheme,
         )
     )

@@ -1,63 +1,61 @@
 """The page's scripts and styles: plain ES modules and style sheets, joined for a page that is a single file.
 
-A page opened from a folder cannot import modules (browsers give `file:` no origin), so the modules are joined in the
-order of their imports and the import and export words are taken off. The names a module declares at its top must
-therefore be unique over the bundle, which is checked.
+A page opened from a folder cannot import modules (browsers give `file:` no origin), so the modules are joined: each
+becomes a function with a scope of its own, called once and after what it imports, which hands out what it exports.
+
+```
+// core/dom.js
+const $1 = (() => {
+function el(tag) { ... }
+return { el };
+})();
+
+// views/head/head_view.js
+const $2 = (() => {
+const { el } = $1;
+...
+```
 """
 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict
 from importlib import resources
 
 from headscope.palette import css_variables, palette
+from headscope.views.script_module import ScriptModule, parsed
 
-_IMPORT = re.compile(r'^import\s+\{[^}]*\}\s+from\s+"\./([\w-]+\.js)";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|const|class)\b)", re.MULTILINE)
-_DECLARED = re.compile(r"^(?:export\s+)?(?:async\s+)?(?:function|const|let|class)\s+(\w+)", re.MULTILINE)
-
-
-PALETTE_MODULE = "palette_data.js"
+PALETTE_MODULE = "core/palette_data.js"
 """A module that is on no disk: the palette, for the scripts that draw on a canvas or into a file."""
 
 
 def source(name: str) -> str:
-    """Return one file of `views/static`, or the palette as a module."""
+    """Return one file of `views/static`, by its path there, or the palette as a module.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
     if name == PALETTE_MODULE:
         return _palette_module()
-    return resources.files("headscope").joinpath("views", "static", name).read_text(encoding="utf-8")
+    return (
+        resources.files("headscope").joinpath("views", "static", *name.split("/")).read_text(encoding="utf-8")
+    )
 
 
 def script(entry: str) -> str:
-    """Return `entry` and every module it imports, each once and after what it needs, as one module.
+    """Return `entry` and every module it imports as one module, whose code can use what `entry` exports.
 
     Raises:
-        ValueError: two modules declare the same name at their top, or one uses a form of import or export that
-            cannot be joined (only `import {a} from "./b.js";` and `export function|const|class`).
+        ValueError: a module or a name that is imported is not there, modules import each other in a circle, or one is
+            written in a form that cannot be joined.
     """
-    order: list[str] = []
-    _visit(entry, order, ())
-    owner: dict[str, str] = {}
-    parts = []
-    for name in order:
-        body = source(name)
-        for declared in _DECLARED.findall(body):
-            if declared in owner:
-                raise ValueError(
-                    f"Expected names that are unique over the page's scripts, got {declared!r} in both "
-                    f"{owner[declared]} and {name}; rename one of them."
-                )
-            owner[declared] = name
-        body = _EXPORT.sub("", _IMPORT.sub("", body))
-        left = re.search(r"^(?:import|export)\b.*$", body, re.MULTILINE)
-        if left:
-            raise ValueError(
-                f'Expected only `import {{a}} from "./b.js";` and `export function, const or class` in {name}, '
-                f"got {left.group()!r}; write it in one of these forms."
-            )
-        parts.append(f"// {name}\n{body.strip()}\n")
+    modules: dict[str, ScriptModule] = {}
+    _visit(entry, modules, ())
+    places = {name: f"${place}" for place, name in enumerate(modules, start=1)}
+    parts = [_called(module, places) for module in modules.values()]
+    if modules[entry].exports:
+        parts.append(f"const {{ {', '.join(modules[entry].exports)} }} = {places[entry]};\n")
     joined = "\n".join(parts)
     if "</script" in joined.lower() or "<!--" in joined:
         raise ValueError(
@@ -93,13 +91,34 @@ def _palette_module() -> str:
     return f"export const PALETTE = {json.dumps(told, separators=(',', ':'))};\n"
 
 
-def _visit(name: str, order: list[str], above: tuple[str, ...]) -> None:
+def _called(module: ScriptModule, places: dict[str, str]) -> str:
+    """Write a module as a function that is called at once; `places` says in what each module's exports lie."""
+    imports = [f"const {{ {', '.join(one.bindings)} }} = {places[one.module]};\n" for one in module.imports]
+    exports = [f"return {{ {', '.join(module.exports)} }};\n"] if module.exports else []
+    code = "".join([*imports, module.body, *exports])
+    return f"// {module.name}\nconst {places[module.name]} = (() => {{\n{code}}})();\n"
+
+
+def _visit(name: str, modules: dict[str, ScriptModule], above: tuple[str, ...]) -> None:
+    """Add a module behind all that it imports; `above` are the modules that ask for it."""
     if name in above:
         raise ValueError(
             f"Expected scripts without circular imports, got {' -> '.join((*above, name))}; break one."
         )
-    if name in order:
+    if name in modules:
         return
-    for needed in _IMPORT.findall(source(name)):
-        _visit(needed, order, (*above, name))
-    order.append(name)
+    try:
+        module = parsed(name, source(name))
+    except FileNotFoundError:
+        asks = f", which {above[-1]} imports" if above else ""
+        raise ValueError(f"Expected a script {name}{asks}, got no such file; mend the path.") from None
+    for one in module.imports:
+        _visit(one.module, modules, (*above, name))
+        known = modules[one.module].exports
+        missing = [wanted for wanted in one.names if wanted not in known]
+        if missing:
+            raise ValueError(
+                f"Expected {one.module} to export {', '.join(missing)}, which {name} imports, "
+                f"got {', '.join(known) or 'no export'}; export it, or mend the import."
+            )
+    modules[name] = module

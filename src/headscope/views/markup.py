@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable
 from typing import Any, TypeAlias
+
+from markupsafe import Markup, escape
 
 _VOID = {"br", "col", "hr", "img", "input", "link", "meta"}
 
 
-class Html(str):
-    """Text that is already markup. Made by `el`, `text` and `raw` only."""
+class Html(Markup):
+    """Text that is already markup: what is added to it or put into it is escaped.
+
+    Made by `el`, `text` and `raw` only.
+    """
 
     __slots__ = ()
+
+    @classmethod
+    def escape(cls, s: Any, /) -> Html:
+        """Return markup as it is, and anything else as `text` does: what markupsafe calls for all that it puts in."""
+        return Html(s) if hasattr(s, "__html__") else text(s)
 
 
 Child: TypeAlias = Html | str | int | Iterable[Any] | None
@@ -21,7 +30,9 @@ Child: TypeAlias = Html | str | int | Iterable[Any] | None
 
 def text(value: object) -> Html:
     """Return a value as escaped text, fit for content and attributes; NUL, which HTML forbids, shows as `␀`."""
-    return Html(html.escape(str(value), quote=True).replace("\x00", "␀"))
+    # str: an attribute's value is text also where it is markup. Quotes by the names that the pages have had.
+    written = str(escape(str(value)))
+    return Html(written.replace("&#34;", "&quot;").replace("&#39;", "&#x27;").replace("\x00", "␀"))
 
 
 def raw(markup: str) -> Html:

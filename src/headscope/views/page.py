@@ -26,7 +26,7 @@ class Page:
     body: Sequence[Html]
     data: Mapping[str, Any] = field(default_factory=dict)
     entry: str | None = None
-    styles: Sequence[str] = ("base.css",)
+    styles: Sequence[str] = ("core/base.css",)
     scheme: str | None = None
     connect: bool = False
 

@@ -6,7 +6,7 @@
             "maps": [LAYER ...] or absent, "neuron": {"width", "scaling", "softcap", "layers": [NEURON ...]} or null,
             "no_neuron": str or null}]}
 AXIS   {"tokens", "words", "word_text", "segment_b", "generated", "special"}
-LAYER  {"encoding": "base64" or "deflate-raw+base64", "data"}: see `layer_bytes`
+LAYER  {"encoding": "base64" or "deflate-raw+base64", "data"}: see `quantise.write_weights`
 NEURON LAYER with "parts": {"bias": shape or null, "mask": bool}, "groups", "scaling", "softcap": see `neuron_bytes`
 ```
 
@@ -27,13 +27,12 @@ from numpy.typing import NDArray
 
 from headscope.attention.score_parts import NeuronLayer
 from headscope.errors import AttentionError
-from headscope.views.quantise import encode, largest_error, row_maxima
+from headscope.views.quantise import filled, largest_error, write_weights
 from headscope.views.snapshot.snapshot import AttentionView, Axis, KindMaps
 from headscope.visible import titled
 
 SCHEMA = "headscope.attention"
 VERSION = 1
-_PART = 4  # every part begins at a multiple of so many bytes, so that a reader can lay arrays over them
 
 
 def payload(
@@ -77,7 +76,7 @@ def payload(
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """All maps of a view as bytes, `[kind][layer]`, each as `layer_bytes` writes it; the largest error of a weight."""
+    """All maps of a view as bytes, `[kind][layer]`, by `write_weights`; the largest error of a weight."""
 
     maps: tuple[tuple[bytes, ...], ...]
     largest_error: float
@@ -89,22 +88,10 @@ def layers_of(view: AttentionView) -> Layers:
     for kind in view.kinds:
         layers = []
         for weights in kind.weights:
-            maxima = row_maxima(weights)
-            codes = encode(weights, maxima)
-            errors.append(largest_error(weights, codes, maxima))
-            layers.append(_layer(codes, maxima))
+            layers.append(write_weights(weights))
+            errors.append(largest_error(weights, layers[-1]))
         kinds.append(tuple(layers))
     return Layers(tuple(kinds), _rounded_up(max(errors)))
-
-
-def layer_bytes(weights: NDArray[np.float32]) -> bytes:
-    """Return one layer's maps `[head, query, key]` as bytes.
-
-    Codes, uint8 `[head, query, key]`, filled up with zeros to a multiple of 4; then the rows' maxima, little-endian
-    float32 `[head, query]`.
-    """
-    maxima = row_maxima(weights)
-    return _layer(encode(weights, maxima), maxima)
 
 
 def neuron_bytes(layer: NeuronLayer) -> bytes:
@@ -121,7 +108,7 @@ def neuron_bytes(layer: NeuronLayer) -> bytes:
         parts.append(_half(layer.bias))
     if layer.visible is not None:
         parts.append(layer.visible.astype(np.uint8).tobytes())
-    return b"".join(_filled(part) for part in parts)
+    return b"".join(filled(part) for part in parts)
 
 
 def neuron_parts(layer: NeuronLayer) -> dict[str, Any]:
@@ -164,10 +151,6 @@ def _axis(axis: Axis) -> dict[str, Any]:
     }
 
 
-def _layer(codes: NDArray[np.uint8], maxima: NDArray[np.float32]) -> bytes:
-    return _filled(codes.tobytes()) + maxima.astype("<f4").tobytes()
-
-
 def _neuron(layers: Sequence[NeuronLayer], *, compress: bool) -> dict[str, Any]:
     """Return the layers' parts; a scaling or soft-cap of the whole kind is null where the layers differ in it."""
     scaling, softcap = {layer.scaling for layer in layers}, {layer.softcap for layer in layers}
@@ -200,10 +183,6 @@ def _half(values: NDArray[np.float32]) -> bytes:
             "look at another view of this model"
         )
     return values.astype("<f2").tobytes()
-
-
-def _filled(part: bytes) -> bytes:
-    return part + bytes(-len(part) % _PART)
 
 
 def _rounded_up(error: float) -> float:

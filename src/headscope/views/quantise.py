@@ -2,16 +2,21 @@
 
 A code is round(255 sqrt(w / m)), m the row's largest weight; read back, w = m (code / 255)^2. The square root keeps
 small weights apart; a weight is off by m / 255 at most.
+
+`write_weights` and `read_weights` are the one form in which weights reach a page; its scripts read them with
+`static/core/weights.js`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 LEVELS = 255
+_PART = 4  # every part begins at a multiple of so many bytes, so that a reader can lay arrays over them
 
 
 def row_maxima(weights: NDArray[Any]) -> NDArray[np.float32]:
@@ -43,6 +48,41 @@ def decode(codes: NDArray[np.uint8], maxima: NDArray[Any]) -> NDArray[np.float32
     return weights
 
 
-def largest_error(weights: NDArray[Any], codes: NDArray[np.uint8], maxima: NDArray[Any]) -> float:
+def write_weights(weights: NDArray[Any], maxima: NDArray[Any] | None = None) -> bytes:
+    """Return weights as bytes: their codes, filled up with zeros to a multiple of 4, then the rows' maxima.
+
+    Codes are uint8 `[..., query, key]`, maxima little-endian float32 `[..., query]`.
+
+    Args:
+        weights: `[..., query, key]`, in [0, 1].
+        maxima: each row's largest weight, where it is rounded; that of `row_maxima` when None.
+    """
+    most = (row_maxima(weights) if maxima is None else maxima).astype("<f4")
+    return filled(encode(weights, most).tobytes()) + most.tobytes()
+
+
+def read_weights(content: bytes, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Return the weights `[..., query, key]` that `write_weights` wrote.
+
+    Raises:
+        ValueError: so many bytes are not weights of this shape.
+    """
+    n_codes, n_maxima = math.prod(shape), math.prod(shape[:-1])
+    begins = len(filled(bytes(n_codes)))
+    if len(content) != begins + 4 * n_maxima:
+        raise ValueError(
+            f"Expected {begins + 4 * n_maxima} bytes for weights of the shape {shape}, got {len(content)}; "
+            "give the shape that they were written with."
+        )
+    codes = np.frombuffer(content, np.uint8, count=n_codes).reshape(shape)
+    return decode(codes, np.frombuffer(content, "<f4", offset=begins).reshape(shape[:-1]))
+
+
+def filled(part: bytes) -> bytes:
+    """Return bytes filled up with zeros to a multiple of 4."""
+    return part + bytes(-len(part) % _PART)
+
+
+def largest_error(weights: NDArray[Any], content: bytes) -> float:
     """Return the largest difference between a weight and what a page reads, over all of them; 0 for no weights."""
-    return float(np.abs(decode(codes, maxima) - weights).max(initial=0.0))
+    return float(np.abs(read_weights(content, weights.shape) - weights).max(initial=0.0))

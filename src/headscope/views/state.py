@@ -1,4 +1,4 @@
-"""What a view shows when it opens: the part of an address behind `#`, which `static/state_link.js` reads."""
+"""What a view shows when it opens: the part of an address behind `#`, which `static/views/state_link.js` reads."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from headscope.errors import OptionError
+from headscope.views.catalogue import offered, view_names
 from headscope.views.snapshot.snapshot import AttentionView, KindMaps
 from headscope.visible import titled
-
-VIEWS = ("head", "model", "neuron", "heatmap", "matrix")
-SEVERAL_HEADS = ("head", "model")
-"""Views that draw several heads at once; the others draw one, or the mean."""
 
 
 def opening(
@@ -27,7 +24,7 @@ def opening(
 
     Args:
         view: what is drawn.
-        name: which of `VIEWS`.
+        name: of the view.
         kind: which kind of attention; the first when None.
         layer: label of the layer; the first when None.
         heads: labels of the heads; all (of a view that draws one: the mean or the first) when empty.
@@ -36,14 +33,15 @@ def opening(
     Raises:
         OptionError: there is no such view, kind, layer or head here, or no words.
     """
-    if name not in VIEWS:
-        raise OptionError(f"view {titled(repr(name))} is not known; choose one of {', '.join(VIEWS)}")
+    drawn = next((one for one in offered() if one.name == name), None)
+    if drawn is None:
+        raise OptionError(f"view {titled(repr(name))} is not known; choose one of {', '.join(view_names())}")
     shown = _kind(view, kind)
     parts = {"view": name, "kind": shown.kind}
     if layer is not None:
         parts["layer"] = str(_known(layer, shown.layers, "layer"))
     labels = [_known(head, shown.heads, "head") for head in heads]
-    if labels and name in SEVERAL_HEADS:
+    if labels and drawn.draws_several:
         parts["heads"] = ",".join(map(str, sorted(set(labels))))
     elif labels:
         if len(labels) > 1:

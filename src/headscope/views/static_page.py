@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headscope.errors import OptionError
-from headscope.storage.lock import placed
+from headscope.storage.files import place_text
 
 HEIGHT = 640
 
@@ -35,8 +35,7 @@ class StaticPage:
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file and return its path."""
-        with placed(Path(path), replace=True) as part:
-            part.write_text(self.data, encoding="utf-8", errors="backslashreplace")
+        place_text(Path(path), self.data)
         return Path(path)
 
     def display(self) -> None:

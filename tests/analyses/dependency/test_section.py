@@ -170,7 +170,7 @@ def test_the_heat_map_links_each_cell_to_its_head(inputs, markup, tables):
 
 def test_the_shades_of_the_page_are_viridis():
     """Dark is more on white, bright is more on black."""
-    written = source("heat.css")
+    written = source("report/heat.css")
     light, dark = written.split("@media")
     for step in range(1, STEPS + 1):
         turned = STEPS + 1 - step

@@ -19,12 +19,12 @@ from headscope.analyses.probes.structural.measure import measure_structural
 from headscope.analyses.probes.structural.train import StructuralOptions
 from headscope.analyses.probes.training import train as training
 from headscope.analyses.probes.training.plateau import Falling
-from headscope.corpora.synthetic import synthetic_documents, write_conllu
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.study.stages import check_maps
+from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
 MEASURES = {

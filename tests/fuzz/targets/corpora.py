@@ -14,8 +14,8 @@ from headscope.corpora.mentions.conll2012 import read_conll2012
 from headscope.corpora.mentions.corpus import read_coreference
 from headscope.corpora.mentions.gap import HEADER, read_gap
 from headscope.corpora.reading import read_corpus
-from headscope.corpora.synthetic import conllu_lines, synthetic_documents
 from headscope.errors import InputError
+from headscope_grammar import conllu_lines, synthetic_documents
 from support.hostile import printable
 
 _TEXT = (

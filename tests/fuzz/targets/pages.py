@@ -8,16 +8,19 @@ from pathlib import Path
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
 from headscope.views.attention_page import attention_page
+from headscope.views.catalogue import view_names
 from headscope.views.figure_call import figure_call
 from headscope.views.markup import el, text
 from headscope.views.script_data import json_script, json_text
 from headscope.views.snapshot.given_arrays import raw_view
-from headscope.views.state import VIEWS, opening
+from headscope.views.state import opening
 from headscope.visible import titled, visible
 from support.hostile import printable
 from support.made_maps import HOSTILE, sentence_pair
 
-_STATES = [{"name": name, "kind": "encoder", "layer": 1, "heads": [1, 2], "words": True} for name in VIEWS]
+_STATES = [
+    {"name": name, "kind": "encoder", "layer": 1, "heads": [1, 2], "words": True} for name in view_names()
+]
 
 
 def _texts(folder: Path) -> list[Sample]:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
-from headscope.corpora.synthetic import synthetic_documents
 from headscope.corpora.trees.conllu import read_conllu
 from headscope.corpora.trees.relation_lines import read_relation_lines
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.corpora.trees.writer import FORMS, fit_word, treebank_text
+from headscope_grammar import synthetic_documents
 
 _BY_HAND = (
     "# newdoc id = a\n# text = Au revoir, Zoé\n1-2\tAu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tà\tà\tADP\t_\t_\t3\tcase\t_\t_\n"

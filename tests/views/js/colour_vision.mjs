@@ -1,5 +1,5 @@
 // How far apart two colours look, with full colour vision and without one kind of cone (Machado et al. 2009).
-import { rgbOf } from "../../../src/headscope/views/static/colours.js";
+import { rgbOf } from "../../../src/headscope/views/static/core/colours.js";
 
 const VISIONS = {
   normal: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],

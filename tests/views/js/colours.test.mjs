@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blend, contrast, HEAD_COLOURS, headColour, headDash, shadeOf, shadeTable } from "../../../src/headscope/views/static/colours.js";
+import { blend, contrast, HEAD_COLOURS, headColour, headDash, shadeOf, shadeTable } from "../../../src/headscope/views/static/core/colours.js";
 import { leastDistance } from "./colour_vision.mjs";
 
 const THEMES = {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { halfToNumber, layerOfBytes, unpackPart, weightsOfLayer } from "../../../src/headscope/views/static/decode.js";
-import { embeddedSource } from "../../../src/headscope/views/static/embedded_source.js";
+import { rowsOfText, weightsOfBytes } from "../../../src/headscope/views/static/core/weights.js";
+import { halfToNumber, unpackPart } from "../../../src/headscope/views/static/views/decode.js";
+import { embeddedSource } from "../../../src/headscope/views/static/views/embedded_source.js";
 import { close, golden } from "./support.mjs";
 
 for (const name of ["by-hand", "pair", "pair-uncompressed", "three-kinds"]) {
@@ -10,7 +11,7 @@ for (const name of ["by-hand", "pair", "pair-uncompressed", "three-kinds"]) {
     const source = embeddedSource(payload);
     for (const [kindIndex, kind] of payload.kinds.entries()) {
       for (let layer = 0; layer < kind.layers.length; layer++) {
-        const { values } = weightsOfLayer(await source.layer(kindIndex, layer));
+        const { values } = await source.layer(kindIndex, layer);
         close(assert, values, read[kindIndex].weights[layer].flat(2), 1e-6);
         const neuron = await source.neuron(kindIndex, layer);
         const expected = read[kindIndex].neuron[layer];
@@ -34,16 +35,18 @@ test("queries are rows and keys are columns", () => {
   bytes.set([255, 0, 0, 0, 0, 255]);
   new DataView(bytes.buffer).setFloat32(8, 0.5, true);
   new DataView(bytes.buffer).setFloat32(12, 1, true);
-  const { values } = weightsOfLayer(layerOfBytes(bytes, 1, 2, 3));
+  const { values } = weightsOfBytes(bytes, 1, 2, 3);
   assert.deepEqual(Array.from(values), [0.5, 0, 0, 0, 0, 1]);
+  // A head of the report is written the same, as text; its rows are plain lists.
+  assert.deepEqual(rowsOfText(Buffer.from(bytes).toString("base64"), 2, 3), [[0.5, 0, 0], [0, 0, 1]]);
 });
 
 test("bytes that begin anywhere are read, and a wrong number of them is refused", () => {
   const whole = new Uint8Array(3 + 8);
   whole[3] = 255;
   new DataView(whole.buffer).setFloat32(7, 0.25, true);
-  assert.equal(weightsOfLayer(layerOfBytes(whole.subarray(3), 1, 1, 1)).values[0], 0.25);
-  assert.throws(() => layerOfBytes(whole, 1, 1, 1), {
+  assert.equal(weightsOfBytes(whole.subarray(3), 1, 1, 1).values[0], 0.25);
+  assert.throws(() => weightsOfBytes(whole, 1, 1, 1), {
     message: "Expected 8 bytes for 1 heads of 1 x 1 weights, got 11; the page's data is damaged.",
   });
 });

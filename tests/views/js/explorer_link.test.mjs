@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sceneOfAll } from "../../../src/headscope/views/static/all_scene.js";
-import { readAsked, requestOf, stateOfHash, writeAsked } from "../../../src/headscope/views/static/explorer_link.js";
+import { sceneOfAll } from "../../../src/headscope/views/static/views/all/all_scene.js";
+import { readAsked, requestOf, stateOfHash, writeAsked } from "../../../src/headscope/views/static/explorer/explorer_link.js";
 
 const ASKED = [
   { model: "org/model", text: "a & b = c # d ? e + f % g\nh" },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asksForHeads, isAskedFor, relationsAsked, singular, statisticAsked, understand, unmeasuredAsked } from "../../../src/headscope/views/static/head_search.js";
+import { asksForHeads, isAskedFor, relationsAsked, singular, statisticAsked, understand, unmeasuredAsked } from "../../../src/headscope/views/static/atlas/head_search.js";
 
 const entry = (what, name, ...words) => ({ what, name, words });
 const VOCABULARY = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bucketOf, BUCKETS, bucketWeight, edgesOf, lineOpacity, meanRow, topPlaces, weightsAt } from "../../../src/headscope/views/static/edges.js";
-import { columnWidths, rowMiddle, rowStep, slotOffset, stripCell, TILE, tileCount, tileSpan } from "../../../src/headscope/views/static/layout.js";
+import { bucketOf, BUCKETS, bucketWeight, edgesOf, lineOpacity, meanRow, topPlaces, weightsAt } from "../../../src/headscope/views/static/views/head/edges.js";
+import { columnWidths, rowMiddle, rowStep, slotOffset, stripCell, TILE, tileCount, tileSpan } from "../../../src/headscope/views/static/views/head/layout.js";
 import { close, randomWeights, weightsFrom } from "./support.mjs";
 
 const all = (count) => Int32Array.from({ length: count }, (_, i) => i);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layOutMap, placeNames, towards } from "../../../src/headscope/views/static/map_layout.js";
+import { layOutMap, placeNames, towards } from "../../../src/headscope/views/static/atlas/map_layout.js";
 
 const BOX = { width: 400, least: 100, most: 300, mark: 16 };
 

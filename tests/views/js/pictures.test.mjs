@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SvgSurface, xmlText } from "../../../src/headscope/views/static/svg_surface.js";
-import { matrixPicture, matrixSizes } from "../../../src/headscope/views/static/matrix_scene.js";
-import { headScene } from "../../../src/headscope/views/static/head_scene.js";
-import { RasterSurface } from "../../../src/headscope/views/static/raster.js";
-import { edgesOf } from "../../../src/headscope/views/static/edges.js";
-import { columnWidths } from "../../../src/headscope/views/static/layout.js";
+import { SvgSurface, xmlText } from "../../../src/headscope/views/static/core/svg_surface.js";
+import { matrixPicture, matrixSizes } from "../../../src/headscope/views/static/views/matrix/matrix_scene.js";
+import { headScene } from "../../../src/headscope/views/static/views/head/head_scene.js";
+import { RasterSurface } from "../../../src/headscope/views/static/core/raster.js";
+import { edgesOf } from "../../../src/headscope/views/static/views/head/edges.js";
+import { columnWidths } from "../../../src/headscope/views/static/views/head/layout.js";
 import { close, weightsFrom } from "./support.mjs";
 
 const measure = (text, size) => text.length * size * 0.5;

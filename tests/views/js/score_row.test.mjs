@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keyVector, queryVector, scoreRow, scoreSteps } from "../../../src/headscope/views/static/score_row.js";
-import { signed, stepText } from "../../../src/headscope/views/static/neuron_scene.js";
-import { weightsOfLayer } from "../../../src/headscope/views/static/decode.js";
-import { embeddedSource } from "../../../src/headscope/views/static/embedded_source.js";
+import { keyVector, queryVector, scoreRow, scoreSteps } from "../../../src/headscope/views/static/views/neuron/score_row.js";
+import { signed, stepText } from "../../../src/headscope/views/static/views/neuron/neuron_scene.js";
+import { embeddedSource } from "../../../src/headscope/views/static/views/embedded_source.js";
 import { close, golden } from "./support.mjs";
 
 // Two heads that share one group of keys; two queries, three keys, vectors of two numbers.
@@ -71,7 +70,7 @@ for (const name of ["pair", "three-kinds"]) {
       for (let layer = 0; layer < kind.layers.length; layer++) {
         const neuron = await source.neuron(kindIndex, layer);
         if (!neuron) continue;
-        const { heads, queries, keys, values } = weightsOfLayer(await source.layer(kindIndex, layer));
+        const { heads, queries, keys, values } = await source.layer(kindIndex, layer);
         for (let head = 0; head < heads; head++) {
           for (let query = 0; query < queries; query++) {
             const { weight } = scoreRow(neuron, head, query);

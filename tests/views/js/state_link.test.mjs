@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstState, readNumbers, readState, settle, stepsOf, writeNumbers, writeState } from "../../../src/headscope/views/static/state_link.js";
+import { firstState, readNumbers, readState, settle, stepsOf, writeNumbers, writeState } from "../../../src/headscope/views/static/views/state_link.js";
 import { axisOf, kindOf, payloadOf } from "./support.mjs";
 
 const PAIR = kindOf(axisOf(["[CLS]", "a", "##b", "[SEP]", "c"], { words: [null, 0, 0, null, 1], word_text: ["ab", "c"], segment_b: 4, special: [0, 3] }), {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { tellAttention, tellHeads, toldToken } from "../../../src/headscope/views/static/telling.js";
-import { cutToken, fitted, isolatedToken, visibleToken } from "../../../src/headscope/views/static/token_text.js";
-import { heatValues, tellHeat } from "../../../src/headscope/views/static/heat_values.js";
-import { headOrder, headStatistics, pooledMap } from "../../../src/headscope/views/static/head_stats.js";
+import { tellAttention, tellHeads, toldToken } from "../../../src/headscope/views/static/views/telling.js";
+import { cutToken, fitted, isolatedToken, visibleToken } from "../../../src/headscope/views/static/core/token_text.js";
+import { heatValues, tellHeat } from "../../../src/headscope/views/static/views/heatmap/heat_values.js";
+import { headOrder, headStatistics, pooledMap } from "../../../src/headscope/views/static/views/head_stats.js";
 import { close, weightsFrom } from "./support.mjs";
 
 test("who attends to what, most first", () => {

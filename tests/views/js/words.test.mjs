@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasWords, unitsOf } from "../../../src/headscope/views/static/axis.js";
-import { shownUnits } from "../../../src/headscope/views/static/filters.js";
-import { meanOfHeads, wordWeights } from "../../../src/headscope/views/static/word_level.js";
+import { hasWords, unitsOf } from "../../../src/headscope/views/static/views/axis.js";
+import { shownUnits } from "../../../src/headscope/views/static/views/filters.js";
+import { meanOfHeads, wordWeights } from "../../../src/headscope/views/static/views/word_level.js";
 import { axisOf, close, randomWeights, weightsFrom } from "./support.mjs";
 
 const AXIS = axisOf(["[CLS]", "play", "##ing", "ball", "[SEP]", "fun", "[SEP]"], {

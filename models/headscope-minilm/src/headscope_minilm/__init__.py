@@ -1,10 +1,20 @@
-"""A small BERT with a trained masked-LM head, kept as package data (see CARD.md)."""
+"""A small BERT with a trained masked-LM head, and the demonstration's corpora, kept as package data (see CARD.md)."""
 
 from pathlib import Path
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 
 
 def folder() -> Path:
     """Return the folder that holds the weights, the configuration and the tokeniser."""
     return Path(__file__).parent / "weights"
+
+
+def demo_text() -> Path:
+    """Return the file of the demonstration's text: short English documents, a blank line between them."""
+    return Path(__file__).parent / "demo" / "demo.txt"
+
+
+def demo_treebank() -> Path:
+    """Return the file of the demonstration's treebank: CoNLL-U with mentions, made by headscope-grammar."""
+    return Path(__file__).parent / "demo" / "demo.conllu"

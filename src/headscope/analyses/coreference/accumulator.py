@@ -17,8 +17,8 @@ from headscope.attention.word_rows import WordRows
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import PIECES
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator, Span, State, layout_state, read_layout
-from headscope.statistics.groups import GroupedSums
+from headscope.statistics.accumulator import Accumulator, Span
+from headscope.statistics.kept import Declared, State, counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,24 +71,25 @@ class CoreferenceAccumulator(Accumulator):
     span: ClassVar[Span] = "layer"
 
     def __init__(self, layout: Sequence[KindLayout], options: CoreferenceOptions | None = None) -> None:
-        self.layout = tuple(part for part in layout if part.kind != "cross")
         self.options = options or CoreferenceOptions()
         if self.options.pieces not in PIECES:
             raise ValueError(
                 f"pieces {self.options.pieces!r} is not known; choose one of {', '.join(PIECES)}"
             )
-        types = len(MENTION_TYPES)
-        shapes: dict[str, tuple[int, ...]] = {
-            "n_asked": (types,),
-            "n_baselines": (len(BASELINES), types),
-        }
-        for part in self.layout:
-            shapes[f"n_hits.{part.kind}"] = (part.layers, part.heads, types)
-        self.sums = GroupedSums(shapes)
         self._tables: list[MentionTable | None] = []
         self._marks: MentionMarks | None = None
         self._rows: dict[str, tuple[WordRows, MentionQuestions]] = {}
         self._found: dict[str, list[Tensor]] = {}
+        super().__init__([part for part in layout if part.kind != "cross"])
+
+    def declare(self) -> Declared:
+        """Keep how many mentions there were, and how many of them each head and each baseline finds."""
+        types = len(MENTION_TYPES)
+        return {
+            "n_asked": counted(types),
+            "n_baselines": counted(len(BASELINES), types),
+            "n_hits": counted("layer", "head", types),
+        }
 
     def begin(self, batch: Batch) -> None:
         """Lay out the batch's mentions."""
@@ -128,19 +129,6 @@ class CoreferenceAccumulator(Accumulator):
             )
         self._marks, self._rows, self._found = None, {}, {}
 
-    def merge(self, other: "CoreferenceAccumulator") -> None:
-        """Add another accumulator's sums.
-
-        Raises:
-            ValueError: it watched a model of another shape, or reads antecedents in another way.
-        """
-        if (other.layout, other.options) != (self.layout, self.options):
-            raise ValueError(
-                f"expected sums over {self.layout} with {self.options}, came {other.layout} with {other.options}; "
-                "merge scans of one model only"
-            )
-        self.sums.merge(other.sums)
-
     def compute(self) -> tuple[CoreferenceSums, ...]:
         """Return what was counted, by group of documents."""
         stacked = self.sums.stacked()
@@ -154,23 +142,18 @@ class CoreferenceAccumulator(Accumulator):
             for part in self.layout
         )
 
-    def state(self) -> State:
-        """Return the sums with what they are of."""
-        return {
-            "CoreferenceAccumulator.version": np.array(self.version),
-            "options": np.array([PIECES.index(self.options.pieces), self.options.strict], dtype=np.int64),
-            **layout_state(self.layout),
-            **{f"sums.{name}": array for name, array in self.sums.state().items()},
-        }
+    def settings(self) -> State:
+        """Return the options."""
+        return {"options": np.array([PIECES.index(self.options.pieces), self.options.strict], dtype=np.int64)}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> "CoreferenceAccumulator":
-        """Rebuild from `state()`; see `Accumulator.from_state`."""
-        cls.check_version(state)
-        pieces, strict = (int(number) for number in state["options"])
-        made = cls(
-            read_layout(state),
-            CoreferenceOptions(pieces=PIECES[pieces], strict=bool(strict)),
-        )
-        made.sums = GroupedSums.from_state(state, prefix="sums.")
-        return made
+    def with_settings(
+        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
+    ) -> "CoreferenceAccumulator":
+        """Make an empty one with these options."""
+        pieces, strict = (int(number) for number in settings["options"])
+        return cls(layout, CoreferenceOptions(pieces=PIECES[pieces], strict=bool(strict)))
+
+    def described(self) -> str:
+        """Return the layout and the options."""
+        return f"{self.layout} with {self.options}"

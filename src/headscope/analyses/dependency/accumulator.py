@@ -19,9 +19,9 @@ from headscope.attention.words import between_words, word_axis
 from headscope.encoding.batching import Batch
 from headscope.encoding.tree_fields import arcs_of_fields
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator, Span, State, layout_state, read_layout
+from headscope.statistics.accumulator import Accumulator, Span
 from headscope.statistics.arc_bins import DISTANCES
-from headscope.statistics.groups import GroupedSums
+from headscope.statistics.kept import Declared, State, counted, summed, total
 
 DIRECTIONS = ("dependent->head", "head->dependent")
 NOOP_CLASSES = ("sep", "cls")
@@ -90,34 +90,44 @@ class DependencyAccumulator(Accumulator):
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[Span] = "layer"
+    merges: ClassVar[str] = ", or other relations; merge scans of one model only, over one treebank"
     version: ClassVar[int] = 2  # 2: the words that attend in each direction, not the dependents alone
 
     def __init__(
         self, layout: Sequence[KindLayout], table: ArcTable, options: DependencyOptions | None = None
     ) -> None:
-        self.layout = tuple(part for part in layout if part.kind != "cross")
         self.table = table
         self.options = options or DependencyOptions()
-        self.words = self.unplaced = 0
-        width, relations = len(self.options.directions), len(table.relations)
-        shapes: dict[str, tuple[int, ...]] = {
-            "n_arcs": (table.cells,),
-            "n_offsets": (table.cells, len(OFFSETS)),
-        }
-        self._totals: dict[str, NDArray[np.int64]] = {}
-        for part in self.layout:
-            shapes[f"n_hits.{part.kind}"] = (table.cells, part.layers, part.heads, width)
-            shapes[f"noop.{part.kind}"] = (relations * width, part.layers, part.heads, len(NOOP_CLASSES))
-            shapes[f"n_attending.{part.kind}"] = (relations * width,)
-            self._totals[f"reachable.{part.kind}"] = np.zeros((relations, part.layers, width), np.int64)
-            self._totals[f"other.{part.kind}"] = np.zeros(
-                (relations, part.layers, part.heads, width), np.int64
-            )
-        self.sums = GroupedSums(shapes)
         self._arcs: list[Arcs] = []
         self._pointers: dict[str, Pointer] = {}
         self._answers: dict[str, list[tuple[Answers, ...]]] = {}
         self._reachable: dict[str, list[Tensor]] = {}
+        super().__init__([part for part in layout if part.kind != "cross"])
+
+    def declare(self) -> Declared:
+        """Keep what `DependencySums` holds, and how many words there were, and how many of them without pieces."""
+        cells, relations = self.table.cells, len(self.table.relations)
+        width = len(self.options.directions)
+        return {
+            "n_arcs": counted(cells),
+            "n_offsets": counted(cells, len(OFFSETS)),
+            "n_hits": counted(cells, "layer", "head", width),
+            "noop": summed(relations * width, "layer", "head", len(NOOP_CLASSES)),
+            "n_attending": counted("kind", relations * width),
+            "totals.reachable": total(relations, "layer", width, dtype=np.int64),
+            "totals.other": total(relations, "layer", "head", width, dtype=np.int64),
+            "words": total(2, dtype=np.int64),
+        }
+
+    @property
+    def words(self) -> int:
+        """How many words there were, an arc each."""
+        return int(self.totals["words"][0])
+
+    @property
+    def unplaced(self) -> int:
+        """How many of them have no piece of their own."""
+        return int(self.totals["words"][1])
 
     def begin(self, batch: Batch) -> None:
         """Lay out the batch's arcs."""
@@ -175,13 +185,13 @@ class DependencyAccumulator(Accumulator):
             totals = ("other", other), ("reachable", torch.stack(self._reachable[kind], dim=1))
             for name, found in totals:
                 total = sum_runs(found, relations, len(self.table.relations))
-                self._totals[f"{name}.{kind}"] += total.astype(np.int64)
+                self.totals[f"totals.{name}.{kind}"] += total.astype(np.int64)
         for values, runs in summed:
             for place, own in runs.slices(len(names)):
                 parts = {name: value[own] for name, value in values.items()}
                 self.sums.add_at(str(names[place]), runs.cells[own], **parts)
-        self.words += len(cells)
-        self.unplaced += next((int((each.own < 0).sum()) for each in self._pointers.values()), 0)
+        unplaced = next((int((each.own < 0).sum()) for each in self._pointers.values()), 0)
+        self.totals["words"] += (len(cells), unplaced)
         self._answers = {}
         self._reachable = {}
 
@@ -197,23 +207,6 @@ class DependencyAccumulator(Accumulator):
             f"n_attending.{kind}": np.bincount(runs.run_of, minlength=len(runs.cells)),
         }, runs
 
-    def merge(self, other: "DependencyAccumulator") -> None:
-        """Add another accumulator's sums.
-
-        Raises:
-            ValueError: it watched a model of another shape, or counts other relations or in another way.
-        """
-        if (other.layout, other.table, other.options) != (self.layout, self.table, self.options):
-            raise ValueError(
-                f"expected sums over {self.layout} with {self.options}, came {other.layout} with {other.options}, or "
-                "other relations; merge scans of one model only, over one treebank"
-            )
-        self.sums.merge(other.sums)
-        for name, value in other._totals.items():
-            self._totals[name] += value
-        self.words += other.words
-        self.unplaced += other.unplaced
-
     def compute(self) -> tuple[DependencySums, ...]:
         """Return what was counted, by group of documents; tables are made of it in `dependency_tables`."""
         stacked = self.sums.stacked()
@@ -226,41 +219,36 @@ class DependencyAccumulator(Accumulator):
                 attending=_unfold(stacked[f"n_attending.{part.kind}"], apart),
                 counts=stacked["n_arcs"],
                 offsets=stacked["n_offsets"],
-                reachable=self._totals[f"reachable.{part.kind}"].copy(),
-                other=self._totals[f"other.{part.kind}"].copy(),
+                reachable=self.totals[f"totals.reachable.{part.kind}"].copy(),
+                other=self.totals[f"totals.other.{part.kind}"].copy(),
             )
             for part in self.layout
         )
 
-    def state(self) -> State:
-        """Return the sums with what they are of."""
+    def settings(self) -> State:
+        """Return the relations and the options."""
         options = (self.options.special, self.options.both, self.options.compat, self.table.folded)
         return {
-            "DependencyAccumulator.version": np.array(self.version),
             "relations": _bytes("\n".join(self.table.relations)),
             "pieces": _bytes(self.options.pieces),
             "options": np.array(options, dtype=np.int64),
-            "words": np.array([self.words, self.unplaced]),
-            **layout_state(self.layout),
-            **{f"totals.{name}": array for name, array in self._totals.items()},
-            **{f"sums.{name}": array for name, array in self.sums.state().items()},
         }
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> "DependencyAccumulator":
-        """Rebuild from `state()`; see `Accumulator.from_state`."""
-        cls.check_version(state)
-        special, both, compat, folded = (bool(flag) for flag in state["options"])
-        made = cls(
-            read_layout(state),
-            ArcTable(tuple(_text(state["relations"]).split("\n")), folded=folded, compat=compat),
-            DependencyOptions(pieces=_text(state["pieces"]), special=special, both=both, compat=compat),
+    def with_settings(
+        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
+    ) -> "DependencyAccumulator":
+        """Make an empty one with these relations and options."""
+        special, both, compat, folded = (bool(flag) for flag in settings["options"])
+        return cls(
+            layout,
+            ArcTable(tuple(_text(settings["relations"]).split("\n")), folded=folded, compat=compat),
+            DependencyOptions(pieces=_text(settings["pieces"]), special=special, both=both, compat=compat),
         )
-        made.words, made.unplaced = (int(number) for number in state["words"])
-        for name in made._totals:
-            made._totals[name] = np.array(state[f"totals.{name}"], dtype=np.int64)
-        made.sums = GroupedSums.from_state(state, prefix="sums.")
-        return made
+
+    def described(self) -> str:
+        """Return the layout and the options."""
+        return f"{self.layout} with {self.options}"
 
 
 def _unfold(sums: NDArray[Any], apart: tuple[int, int]) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from headscope.reporting.kit.relation_names import DIRECTIONS, gloss, short
 from headscope.reporting.kit.strip import scale, strip
 from headscope.reporting.kit.tables import Table, scrolled
 from headscope.reporting.kit.words import Words, percent
-from headscope.views.markup import Html, el
+from headscope.views.markup import Html, el, raw
 
 
 def main_table(relations: Sequence[Relation], *, several: bool) -> Html:
@@ -158,7 +158,7 @@ def paper_table(relations: Sequence[Relation], printed: Sequence[Mapping[str, An
         rows=tuple(rows),
         name="table-1-paper",
     )
-    return Html(table.html().replace("<details>", "<details open>", 1))
+    return table.html().replace("<details>", raw("<details open>"), 1)
 
 
 def noop_table(rows: Sequence[Mapping[str, Any]], words: Words, *, several: bool) -> Html:

@@ -12,8 +12,8 @@ from headscope.attention.stack import SEGMENT_LIMIT, RowDraw, RowStack
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator, Span, State, layout_state, read_layout
-from headscope.statistics.groups import GroupedSums
+from headscope.statistics.accumulator import Accumulator, Span
+from headscope.statistics.kept import Declared, State, counted, summed, total
 
 DIVERGENCE_GROUPS = 32
 """Groups of documents that are resampled: fewer than elsewhere, for a group's sums are as many as pairs of heads."""
@@ -35,6 +35,7 @@ class DivergenceAccumulator(Accumulator):
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[Span] = "stack"
+    merges: ClassVar[str] = ", or another limit; merge scans of one model only, with one seed"
 
     def __init__(
         self,
@@ -44,17 +45,17 @@ class DivergenceAccumulator(Accumulator):
         groups: int = DIVERGENCE_GROUPS,
         limit: int = SEGMENT_LIMIT,
     ) -> None:
-        self.layout = tuple(layout)
-        self.draw = RowDraw(self.layout, seed=seed, limit=limit)
-        shapes: dict[str, tuple[int, ...]] = {}
-        for part in self.layout:
-            shapes[part.kind] = (_pairs(part),)
-            shapes[f"n_rows.{part.kind}"] = ()
-        self.sums = GroupedSums(shapes, groups=groups)
-        # The variance of the sum over rows that sampling brings; rows read; segments.
-        self._variance = {part.kind: np.zeros(_pairs(part)) for part in self.layout}
-        self._counts = {part.kind: np.zeros(2, dtype=np.int64) for part in self.layout}
+        self.groups = groups
+        self.draw = RowDraw(tuple(layout), seed=seed, limit=limit)
         self._stack = RowStack(self.draw)
+        super().__init__(layout)
+
+    def declare(self) -> Declared:
+        """Keep by document the sums over rows of each pair of heads, and the rows; in all, what sampling brings."""
+        declared = {part.kind: summed(_pairs(part)) for part in self.layout}
+        # The variance of the sum over rows that sampling brings; rows read and segments.
+        variance = {f"variance.{part.kind}": total(_pairs(part)) for part in self.layout}
+        return declared | variance | {"n_rows": counted("kind"), "counts": total("kind", 2, dtype=np.int64)}
 
     @property
     def held_bytes(self) -> int:
@@ -77,33 +78,17 @@ class DivergenceAccumulator(Accumulator):
         """Compare the heads of every segment, and let go of the weights."""
         stacks = list(self._stack.stacks())
         found = pair_sums([stack.layers for stack in stacks])
-        for stack, (total, squares) in zip(stacks, found, strict=True):
+        for stack, (sums, squares) in zip(stacks, found, strict=True):
             read, rows = stack.layers[0].shape[1], stack.rows
             self.sums.add(
                 batch.info.documents[stack.item],
-                **{stack.kind: total * (rows / read), f"n_rows.{stack.kind}": np.array(rows)},
+                **{stack.kind: sums * (rows / read), f"n_rows.{stack.kind}": np.array(rows)},
             )
             if read < rows:
-                spread = np.maximum(squares - total * total / read, 0.0) / (read - 1)
-                self._variance[stack.kind] += rows * (rows - read) / read * spread
-            self._counts[stack.kind] += (read, 1)
+                spread = np.maximum(squares - sums * sums / read, 0.0) / (read - 1)
+                self.totals[f"variance.{stack.kind}"] += rows * (rows - read) / read * spread
+            self.totals[f"counts.{stack.kind}"] += (read, 1)
         self._stack = RowStack(self.draw)
-
-    def merge(self, other: "DivergenceAccumulator") -> None:
-        """Add another accumulator's sums.
-
-        Raises:
-            ValueError: it watched a model of another shape, or sampled rows in another way.
-        """
-        if other.draw != self.draw:
-            raise ValueError(
-                f"expected sums over {self.layout} with seed {self.draw.seed}, came {other.layout} with seed "
-                f"{other.draw.seed}, or another limit; merge scans of one model only, with one seed"
-            )
-        self.sums.merge(other.sums)
-        for kind in self._counts:
-            self._variance[kind] += other._variance[kind]
-            self._counts[kind] += other._counts[kind]
 
     def compute(self) -> list[DivergenceResult]:
         """Return the divergences of each kind of attention."""
@@ -111,15 +96,15 @@ class DivergenceAccumulator(Accumulator):
         results = []
         for part in self.layout:
             sums, rows = stacked[part.kind], stacked[f"n_rows.{part.kind}"].astype(np.float64)
-            number = float(rows.sum())
-            read, segments = (int(count) for count in self._counts[part.kind])
+            number, variance = float(rows.sum()), self.totals[f"variance.{part.kind}"]
+            read, segments = (int(count) for count in self.totals[f"counts.{part.kind}"])
             results.append(
                 DivergenceResult(
                     kind=part.kind,
                     layers=part.layers,
                     heads=part.heads,
                     divergence=_square(sums.sum(0) / max(number, 1.0), part),
-                    sampling_error=_square(np.sqrt(self._variance[part.kind]) / max(number, 1.0), part),
+                    sampling_error=_square(np.sqrt(variance) / max(number, 1.0), part),
                     n=int(number),
                     rows_read=read,
                     segments=segments,
@@ -129,28 +114,21 @@ class DivergenceAccumulator(Accumulator):
             )
         return results
 
-    def state(self) -> State:
-        """Return the sums with what they are of."""
-        return {
-            "DivergenceAccumulator.version": np.array(self.version),
-            "draw": np.array([self.draw.seed, self.draw.limit]),
-            **layout_state(self.layout),
-            **{f"variance.{kind}": array.copy() for kind, array in self._variance.items()},
-            **{f"counts.{kind}": array.copy() for kind, array in self._counts.items()},
-            **{f"sums.{name}": array for name, array in self.sums.state().items()},
-        }
+    def settings(self) -> State:
+        """Return the seed and the limit."""
+        return {"draw": np.array([self.draw.seed, self.draw.limit])}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> "DivergenceAccumulator":
-        """Rebuild from `state()`; see `Accumulator.from_state`."""
-        cls.check_version(state)
-        seed, limit = (int(number) for number in state["draw"])
-        made = cls(read_layout(state), seed=seed, limit=limit)
-        for kind in made._counts:
-            made._variance[kind] = np.array(state[f"variance.{kind}"], dtype=np.float64)
-            made._counts[kind] = np.array(state[f"counts.{kind}"], dtype=np.int64)
-        made.sums = GroupedSums.from_state(state, prefix="sums.")
-        return made
+    def with_settings(
+        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
+    ) -> "DivergenceAccumulator":
+        """Make an empty one with this seed and limit."""
+        seed, limit = (int(number) for number in settings["draw"])
+        return cls(layout, seed=seed, limit=limit)
+
+    def described(self) -> str:
+        """Return the layout and the seed."""
+        return f"{self.layout} with seed {self.draw.seed}"
 
 
 def _pairs(part: KindLayout) -> int:

@@ -1,6 +1,6 @@
 """Gradient importance of every head: how much a loss depends on attention to each class of key (section 3.2)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,9 +14,9 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator, State, layout_state, read_layout
+from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, difference_interval, mapped, ratio_interval
-from headscope.statistics.groups import GroupedSums
+from headscope.statistics.kept import Declared, counted, summed
 
 MEASURES = ("gradient", "weight_times_gradient")
 KEY_CLASSES = ("cls", "sep", "punctuation", "other")
@@ -101,13 +101,14 @@ class ImportanceAccumulator(Accumulator):
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "gradient"})
 
     def __init__(self, layout: Sequence[KindLayout]) -> None:
-        self.layout = tuple(layout)
-        shapes: dict[str, tuple[int, ...]] = {}
-        for part in self.layout:
-            shapes[part.kind] = (part.layers, part.heads, len(MEASURES), len(KEY_CLASSES))
-            shapes[f"n_{part.kind}"] = (part.layers, len(KEY_CLASSES))
-        self.sums = GroupedSums(shapes)
+        super().__init__(layout)
         self._open: dict[tuple[str, int], tuple[Tensor, Tensor]] = {}
+
+    def declare(self) -> Declared:
+        """Keep each kind's sums of segment means, and how many segments each is of."""
+        kinds, classes = self.layout, len(KEY_CLASSES)
+        sums = {part.kind: summed(part.layers, part.heads, len(MEASURES), classes) for part in kinds}
+        return sums | {f"n_{part.kind}": counted(part.layers, classes) for part in kinds}
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
@@ -133,18 +134,6 @@ class ImportanceAccumulator(Accumulator):
                 self.sums.add(document, **{part.kind: mean, f"n_{part.kind}": (number > 0).astype(np.int32)})
         self._open = {}
 
-    def merge(self, other: "ImportanceAccumulator") -> None:
-        """Add another accumulator's sums.
-
-        Raises:
-            ValueError: it watched a model of another shape.
-        """
-        if other.layout != self.layout:
-            raise ValueError(
-                f"expected sums over {self.layout}, came {other.layout}; merge scans of one model only"
-            )
-        self.sums.merge(other.sums)
-
     def compute(self) -> tuple[ImportanceResult, ...]:
         """Return each kind's values with their intervals over documents."""
         stacked = self.sums.stacked()
@@ -164,19 +153,3 @@ class ImportanceAccumulator(Accumulator):
                 )
             )
         return tuple(results)
-
-    def state(self) -> State:
-        """Return the sums with the layout."""
-        return {
-            "ImportanceAccumulator.version": np.array(self.version),
-            **layout_state(self.layout),
-            **{f"sums.{name}": array for name, array in self.sums.state().items()},
-        }
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> "ImportanceAccumulator":
-        """Rebuild from `state()`; see `Accumulator.from_state`."""
-        cls.check_version(state)
-        made = cls(read_layout(state))
-        made.sums = GroupedSums.from_state(state, prefix="sums.")
-        return made

@@ -1,8 +1,7 @@
 """Surface statistics of every head: positions, special tokens, entropy (sections 3.1 to 3.3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,9 +17,9 @@ from headscope.analyses.surface.row_sums import (
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator, State, layout_state, read_layout
+from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, Scale, mapped, ratio_interval
-from headscope.statistics.groups import GroupedSums
+from headscope.statistics.kept import Declared, counted, summed
 
 
 @dataclass(frozen=True)
@@ -52,16 +51,16 @@ class SurfaceAccumulator(Accumulator):
     """
 
     def __init__(self, layout: Sequence[KindLayout]) -> None:
-        self.layout = tuple(layout)
-        width = len(SURFACE_STATISTICS)
-        shapes: dict[str, tuple[int, ...]] = {}
-        for part in self.layout:
-            # One place beyond the heads holds uniform attention.
-            shapes[part.kind] = (part.layers, part.heads + 1, width)
-            shapes[f"n_{part.kind}"] = (width,)
-        self.sums = GroupedSums(shapes)
+        super().__init__(layout)
         self._open: dict[str, list[Tensor | None]] = {}
         self._counts: dict[str, Tensor] = {}
+
+    def declare(self) -> Declared:
+        """Keep each kind's sums of segment means, and how many segments each is of."""
+        width = len(SURFACE_STATISTICS)
+        # One place beyond the heads holds uniform attention.
+        sums = {part.kind: summed(part.layers, part.heads + 1, width) for part in self.layout}
+        return sums | {f"n_{part.kind}": counted(width) for part in self.layout}
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
@@ -90,18 +89,6 @@ class SurfaceAccumulator(Accumulator):
                 self.sums.add(document, **{kind: mean, f"n_{kind}": (number > 0).astype(np.int32)})
         self._open = {}
 
-    def merge(self, other: "SurfaceAccumulator") -> None:
-        """Add another accumulator's sums.
-
-        Raises:
-            ValueError: it watched a model of another shape.
-        """
-        if other.layout != self.layout:
-            raise ValueError(
-                f"expected sums over {self.layout}, came {other.layout}; merge scans of one model only"
-            )
-        self.sums.merge(other.sums)
-
     def compute(self) -> tuple[SurfaceResult, ...]:
         """Return each kind's values with their intervals over documents."""
         stacked = self.sums.stacked()
@@ -128,22 +115,6 @@ class SurfaceAccumulator(Accumulator):
                 )
             )
         return tuple(results)
-
-    def state(self) -> State:
-        """Return the sums with the layout."""
-        return {
-            "SurfaceAccumulator.version": np.array(self.version),
-            **layout_state(self.layout),
-            **{f"sums.{name}": array for name, array in self.sums.state().items()},
-        }
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> "SurfaceAccumulator":
-        """Rebuild from `state()`; see `Accumulator.from_state`."""
-        cls.check_version(state)
-        made = cls(read_layout(state))
-        made.sums = GroupedSums.from_state(state, prefix="sums.")
-        return made
 
 
 def _intervals(sums: NDArray[np.float64], counts: NDArray[np.int32]) -> Interval:

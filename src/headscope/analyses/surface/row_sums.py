@@ -40,7 +40,7 @@ def row_selections(
 
 
 def surface_sums(
-    statistics: Float[Tensor, "batch head row 8"], selections: Float64[Tensor, "batch row 4"]
+    statistics: Float[Tensor, "batch head row quantity"], selections: Float64[Tensor, "batch row 4"]
 ) -> Float64[Tensor, "batch head 11"]:
     """Sum row statistics over rows, `[batch, head, SURFACE_STATISTICS]` float64.
 

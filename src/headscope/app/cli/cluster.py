@@ -71,8 +71,7 @@ def write_matrices(distances: "StageResult", mapped: "StageResult", path: Path) 
     import numpy as np
 
     from headscope.analyses.distances.pair_table import matrix_of
-    from headscope.storage.atomic import whole_or_absent
-    from headscope.storage.lock import place_held
+    from headscope.storage.lock import placed
 
     places = mapped.tables["head_map"]
     kinds = list(dict.fromkeys(places["kind"]))
@@ -83,7 +82,7 @@ def write_matrices(distances: "StageResult", mapped: "StageResult", path: Path) 
         array = matrix_of(distances.tables["head_distances"], heads, kind=kind)
         target = path if len(kinds) == 1 else path.with_name(f"{path.stem}-{kind}.npy")
         # By an open file: numpy would add .npy to a name.
-        with place_held(target), whole_or_absent(target, replace=True) as part, part.open("wb") as file:
+        with placed(target, replace=True) as part, part.open("wb") as file:
             np.save(file, array)
         written.append((target, len(heads)))
     return written

@@ -97,10 +97,10 @@ def _check_installed() -> None:
     """Say in one sentence what is missing, before anything is loaded.
 
     Raises:
-        OptionError: starlette or uvicorn is not installed.
+        OptionError: starlette, uvicorn or cachetools is not installed.
     """
     from importlib.util import find_spec
 
-    for package in ("starlette", "uvicorn"):
+    for package in ("starlette", "uvicorn", "cachetools"):
         if find_spec(package) is None:
             raise OptionError(f"headscope explore needs {package}; {how_to_install('explore')}")

@@ -9,16 +9,18 @@ import typer
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
 from headscope.errors import OptionError
+from headscope.views.catalogue import needs_neuron, view_names
 
-VIEWS = ("head", "model", "neuron", "heatmap", "matrix")
+VIEWS = view_names()
 MOST_RANGES = 1_000
 _LABEL = re.compile(r"[1-9]\d{0,3}")
 
 
 def command(
     which: Annotated[
-        str, typer.Argument(help="head, model, neuron, heatmap or matrix: what the page opens with.")
-    ] = "head",
+        str,
+        typer.Argument(help=f"{', '.join(VIEWS[:-1])} or {VIEWS[-1]}: what the page opens with."),
+    ] = VIEWS[0],
     model: o.Model = None,
     revision: o.Revision = None,
     text: Annotated[
@@ -83,7 +85,7 @@ def command(
     if out.is_dir() or not out.resolve().parent.is_dir():
         raise OptionError(f"--out {out} is no place for a file; give a file in a folder that exists")
 
-    from headscope.storage.lock import placed
+    from headscope.storage.files import place_text
     from headscope.views.attention_page import attention_page
     from headscope.views.figure_call import figure_call
     from headscope.views.snapshot.snapshot_of import look
@@ -101,7 +103,7 @@ def command(
         model,
         read,
         text_b,
-        neuron=which == "neuron" or None,
+        neuron=needs_neuron(which) or None,
         too_long=too_long,
         dtype=dtype,
         device=device,
@@ -110,8 +112,7 @@ def command(
     state = opening(view, which, layer=layer, heads=heads, words=word_level)
     call = figure_call(model, read, text_b, **chosen)
     page = attention_page(view, state=state, call=call, compress=not no_compress)
-    with placed(out, replace=True) as part:
-        part.write_text(page, encoding="utf-8", errors="backslashreplace")
+    place_text(out, page)
     for note in view.notes:
         say(f"note: {note}")
     weights = sum(kind.weights.size for kind in view.kinds)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from typing import Generic, Protocol, TypeVar, runtime_checkable
+
+from cachetools import LRUCache
 
 
 @runtime_checkable
@@ -28,32 +29,26 @@ class Recent(Generic[Kept]):
     """
 
     def __init__(self, most: int) -> None:
-        self.most = most
-        self.bytes = 0
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        # One that is larger than all the room takes all of it.
+        self._kept: LRUCache[str, Kept] = LRUCache(most, getsizeof=lambda thing: min(thing.size, most))
         self._lock = threading.Lock()
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that are kept."""
+        with self._lock:
+            return sum(thing.size for thing in self._kept.values())
 
     def get(self, name: str) -> Kept | None:
         """Return a thing, which is the newest now, or None."""
         with self._lock:
-            found = self._kept.get(name)
-            if found is not None:
-                self._kept.move_to_end(name)
-            return found
+            return self._kept.get(name)
 
     def put(self, name: str, thing: Kept) -> None:
         """Keep a thing; others may go."""
         with self._lock:
-            self._drop(name)
+            self._kept.pop(name, None)  # else others would go for its room and the new one's together
             self._kept[name] = thing
-            self.bytes += thing.size
-            while self.bytes > self.most and len(self._kept) > 1:
-                self._drop(next(iter(self._kept)))
-
-    def _drop(self, name: str) -> None:
-        gone = self._kept.pop(name, None)
-        if gone is not None:
-            self.bytes -= gone.size
 
     def __len__(self) -> int:
         return len(self._kept)

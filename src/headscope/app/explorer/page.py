@@ -11,8 +11,8 @@ from headscope.views.attention_page import ATTENTION_STYLE
 from headscope.views.markup import el
 from headscope.views.page import Page, assemble, policy_of
 
-EXPLORER_STYLE = "explorer.css"
-STYLES = ("base.css", "grid.css", ATTENTION_STYLE, "atlas.css", EXPLORER_STYLE)
+EXPLORER_STYLE = "explorer/explorer.css"
+STYLES = ("core/base.css", "report/grid.css", ATTENTION_STYLE, "atlas/atlas.css", EXPLORER_STYLE)
 _SCRIPTS_OFF = "The explorer is drawn by a script; switch JavaScript on to see it."
 _CLOSED = "This page opens with the address that headscope explore printed: it holds a token, and this one does not."
 
@@ -47,7 +47,7 @@ def explorer_page(
             title="headscope explorer",
             body=[el("main", id="app"), el("noscript", el("p", _SCRIPTS_OFF))],
             data={"explorer": told, **(study or {})},
-            entry="explorer_page.js",
+            entry="explorer/explorer_page.js",
             styles=STYLES,
             connect=True,
         )
@@ -63,7 +63,7 @@ def closed_door() -> Served:
         Page(
             title="headscope explorer",
             body=[el("main", el("h1", "headscope explorer"), el("p", _CLOSED, id="closed"))],
-            entry="explorer_door.js",
+            entry="explorer/explorer_door.js",
         )
     )
 

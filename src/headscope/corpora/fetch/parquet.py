@@ -8,8 +8,7 @@ from typing import Any
 
 from headscope.corpora.mentions.brackets import printable
 from headscope.errors import InputError
-from headscope.storage.atomic import whole_or_absent
-from headscope.storage.lock import place_held
+from headscope.storage.lock import placed
 
 # Lists with one entry a word; CoNLL-U writes _ for the columns that a file lacks.
 _WORD_COLUMNS = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -205,8 +204,7 @@ def _rows(source: Path, *, needed: Sequence[str], name: str) -> Iterator[dict[st
 
 def _write(target: Path, pieces: Iterable[str]) -> None:
     with (
-        place_held(target, wait=_PATIENCE),
-        whole_or_absent(target, replace=True) as part,
+        placed(target, replace=True, wait=_PATIENCE) as part,
         part.open("w", encoding="utf-8", newline="\n") as file,
     ):
         file.writelines(pieces)

@@ -10,19 +10,19 @@ MOST_LAYERS = 1000
 MOST_LABELS = 100_000
 _SHARED = 64  # layers that may share their weights, as ALBERT's do
 # What each number is the size of, with the names that families have for it.
-_LAYERS = frozenset(
-    ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "num_encoder_layers")
-    + ("encoder_layers", "decoder_layers", "num_hidden_groups", "inner_group_num", "num_blocks", "depth")
-)
-_HEADS = frozenset(
-    ("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads")
-    + ("decoder_attention_heads", "num_key_value_heads")
-)
-_SIZES = frozenset(
-    ("hidden_size", "d_model", "dim", "n_embd", "embedding_size", "d_kv", "head_dim", "intermediate_size", "d_ff")
-    + ("hidden_dim", "n_inner", "ffn_dim", "encoder_ffn_dim", "decoder_ffn_dim", "vocab_size", "type_vocab_size")
-    + ("max_position_embeddings", "n_positions", "n_ctx")
-)
+_LAYERS = frozenset({
+    "num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "num_encoder_layers",
+    "encoder_layers", "decoder_layers", "num_hidden_groups", "inner_group_num", "num_blocks", "depth",
+})  # fmt: skip
+_HEADS = frozenset({
+    "num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads",
+    "decoder_attention_heads", "num_key_value_heads",
+})  # fmt: skip
+_SIZES = frozenset({
+    "hidden_size", "d_model", "dim", "n_embd", "embedding_size", "d_kv", "head_dim", "intermediate_size",
+    "d_ff", "hidden_dim", "n_inner", "ffn_dim", "encoder_ffn_dim", "decoder_ffn_dim", "vocab_size",
+    "type_vocab_size", "max_position_embeddings", "n_positions", "n_ctx",
+})  # fmt: skip
 _MOST = {
     **dict.fromkeys(_LAYERS, MOST_LAYERS),
     **dict.fromkeys(_HEADS, 1 << 16),

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.attention.score_parts import NeuronLayer
-from headscope.attention.source import fallback_weights, no_cache
+from headscope.attention.source import fallback_weights
 from headscope.attention.tap import AttentionCall, Tap, eager_evaluation
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy, CallSite, KindLayout, examine
+from headscope.models.inputs import no_cache
 from headscope.models.loading import LoadedModel
 from headscope.views.snapshot.model_input import Asked, Reading, read
 from headscope.views.snapshot.neuron import DIFFERENT, neuron_layer

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from headscope.attention.source import model_inputs
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import Segment
 from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.generation import generate
+from headscope.models.inputs import model_inputs
 from headscope.models.loading import LoadedModel, longest_input
 from headscope.views.snapshot.text_input import (
     TOO_LONG,

@@ -21,8 +21,8 @@ from headscope.attention.word_rows import WordRows, places_of_words
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import PIECES
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator, Span, State, layout_state, read_layout
-from headscope.statistics.groups import GroupedSums
+from headscope.statistics.accumulator import Accumulator, Span
+from headscope.statistics.kept import Declared, State, counted, summed
 
 GAP_MEASURES = ("accuracy", "f1")
 
@@ -82,22 +82,23 @@ class GapAccumulator(Accumulator):
     span: ClassVar[Span] = "layer"
 
     def __init__(self, layout: Sequence[KindLayout], *, pieces: str = "mean") -> None:
-        self.layout = tuple(part for part in layout if part.kind != "cross")
         self.pieces = pieces
         if pieces not in PIECES:
             raise ValueError(f"pieces {pieces!r} is not known; choose one of {', '.join(PIECES)}")
-        genders = len(GENDERS)
-        shapes: dict[str, tuple[int, ...]] = {
-            "n_rows": (genders,),
-            "n_true": (genders,),
-            "baselines": (len(GAP_BASELINES), genders),
-        }
-        for part in self.layout:
-            shapes[f"n_right.{part.kind}"] = (part.layers, part.heads, genders)
-        self.sums = GroupedSums(shapes)
         self._questions: list[GapQuestion | None] = []
         self._rows: dict[str, tuple[WordRows, Tensor]] = {}
         self._found: dict[str, list[Tensor]] = {}
+        super().__init__([part for part in layout if part.kind != "cross"])
+
+    def declare(self) -> Declared:
+        """Keep how many rows there were, and in how many each head and each baseline marks a true name."""
+        genders = len(GENDERS)
+        return {
+            "n_rows": counted(genders),
+            "n_true": counted(genders),
+            "baselines": summed(len(GAP_BASELINES), genders),
+            "n_right": counted("layer", "head", genders),
+        }
 
     def begin(self, batch: Batch) -> None:
         """Take the batch's questions."""
@@ -137,19 +138,6 @@ class GapAccumulator(Accumulator):
             )
         self._rows, self._found = {}, {}
 
-    def merge(self, other: "GapAccumulator") -> None:
-        """Add another accumulator's sums.
-
-        Raises:
-            ValueError: it watched a model of another shape, or joins pieces in another way.
-        """
-        if (other.layout, other.pieces) != (self.layout, self.pieces):
-            raise ValueError(
-                f"expected sums over {self.layout} with pieces {self.pieces}, came {other.layout} with pieces "
-                f"{other.pieces}; merge scans of one model only"
-            )
-        self.sums.merge(other.sums)
-
     def compute(self) -> tuple[GapSums, ...]:
         """Return what was counted, by group of rows."""
         stacked = self.sums.stacked()
@@ -164,25 +152,20 @@ class GapAccumulator(Accumulator):
             for part in self.layout
         )
 
-    def state(self) -> State:
-        """Return the sums with what they are of."""
-        return {
-            "GapAccumulator.version": np.array(self.version),
-            "pieces": np.array(PIECES.index(self.pieces)),
-            **layout_state(self.layout),
-            **{f"sums.{name}": array for name, array in self.sums.state().items()},
-        }
+    def settings(self) -> State:
+        """Return how pieces are joined."""
+        return {"pieces": np.array(PIECES.index(self.pieces))}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> "GapAccumulator":
-        """Rebuild from `state()`; see `Accumulator.from_state`."""
-        cls.check_version(state)
-        made = cls(
-            read_layout(state),
-            pieces=PIECES[int(state["pieces"])],
-        )
-        made.sums = GroupedSums.from_state(state, prefix="sums.")
-        return made
+    def with_settings(
+        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
+    ) -> "GapAccumulator":
+        """Make an empty one that joins pieces so."""
+        return cls(layout, pieces=PIECES[int(settings["pieces"])])
+
+    def described(self) -> str:
+        """Return the layout and how pieces are joined."""
+        return f"{self.layout} with pieces {self.pieces}"
 
 
 def _locate(tile: AttentionTile, questions: Sequence[GapQuestion | None]) -> tuple[WordRows, Tensor]:

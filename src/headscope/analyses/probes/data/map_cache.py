@@ -105,6 +105,8 @@ class MapCache:
             with scratch(self.folder, key) as part:
                 make(part)
                 shutil.rmtree(place, ignore_errors=True)  # one that is not whole
+                # No atomic write: gigabytes that can be made again need not reach the disk first, and of two runs
+                # that made the same the first wins, for others may be reading it.
                 try:
                     part.rename(place)
                 except OSError:

@@ -1,0 +1,1 @@
+"""Clauses and what hangs on them: verbs, states, modifiers, times, relative clauses."""

@@ -1,0 +1,1 @@
+"""Kinds of sentences: a function each, from a scene to a tree."""

@@ -1,0 +1,185 @@
+"""One pass of a model over batches of segments: what every source that runs a model does.
+
+It hooks the tap, counts the layers, pads the batches, reads what each row may attend to, cuts layers into tiles and
+hands them on. What is computed of a layer, and when its tiles are there, is the source's own.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from torch import Tensor, nn
+
+from headscope.attention.tap import AttentionCall, Tap
+from headscope.attention.tile import AttentionTile
+from headscope.attention.visibility import Visibility, visibility_of
+from headscope.encoding.batching import Batch
+from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
+from headscope.encoding.vocabulary import Vocabulary
+from headscope.errors import ModelError
+from headscope.models.anatomy import Anatomy, CallSite
+from headscope.models.inputs import model_inputs, no_cache
+
+# A tile holds at most so many weights (256 MiB of float32); a longer layer comes in several tiles.
+TILE_LIMIT = 1 << 26
+
+
+@runtime_checkable
+class TileConsumer(Protocol):
+    """What a source feeds: `begin`, then the tiles of a batch, then `end`."""
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+
+    def update(self, tile: AttentionTile) -> None:
+        """Take one tile of the batch."""
+
+    def end(self, batch: Batch) -> None:
+        """Close the batch: all its tiles have come."""
+
+
+class ModelPass:
+    """A pass under way: the batch that the model is computing, and whom its tiles go to.
+
+    Args:
+        model: a transformers model.
+        anatomy: what `examine` found.
+        vocabulary: of the tokeniser, for the classes of tokens.
+        consumer: gets the tiles.
+        padding_side: where short segments are filled up, `right` or `left`.
+        tile_limit: weights in a tile at most.
+
+    Attributes:
+        device: the model's.
+        sides: the tokens of the batch as the `encoder` and the `decoder` read them.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        anatomy: Anatomy,
+        vocabulary: Vocabulary,
+        consumer: TileConsumer,
+        *,
+        padding_side: str = "right",
+        tile_limit: int = TILE_LIMIT,
+    ) -> None:
+        self.model = model
+        self.anatomy = anatomy
+        self.vocabulary = vocabulary
+        self.consumer = consumer
+        self.padding_side = padding_side
+        self.tile_limit = tile_limit
+        self.device = next(model.parameters()).device
+        self.sides: dict[str, SegmentInfo] = {}
+        self._seen: dict[tuple[Any, ...], tuple[Tensor | None, Visibility]] = {}
+
+    def listening(self, listener: Callable[[AttentionCall, CallSite], Tensor]) -> Tap:
+        """Hook the model for a `with` block: each call of its attention goes to the listener, with the layer it is of.
+
+        Raises:
+            ModelError: inside the block, the model computes more layers than it did when it was examined.
+        """
+        return Tap(self.model, lambda call: listener(call, self._site(call)))
+
+    def _site(self, call: AttentionCall) -> CallSite:
+        if call.order >= len(self.anatomy.calls):
+            raise ModelError(
+                "the model computed more layers than it did at the start; its layers must not vary"
+            )
+        return self.anatomy.calls[call.order]
+
+    @contextmanager
+    def batch(
+        self, segments: list[Segment], decoders: list[Segment] | None = None
+    ) -> Iterator[dict[str, Tensor]]:
+        """Begin a batch and give the model's arguments for it; the batch ends with the block.
+
+        Args:
+            segments: the inputs.
+            decoders: what a decoder behind an encoder reads, where it is not the same text (`model_inputs`).
+        """
+        batch, inputs, decoder = model_inputs(
+            segments, self.anatomy, self.vocabulary, padding_side=self.padding_side, decoders=decoders
+        )
+        batch = replace(batch, info=batch.info.to(self.device))
+        self.sides = {"encoder": batch.info, "decoder": (decoder or batch).info.to(self.device)}
+        self._seen = {}
+        self.consumer.begin(batch)
+        yield {name: tensor.to(self.device) for name, tensor in inputs.items()}
+        self.consumer.end(batch)
+
+    def call(self, inputs: dict[str, Tensor], **more: Any) -> Any:
+        """Run the model, without a cache of keys and values."""
+        return self.model(**inputs, **no_cache(self.anatomy), **more)
+
+    def queries(self, site: CallSite) -> SegmentInfo:
+        """Return the tokens that attend in a layer."""
+        return self.sides["encoder" if site.kind == "encoder" else "decoder"]
+
+    def keys(self, site: CallSite) -> SegmentInfo:
+        """Return the tokens attended to in a layer."""
+        return self.sides["decoder" if site.kind == "decoder" else "encoder"]
+
+    def cuts(self, site: CallSite, weights_per_row: int) -> list[slice]:
+        """Cut a layer's rows into tiles under the limit, between words."""
+        queries = self.queries(site)
+        number = queries.valid.shape[1]
+        height = max(1, self.tile_limit // weights_per_row)
+        if height >= number:
+            return [slice(0, number)]
+        words = queries.word_ids
+        inside = ((words[:, 1:] == words[:, :-1]) & (words[:, 1:] != NO_WORD)).any(0).cpu().numpy()
+        allowed = np.flatnonzero(~inside) + 1
+        cuts, start = [], 0
+        while number - start > height:
+            choices = allowed[(allowed > start) & (allowed <= start + height)]
+            # A word longer than a tile makes the tile higher rather than cutting the word.
+            later = allowed[allowed > start + height]
+            stop = int(choices[-1]) if len(choices) else int(later[0]) if len(later) else number
+            cuts.append(slice(start, stop))
+            start = stop
+        if start < number:
+            cuts.append(slice(start, number))
+        return cuts
+
+    def tile(
+        self,
+        site: CallSite,
+        rows: slice,
+        mask: Tensor | None,
+        *,
+        weights: Tensor | None,
+        statistics: Tensor | None = None,
+        gradient: Tensor | None = None,
+    ) -> AttentionTile:
+        """Return some rows of a layer as the consumer takes them."""
+        return AttentionTile(
+            kind=site.kind,
+            layer=site.layer,
+            start=rows.start,
+            queries=self.queries(site),
+            keys=self.keys(site),
+            visibility=self._visibility(site, rows, mask),
+            groups=site.groups,
+            given_weights=weights,
+            given_statistics=statistics,
+            given_gradient=gradient,
+        )
+
+    def _visibility(self, site: CallSite, rows: slice, mask: Tensor | None) -> Visibility:
+        """Read the mask once a batch: layers share the tensor."""
+        key = (site.kind, rows.start, rows.stop, id(mask))
+        if key not in self._seen:
+            visibility = visibility_of(
+                mask,
+                queries=self.queries(site),
+                keys=self.keys(site),
+                rows=rows,
+                square=site.kind != "cross",
+                causal=site.kind == "decoder",
+            )
+            self._seen[key] = (mask, visibility)  # the mask is kept so that its id stays its own
+        return self._seen[key][1]

@@ -1,1 +1,0 @@
-"""The grammar behind the synthetic treebank: trees, lexicon, reference, constructions, documents."""

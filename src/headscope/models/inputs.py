@@ -1,0 +1,88 @@
+"""What a model is called with: segments padded, and the tensors named as it takes them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from torch import Tensor, nn
+
+from headscope.encoding.batching import Batch, collate
+from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.vocabulary import Vocabulary
+from headscope.errors import ModelError
+from headscope.models.anatomy import Anatomy
+
+
+def left_padding_works(model: nn.Module, anatomy: Anatomy) -> bool:
+    """Whether padding on the left leaves a model's numbers as they are.
+
+    It does where the model takes position ids, makes them from the padding itself, or knows distances only.
+    """
+    family: str = getattr(getattr(model, "config", None), "model_type", "")
+    return "position_ids" in anatomy.parameters or family in ("t5", "mpnet", "deberta-v2")
+
+
+def check_padding(model: nn.Module, anatomy: Anatomy, padding_side: str) -> None:
+    """Refuse left padding of a model that cannot be told its tokens' positions.
+
+    Raises:
+        ModelError: it is asked for, and would move the tokens.
+    """
+    if padding_side == "left" and not left_padding_works(model, anatomy):
+        raise ModelError(
+            f"{type(model).__name__} takes no position ids, so padding on the left would move its tokens; "
+            "pad on the right"
+        )
+
+
+def model_inputs(
+    segments: list[Segment],
+    anatomy: Anatomy,
+    vocabulary: Vocabulary,
+    *,
+    padding_side: str = "right",
+    decoders: list[Segment] | None = None,
+) -> tuple[Batch, Mapping[str, Tensor], Batch | None]:
+    """Pad segments and name the tensors as the model takes them.
+
+    A decoder that stands behind an encoder reads `decoders`, or else the same text, shifted right by its start
+    token, as in teacher-forced reconstruction.
+
+    Returns:
+        The batch, the model's arguments, and the decoder's batch for an encoder-decoder.
+    """
+    causal_only = not anatomy.encoder_decoder and any(part.kind == "decoder" for part in anatomy.layout)
+    batch = collate(segments, vocabulary, padding_side=padding_side, decoder=causal_only)
+    inputs = {"input_ids": batch.info.ids, "attention_mask": batch.info.valid.long()}
+    if anatomy.has_token_types:
+        inputs["token_type_ids"] = batch.token_types
+    if padding_side == "left" and "position_ids" in anatomy.parameters:
+        inputs["position_ids"] = batch.info.positions.clamp(min=0) + anatomy.first_position
+    if not anatomy.encoder_decoder:
+        return batch, inputs, None
+    assert anatomy.decoder_start is not None
+    if decoders is None:
+        decoders = [shift_right(segment, anatomy.decoder_start) for segment in segments]
+    decoder = collate(decoders, vocabulary, padding_side=padding_side, decoder=True)
+    inputs["decoder_input_ids"] = decoder.info.ids
+    inputs["decoder_attention_mask"] = decoder.info.valid.long()
+    return batch, inputs, decoder
+
+
+def shift_right(segment: Segment, start: int) -> Segment:
+    """Return what a decoder reads to reconstruct a segment: its start token, then all but the last token."""
+
+    def shift(values: np.ndarray, first: int) -> np.ndarray:
+        return np.concatenate([[first], values[:-1]])
+
+    return replace(
+        segment,
+        ids=shift(segment.ids, start),
+        token_types=shift(segment.token_types, 0),
+        word_ids=shift(segment.word_ids, NO_WORD),
+    )
+
+
+def no_cache(anatomy: Anatomy) -> dict[str, bool]:
+    """Return the argument that keeps a model from remembering keys and values, where it has one."""
+    return {"use_cache": False} if "use_cache" in anatomy.parameters else {}

@@ -1,0 +1,144 @@
+"""What an accumulator declares that it keeps: named arrays, and how two of one name become one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from torch import Tensor
+
+from headscope.attention.tile import KINDS
+from headscope.models.anatomy import KindLayout
+
+State = dict[str, NDArray[Any]]
+Axis = int | str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """One named array of an accumulator, or one for each kind of attention.
+
+    Attributes:
+        axes: the sizes of its axes. `layer` and `head` stand for those of a kind of attention, `kind` for no axis;
+            any of the three makes an array for each kind, called `name.kind`.
+        dtype: of its numbers.
+        by_document: whether each document has its own (each of 256 groups of documents, where there are more), so
+            that documents can be resampled; else one for the whole corpus.
+        join: how what was seen before and what comes next become one; in any order the same.
+        start: what stands for nothing seen yet.
+    """
+
+    axes: tuple[Axis, ...]
+    dtype: DTypeLike = np.float64
+    by_document: bool = False
+    join: np.ufunc = np.add
+    start: float = 0.0
+
+    @property
+    def each_kind(self) -> bool:
+        """Whether there is one array for each kind of attention."""
+        return any(isinstance(axis, str) for axis in self.axes)
+
+    @property
+    def by_layer(self) -> bool:
+        """Whether its first axis is the layer, so that a tile fills one place of it."""
+        return next((axis for axis in self.axes if axis != "kind"), None) == "layer"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes, once none of them is a name."""
+        return tuple(axis for axis in self.axes if isinstance(axis, int))
+
+    def arrays(self, name: str, layout: Sequence[KindLayout]) -> Iterator[tuple[str, "Kept"]]:
+        """Yield each array's own name, and the declaration with its own sizes.
+
+        Raises:
+            ValueError: an axis is called something else.
+        """
+        if not self.each_kind:
+            yield name, self
+            return
+        for part in layout:
+            sizes = {"layer": part.layers, "head": part.heads, "kind": None}
+            for axis in self.axes:
+                if isinstance(axis, str) and axis not in sizes:
+                    raise ValueError(
+                        f"{name} has an axis {axis!r}; expected a size, or one of {', '.join(sizes)}"
+                    )
+            own = (sizes[axis] if isinstance(axis, str) else axis for axis in self.axes)
+            yield f"{name}.{part.kind}", replace(self, axes=tuple(size for size in own if size is not None))
+
+    def empty(self) -> NDArray[Any]:
+        """Return the array before anything was seen."""
+        return np.full(self.shape, self.start, dtype=self.dtype)
+
+    def cast(self, values: Any, shape: tuple[int, ...], name: str) -> NDArray[Any]:
+        """Return values in the array's own type, spread over a shape whose first axis is the segments of a batch.
+
+        Raises:
+            ValueError: they are of another shape, or counts are not whole; `name` is what the error calls them.
+        """
+        array = np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values)
+        try:
+            array = np.broadcast_to(array, shape)
+        except ValueError as error:
+            raise ValueError(
+                f"expected {name} as {list(shape)}, of {shape[0]} segments, came {list(array.shape)}"
+            ) from error
+        with np.errstate(invalid="ignore"):
+            own = array.astype(self.dtype)
+        if np.issubdtype(self.dtype, np.integer) and not np.array_equal(own, array):
+            raise ValueError(f"{name} counts, and came with numbers that are not whole; declare it summed")
+        return own
+
+
+def summed(*axes: Axis) -> Kept:
+    """Declare float64 sums of each document."""
+    return Kept(axes=axes, by_document=True)
+
+
+def counted(*axes: Axis) -> Kept:
+    """Declare int32 counts of each document."""
+    return Kept(axes=axes, dtype=np.int32, by_document=True)
+
+
+def total(*axes: Axis, dtype: DTypeLike = np.float64) -> Kept:
+    """Declare sums over the whole corpus: no interval can be made of them."""
+    return Kept(axes=axes, dtype=dtype)
+
+
+def largest(*axes: Axis) -> Kept:
+    """Declare the largest values of the whole corpus, -inf before the first."""
+    return Kept(axes=axes, join=np.maximum, start=-np.inf)
+
+
+@runtime_checkable
+class Store(Protocol):
+    """Something kept that no array with a rule of joining tells, as the best of a list: it joins itself."""
+
+    def merge(self, other: Any) -> None:
+        """Take in what another of its kind keeps; the order must not matter."""
+
+    def state(self) -> State:
+        """Return what is kept, as named arrays."""
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take up what `state()` returned; it is empty before."""
+
+
+Declared = Mapping[str, Kept | Store]
+
+
+def layout_state(layout: Sequence[KindLayout]) -> State:
+    """Return the sizes of the kinds of attention, as part of an accumulator's state."""
+    return {f"layout.{part.kind}": np.array([part.layers, part.heads]) for part in layout}
+
+
+def read_layout(state: Mapping[str, NDArray[Any]]) -> list[KindLayout]:
+    """Read the layout that `layout_state` wrote."""
+    return [
+        KindLayout(kind, *(int(number) for number in state[f"layout.{kind}"]))
+        for kind in KINDS
+        if f"layout.{kind}" in state
+    ]

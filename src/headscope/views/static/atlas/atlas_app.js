@@ -1,0 +1,245 @@
+// The head atlas: a card for each head, found by the map, the grid, filters or words. One code for the page and the explorer.
+import { anchorOf, data, headAt, headTitle } from "../report/data.js";
+import { accuraciesOf, allHeads, atlas, relationNamed } from "./atlas_data.js";
+import { atlasCard } from "./atlas_card.js";
+import { AtlasFilters } from "./atlas_filters.js";
+import { AtlasList, nameOf } from "./atlas_list.js";
+import { el } from "../core/dom.js";
+import { HeadGrid } from "../report/grid.js";
+import { HeadMap } from "./head_map.js";
+import { kindTabs } from "../report/tabs.js";
+
+const MOST_LINKS = 14;
+const RUNNERS_UP = 5;
+
+// `root`: an element to fill. The data blocks `data`, `maps` and `atlas` lie in the document.
+// `onSentence({text, kind, layer, head, tokens})`: asked to show an example in the views; without it there is no button.
+// `onHead(anchor)`: hears which heads the reader opens, as `encoder-8-10` or, compared, `encoder-8-10~encoder-3-1`.
+// `show(anchor)` opens them; what names no head opens one that finds something.
+export function mountAtlas(root, { onSentence = null, onHead = () => {} } = {}) {
+  const app = new AtlasApp(root, onSentence, onHead);
+  return { show: (anchor) => app.show(anchor), destroy: () => app.destroy() };
+}
+
+class AtlasApp {
+  constructor(root, onSentence, onHead) {
+    this.onSentence = onSentence;
+    this.onHead = onHead;
+    this.heads = allHeads();
+    this.opened = [];
+    this.picking = false;
+    this.filters = new AtlasFilters(this.heads, () => this.narrow());
+    this.list = new AtlasList((kind, index) => this.pick(kind, index));
+    const readouts = [0, 1].map(() => el("p", { class: "readout" }));
+    const boxes = { map: el("div"), grid: el("div", { class: "grid-box", id: "grid" }) };
+    this.map = new HeadMap(boxes.map, readouts[0], (index) => this.pick(this.kind, index));
+    this.grid = new HeadGrid(boxes.grid, readouts[1], (index) => this.pick(this.kind, index), { ids: false });
+    this.noMap = el("p", { class: "caption", hidden: true }, `This run measured no distances between heads, so there is no map of them: ${atlas.missing.distances || ""}.`);
+    this.tabs = el("div", { class: "tabs" });
+    this.found = el("div", { class: "at-found", role: "status" });
+    this.hint = el("p", { class: "at-hint", hidden: true, role: "status" });
+    this.cards = el("div", { class: "at-cards" });
+    this.element = el(
+      "div",
+      { class: "at-atlas", onkeydown: (event) => this.pressed(event) },
+      this.filters.element,
+      el("div", { class: "at-found-line" }, this.found, this.filters.clear),
+      el(
+        "div",
+        { class: "at-columns" },
+        el(
+          "div",
+          { class: "at-ways" },
+          el(
+            "section",
+            { "aria-label": "Map of heads" },
+            el("div", { class: "bar" }, el("h2", {}, "Map"), this.tabs, el("span", { class: "at-soft" }, "near means alike")),
+            this.noMap,
+            boxes.map,
+            readouts[0],
+          ),
+          this.list.element,
+          el("section", { "aria-label": "Grid of heads" }, el("div", { class: "bar" }, el("h2", {}, "Grid")), boxes.grid, readouts[1]),
+        ),
+        el("div", { class: "at-side" }, this.hint, this.cards),
+      ),
+    );
+    root.append(this.element);
+    this.markTab = kindTabs(this.tabs, (kind) => this.showKind(kind));
+    if (data.kinds.length) this.showKind(data.kinds[0]);
+  }
+
+  showKind(kind) {
+    this.kind = kind;
+    this.grid.show(kind);
+    this.noMap.hidden = this.map.show(kind);
+    this.markTab(kind);
+    this.narrow();
+    this.mark();
+  }
+
+  // Dim what is not asked for, and list what is.
+  narrow() {
+    const { filters } = this;
+    const left = this.heads.filter((head) => filters.keeps(head));
+    const kept = new Set(left.filter(({ kind }) => kind === this.kind).map(({ index }) => index));
+    const keep = filters.active ? (index) => kept.has(index) : null;
+    [this.map.keep, this.grid.keep] = [keep, keep];
+    this.map.paint();
+    this.grid.paint();
+    this.map.tell(null);
+    this.tellFound(left);
+    const [first] = filters.wanted;
+    if (first) this.list.measure = `relation ${first}`;
+    else if (filters.statistic) this.list.measure = `statistic ${filters.statistic}`;
+    else if (filters.active) this.list.measure = "";
+    this.list.down = true;
+    this.listed(left, first);
+  }
+
+  // Where heads were asked for that find a relation, those that come nearest to them follow.
+  listed(left, name) {
+    const relation = name && relationNamed(name);
+    const nearly = relation
+      ? this.heads
+          .filter((head) => !left.includes(head) && relation.heads[head.kind.kind])
+          .sort((a, b) => (relation.heads[b.kind.kind].value[b.index] || 0) - (relation.heads[a.kind.kind].value[a.index] || 0))
+          .slice(0, RUNNERS_UP)
+      : [];
+    const note = nearly.length ? `With the ${nearly.length} other heads that are most accurate at ${relation.label}.` : null;
+    this.list.show([...left, ...nearly], { followers: nearly.length, note });
+  }
+
+  tellFound(left) {
+    const { filters } = this;
+    const trouble = filters.trouble();
+    if (!filters.active) {
+      this.found.replaceChildren(el("span", { class: "at-soft" }, `${left.length.toLocaleString("en")} heads`));
+      return;
+    }
+    if (!left.length) {
+      this.found.replaceChildren(el("strong", {}, "No head is found. "), trouble || `Nothing has all that is asked for. ${filters.askable()}`);
+      return;
+    }
+    const link = (head) => [el("a", { class: "head at-link", href: `#${anchorOf(head.kind, head.index)}`, onclick: (event) => this.follow(event, head) }, nameOf(head)), " "];
+    const weak = filters.wanted.filter((name) => !filters.found.has(name)).map((name) => relationNamed(name).label);
+    const more = left.length - MOST_LINKS;
+    this.found.replaceChildren(
+      ...[
+        el("strong", {}, left.length === 1 ? "1 head: " : `${left.length.toLocaleString("en")} heads: `),
+        ...left.slice(0, MOST_LINKS).flatMap(link),
+        more > 0 ? `and ${more.toLocaleString("en")} more, listed below` : null,
+        weak.length ? el("span", { class: "at-soft" }, ` For ${weak.join(", ")} no head is shown to beat its baseline; the best one stands here.`) : null,
+        trouble ? el("span", { class: "at-soft" }, ` ${trouble}`) : null,
+      ].filter(Boolean),
+    );
+  }
+
+  follow(event, { kind, index }) {
+    event.preventDefault();
+    event.stopPropagation();
+    this.pick(kind, index);
+  }
+
+  // The reader chose a head: alone, or as the second of two.
+  pick(kind, index) {
+    const first = this.opened[0];
+    const second = (this.picking || this.opened.length === 2) && first && !(first.kind === kind && first.index === index);
+    this.open(second ? [first, { kind, index }] : [{ kind, index }], { tell: true });
+  }
+
+  open(heads, { tell = false } = {}) {
+    this.picking = false;
+    this.opened = heads;
+    const last = heads.at(-1);
+    if (last.kind !== this.kind) this.showKind(last.kind);
+    const two = heads.length === 2;
+    this.element.classList.toggle("at-comparing", two);
+    this.cards.replaceChildren(
+      ...heads.map(({ kind, index }, place) =>
+        atlasCard(
+          kind,
+          index,
+          {
+            onOpen: (other, at) => this.pick(other, at),
+            onCompare: two ? null : (other) => (other === undefined ? this.startPicking() : this.open([heads[0], { kind, index: other }], { tell: true })),
+            onClose: two ? () => this.open([heads[1 - place]], { tell: true }) : null,
+            onSentence: this.onSentence,
+          },
+          { shared: two },
+        ),
+      ),
+    );
+    this.mark();
+    this.tellHint();
+    if (tell) this.told();
+  }
+
+  told() {
+    this.onHead(this.opened.map(({ kind, index }) => anchorOf(kind, index)).join("~"));
+    this.reveal();
+  }
+
+  // Bring the card into sight where it is not.
+  reveal() {
+    const card = this.cards.lastElementChild;
+    const box = card.getBoundingClientRect();
+    if (box.top < 0 || box.top > window.innerHeight * 0.7) card.scrollIntoView({ block: "start", behavior: "smooth" });
+  }
+
+  mark() {
+    const own = this.opened.filter(({ kind }) => kind === this.kind).map(({ index }) => index);
+    this.map.open(own);
+    if (own.length) this.grid.open(own[0]);
+    this.map.tell(null);
+  }
+
+  startPicking() {
+    this.picking = true;
+    this.tellHint();
+    this.hint.focus();
+  }
+
+  tellHint() {
+    const two = this.opened.length === 2;
+    const title = this.opened.length ? headTitle(this.opened[0].kind, this.opened[0].index) : "";
+    this.hint.hidden = !this.picking && !two;
+    this.hint.tabIndex = -1;
+    this.hint.replaceChildren(
+      this.picking ? `Choose the head to compare ${title} with: on the map, in the grid or the list. ` : `Comparing with ${title}: another head on the map takes the second place. `,
+      el("button", { type: "button", class: "at-button", onclick: () => (this.picking ? this.stopPicking() : this.open([this.opened[0]], { tell: true })) }, this.picking ? "Leave it" : "One head only"),
+    );
+  }
+
+  stopPicking() {
+    this.picking = false;
+    this.tellHint();
+  }
+
+  pressed(event) {
+    if (event.key !== "Escape" || !this.picking) return;
+    this.stopPicking();
+  }
+
+  show(anchor) {
+    const heads = String(anchor || "").replace(/^#/, "").split("~").slice(0, 2).map(headAt).filter(Boolean);
+    const [a, b] = heads;
+    const same = b && a.kind === b.kind && a.index === b.index;
+    if (heads.length) {
+      this.open(same ? [a] : heads);
+      this.reveal();
+    } else if (!this.opened.length && data.kinds.length) this.open([this.first()]);
+  }
+
+  // A head worth opening first: the one that finds something furthest above its baseline.
+  first() {
+    const finders = this.heads.filter(({ finds }) => finds.length);
+    const margin = ({ kind, index }) => accuraciesOf(kind, index, 1)[0].margin;
+    const [best] = finders.sort((a, b) => margin(b) - margin(a));
+    return best || this.heads.find(({ role }) => role !== "mixed") || this.heads[0];
+  }
+
+  destroy() {
+    this.element.remove();
+  }
+}

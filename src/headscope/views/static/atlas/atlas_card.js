@@ -1,0 +1,93 @@
+// A head's card in the atlas: its role, what it finds, sentences, where it stands, its relations, the heads nearest to it.
+import { el, shape } from "../core/dom.js";
+import { anchorOf, data, headNumber, headTitle, roleOf } from "../report/data.js";
+import { accuraciesOf, atlas, nearestOf, ordinal, rankOf } from "./atlas_data.js";
+import { findLines, roleLine } from "../report/card.js";
+import { tableInterval, tableNumber } from "../core/format.js";
+import { sentencePart } from "./atlas_sentences.js";
+import { strips } from "../report/strips.js";
+
+const MOST_RELATIONS = 6;
+const WAYS = ["dependent → head", "head → dependent"];
+
+function relationsTable(kind, index) {
+  const rows = accuraciesOf(kind, index, MOST_RELATIONS);
+  if (!rows.length) return el("p", { class: "caption" }, `This run measured no relations: ${atlas.missing.relations || "there is no treebank"}.`);
+  const row = (one) => {
+    const { relation, value, way, best, beats, tested } = one;
+    const ends = tableInterval(one, true);
+    const mark = best ? (beats ? "chosen, beats it" : tested ? "chosen, not shown to beat it" : "chosen, not tested") : "";
+    return el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, relation.label, relation.says ? el("small", {}, relation.says) : null),
+      el("td", {}, tableNumber(value, true), ends ? el("small", {}, ends) : null),
+      el("td", {}, tableNumber(relation.baseline, true)),
+      el("td", { class: "words" }, mark ? el("b", {}, mark) : "", way === null || way < 0 ? null : el("small", {}, WAYS[way])),
+    );
+  };
+  const header = ["Relation", "accuracy %", "baseline %", ""].map((name) => (name ? el("th", { scope: "col" }, name) : el("td")));
+  return [
+    el("table", { class: "at-table at-relations" }, el("thead", {}, el("tr", {}, header)), el("tbody", {}, rows.map(row))),
+    el("p", { class: "caption" }, "Those that lie highest above what distance alone gives (the best fixed offset; the nearest candidate). “chosen”: of all heads, by halves of the documents; whether such a choice beats the baseline is tested on the others, with 10 documents or more."),
+  ];
+}
+
+function nearestPart(kind, index, { onOpen, onCompare }) {
+  const near = nearestOf(kind, index);
+  if (!near) return el("p", { class: "caption" }, `This run measured no distances between heads: ${atlas.missing.distances || "ask for the stage distances"}.`);
+  const line = ([other, nats]) => {
+    const role = roleOf(kind, other);
+    const open = (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+      onOpen(kind, other);
+    };
+    return el(
+      "li",
+      {},
+      el("span", { class: `mark role-${role.name}` }, shape(role.name)),
+      el("a", { class: "head", href: `#${anchorOf(kind, other)}`, onclick: open }, headNumber(kind, other)),
+      el("span", { class: "at-soft" }, role.label),
+      el("span", { class: "at-nats" }, `${nats.toFixed(3)} nats`),
+      onCompare ? el("button", { type: "button", class: "at-button", "aria-label": `Compare with ${headNumber(kind, other)}`, onclick: () => onCompare(other) }, "compare") : null,
+    );
+  };
+  return [
+    el("ul", { class: "at-nearest" }, near.map(line)),
+    el("p", { class: "caption" }, "Jensen-Shannon divergence of their attention, averaged over all tokens; 0 is the same, ln 2 = 0.693 the most."),
+  ];
+}
+
+// `actions`: onOpen(kind, index), onCompare(index or nothing), onClose, onSentence; null where there is none.
+export function atlasCard(kind, index, actions, { level = 2, shared = false } = {}) {
+  const role = roleOf(kind, index);
+  const title = headTitle(kind, index);
+  const part = (name, ...children) => el("section", {}, el("h3", {}, name), children);
+  const { onCompare, onClose } = actions;
+  const rank = (name) => {
+    const place = rankOf(kind, name, index);
+    return place && { short: ordinal(place.rank), whole: `${ordinal(place.rank)} highest of ${place.of}` };
+  };
+  return el(
+    "article",
+    { class: "card at-card", "aria-label": title, tabindex: -1, "data-head": anchorOf(kind, index) },
+    el(
+      "div",
+      { class: "at-card-top" },
+      el(`h${level}`, {}, title, el("span", { class: `badge role-${role.name}` }, shape(role.name), role.label)),
+      el(
+        "div",
+        { class: "at-card-actions" },
+        onCompare ? el("button", { type: "button", class: "at-button", onclick: () => onCompare() }, "Compare") : null,
+        onClose ? el("button", { type: "button", class: "at-button", "aria-label": `Close ${title}`, onclick: onClose }, "×") : null,
+      ),
+    ),
+    el("p", { class: "role" }, roleLine(kind, index)),
+    findLines(kind, index),
+    sentencePart(kind, index, { onSentence: actions.onSentence, shared }),
+    part(`Where it stands among ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads`, strips(kind, index, rank), el("p", { class: "caption" }, "Grey: every head. Dashed: uniform attention. Bar: 95% interval. The last column: its place from the highest.")),
+    part("Relations", relationsTable(kind, index)),
+    part("Nearest heads", nearestPart(kind, index, actions)),
+  );
+}

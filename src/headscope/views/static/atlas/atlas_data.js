@@ -1,0 +1,94 @@
+// What the atlas knows beside the report's numbers: accuracies, places, nearest heads, sentences, words to ask with.
+import { rowsOfText } from "../core/weights.js";
+import { block, cellOf, data, findsOf, headNumber, roleOf } from "../report/data.js";
+
+const NO_ATLAS = { model: "", run: "", report: null, missing: {}, vocabulary: [], relations: [], kinds: {} };
+
+export const atlas = block("atlas") || NO_ATLAS;
+
+const partsOf = (kind) => atlas.kinds[kind.kind] || {};
+
+// {x, y, cluster} in head order, or null where the run measured no distances.
+export function mapPlacesOf(kind) {
+  return partsOf(kind).map || null;
+}
+
+// The heads most alike: [index, nats] each, nearest first; null where the run measured no distances.
+export function nearestOf(kind, index) {
+  const { nearest } = partsOf(kind);
+  return nearest ? nearest[index] : null;
+}
+
+export function sentencesOf(kind, index) {
+  return (partsOf(kind).sentences || {})[index] || [];
+}
+
+// A sentence with its weights, [query][key].
+export function mapOfSentence(sentence) {
+  const queries = sentence.tokens;
+  const keys = sentence.keys || queries;
+  return { queries, keys, weights: rowsOfText(sentence.bytes, queries.length, keys.length) };
+}
+
+// How well a head finds a relation: {relation, value, low, high, way, margin over the baseline, best}; null if unknown.
+export function accuracyOf(relation, kind, index) {
+  const columns = relation.heads[kind.kind];
+  if (!columns || columns.value[index] === null) return null;
+  const value = columns.value[index];
+  const { best } = relation;
+  return {
+    relation,
+    value,
+    low: columns.low ? columns.low[index] : null,
+    high: columns.high ? columns.high[index] : null,
+    way: columns.way ? columns.way[index] : null,
+    margin: relation.baseline === null ? value : value - relation.baseline,
+    best: best !== null && best.kind === kind.kind && best.index === index,
+    beats: best !== null && best.beats,
+    tested: best !== null && best.tested,
+  };
+}
+
+// A head's relations, those it finds first, then by how far it is above what distance alone gives.
+export function accuraciesOf(kind, index, most) {
+  const found = new Set(findsOf(kind, index).map((one) => one.name));
+  const all = atlas.relations.filter(({ overall }) => !overall).map((relation) => accuracyOf(relation, kind, index)).filter(Boolean);
+  const first = (one) => (found.has(one.relation.label) ? 1 : 0);
+  return all.sort((a, b) => first(b) - first(a) || b.margin - a.margin).slice(0, most);
+}
+
+export function relationNamed(name) {
+  return atlas.relations.find((relation) => relation.name === name) || null;
+}
+
+// A head's place by one statistic, from the highest: {rank, of}; null where it cannot occur.
+export function rankOf(kind, statistic, index) {
+  const own = cellOf(kind, statistic, index);
+  if (!own) return null;
+  const values = kind.values[statistic].value.filter((value) => value !== null);
+  return { rank: 1 + values.filter((value) => value > own.value).length, of: values.length };
+}
+
+export function ordinal(number) {
+  const teen = number % 100 >= 11 && number % 100 <= 13;
+  return `${number}${(!teen && { 1: "st", 2: "nd", 3: "rd" }[number % 10]) || "th"}`;
+}
+
+// Every head as the search sees it.
+export function allHeads() {
+  const best = atlas.relations.filter((relation) => relation.best && !relation.overall);
+  return data.kinds.flatMap((kind) =>
+    kind.roles.map((_, index) => {
+      const found = findsOf(kind, index).map((one) => one.name);
+      return {
+        kind,
+        index,
+        number: headNumber(kind, index),
+        layer: Math.floor(index / kind.heads) + 1,
+        role: roleOf(kind, index).name,
+        finds: atlas.relations.filter(({ label }) => found.includes(label)).map(({ name }) => name),
+        best: best.filter((relation) => relation.best.kind === kind.kind && relation.best.index === index).map(({ name }) => name),
+      };
+    }),
+  );
+}

@@ -1,0 +1,145 @@
+// What narrows the heads: a box for words, chips of roles, chips of what heads find.
+import { el, shape } from "../core/dom.js";
+import { data } from "../report/data.js";
+import { atlas } from "./atlas_data.js";
+import { asksForHeads, isAskedFor, relationsAsked, statisticAsked, understand, unmeasuredAsked } from "./head_search.js";
+
+const PATIENCE_TO_TYPE = 120;
+
+export class AtlasFilters {
+  // `heads`: from `allHeads`; `onChange()` hears of every change.
+  constructor(heads, onChange) {
+    this.heads = heads;
+    this.onChange = onChange;
+    this.roles = new Set();
+    this.relations = new Set();
+    this.found = new Set(heads.flatMap((head) => head.finds));
+    this.asked = understand("", []);
+    this.input = el("input", {
+      type: "search",
+      placeholder: this.example(),
+      autocomplete: "off",
+      spellcheck: "false",
+      oninput: () => {
+        clearTimeout(this.typing);
+        this.typing = setTimeout(() => this.ask(this.input.value), PATIENCE_TO_TYPE);
+      },
+    });
+    this.chips = el("div", { class: "at-chips" });
+    const form = el(
+      "form",
+      {
+        role: "search",
+        class: "at-search",
+        onsubmit: (event) => {
+          event.preventDefault();
+          clearTimeout(this.typing);
+          this.ask(this.input.value);
+        },
+      },
+      el("label", {}, el("span", {}, "Which head …"), this.input),
+    );
+    this.clear = el("button", { type: "button", class: "at-button", hidden: true, onclick: () => this.reset() }, "Show all heads");
+    this.element = el("div", { class: "at-filters" }, form, this.chips);
+    this.paint();
+  }
+
+  example() {
+    const relation = atlas.relations.find(({ name }) => name === "obj") || atlas.relations.find(({ overall }) => !overall);
+    const first = relation && relation.says ? `finds ${relation.says}s?` : "looks at the previous token?";
+    return `${first}   comma   layer 3   2-5`;
+  }
+
+  ask(text) {
+    this.asked = understand(text, atlas.vocabulary);
+    this.changed();
+  }
+
+  reset() {
+    this.roles.clear();
+    this.relations.clear();
+    this.input.value = "";
+    this.ask("");
+    this.input.focus();
+  }
+
+  toggle(set, name, label) {
+    if (!set.delete(name)) set.add(name);
+    this.changed();
+    const chip = [...this.chips.querySelectorAll("button")].find((button) => button.dataset.name === label);
+    if (chip) chip.focus();
+  }
+
+  changed() {
+    this.paint();
+    this.onChange();
+  }
+
+  // Whether anything narrows the heads.
+  get active() {
+    return this.roles.size > 0 || this.relations.size > 0 || asksForHeads(this.asked) || this.asked.unknown.length > 0;
+  }
+
+  keeps(head) {
+    if (this.roles.size && !this.roles.has(head.role)) return false;
+    if (this.relations.size && ![...this.relations].some((name) => head.finds.includes(name))) return false;
+    if (this.asked.unknown.length && !asksForHeads(this.asked)) return false;
+    return isAskedFor(head, this.asked, this.found);
+  }
+
+  // The relations asked for, by chips and by words.
+  get wanted() {
+    return [...new Set([...this.relations, ...relationsAsked(this.asked)])];
+  }
+
+  // The statistic asked for ("entropy"), or that of the one role asked for.
+  get statistic() {
+    if (statisticAsked(this.asked)) return statisticAsked(this.asked);
+    const roles = new Set([...this.roles, ...this.asked.terms.flatMap(({ meanings }) => meanings.filter(({ what }) => what === "role").map(({ name }) => name))]);
+    const role = roles.size === 1 && data.roles.find(({ name }) => roles.has(name));
+    return role ? role.statistic : null;
+  }
+
+  paint() {
+    const chip = (set, name, label, role, count, title) =>
+      el(
+        "button",
+        { type: "button", class: `key role-${role}`, "aria-pressed": String(set.has(name)), "data-name": name, title: title || null, onclick: () => this.toggle(set, name, name) },
+        el("i", {}, shape(role)),
+        `${label} `,
+        el("b", {}, String(count)),
+      );
+    const roles = data.roles.map((role) => [role, this.heads.filter((head) => head.role === role.name).length]).filter(([, count]) => count);
+    const relations = atlas.relations.map((relation) => [relation, this.heads.filter((head) => head.finds.includes(relation.name)).length]).filter(([, count]) => count);
+    const group = (label, chips) => (chips.length ? el("div", { class: "at-group", role: "group", "aria-label": label }, el("span", { class: "at-group-name", "aria-hidden": "true" }, label), chips) : null);
+    this.chips.replaceChildren(
+      ...[
+        group("Looks at", roles.map(([role, count]) => chip(this.roles, role.name, role.label, role.name, count))),
+        group("Finds", relations.map(([relation, count]) => chip(this.relations, relation.name, relation.label, relation.role, count, relation.says))),
+      ].filter(Boolean),
+    );
+    this.clear.hidden = !this.active;
+  }
+
+  // What cannot be answered, in words; "" where all was understood.
+  trouble() {
+    const { unknown } = this.asked;
+    const without = unmeasuredAsked(this.asked);
+    if (without.length) {
+      const named = without.map(({ says, label }) => (says && label !== says ? `${label} (${says})` : label)).join(", ");
+      const { missing } = atlas;
+      const why = without.some(({ name }) => name === "coreference") ? missing.coreference : missing.relations;
+      return `This run did not measure ${named}: ${why || "its treebank has fewer than 100 of them"}.`;
+    }
+    if (!unknown.length) return "";
+    const named = unknown.map((word) => `“${word}”`).join(", ");
+    const known = asksForHeads(this.asked) ? "; the rest of the question is answered" : "";
+    return `Nothing here is called ${named}${known}. ${this.askable()}`;
+  }
+
+  askable() {
+    const relations = atlas.relations.filter(({ overall }) => !overall).slice(0, 4).map(({ says, label }) => (says ? `${says} (${label})` : label));
+    const parts = ["a role (previous, next, comma, broad)", relations.length ? `what is found (${relations.join(", ")})` : null, "a layer (layer 3)", "a head (2-5)"];
+    return `Ask for ${parts.filter(Boolean).join(", ").replace(/, ([^,]*)$/, " or $1")}.`;
+  }
+}

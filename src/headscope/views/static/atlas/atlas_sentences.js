@@ -1,0 +1,87 @@
+// The sentences on a head's card, one at a time: where it finds something, then where it does most of its own thing.
+import { el, shape } from "../core/dom.js";
+import { findsOf, headTitle, mapOf, roleOf, statisticNamed } from "../report/data.js";
+import { atlas, mapOfSentence, sentencesOf } from "./atlas_data.js";
+import { amount } from "../core/format.js";
+import { lineDiagram } from "../report/lines.js";
+
+// What there is to choose from: {label, tell, map(), role, text}.
+function choices(kind, index) {
+  const role = roleOf(kind, index);
+  const own = sentencesOf(kind, index).map((sentence) => ({
+    sentence,
+    role: sentence.role,
+    label: labelOf(sentence),
+    tell: tellSentence(sentence, role),
+    map: () => mapOfSentence(sentence),
+    text: sentence.text,
+  }));
+  const found = new Set(findsOf(kind, index).map((one) => one.name));
+  const rank = ({ sentence }) => (sentence.what === "role" ? 2 : sentence.outcome === "right" && found.has(sentence.label) ? 0 : 1);
+  own.sort((a, b) => rank(a) - rank(b));
+  const numbered = new Map();
+  for (const one of own) {
+    numbered.set(one.label, (numbered.get(one.label) || 0) + 1);
+    one.name = `${one.label} ${numbered.get(one.label)}`;
+  }
+  const shared = mapOf(kind, index);
+  if (shared) own.push({ sentence: null, role: role.name, name: "the same for all heads", tell: ["A sentence that every head is drawn on."], map: () => shared, text: null });
+  return own;
+}
+
+function labelOf({ what, label, outcome }) {
+  return what === "role" ? label : outcome === "right" ? `finds ${label}` : `misses ${label}`;
+}
+
+function tellSentence(sentence, role) {
+  if (sentence.what === "role") {
+    const statistic = role.statistic || "max_weight";
+    const known = statisticNamed(statistic);
+    const value = el("strong", {}, amount(sentence.value, !known || known.share));
+    const says = role.statistic ? role.says : "is its largest weight, on average over tokens";
+    return [value, ` ${says}, over this whole input.`];
+  }
+  const named = ([query, key]) => `${sentence.tokens[query][0]} → ${(sentence.keys || sentence.tokens)[key][0]}`;
+  const arcs = sentence.arcs.map((arc) => `${named(arc)}${arc[2] ? "" : " (missed)"}`).join(", ");
+  const weight = amount(sentence.value, true);
+  return sentence.outcome === "right" ? [el("strong", {}, weight), ` on the right words: ${arcs}.`] : [`Gold: ${arcs}; it looks elsewhere, with up to `, el("strong", {}, weight), "."];
+}
+
+// `shared`: open on the sentence that every head is drawn on, so that two heads can be compared.
+export function sentencePart(kind, index, { onSentence = null, shared = false } = {}) {
+  const offers = choices(kind, index);
+  if (!offers.length) return el("section", { class: "at-sentences" }, el("h3", {}, "Sentences"), el("p", { class: "caption" }, "This run kept no sentence for this head."));
+  let at = shared ? offers.length - 1 : 0;
+  const picture = el("div");
+  const told = el("p", { class: "at-told" });
+  const select = el("select", { "aria-label": "Sentence", onchange: () => show(select.selectedIndex) }, offers.map(({ name }) => el("option", {}, name)));
+  const step = (by, mark, name) => el("button", { type: "button", class: "at-button at-step", "aria-label": name, onclick: () => show(at + by) }, mark);
+  const [back, on] = [step(-1, "‹", "Previous sentence"), step(1, "›", "Next sentence")];
+  const ask = onSentence && el("button", { type: "button", class: "at-button at-ask", onclick: () => ask.give() }, "Show in the views");
+  const title = headTitle(kind, index);
+
+  function show(to) {
+    at = to;
+    const offer = offers[at];
+    const map = offer.map();
+    select.selectedIndex = at;
+    [back.disabled, on.disabled] = [at === 0, at === offers.length - 1];
+    told.replaceChildren(...offer.tell);
+    picture.replaceChildren(lineDiagram(map, offer.role, `${title}, ${offer.name}: what each token attends to. Up and down arrows move.`, offer.sentence ? offer.sentence.arcs : []));
+    if (!ask) return;
+    const text = offer.text === null ? map.queries.map(([drawn]) => drawn).filter((token) => !/^(\[.*\]|<.*>)$/.test(token)).join(" ").replaceAll(" ##", "") : offer.text;
+    ask.hidden = !text;
+    const [layer, head] = [Math.floor(index / kind.heads) + 1, (index % kind.heads) + 1];
+    ask.give = () => onSentence({ text, kind: kind.kind, layer, head, tokens: map.queries.map(([drawn, whole]) => whole || drawn) });
+  }
+
+  show(at);
+  return el(
+    "section",
+    { class: "at-sentences" },
+    el("div", { class: "at-sentence-top" }, el("h3", {}, "Sentences"), el("span", { class: `mark role-${offers[0].role}`, "aria-hidden": "true" }, shape(offers[0].role)), select, back, on, ask),
+    told,
+    picture,
+    atlas.missing.clearest ? el("p", { class: "caption" }, `This run kept few sentences: ${atlas.missing.clearest} for more.`) : null,
+  );
+}

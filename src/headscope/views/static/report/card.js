@@ -1,0 +1,59 @@
+// A head's card: its role in words, what it does on one sentence, and where it stands among all heads.
+import { el, shape } from "../core/dom.js";
+import { anchorOf, cellOf, findsOf, headTitle, mapOf, roleOf, statisticNamed } from "./data.js";
+import { amount, tableInterval, tableNumber } from "../core/format.js";
+import { lineDiagram } from "./lines.js";
+import { strips } from "./strips.js";
+
+export function roleLine(kind, index) {
+  const role = roleOf(kind, index);
+  const cell = role.statistic && cellOf(kind, role.statistic, index);
+  if (!cell) return [`${role.says}.`];
+  const { share } = statisticNamed(role.statistic);
+  const ends = tableInterval(cell, share);
+  if (!ends) return [el("strong", {}, amount(cell.value, share)), ` ${role.says}.`];
+  // The value with the interval's decimals, so that rounding never puts it outside.
+  const value = `${tableNumber(cell.value, share)}${share ? "%" : " nats"}`;
+  const interval = `${ends.replace("–", " to ")}${share ? "%" : ""}`;
+  return [el("strong", {}, value), ` ${role.says} (95% interval ${interval}).`];
+}
+
+// "Finds obj 74.8% (71.9–77.7) direct object", a line a relation.
+export function findLines(kind, index) {
+  const found = findsOf(kind, index);
+  if (!found.length) return null;
+  return el(
+    "ul",
+    { class: "finds", "aria-label": "What this head finds" },
+    found.map((one) => {
+      const ends = tableInterval(one, true);
+      return el(
+        "li",
+        {},
+        el("span", { class: `mark role-${one.role}` }, shape(one.role)),
+        el("span", {}, "finds ", el("strong", {}, one.name), one.says ? el("small", {}, ` ${one.says}`) : null),
+        el("span", { class: "value" }, one.value === null ? "–" : `${tableNumber(one.value, true)}%`, ends ? el("small", {}, ` ${ends}`) : null),
+      );
+    }),
+  );
+}
+
+export function showCard(box, kind, index) {
+  const role = roleOf(kind, index);
+  const title = headTitle(kind, index);
+  const map = mapOf(kind, index);
+  const { atlas: address } = box.dataset;
+  const link = address && el("a", { href: `${address}#${anchorOf(kind, index)}` }, "This head in the atlas");
+  box.replaceChildren(
+    el("h2", {}, title, el("span", { class: `badge role-${role.name}` }, shape(role.name), role.label)),
+    el("p", { class: "role" }, roleLine(kind, index)),
+    findLines(kind, index) || "",
+    link ? el("p", { class: "at-link-line" }, link, ": sentences, relations, nearest heads") : "",
+    map
+      ? lineDiagram(map, role.name, `${title} on an example sentence: what each token attends to. Up and down arrows move.`)
+      : el("p", { class: "caption" }, "This run kept no example sentence for this head."),
+    strips(kind, index),
+    el("p", { class: "caption" }, "Grey: every head, taller where several fall together. Dashed: uniform attention. Bar: 95% interval. Point at a token to see its attention alone."),
+  );
+  box.dataset.head = `${kind.kind} ${index}`;
+}

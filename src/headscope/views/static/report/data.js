@@ -1,0 +1,80 @@
+// The run's numbers: heads by kind, their statistics, and their maps on the shared sentence (read when first needed).
+import { rowsOfText } from "../core/weights.js";
+
+// A block of the document's data, or null where it has none (an explorer without a study).
+export function block(id) {
+  const element = document.getElementById(id);
+  return element && JSON.parse(element.textContent);
+}
+
+export const data = block("data") || { kinds: [], roles: [], statistics: [] };
+let mapsRead = null;
+
+export function kindNamed(name) {
+  return data.kinds.find((kind) => kind.kind === name);
+}
+
+export function pick(column, index) {
+  return Array.isArray(column) ? column[index] : column;
+}
+
+// One number with its interval, uniform value and n; null where the statistic cannot occur.
+export function cellOf(kind, statistic, index) {
+  const columns = kind.values[statistic];
+  if (!columns || columns.value[index] === null) return null;
+  return {
+    value: columns.value[index],
+    low: columns.low ? columns.low[index] : null,
+    high: columns.high ? columns.high[index] : null,
+    uniform: pick(columns.uniform, index),
+    n: pick(columns.n, index),
+  };
+}
+
+export function roleOf(kind, index) {
+  return data.roles[kind.roles[index]];
+}
+
+// What a head finds: relations at which it is held-out best and beats its baseline, and coreference.
+export function findsOf(kind, index) {
+  return (kind.finds && kind.finds[index]) || [];
+}
+
+export function anythingFound() {
+  return data.kinds.some((kind) => Object.keys(kind.finds || {}).length > 0);
+}
+
+export function statisticNamed(name) {
+  return data.statistics.find((statistic) => statistic.name === name);
+}
+
+export function headNumber(kind, index) {
+  return `${Math.floor(index / kind.heads) + 1}-${(index % kind.heads) + 1}`;
+}
+
+export function headTitle(kind, index) {
+  const name = `${kind.label} ${headNumber(kind, index)}`;
+  return name[0].toUpperCase() + name.slice(1);
+}
+
+export function anchorOf(kind, index) {
+  return `${kind.kind}-${headNumber(kind, index)}`;
+}
+
+export function headAt(anchor) {
+  const found = /^(encoder|decoder|cross)-(\d+)-(\d+)$/.exec(anchor);
+  const kind = found && kindNamed(found[1]);
+  if (!kind) return null;
+  const [layer, head] = [Number(found[2]), Number(found[3])];
+  if (layer < 1 || layer > kind.layers || head < 1 || head > kind.heads) return null;
+  return { kind, index: (layer - 1) * kind.heads + head - 1 };
+}
+
+// A head's map on its sentence: weights[query][key], or null when the run kept none.
+export function mapOf(kind, index) {
+  mapsRead = mapsRead || block("maps") || {};
+  const maps = mapsRead[kind.kind];
+  if (!maps || maps.which[index] === null) return null;
+  const { queries, keys } = maps.sentences[maps.which[index]];
+  return { queries, keys, weights: rowsOfText(maps.bytes[index], queries.length, keys.length) };
+}

@@ -1,0 +1,192 @@
+// The head grid: a cell a head, layers as rows. Arrow keys move, Enter opens, hover and focus name the head.
+import { el, shape } from "../core/dom.js";
+import { anchorOf, cellOf, data, findsOf, headTitle, roleOf, statisticNamed } from "./data.js";
+import { amount } from "../core/format.js";
+
+// What a head is, in a line: "Head 1-3 · previous token · 98%", or "Head 1-3 · entropy 0.30 nats · previous token".
+export function describe(kind, index, statistic) {
+  const role = roleOf(kind, index);
+  const found = findsOf(kind, index).map((one) => one.name);
+  const finds = found.length ? ` · finds ${found.join(", ")}` : "";
+  const parts = [headTitle(kind, index), lower(role.label)];
+  const name = statistic || role.statistic;
+  const cell = name && cellOf(kind, name, index);
+  if (!cell) return parts.join(" · ") + finds;
+  const { label, share } = statisticNamed(name);
+  const value = amount(cell.value, share);
+  if (statistic) return [parts[0], `${lower(label)} ${value}`, `role: ${parts[1]}`].join(" · ");
+  return [...parts, share ? value : `${lower(label)} ${value}`].join(" · ") + finds;
+}
+
+export function lower(text) {
+  return text[0].toLowerCase() + text.slice(1);
+}
+
+export class HeadGrid {
+  // `ids`: whether cells carry their heads' anchors, so that an address scrolls to them.
+  constructor(box, readout, onOpen, { ids = true } = {}) {
+    this.box = box;
+    this.readout = readout;
+    this.onOpen = onOpen;
+    this.ids = ids;
+    this.statistic = null;
+    this.role = null;
+    this.keep = null; // of a place: whether that head stays bright, where something else narrows the heads
+    this.cells = [];
+    this.opened = null;
+  }
+
+  show(kind) {
+    this.kind = kind;
+    this.opened = null;
+    this.cells = [];
+    const corner = el("span", { class: "axis", "aria-hidden": "true" });
+    const every = kind.heads > 24 ? 4 : 1;
+    const number = (h) => (h === 0 || (h + 1) % every === 0 ? `${h + 1}` : "");
+    const top = [...Array(kind.heads).keys()].map((h) => el("span", { class: "axis", "aria-hidden": "true" }, number(h)));
+    const rows = [];
+    for (let layer = 0; layer < kind.layers; layer++) {
+      const cells = [];
+      for (let head = 0; head < kind.heads; head++) cells.push(this.cell(layer * kind.heads + head));
+      this.cells.push(...cells);
+      rows.push(el("div", { role: "row" }, el("span", { class: "axis", "aria-hidden": "true" }, `${layer + 1}`), cells));
+    }
+    const label = `${kind.layers} layers of ${kind.heads} heads; arrow keys move, Enter opens a head's card`;
+    this.grid = el(
+      "div",
+      {
+        class: kind.heads > 20 ? "grid dense" : "grid",
+        role: "grid",
+        "aria-label": label,
+        style: `--columns:${kind.heads};--rows:${kind.layers}`,
+        onkeydown: (event) => this.move(event),
+        onclick: (event) => this.hit(event, (index) => this.onOpen(index)),
+        onmouseover: (event) => this.hit(event, (index) => this.name(index)),
+        onfocusin: (event) => this.hit(event, (index) => this.name(index)),
+        onmouseleave: () => this.name(this.opened),
+      },
+      el("div", { class: "heads-axis", "aria-hidden": "true" }, corner, top),
+      rows,
+    );
+    this.box.replaceChildren(el("p", { class: "axis-name", "aria-hidden": "true" }, "layer ↓  head →"), this.grid);
+    this.paint();
+    this.rove(0);
+  }
+
+  cell(index) {
+    const { kind } = this;
+    return el("button", { type: "button", role: "gridcell", id: this.ids ? anchorOf(kind, index) : null, tabindex: "-1", "data-index": index });
+  }
+
+  // Colour by role, or by how much of one statistic a head has.
+  paint() {
+    const { kind, statistic } = this;
+    const columns = statistic && kind.values[statistic];
+    const top = columns ? Math.max(...columns.value.filter((value) => value !== null), 1e-9) : 1;
+    this.cells.forEach((button, index) => {
+      const role = roleOf(kind, index);
+      const cell = statistic && cellOf(kind, statistic, index);
+      const marks = [...new Set(findsOf(kind, index).map((one) => one.role))];
+      const off = (this.role !== null && this.role !== role.name && !marks.includes(this.role)) || (this.keep !== null && !this.keep(index));
+      button.className = `${statistic ? "amount" : `role-${role.name}`}${off ? " off" : ""}`;
+      button.style.setProperty("--amount", cell ? `${Math.round((100 * cell.value) / top)}%` : "0%");
+      button.setAttribute("aria-label", describe(kind, index, statistic));
+      const found = marks.map((name) => el("span", { class: `found role-${name}` }, shape(name)));
+      button.replaceChildren(...(statistic ? [] : [shape(role.name), ...found]));
+    });
+    this.name(this.opened);
+    return top;
+  }
+
+  open(index) {
+    if (this.opened !== null) this.cells[this.opened].removeAttribute("aria-selected");
+    this.opened = index;
+    this.cells[index].setAttribute("aria-selected", "true");
+    this.rove(index);
+    this.name(index);
+  }
+
+  name(index) {
+    this.readout.textContent = index === null ? "Point at a head to name it; click to open its card." : describe(this.kind, index, this.statistic);
+  }
+
+  hit(event, act) {
+    const button = event.target.closest("button[data-index]");
+    if (button) act(Number(button.dataset.index));
+  }
+
+  rove(index) {
+    if (this.roving !== undefined && this.cells[this.roving]) this.cells[this.roving].tabIndex = -1;
+    this.roving = index;
+    this.cells[index].tabIndex = 0;
+  }
+
+  move(event) {
+    const { heads, layers } = this.kind;
+    const at = Number(event.target.dataset.index);
+    if (Number.isNaN(at)) return;
+    const [layer, head] = [Math.floor(at / heads), at % heads];
+    const all = event.ctrlKey || event.metaKey;
+    const to = {
+      ArrowLeft: head > 0 ? at - 1 : at,
+      ArrowRight: head < heads - 1 ? at + 1 : at,
+      ArrowUp: layer > 0 ? at - heads : at,
+      ArrowDown: layer < layers - 1 ? at + heads : at,
+      Home: all ? 0 : layer * heads,
+      End: all ? heads * layers - 1 : layer * heads + heads - 1,
+      PageUp: head,
+      PageDown: (layers - 1) * heads + head,
+    }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    this.rove(to);
+    this.cells[to].focus();
+  }
+}
+
+// Marks in a cell's corner, beside its role.
+const FINDS = [
+  { name: "syntax", label: "Finds a relation" },
+  { name: "coreference", label: "Finds antecedents" },
+];
+
+// The key of the roles, each a switch that dims all others; with a statistic, the scale of its shading.
+export function legend(box, grid) {
+  const { kind, statistic } = grid;
+  if (statistic) {
+    const { label, share } = statisticNamed(statistic);
+    const values = kind.values[statistic] ? kind.values[statistic].value.filter((value) => value !== null) : [];
+    const top = values.length ? Math.max(...values) : 0;
+    const text = values.length ? `${label}: 0 to ${amount(top, share)}` : `${label} cannot occur here`;
+    box.replaceChildren(el("span", { class: "scale", "aria-hidden": "true" }), el("span", {}, text));
+    return;
+  }
+  const count = {};
+  kind.roles.forEach((role) => (count[data.roles[role].name] = (count[data.roles[role].name] || 0) + 1));
+  const finding = Object.values(kind.finds || {}).map((finds) => new Set(finds.map((one) => one.role)));
+  for (const { name } of FINDS) count[name] = finding.filter((roles) => roles.has(name)).length;
+  box.replaceChildren(
+    ...[...data.roles, ...FINDS].map((role) =>
+      count[role.name]
+        ? el(
+            "button",
+            {
+              type: "button",
+              "aria-pressed": String(grid.role === role.name),
+              class: `key role-${role.name}`,
+              onclick: () => {
+                grid.role = grid.role === role.name ? null : role.name;
+                grid.paint();
+                legend(box, grid);
+                box.querySelector(`.role-${role.name}`).focus();
+              },
+            },
+            el("i", {}, shape(role.name)),
+            `${role.label} `,
+            el("b", {}, String(count[role.name])),
+          )
+        : null,
+    ).filter(Boolean),
+  );
+}
+

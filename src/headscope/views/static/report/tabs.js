@@ -1,0 +1,53 @@
+// Tabs for the kinds of attention, and the choice of what colours the grid.
+import { el } from "../core/dom.js";
+import { data } from "./data.js";
+
+export function kindTabs(box, onPick) {
+  if (data.kinds.length < 2) return () => {};
+  const buttons = data.kinds.map((kind, place) =>
+    el(
+      "button",
+      {
+        type: "button",
+        role: "tab",
+        "aria-controls": "grid",
+        "data-kind": kind.kind,
+        onclick: () => onPick(kind),
+        onkeydown: (event) => {
+          const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+          if (!step) return;
+          event.preventDefault();
+          const next = (place + step + buttons.length) % buttons.length;
+          buttons[next].focus();
+          onPick(data.kinds[next]);
+        },
+      },
+      kind.kind,
+    ),
+  );
+  box.setAttribute("role", "tablist");
+  box.setAttribute("aria-label", "Kind of attention");
+  box.replaceChildren(...buttons);
+  return (kind) =>
+    buttons.forEach((button) => {
+      const on = button.dataset.kind === kind.kind;
+      button.setAttribute("aria-selected", String(on));
+      button.tabIndex = on ? 0 : -1;
+    });
+}
+
+export function colourBy(box, onPick) {
+  const options = [["", "role"], ...data.statistics.map((statistic) => [statistic.name, statistic.label])];
+  box.replaceChildren(
+    el(
+      "label",
+      {},
+      "Colour by ",
+      el(
+        "select",
+        { id: "colour", onchange: (event) => onPick(event.target.value || null) },
+        options.map(([value, label]) => el("option", { value }, label)),
+      ),
+    ),
+  );
+}
