@@ -12,43 +12,26 @@ from headscope.corpora.reading import read_corpus
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.errors import InputError
 
-TEXTS = {
-    ".txt": "The cat sat.\n\nIt slept.\n",
-    ".json": '[{"text": "The cat sat."}, {"text": "It slept."}]',
-    ".jsonl": '{"text": "The cat sat."}\n{"text": "It slept."}\n',
-}
-TREEBANKS = {
-    ".conllu": "1\tit\t_\tPRON\t_\t_\t2\tnsubj\t_\t_\n2\tslept\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n",
-    ".json": '[{"words": ["it", "slept"], "heads": [2, 0], "relns": ["nsubj", "root"]}]',
-    ".jsonl": '{"words": ["it", "slept"], "heads": [2, 0], "relns": ["nsubj", "root"]}\n',
-    ".txt": "it 2-nsubj\nslept 0-root\n",
-}
-
-
-def test_each_format_has_an_example_here():
-    assert set(TEXTS) == set(TEXT)
-    assert set(TREEBANKS) == set(TREES)
-
 
 @pytest.mark.parametrize("ending", TEXT)
 @pytest.mark.parametrize("packed", [False, True])
 def test_text_is_read_by_its_ending(ending, packed, tmp_path):
     path = tmp_path / f"my{ending}{'.gz' if packed else ''}"
-    content = TEXTS[ending].encode()
+    content = text_format(ending).example.encode()
     path.write_bytes(gzip.compress(content) if packed else content)
     assert [each.lines for each in read_corpus(path)] == [("The cat sat.",), ("It slept.",)]
 
 
 @pytest.mark.parametrize("ending", TEXT)
 def test_a_folder_means_its_files_of_every_format(ending, tmp_path):
-    (tmp_path / f"my{ending}").write_text(TEXTS[ending])
+    (tmp_path / f"my{ending}").write_text(text_format(ending).example)
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     assert len(list(read_corpus(tmp_path))) == 2
 
 
 @pytest.mark.parametrize("ending", TEXT)
 def test_standard_input_says_by_its_first_character_what_it_is(ending, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXTS[ending].encode())))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text_format(ending).example.encode())))
     begins = [text_format(each).begins for each in TEXT if text_format(each).begins]
     assert len(set(begins)) == len(begins)
     assert len(list(read_corpus("-"))) == 2
@@ -64,7 +47,7 @@ def test_an_empty_file_is_told_what_its_format_expects(ending, tmp_path):
 
 @pytest.mark.parametrize("ending", TREES)
 def test_a_treebank_is_read_by_its_ending(ending, tmp_path):
-    (tmp_path / f"my{ending}").write_text(TREEBANKS[ending])
+    (tmp_path / f"my{ending}").write_text(tree_format(ending).example)
     (document,) = read_treebank(tmp_path / f"my{ending}")
     (sentence,) = document.sentences
     assert (sentence.words, sentence.heads, sentence.relations) == (
@@ -77,7 +60,14 @@ def test_a_treebank_is_read_by_its_ending(ending, tmp_path):
 def test_a_treebank_counts_its_documents_from_where_it_is_told(ending):
     read = tree_format(ending).documents
     ids = [
-        next(read(TREEBANKS[ending].splitlines(keepends=True), name="my", start=start, left_out=Counter())).id
+        next(
+            read(
+                tree_format(ending).example.splitlines(keepends=True),
+                name="my",
+                start=start,
+                left_out=Counter(),
+            )
+        ).id
         for start in (0, 7)
     ]
     assert ids[0] != ids[1]

@@ -58,21 +58,30 @@ class TextFormat:
     Attributes:
         expected: what an empty file should have held.
         documents: reads a file.
+        example: two documents of a sentence each, `The cat sat.` and `It slept.`, as the format has them.
         begins: with which character a text begins that is taken to be in this format, where no ending says so, as
             on standard input; empty where none does.
     """
 
     expected: str
     documents: TextReader
+    example: str
     begins: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TreeFormat:
-    """A format of treebanks; attributes as of `TextFormat`."""
+    """A format of treebanks.
+
+    Attributes:
+        expected: what an empty file should have held.
+        documents: reads a file.
+        example: one document, `it slept`, in which `it` is the `nsubj` of `slept`.
+    """
 
     expected: str
     documents: TreeReader
+    example: str
 
 
 def text_format(ending: str) -> TextFormat:

@@ -133,5 +133,16 @@ def _kind(value: Any) -> str:
     return "a string" if isinstance(value, str) else "a list" if isinstance(value, list) else "an object"
 
 
-LIST = TextFormat(expected=EXPECTED_FEATURES, documents=partial(feature_documents, by_line=False), begins="[")
-LINES = TextFormat(expected=EXPECTED_FEATURES, documents=partial(feature_documents, by_line=True), begins="{")
+_EXAMPLE = ('{"text": "The cat sat."}', '{"text": "It slept."}')
+LIST = TextFormat(
+    expected=EXPECTED_FEATURES,
+    documents=partial(feature_documents, by_line=False),
+    example=f"[{', '.join(_EXAMPLE)}]",
+    begins="[",
+)
+LINES = TextFormat(
+    expected=EXPECTED_FEATURES,
+    documents=partial(feature_documents, by_line=True),
+    example="\n".join(_EXAMPLE),
+    begins="{",
+)

@@ -74,4 +74,4 @@ def _documents(pieces: Iterable[str], /, *, name: str, start: int) -> Iterator[D
     return text_documents(split_lines(pieces, name=name), name=name, start=start)
 
 
-FORMAT = TextFormat(expected=EXPECTED_TEXT, documents=_documents)
+FORMAT = TextFormat(expected=EXPECTED_TEXT, documents=_documents, example="The cat sat.\n\nIt slept.\n")

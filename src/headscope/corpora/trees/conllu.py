@@ -102,4 +102,5 @@ def _documents(
     return conllu_documents(split_lines(pieces, name=name), name=name, start=start, left_out=left_out)
 
 
-FORMAT = TreeFormat(expected=EXPECTED_CONLLU, documents=_documents)
+_EXAMPLE = "1\tit\t_\tPRON\t_\t_\t2\tnsubj\t_\t_\n2\tslept\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+FORMAT = TreeFormat(expected=EXPECTED_CONLLU, documents=_documents, example=_EXAMPLE)

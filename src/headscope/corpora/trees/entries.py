@@ -76,5 +76,10 @@ def _shown(value: Any) -> str:
     return shown(value) if isinstance(value, str) else json.dumps(value)[:40]
 
 
-LIST = TreeFormat(expected=EXPECTED_ENTRIES, documents=partial(entry_documents, by_line=False))
-LINES = TreeFormat(expected=EXPECTED_ENTRIES, documents=partial(entry_documents, by_line=True))
+_EXAMPLE = '{"words": ["it", "slept"], "heads": [2, 0], "relns": ["nsubj", "root"]}'
+LIST = TreeFormat(
+    expected=EXPECTED_ENTRIES, documents=partial(entry_documents, by_line=False), example=f"[{_EXAMPLE}]"
+)
+LINES = TreeFormat(
+    expected=EXPECTED_ENTRIES, documents=partial(entry_documents, by_line=True), example=_EXAMPLE
+)

@@ -108,4 +108,4 @@ def _documents(
     return relation_line_documents(split_lines(pieces, name=name), name=name, start=start)
 
 
-FORMAT = TreeFormat(expected=EXPECTED_LINES, documents=_documents)
+FORMAT = TreeFormat(expected=EXPECTED_LINES, documents=_documents, example="it 2-nsubj\nslept 0-root\n")
