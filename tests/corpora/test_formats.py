@@ -12,6 +12,12 @@ from headscope.corpora.reading import read_corpus
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.errors import InputError
 
+SENTENCES = ["The cat sat.", "It slept."]
+
+
+def sentences(path):
+    return [line for document in read_corpus(path) for line in document.lines]
+
 
 @pytest.mark.parametrize("ending", TEXT)
 @pytest.mark.parametrize("packed", [False, True])
@@ -19,14 +25,14 @@ def test_text_is_read_by_its_ending(ending, packed, tmp_path):
     path = tmp_path / f"my{ending}{'.gz' if packed else ''}"
     content = text_format(ending).example.encode()
     path.write_bytes(gzip.compress(content) if packed else content)
-    assert [each.lines for each in read_corpus(path)] == [("The cat sat.",), ("It slept.",)]
+    assert sentences(path) == SENTENCES
 
 
 @pytest.mark.parametrize("ending", TEXT)
 def test_a_folder_means_its_files_of_every_format(ending, tmp_path):
     (tmp_path / f"my{ending}").write_text(text_format(ending).example)
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
-    assert len(list(read_corpus(tmp_path))) == 2
+    assert sentences(tmp_path) == SENTENCES
 
 
 @pytest.mark.parametrize("ending", TEXT)
@@ -34,7 +40,10 @@ def test_standard_input_says_by_its_first_character_what_it_is(ending, monkeypat
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text_format(ending).example.encode())))
     begins = [text_format(each).begins for each in TEXT if text_format(each).begins]
     assert len(set(begins)) == len(begins)
-    assert len(list(read_corpus("-"))) == 2
+    if text_format(ending).begins or ending == ".txt":
+        assert sentences("-") == SENTENCES
+    else:  # nothing says that it is not plain text
+        assert sentences("-")
 
 
 @pytest.mark.parametrize("ending", TEXT)

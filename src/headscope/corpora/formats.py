@@ -58,7 +58,7 @@ class TextFormat:
     Attributes:
         expected: what an empty file should have held.
         documents: reads a file.
-        example: two documents of a sentence each, `The cat sat.` and `It slept.`, as the format has them.
+        example: a file of two sentences, `The cat sat.` and `It slept.`
         begins: with which character a text begins that is taken to be in this format, where no ending says so, as
             on standard input; empty where none does.
     """
@@ -76,7 +76,7 @@ class TreeFormat:
     Attributes:
         expected: what an empty file should have held.
         documents: reads a file.
-        example: one document, `it slept`, in which `it` is the `nsubj` of `slept`.
+        example: a file of one sentence, `it slept`, in which `it` is the `nsubj` of `slept`.
     """
 
     expected: str
