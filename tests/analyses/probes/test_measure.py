@@ -208,9 +208,7 @@ def test_what_was_still_learning_is_said(folder, cache, monkeypatch):
     )
     monkeypatch.setattr(probe_stage, "FitOptions", partial(probe_stage.FitOptions, passes=1))
     found = measure_probes(ModelRun(asked(folder, seeds=1)), cache=cache)
-    names = ["probes: attention", "probes: attention and words", "distance probe: distances and words"]
-    for name in names:
-        name = name.removeprefix("probes: ")
+    for name in ("attention", "attention and words", "distances and words"):
         assert f"probes: {name}: its loss was not seen to settle; more may be found" in found.notes
 
 

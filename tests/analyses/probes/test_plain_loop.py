@@ -11,7 +11,8 @@ from headscope.analyses.probes.data.shards import ShardWriter, WordMaps
 from headscope.analyses.probes.data.tree_sentences import WordTable, numbered, tree_sentences
 from headscope.analyses.probes.data.word_maps import WordMapCollector, heads_of
 from headscope.analyses.probes.data.word_vectors import input_embeddings
-from headscope.analyses.probes.parsers.attention_probe import AttentionProbe, AttentionWordsProbe
+from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
+from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
 from headscope.analyses.probes.parsers.parses import answer
 from headscope.analyses.probes.score_rows import GoldWords
 from headscope.analyses.probes.training.attention_fit import fit_attention

@@ -3,13 +3,9 @@
 import numpy as np
 import torch
 
-from headscope.analyses.probes.head_weights import (
-    WEIGHT_COLUMNS,
-    attention_weights,
-    mean_word_weights,
-    weight_rows,
-)
-from headscope.analyses.probes.parsers.attention_probe import AttentionProbe, AttentionWordsProbe
+from headscope.analyses.probes.head_weights import WEIGHT_COLUMNS, gold_arcs, weight_rows
+from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
+from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
 from headscope.attention.tile import HeadId
 from support.probe_data import WORDS, made_up_trees, probe_data
 
@@ -19,7 +15,8 @@ VECTORS = torch.from_numpy(np.random.default_rng(3).normal(size=(len(WORDS), 4))
 def test_attention_alone_has_one_weight_a_head():
     probe = AttentionProbe((0, 0, 1), 3, special=True, seeds=(0, 1, 2))
     wanted = (probe.weights[0] + probe.weights[1]).detach().numpy() / 2
-    np.testing.assert_allclose(attention_weights(probe, (0, 1)), wanted, rtol=1e-6)
+    nothing = np.zeros(0, dtype=np.int64)
+    np.testing.assert_allclose(probe.head_weights((0, 1), (nothing, nothing)), wanted, rtol=1e-6)
 
 
 def test_with_words_it_is_the_mean_over_gold_arcs():
@@ -36,7 +33,7 @@ def test_with_words_it_is_the_mean_over_gold_arcs():
                 share = torch.einsum("w,rdwk->rdk", candidate, probe.weights[:, 0].detach())
                 share = share + torch.einsum("w,rdwk->rdk", dependent, probe.weights[:, 1].detach())
                 given.append((share + probe.bias.detach()).mean(0).numpy())
-    found = mean_word_weights(probe, (0, 1), sentences, words)
+    found = probe.head_weights((0, 1), gold_arcs(sentences, words))
     np.testing.assert_allclose(found, np.mean(given, axis=0), rtol=1e-4, atol=1e-5)
 
 

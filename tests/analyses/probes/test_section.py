@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.analyses.probes.figures.scores import SYSTEMS
+from headscope.analyses.probes.catalogue import SYSTEMS
 from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS, probe_findings
 from headscope.analyses.probes.lines import line_of, probe_lines
 from headscope.analyses.probes.page_tables import weights_table

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from headscope.analyses.probes.data.tree_sentences import UNKNOWN, kinds_of
-from headscope.analyses.probes.parsers.attention_probe import AttentionProbe, AttentionWordsProbe
+from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
+from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
 from headscope.analyses.probes.parsers.decoding import best_tree, is_tree
 from headscope.analyses.probes.parsers.distance_probe import DistanceWordsProbe
 from headscope.analyses.probes.parsers.label_probe import LabelProbe

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from headscope.analyses.probes.figures.scores import SYSTEMS
+from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.names import STRUCTURAL
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.terminal import Grid, interval, percent
 
@@ -31,7 +32,7 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
         if system.measure not in own:
             continue
         row = own[system.measure]
-        where = f", {row['vectors']}" if probe == "structural" else ""
+        where = f", {row['vectors']}" if probe == STRUCTURAL else ""
         measure = f" ({system.measure})" if system.measure != "UAS" else ""
         cells = (
             f"{system.name}{where}{measure}",
@@ -54,7 +55,7 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
 
 def _spearman(means: Any) -> str:
     """Say how well the structural probe's distances correlate with the trees'."""
-    rows = means[(means["probe"] == "structural") & (means["measure"] == "Spearman")]
+    rows = means[(means["probe"] == STRUCTURAL) & (means["measure"] == "Spearman")]
     if rows.empty or rows.iloc[0]["value"] != rows.iloc[0]["value"]:
         return ""
     row = rows.iloc[0]

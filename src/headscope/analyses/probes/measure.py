@@ -9,8 +9,8 @@ import pandas as pd
 from headscope.analyses.probes.data.map_cache import MapCache, cache_folder, cache_limit
 from headscope.analyses.probes.differences import probe_differences
 from headscope.analyses.probes.score_rows import distance_rows, probe_rows, relation_rows
-from headscope.analyses.probes.structural.measure import STRUCTURAL, StructuralTables, measure_structural
-from headscope.analyses.probes.trained_parsers import ProbeStage
+from headscope.analyses.probes.structural.measure import TRAINING, StructuralTables, measure_structural
+from headscope.analyses.probes.trained_parsers import OVER_MODEL, WITHOUT_ATTENTION, ProbeStage
 from headscope.analyses.probes.training.attention_fit import Fitted
 from headscope.analyses.probes.treebanks import USUAL_LENGTH, ProbeBench, ProbeTreebank
 from headscope.analyses.stage_result import StageResult
@@ -40,7 +40,7 @@ def measure_probes(
     bench = ProbeBench(run, cache or MapCache(cache_folder(), gib=cache_limit()), tell)
     stage = ProbeStage(bench)
     stage.attention()
-    stage.distances()
+    stage.without_attention()
     stage.controls()
     stage.right_branching()
     structural = _structural(run, stage, tell)
@@ -101,7 +101,7 @@ class _Teller:
             return
         if what != self.what:
             self.what, self.began = what, time.perf_counter()
-        unit = "probes" if what == STRUCTURAL else "sentences"
+        unit = "probes" if what == TRAINING else "sentences"
         self.watch(Progress(what, 0, None, done, total, time.perf_counter() - self.began, unit))
 
 
@@ -123,8 +123,8 @@ def _fit(fitted: Fitted) -> dict[str, Any]:
 def _unsettled(names: Sequence[str], structural: StructuralTables) -> list[str]:
     """Say of which probes it is not known that they could learn no more."""
     every = [
-        *(name.removeprefix("probes: ") for name in names),
-        *([] if structural.facts["settled"] else [STRUCTURAL]),
+        *(name.removeprefix(f"{OVER_MODEL}: ").removeprefix(f"{WITHOUT_ATTENTION}: ") for name in names),
+        *([] if structural.facts["settled"] else [TRAINING]),
     ]
     return [f"probes: {name}: its loss was not seen to settle; more may be found" for name in every]
 

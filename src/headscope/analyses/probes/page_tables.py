@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from headscope.analyses.probes.catalogue import OVER_ATTENTION, SYSTEMS
 from headscope.analyses.probes.figures.head_weights import TITLES
-from headscope.analyses.probes.figures.scores import SYSTEMS
 from headscope.analyses.probes.lines import ProbeLine
 from headscope.reporting.kit.cells import Cell, cell_of, number, records
 from headscope.reporting.kit.links import head_link
@@ -64,7 +64,7 @@ def table_3(lines: Sequence[ProbeLine], *, paper: Mapping[str, Any] | None = Non
 
 def _row(line: ProbeLine, more: Sequence[str], printed: Mapping[str, float]) -> Html:
     score, spread = line.score, line.spread[line.system.measure]
-    own = line.model == "trained" and line.probe in ("attention", "attention and words")
+    own = line.model == "trained" and line.probe in OVER_ATTENTION
     seeds = DASH if not line.seeds else f"{line.seeds}"
     given = printed.get(line.system.paper or "", float("nan"))
     below = plain(line.vectors) if line.vectors else None

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from headscope.analyses.probes.catalogue import SYSTEMS
 from headscope.analyses.probes.figures.curves import probe_distances, probe_layers
 from headscope.analyses.probes.figures.head_weights import probe_weights, weights_of
-from headscope.analyses.probes.figures.scores import SYSTEMS, probe_scores
+from headscope.analyses.probes.figures.scores import probe_scores
 from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS
 from headscope.analyses.probes.lines import probe_lines
 from headscope.analyses.probes.page_tables import classes_table, layers_table, table_3, weights_table

@@ -3,12 +3,14 @@
 A blank line ends a sentence: `the 2-det`, `fox 3-nsubj`, `ran 0-root`. Heads are counted from 1, 0 is the root.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from headscope.corpora.annotation import AnnotatedDocument, Sentence
 from headscope.corpora.document import document_id
 from headscope.corpora.files import expand, open_text, split_lines
+from headscope.corpora.formats import TreeFormat
 from headscope.corpora.opening import source_name
 from headscope.corpora.trees.tree import MAX_ROWS, check_relations, check_tree, read_heads, shown, too_long
 from headscope.errors import InputError
@@ -98,3 +100,12 @@ def _wrong(line: str, fields: list[str]) -> str:
     found = f"{len(fields)} fields" if len(fields) > 1 else f"only {shown(fields[0])}"
     hint = "; a CoNLL-U file must be named .conllu" if line.count("\t") == 9 or line[0] == "#" else ""
     return f"expected a word and its head-label with a space between them (fox 3-nsubj), found {found}{hint}"
+
+
+def _documents(
+    pieces: Iterable[str], /, *, name: str, start: int, left_out: Counter[str]
+) -> Iterator[AnnotatedDocument]:
+    return relation_line_documents(split_lines(pieces, name=name), name=name, start=start)
+
+
+FORMAT = TreeFormat(expected=EXPECTED_LINES, documents=_documents, example="it 2-nsubj\nslept 0-root\n")

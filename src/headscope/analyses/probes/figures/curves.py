@@ -7,7 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from headscope.analyses.probes.figures.scores import SYSTEMS, System
+from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.system import System
 from headscope.figures.axes import say_absent
 from headscope.figures.style import INK, LINE, SOFT, figure_of, look, new_figure, role_colour, role_outline
 from headscope.statistics.arc_bins import DISTANCES, SHORT

@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.system import System
 from headscope.figures.labels import label
 from headscope.figures.style import INK, LINE, SOFT, figure_of, look, new_figure, role_colour
-
-
-@dataclass(frozen=True)
-class System:
-    """A probe on a model, as a line of table 3.
-
-    Attributes:
-        name: in words.
-        measure: what the line shows.
-        role: whose colour it has, and in curves whose shape.
-        paper: the line of the paper's table, where it has one.
-    """
-
-    name: str
-    measure: str
-    role: str
-    paper: str | None = None
-
-
-# By (probe, model), in the paper's order, what the paper has not after what it has.
-SYSTEMS: Mapping[tuple[str, str], System] = {
-    ("structural", "trained"): System("Structural probe", "UUAS", "broad", "structural probe (UUAS)"),
-    ("right-branching", "trained"): System("Right-branching", "UAS", "mixed", "right-branching"),
-    ("distances and words", "trained"): System("Distances and words", "UAS", "next", "distances + GloVe"),
-    ("attention", "control"): System("Attention, random weights", "UAS", "cls"),
-    ("attention and words", "control"): System(
-        "Attention and words, random weights", "UAS", "sep", "random-init attention + GloVe"
-    ),
-    ("attention", "trained"): System("Attention", "UAS", "previous", "attention"),
-    ("attention and words", "trained"): System("Attention and words", "UAS", "syntax", "attention + GloVe"),
-}
 
 
 def scores_of(probes: pd.DataFrame) -> list[tuple[System, dict[str, float], list[float]]]:

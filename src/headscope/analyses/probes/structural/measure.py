@@ -13,6 +13,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
+from headscope.analyses.probes.names import STRUCTURAL
 from headscope.analyses.probes.structural.scores import MEASURES, Score, StructuralScorer, structural_scores
 from headscope.analyses.probes.structural.state_store import StateStore, share_of, split_held_out
 from headscope.analyses.probes.structural.train import (
@@ -27,9 +28,8 @@ from headscope.errors import InputError, OutputError
 from headscope.statistics.confidence import difference_interval
 from headscope.storage.scratch import scratch
 
-NAME = "structural"
 MOST_BYTES = 4 << 30
-STRUCTURAL = "structural probe"
+TRAINING = "structural probe"
 """What the caller is told is being done."""
 _LEAST_SHARE = 0.02
 PROBE_COLUMNS = ["probe", "measure", "model", "vectors", "seed", "value", "ci_low", "ci_high", "n", "spread"]
@@ -106,7 +106,7 @@ def measure_structural(
         first: list[Sums] = []
         held: list[Sums] = []
         for layer in range(layers):
-            say(STRUCTURAL, layer, total)
+            say(TRAINING, layer, total)
             probe = bench.train(layer, 0)
             first.append(bench.score(probe, layer))
             held.append(bench.score(probe, layer, held_out=True))
@@ -114,9 +114,9 @@ def measure_structural(
         chosen = int(np.nanargmax([_or_low(scores["UUAS"].value) for scores in held_scores]))
         every = [first[chosen]]
         for number in range(1, seeds):
-            say(STRUCTURAL, layers + number - 1, total)
+            say(TRAINING, layers + number - 1, total)
             every.append(bench.score(bench.train(chosen, number), chosen))
-        say(STRUCTURAL, total, total)
+        say(TRAINING, total, total)
         sentences = len(bench.batches.sentences) + len(bench.held_out.sentences)
     facts = {"layer": chosen, "sentences": sentences, "sampled": share, "settled": bench.settled}
     return StructuralTables(
@@ -227,7 +227,7 @@ def _probe_rows(every: Sequence[Sums], layer: int) -> pd.DataFrame:
         values = [scores[measure].value for scores in single]
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
         rows.append({"measure": measure, "seed": None, **_ends(mean[measure]), "spread": spread})
-    table = pd.DataFrame(rows).assign(probe=NAME, model="trained", vectors=f"layer {layer}")
+    table = pd.DataFrame(rows).assign(probe=STRUCTURAL, model="trained", vectors=f"layer {layer}")
     return table.astype({"seed": "Int64"})[PROBE_COLUMNS]
 
 
@@ -247,7 +247,7 @@ def layer_difference(chosen: Sums, embeddings: Sums) -> pd.DataFrame:
     sides = (chosen["hits"], chosen["arcs"], embeddings["hits"], embeddings["arcs"])
     gap = difference_interval(*sides, answers=True)
     row = {
-        "probe": NAME, "model": "trained", "than_probe": "embeddings", "than_model": "trained", "measure": "UUAS",
+        "probe": STRUCTURAL, "model": "trained", "than_probe": "embeddings", "than_model": "trained", "measure": "UUAS",
         "n": int(chosen["arcs"].sum()), "difference": float(gap.value), "ci_low": float(gap.low),
         "ci_high": float(gap.high),
     }  # fmt: skip
