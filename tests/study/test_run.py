@@ -27,7 +27,7 @@ def plain_loop(texts, *, layers=6):
     loaded = load_model(dtype="float64")
     model, tokeniser = loaded.model, loaded.tokeniser
     model.set_attn_implementation("eager")
-    collected = {name: [] for name in NAMES}
+    collected = {}
     for first, second in texts:
         inputs = tokeniser(first, second, return_tensors="pt")
         with torch.no_grad():
@@ -51,7 +51,7 @@ def plain_loop(texts, *, layers=6):
             "max_weight": maps.max(-1).mean(-1),
         }
         for name, numbers in row.items():
-            collected[name].append(numbers)
+            collected.setdefault(name, []).append(numbers)
     return {name: np.mean(numbers, axis=0) for name, numbers in collected.items()}
 
 

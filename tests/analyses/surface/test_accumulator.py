@@ -1,6 +1,7 @@
 """Surface statistics against attention made by hand, and against a plain loop."""
 
 import math
+from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -137,10 +138,10 @@ def test_against_a_plain_loop():
     punctuation = {DOT, COMMA}
     for layer in range(layers):
         for head in range(heads):
-            collected = {name: [] for name in NAMES}
+            collected = {}
             for one in segments:
                 weights, ids, n = random_map(one)[layer, head], one.ids.tolist(), len(one)
-                rows = {name: [] for name in NAMES}
+                rows = defaultdict(list)
                 for i in range(n):
                     row = weights[i]
                     rows["previous"].append(row[i - 1] if i > 0 else 0)
@@ -157,8 +158,8 @@ def test_against_a_plain_loop():
                         rows["entropy_cls"].append(entropy)
                     rows["max_weight"].append(max(row))
                 for name, numbers in rows.items():
-                    if numbers:
-                        collected[name].append(sum(numbers) / len(numbers))
+                    collected.setdefault(name, []).append(sum(numbers) / len(numbers))
+            assert len(collected) == 11
             for name, numbers in collected.items():
                 assert value(table, name, head + 1, layer + 1) == pytest.approx(np.mean(numbers), abs=1e-12)
                 assert value(table, name, head + 1, layer + 1, "n") == len(numbers)
