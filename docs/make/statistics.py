@@ -1,4 +1,4 @@
-"""Write the statistics and the roles into docs/definitions.md, from their catalogues: `python docs/make/statistics.py`."""
+"""Write the statistics and the roles into docs/definitions.md: `python docs/make/statistics.py`."""
 
 import re
 import textwrap

@@ -1,4 +1,4 @@
-"""Every statistic and every role of the catalogues: measured as it says, and told wherever numbers of heads are told."""
+"""Every statistic and every role of the catalogues: measured as it says, and told wherever heads are told of."""
 
 import importlib.util
 import math
