@@ -24,8 +24,8 @@ class Stage:
         options: those of `RunOptions` that shape its numbers, beyond those that shape all.
         after: stages whose tables it reads, where they are measured.
         version: raised with the tables that it makes; a finished stage of another version is measured again.
-        listed: `module:name` of a list, in the package, of what its tables tell; a finished stage whose list was another
-            is measured again.
+        listed: `module:name` of a list, in the package, of what its tables tell; a finished stage whose list was
+            another is measured again.
         asked: what it is asked for as, where that is not its name.
         refused: why it cannot be measured over saved maps, as a sentence with what to do; empty where it can.
     """

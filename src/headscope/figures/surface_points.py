@@ -98,7 +98,7 @@ def _overlay(
     layers = max(series.layers for series in present)
     layer_axis(ax, layers)
     ax.set_ylabel("average attention")
-    step = 0.26
+    step = min(0.26, 0.8 / max(len(present) - 1, 1))  # all of them within their layer
     for place, series in enumerate(present):
         shift = step * (place - (len(present) - 1) / 2)
         colour = role_colour(_INK_OF[series.statistic])
