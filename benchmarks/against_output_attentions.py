@@ -70,11 +70,11 @@ def plain(text: Path, number: int, *, double: bool = False) -> dict[str, np.ndar
 def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     """The scan."""
     from headscope.analyses.surface.accumulator import SurfaceAccumulator
-    from headscope.analyses.surface.row_sums import SURFACE_STATISTICS
     from headscope.attention.scan import scan
     from headscope.attention.source import ModelSource
     from headscope.encoding import length_buckets
     from headscope.models.anatomy import examine
+    from headscope.statistics.catalogue import NAMES
 
     loaded, encoder, segments = segments_of(text, number)
     anatomy = examine(loaded.model, encoder.vocabulary)
@@ -84,7 +84,7 @@ def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [sums])
     print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
     values = sums.compute()[0].heads.value
-    return {name: values[..., SURFACE_STATISTICS.index(name)] for name in STATISTICS}
+    return {name: values[..., NAMES.index(name)] for name in STATISTICS}
 
 
 def run_apart(side: str, text: Path, number: int) -> tuple[dict[str, np.ndarray], float, float]:

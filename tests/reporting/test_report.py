@@ -11,10 +11,11 @@ import pytest
 
 from headscope.reporting.findings import findings, headline
 from headscope.reporting.kit.kinds import kinds_of
-from headscope.reporting.kit.words import SHARES, words_for
+from headscope.reporting.kit.words import words_for
 from headscope.reporting.page import render_report, short_name, write_report
 from headscope.reporting.parts import write_figures
 from headscope.reporting.provenance import paper_section
+from headscope.statistics.catalogue import is_share, of_topic
 from headscope.views.quantise import read_weights
 from support import mock_inputs
 from support.mock_distances import with_distances
@@ -40,12 +41,7 @@ def three_kinds():
     return inputs, render_report(inputs)
 
 
-SECTIONS = {
-    "position": ("previous", "next", "current"),
-    "special": ("cls", "sep", "punctuation"),
-    "noop": ("sep_to_sep", "other_to_sep"),
-    "focus": ("entropy", "entropy_cls"),
-}
+SECTIONS = {name: of_topic(name) for name in ("position", "special", "noop", "focus")}
 
 
 @pytest.mark.parametrize("which", ["encoder", "three_kinds"])
@@ -67,7 +63,7 @@ def test_layer_tables_are_the_frames(which, request):
                 for place, statistic in enumerate(present):
                     here = means[(means["statistic"] == statistic) & (means["layer"] == int(row[0]))].iloc[0]
                     value, ends, uniform, n = row[1 + 4 * place : 5 + 4 * place]
-                    share = statistic in SHARES
+                    share = is_share(statistic)
                     scale, step = (100, 0.05) if share else (1, 0.005)
                     assert float(value) == pytest.approx(scale * here["value"], abs=step + 1e-9)
                     low, high = (float(end) for end in ends.split("–"))

@@ -5,7 +5,8 @@ import math
 import pandas as pd
 import pytest
 
-from headscope.statistics.roles import ROLES, finds, role_of
+from headscope.statistics.role_catalogue import ROLES
+from headscope.statistics.roles import finds, role_of
 
 UNIFORM = math.log(128)
 
@@ -31,13 +32,13 @@ UNIFORM = math.log(128)
 )
 def test_the_first_behaviour_that_holds(values, role):
     assert role in ROLES
-    assert role_of(values, uniform_entropy=UNIFORM) == role
+    assert role_of(values, uniform={"entropy": UNIFORM}) == role
 
 
 def test_broad_is_relative_to_what_is_visible():
-    assert role_of({"entropy": 2.0}, uniform_entropy=math.log(10)) == "broad"
-    assert role_of({"entropy": 2.0}, uniform_entropy=math.log(100)) == "mixed"
-    assert role_of({"entropy": 0.0}, uniform_entropy=0.0) == "mixed"
+    assert role_of({"entropy": 2.0}, uniform={"entropy": math.log(10)}) == "broad"
+    assert role_of({"entropy": 2.0}, uniform={"entropy": math.log(100)}) == "mixed"
+    assert role_of({"entropy": 0.0}, uniform={"entropy": 0.0}) == "mixed"
 
 
 def dependency_rows(*rows):

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from headscope.statistics.catalogue import STATISTICS
+
 PAIRED = 0.5
 
 
@@ -19,14 +21,14 @@ def surface_differences(surface):
     rows = []
     for kind, own in surface.groupby("kind", sort=False):
         means = own[own["head"].isna()].set_index(["layer", "statistic"])
-        for one, other in (("sep_to_sep", "other_to_sep"), ("entropy_cls", "entropy")):
+        for one, other in ((each.name, each.less) for each in STATISTICS.values() if each.less):
             for layer in sorted(set(own["layer"])):
                 sides = [means.loc[(layer, name)] for name in (one, other)]
                 if any(np.isnan(side["value"]) for side in sides):
                     continue
                 rows.append({"kind": kind, "layer": layer, "head": None, "statistic": one, "than_layer": layer,
                              "than_head": None, "than_statistic": other, **gap(*sides), "n": 200})  # fmt: skip
-        for name in ("previous", "next"):
+        for name in (each.name for each in STATISTICS.values() if each.ranked):
             heads = own[own["head"].notna() & (own["statistic"] == name) & own["value"].notna()]
             if len(heads) < 2:
                 continue

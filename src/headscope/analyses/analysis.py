@@ -24,6 +24,8 @@ class Stage:
         options: those of `RunOptions` that shape its numbers, beyond those that shape all.
         after: stages whose tables it reads, where they are measured.
         version: raised with the tables that it makes; a finished stage of another version is measured again.
+        listed: `module:name` of a list, in the package, of what its tables tell; a finished stage whose list was
+            another is measured again.
         asked: what it is asked for as, where that is not its name.
         refused: why it cannot be measured over saved maps, as a sentence with what to do; empty where it can.
     """
@@ -34,8 +36,14 @@ class Stage:
     options: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     version: int = 1
+    listed: str = ""
     asked: str = ""
     refused: str = ""
+
+    def names(self) -> list[str]:
+        """Import the list of what its tables tell; empty where it has none."""
+        module, _, name = self.listed.partition(":")
+        return list(getattr(import_module(f"headscope.{module}"), name)) if module else []
 
     def shaping(self, *, maps: bool) -> tuple[str, ...]:
         """Return the names of the options that shape its numbers.

@@ -6,22 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headscope.reporting.kit.relation_names import COREFERENCE, gloss, short, terms
-from headscope.reporting.kit.words import ROLES, STATISTICS, Words
+from headscope.reporting.kit.words import Words
+from headscope.statistics.catalogue import STATISTICS
+from headscope.statistics.role_catalogue import ROLES, SHOWN
 
-_ROLES = {
-    "previous": ("previous", "preceding", "before", "backward", "look back", "left"),
-    "next": ("next", "following", "after", "forward", "look ahead", "right"),
-    "cls": ("cls", "first token", "classification token"),
-    "sep": ("sep", "separator", "no-op", "rest", "resting", "nothing to do"),
-    "punctuation": ("punctuation", "period", "comma", "full stop", "dot"),
-    "broad": ("broad", "spread", "uniform", "everywhere", "everything", "bag of words"),
-    "mixed": ("mixed", "no role", "without role", "unclear"),
-}
-_STATISTICS = {
-    "current": ("current token", "current", "itself", "same token"),
-    "entropy": ("entropy",),
-    "max_weight": ("largest weight", "sharp", "focused", "confident", "peaked"),
-}
 # By the label without its sub-type, beside the glossary's own words.
 _RELATIONS = {
     "acl": ("clause", "noun clause"),
@@ -63,12 +51,12 @@ def vocabulary(words: Words, relations: Sequence[str]) -> list[dict[str, Any]]:
         relations: those that the run measured, `coreference` among them.
     """
     roles = [
-        _entry("role", name, words.roles[name], "", (*_ROLES[name], words.roles[name])) for name in ROLES
+        _entry("role", name, words.roles[name], "", (*ROLES[name].asked, words.roles[name])) for name in SHOWN
     ]
     statistics = [
-        _entry("statistic", name, words.statistics[name], "", (*_STATISTICS[name], words.statistics[name]))
-        for name in STATISTICS
-        if name in _STATISTICS
+        _entry("statistic", name, words.statistics[name], "", (*one.asked, words.statistics[name]))
+        for name, one in STATISTICS.items()
+        if one.asked
     ]
     others = [_relation(name) | {"what": "unmeasured"} for name in UNIVERSAL if name not in relations]
     return [*roles, *(_relation(name) for name in relations), *statistics, *others]

@@ -8,19 +8,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.attention.row_statistics import CLASSES, OFFSETS
+from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
 from headscope.examples.clearest import ClearestResult
-from headscope.statistics.roles import ROLES
+from headscope.statistics.catalogue import STATISTICS
+from headscope.statistics.role_catalogue import ROLES
 
 MOST_TOKENS = 32
 _DECIMALS = 6
-_OFFSETS = {quantity.name.lower(): offsets for quantity, offsets in OFFSETS.items()}
-_CLASS = {quantity.name.lower(): key_class for quantity, key_class in CLASSES.items()}
-_SHOWN_BY = {role: role for role in ROLES} | {"broad": "entropy", "mixed": "max_weight"}
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,8 @@ class Wanted:
 
     @property
     def statistic(self) -> str:
-        """The row statistic that tells the behaviour."""
-        return _SHOWN_BY[self.behaviour]
+        """The statistic that shows the behaviour."""
+        return ROLES[self.behaviour].example
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def wanted_segments(results: Iterable[ClearestResult], roles: pd.DataFrame) -> l
         Wanted(kind, layer, head, role, rank, score, document, segment)
         for (kind, layer, head), role in named.items()
         for rank, (score, document, segment) in enumerate(
-            kept.get(kind, {}).get((layer - 1, head - 1, _SHOWN_BY[role]), ()), start=1
+            kept.get(kind, {}).get((layer - 1, head - 1, ROLES[role].example), ()), start=1
         )
     ]
 
@@ -154,12 +152,13 @@ def shown_on(
         key_classes: `KeyClass` of each key, `[key]`.
     """
     exact = weights.astype(np.float64)
-    if statistic in _OFFSETS:
+    quantity = STATISTICS[statistic].quantity
+    if quantity in OFFSETS:
         queries, keys = np.indices(exact.shape)
-        on = np.isin(keys - queries, _OFFSETS[statistic])
-    elif statistic in _CLASS:
-        on = np.broadcast_to(key_classes == int(_CLASS[statistic]), exact.shape)
-    elif statistic == "entropy":
+        on = np.isin(keys - queries, OFFSETS[quantity])
+    elif quantity in CLASSES:
+        on = np.broadcast_to(key_classes == int(CLASSES[quantity]), exact.shape)
+    elif quantity is RowQuantity.ENTROPY:
         return -exact * np.log(np.where(exact > 0, exact, 1.0))
     else:
         on = np.arange(exact.shape[1]) == exact.argmax(1)[:, None]

@@ -17,7 +17,9 @@ from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.inputs import ReportInputs
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.relation_names import COREFERENCE, gloss, short
-from headscope.reporting.kit.words import ROLES, SHARES, STATISTICS, Words, capital
+from headscope.reporting.kit.words import Words, capital
+from headscope.statistics.catalogue import NAMES, is_share
+from headscope.statistics.role_catalogue import OTHERWISE, ROLES, SHOWN, Role
 from headscope.views.quantise import write_weights
 from headscope.visible import titled
 
@@ -30,15 +32,16 @@ def data_block(inputs: ReportInputs, kinds: Sequence[Kind], words: Words) -> dic
     `finds` of a kind is {place of a head: what it is best at}, each with its label, what that means, and its accuracy.
     """
     several = len(kinds) > 1
-    occurring = [name for name in STATISTICS if any(kind.occurs(name) for kind in kinds)]
+    occurring = [name for name in NAMES if any(kind.occurs(name) for kind in kinds)]
     return {
         "schema": SCHEMA,
         "statistics": [
-            {"name": name, "label": capital(words.statistics[name]), "share": name in SHARES}
+            {"name": name, "label": capital(words.statistics[name]), "share": is_share(name)}
             for name in occurring
         ],
         "roles": [
-            {"name": name, "label": capital(words.roles[name]), **_role_words(name, words)} for name in ROLES
+            {"name": name, "label": capital(words.roles[name]), **_role_words(ROLES[name], words)}
+            for name in SHOWN
         ],
         "kinds": [
             {
@@ -46,7 +49,7 @@ def data_block(inputs: ReportInputs, kinds: Sequence[Kind], words: Words) -> dic
                 "label": f"{kind.name} head" if several else "head",
                 "layers": kind.layers,
                 "heads": kind.heads_per_layer,
-                "roles": [ROLES.index(role) if role in ROLES else len(ROLES) - 1 for role in kind.roles],
+                "roles": [SHOWN.index(role if role in SHOWN else OTHERWISE) for role in kind.roles],
                 "finds": finds_of(inputs, kind),
                 "values": {name: _columns(kind, name) for name in occurring if kind.occurs(name)},
             }
@@ -90,20 +93,12 @@ def _find(name: str, cell: Cell | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _role_words(name: str, words: Words) -> dict[str, str | None]:
-    """Say what a head of this role does, around the statistic that tells it."""
-    share = {
-        "previous": "of its attention is on the previous token",
-        "next": "of its attention is on the next token",
-        "cls": f"of its attention is on {words.cls}",
-        "sep": f"of its attention is on {words.sep}",
-        "punctuation": "of its attention is on periods and commas",
-    }
-    if name in share:
-        return {"statistic": name, "says": share[name]}
-    if name == "broad":
-        return {"statistic": "entropy", "says": "of entropy: spread over most of the input"}
-    return {"statistic": None, "says": "No single behaviour passes its threshold"}
+def _role_words(role: Role, words: Words) -> dict[str, Any]:
+    """Say what a head of this role does, around the statistic that tells it, and around the one that shows it."""
+    told = {"statistic": role.statistic or None, "says": words.fill(role.told)}
+    if not role.shown_by:
+        return told
+    return told | {"shown": {"statistic": role.shown_by, "says": words.fill(role.shown_says)}}
 
 
 def _columns(kind: Kind, statistic: str) -> dict[str, Any]:

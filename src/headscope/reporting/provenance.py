@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from headscope.reporting.kit.cells import Cell
@@ -22,30 +23,44 @@ from headscope.reporting.kit.words import (
     percent,
     plain,
 )
-from headscope.statistics.roles import BROAD_RATIO
+from headscope.statistics.catalogue import STATISTICS, Term
+from headscope.statistics.role_catalogue import OTHERWISE, ROLES
 from headscope.views.markup import Html, el, raw
 
 
 def definitions(words: Words, *, more: Sequence[tuple[str, str]] = ()) -> Html:
     """Say in short what each number is; `more` are the terms of sections that not every run has."""
-    cls, sep = words.cls, words.sep
     entries = (
-        ("Previous, next, current token", "weight on the position before, after, or of the token that attends; the "
-         "first token’s previous and the last one’s next are 0, and those rows count"),
-        (f"{capital(cls)}, {sep}, period or comma", "total weight on keys of that class; classes go by token id"),
-        (f"{sep} to {sep}, other to {sep}", f"weight on {sep} from rows that are {sep}, and from all other rows"),
-        ("Entropy", f"−Σ w ln w of a row, in nats, averaged over rows; from {cls}: of its row only"),
-        ("Largest weight", "the largest weight of a row, averaged over rows"),
+        *statistic_terms(words),
         ("Uniform", "what the same statistic would be if attention were spread evenly over all visible tokens"),
         ("Average", "over a segment’s rows, then over segments; n counts segments that have such a row"),
         ("95% interval", "Student’s t over documents, shares by Wilson’s bound; none with fewer than "
          f"{FEWEST_DOCUMENTS} documents"),
-        ("Role", f"the first that holds: period or comma, {sep}, {cls} above 60%; broad, entropy above "
-         f"{percent(BROAD_RATIO)} of uniform; previous, next above 50%; else mixed. Roles go by the averages; "
-         "sentences go by the intervals"),
+        ("Role", f"the first that holds: {thresholds(words)}. Roles go by the averages; sentences go by the intervals"),
         ("Stands out", f"the lower end of the interval lies above {percent(LEAST_SHARE)} and above twice uniform"),
     )  # fmt: skip
     return el("dl", [[el("dt", term), el("dd", meaning, ".")] for term, meaning in (*entries, *more)])
+
+
+def statistic_terms(words: Words) -> list[tuple[str, str]]:
+    """Return what the surface statistics mean, those that are explained together once."""
+    given = [
+        one.term or Term(name=capital(words.statistics[one.name]), says=one.meaning)
+        for one in STATISTICS.values()
+    ]
+    return [(words.fill(term.name), words.fill(term.says)) for term in dict.fromkeys(given)]
+
+
+def thresholds(words: Words) -> str:
+    """Return from where on each role holds, in the order in which they are tried."""
+    parts = []
+    tried = [role for role in ROLES.values() if role.statistic]
+    for (above, of_uniform), group in groupby(tried, key=lambda role: (role.above, role.of_uniform)):
+        own = list(group)
+        names = ", ".join(words.fill(role.listed) for role in own)
+        what = f", {words.statistics[own[0].statistic]}" if of_uniform else ""
+        parts.append(f"{names}{what} above {percent(above)}{' of uniform' if of_uniform else ''}")
+    return "; ".join([*parts, f"else {words.roles[OTHERWISE]}"])
 
 
 def counts(manifest: Mapping[str, Any]) -> list[Html]:

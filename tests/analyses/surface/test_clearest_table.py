@@ -122,3 +122,15 @@ def test_the_signature_of_a_stage_changes_with_its_version(folder):
     }
     assert STAGES["surface"].version == 3
     assert len(set(ids.values())) == 3
+
+
+def test_a_new_statistic_makes_a_finished_stage_stale(folder, monkeypatch):
+    from headscope.analyses import STAGES
+    from headscope.statistics import catalogue
+    from headscope.study.stage_signature import stage_signature
+
+    options = RunOptions(model=str(folder / "tiny"), text=(str(folder / "text.txt"),), stages=("surface",))
+    run = prepare(options)
+    before = stage_signature(STAGES["surface"], run.signature, options, before={})
+    monkeypatch.setattr(catalogue, "NAMES", (*catalogue.NAMES, "nearby"))
+    assert stage_signature(STAGES["surface"], run.signature, options, before={}) != before

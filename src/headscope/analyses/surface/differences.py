@@ -8,15 +8,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.row_sums import SURFACE_STATISTICS
+from headscope.statistics.catalogue import NAMES, STATISTICS
 from headscope.statistics.confidence import difference_interval
 
 SURFACE_DIFFERENCE_COLUMNS = [
     *("kind", "layer", "head", "statistic", "than_layer", "than_head", "than_statistic"),
     *("difference", "ci_low", "ci_high", "n"),
 ]
-_WITHIN_LAYER = (("sep_to_sep", "other_to_sep"), ("entropy_cls", "entropy"))
-_RANKED = ("previous", "next")
+_WITHIN_LAYER = tuple((one.name, one.less) for one in STATISTICS.values() if one.less)
+_RANKED = tuple(one.name for one in STATISTICS.values() if one.ranked)
 
 
 def surface_differences(sums: SurfaceAccumulator) -> pd.DataFrame:
@@ -44,7 +44,7 @@ def _within(
     """Statistic less statistic in each layer, heads averaged."""
     mean = table.mean(2)
     for one, other in _WITHIN_LAYER:
-        a, b = (SURFACE_STATISTICS.index(name) for name in (one, other))
+        a, b = (NAMES.index(name) for name in (one, other))
         gap = difference_interval(mean[..., a], counts[:, None, a], mean[..., b], counts[:, None, b])
         for layer in np.flatnonzero(possible[:, a] & possible[:, b]).tolist():
             yield {
@@ -66,7 +66,7 @@ def _ranked(
     heads = table.shape[2]
     flat = table.reshape(len(table), -1, table.shape[3])
     for name in _RANKED:
-        column = SURFACE_STATISTICS.index(name)
+        column = NAMES.index(name)
         number = counts[:, column]
         if not possible[:, column].any() or flat.shape[1] < 2:
             continue

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from headscope.analyses.surface.section import plans, roles_section, section
-from headscope.analyses.surface.shares import nothing, position, special
+from headscope.analyses.surface.shares import BEHAVIOURS, nothing, position, special
 from headscope.analyses.surface.spread import focus, noop
 from headscope.figures.entropy import entropy_by_layer
 from headscope.figures.line_diagram import line_diagram
@@ -15,9 +15,10 @@ from headscope.figures.saving import save
 from headscope.figures.surface_points import surface_points
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.parts import Context, Parts, Section
-from headscope.reporting.kit.rules import BEHAVIOURS, stands_out
+from headscope.reporting.kit.rules import stands_out
 from headscope.reporting.kit.sentences import Sentence, sentence
-from headscope.reporting.kit.words import ROLES, Words, count
+from headscope.reporting.kit.words import Words, count
+from headscope.statistics.role_catalogue import ROLES, SHOWN
 
 
 def _findings(about: Context) -> list[Sentence]:
@@ -42,12 +43,7 @@ def _findings(about: Context) -> list[Sentence]:
 
 def _roles(kind: Kind, words: Words, several: bool) -> Sentence:
     counts = Counter(kind.roles)
-    names = {
-        "previous": "mostly on the previous token", "next": "mostly on the next token", "cls": f"mostly on {words.cls}",
-        "sep": f"mostly on {words.sep}", "punctuation": "mostly on periods and commas", "broad": "broad",
-        "mixed": "mixed",
-    }  # fmt: skip
-    parts = [f"{counts[role]:,} {names[role]}" for role in ROLES if counts[role]]
+    parts = [f"{counts[role]:,} {words.fill(ROLES[role].of_heads)}" for role in SHOWN if counts[role]]
     whose = f"{kind.name} heads" if several else "heads"
     return sentence(
         "roles", f"of {count(kind.size, whose[:-1])}, by the thresholds on the averages: {'; '.join(parts)}."

@@ -18,7 +18,9 @@ from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_links, linked
 from headscope.reporting.kit.sentences import Sentence
 from headscope.reporting.kit.tables import Table, example_table, layer_table, role_table
-from headscope.reporting.kit.words import ROLES, SHARES, Words, anchor, capital, plain
+from headscope.reporting.kit.words import Words, anchor, capital, plain
+from headscope.statistics.catalogue import Topic, is_share, of_topic
+from headscope.statistics.role_catalogue import SHOWN
 from headscope.views.markup import Html, el
 
 CAPTION = (
@@ -29,14 +31,18 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Plan:
-    """A section: its id, title and why it is there, the findings it takes, its statistics, and the paper's figure."""
+    """A section: its id, title and why it is there, the findings it takes, and the paper's figure."""
 
-    name: str
+    name: Topic
     title: str
     why: str
     topics: tuple[str, ...]
-    statistics: tuple[str, ...]
     figure: str
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """What it shows."""
+        return of_topic(self.name)
 
 
 def plans(words: Words) -> tuple[Plan, ...]:
@@ -45,24 +51,24 @@ def plans(words: Words) -> tuple[Plan, ...]:
         Plan(
             "position", "Position",
             "Does a head look at the token before, after, or at itself?",
-            ("position",), ("previous", "next", "current"), "figure-2",
+            ("position",), "figure-2",
         ),
         Plan(
             "special", "Special tokens and punctuation",
             f"{capital(words.cls)}, {words.sep}, periods and commas are in nearly every input: much attention can "
             "rest there.",
-            ("special",), ("cls", "sep", "punctuation"), "figure-2",
+            ("special",), "figure-2",
         ),
         Plan(
             "noop", f"Is {words.sep} a place to rest?",
             f"If {words.sep} gathered its segment’s meaning, it would look around; if it is where heads rest when they "
             "have nothing to do, it looks at itself.",
-            ("noop",), ("sep_to_sep", "other_to_sep"), "figure-2",
+            ("noop",), "figure-2",
         ),
         Plan(
             "focus", "Focused or broad",
             "A low entropy means few tokens; the dashed line is attention spread evenly over all that is visible.",
-            ("focus",), ("entropy", "entropy_cls"), "figure-4",
+            ("focus",), "figure-4",
         ),
     )  # fmt: skip
 
@@ -111,7 +117,7 @@ def panels(plan: Plan, inputs: ReportInputs, kind: Kind, words: Words) -> list[H
     out = []
     for name in present:
         title = capital(words.statistics[name])
-        if name in SHARES:
+        if is_share(name):
             figure = statistic_panel(
                 inputs.surface, name, kind=kind.name, roles=inputs.roles, names=words.statistics, top=top
             )
@@ -170,7 +176,7 @@ def roles_section(inputs: ReportInputs, kinds: Sequence[Kind], words: Words, fou
 
 
 def _rank(behaviour: str) -> int:
-    return ROLES.index(behaviour) if behaviour in ROLES else len(ROLES)
+    return SHOWN.index(behaviour) if behaviour in SHOWN else len(SHOWN)
 
 
 def _number(value: object) -> float:

@@ -7,10 +7,9 @@ import pandas as pd
 import xarray as xr
 
 from headscope.analyses.surface.accumulator import SurfaceResult
-from headscope.analyses.surface.row_sums import SURFACE_STATISTICS
+from headscope.statistics.catalogue import NAMES, STATISTICS, Unit
 
 SURFACE_COLUMNS = ["kind", "layer", "head", "statistic", "value", "ci_low", "ci_high", "uniform", "n"]
-UNITS = {"entropy": "nats", "entropy_cls": "nats"}
 
 
 def surface_table(results: Sequence[SurfaceResult]) -> pd.DataFrame:
@@ -29,7 +28,7 @@ def surface_table(results: Sequence[SurfaceResult]) -> pd.DataFrame:
         ]
         grid = np.broadcast_to(np.arange(layers)[:, None, None], stacked[0].shape)
         head = np.broadcast_to(np.append(np.arange(1, heads + 1), 0)[None, :, None], stacked[0].shape)
-        names = np.broadcast_to(np.array(SURFACE_STATISTICS)[None, None], stacked[0].shape)
+        names = np.broadcast_to(np.array(NAMES)[None, None], stacked[0].shape)
         flat_heads = head.reshape(-1)
         numbers = pd.Series(flat_heads, dtype="Int64").mask(flat_heads == 0)
         parts.append(
@@ -47,7 +46,7 @@ def surface_table(results: Sequence[SurfaceResult]) -> pd.DataFrame:
                 }
             )
         )
-        assert width == len(SURFACE_STATISTICS)
+        assert width == len(NAMES)
     return pd.concat(parts, ignore_index=True)[SURFACE_COLUMNS]
 
 
@@ -62,6 +61,7 @@ def surface_array(table: pd.DataFrame, statistic: str, *, kind: str) -> xr.DataA
     own = table[(table["statistic"] == statistic) & (table["kind"] == kind) & table["head"].notna()]
     if own.empty:
         raise KeyError(f"no {kind} attention; this study has {', '.join(table['kind'].unique())}")
+    unit = STATISTICS[statistic].unit if statistic in STATISTICS else Unit.SHARE
     grids = {
         name: own.pivot(index="layer", columns="head", values=name) for name in ("value", "ci_low", "ci_high")
     }
@@ -80,7 +80,7 @@ def surface_array(table: pd.DataFrame, statistic: str, *, kind: str) -> xr.DataA
         },
         name=statistic,
         attrs={
-            "units": UNITS.get(statistic, "share of attention"),
+            "units": unit.value,
             "n": int(own["n"].max()),
             "kind": kind,
         },

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMATS = {".csv": "CSV", ".json": "JSON", ".parquet": "Parquet"}
-_SHOWN = ("previous", "next", "current", "cls", "sep", "punctuation", "entropy", "max_weight")
 
 
 @o.takes("text", "model", "revision", "maps", *o.SURFACE, *o.MACHINE)
@@ -50,7 +49,8 @@ def command(
 
 
 def _print(surface: "pd.DataFrame") -> None:
-    """Print a row for each head: percent of attention, entropy in nats, and the role."""
+    """Print a row for each head: every mean over all rows, in percent of attention or nats, and the role."""
+    from headscope.statistics.catalogue import STATISTICS, Rows, Unit
     from headscope.statistics.roles import roles
 
     wide = surface[surface["head"].notna()].pivot_table(
@@ -58,21 +58,24 @@ def _print(surface: "pd.DataFrame") -> None:
     )
     rows = wide.reset_index().dropna(how="all", subset=list(wide.columns)).merge(roles(surface))
     several = surface["kind"].nunique() > 1
+    columns = [one for one in STATISTICS.values() if one.rows is Rows.ALL]
     shown = []
     for row in rows.to_dict("records"):
         label = f"{row['layer']}-{row['head']}"
-        cells = [_cell(name, row.get(name, float("nan"))) for name in _SHOWN]
+        cells = [_cell(row.get(one.name, float("nan")), share=one.unit is Unit.SHARE) for one in columns]
         shown.append([f"{row['kind']} {label}" if several else label, *cells, row["role"]])
-    numbers = [({"max_weight": "largest"}.get(name, name), "right") for name in _SHOWN]
+    numbers = [(one.heading or one.name, "right") for one in columns]
     show_table([("head", "left"), *numbers, ("role", "left")], shown)
-    say("percent of attention; entropy in nats; largest: mean over tokens of the largest weight")
+    nats = [f"{one.heading or one.name} in nats" for one in columns if one.unit is Unit.NATS]
+    told = [f"{one.heading or one.name}: {one.heading_says}" for one in columns if one.heading_says]
+    say("; ".join(["percent of attention", *nats, *told]))
 
 
-def _cell(name: str, value: float) -> str:
+def _cell(value: float, *, share: bool) -> str:
     """Write nats with two digits, shares as percent, and what cannot occur as a dash."""
     if value != value:
         return "-"
-    return f"{value:.2f}" if name == "entropy" else f"{100 * value:.1f}"
+    return f"{100 * value:.1f}" if share else f"{value:.2f}"
 
 
 def _write(surface: "pd.DataFrame", out: Path) -> None:

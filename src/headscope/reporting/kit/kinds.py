@@ -10,7 +10,8 @@ import pandas as pd
 
 from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.inputs import ReportInputs
-from headscope.reporting.kit.words import STATISTICS
+from headscope.statistics.catalogue import NAMES
+from headscope.statistics.role_catalogue import OTHERWISE
 
 COLUMNS = ("value", "ci_low", "ci_high", "uniform", "n")
 
@@ -71,12 +72,12 @@ def kinds_of(inputs: ReportInputs) -> tuple[Kind, ...]:
 def _kind(inputs: ReportInputs, name: str, layers: int, heads: int) -> Kind:
     rows = inputs.surface[inputs.surface["kind"] == name]
     by_head, by_layer = {}, {}
-    for statistic in STATISTICS:
+    for statistic in NAMES:
         part = rows[rows["statistic"] == statistic]
         is_mean = part["head"].isna()
         by_head[statistic] = _filled((layers, heads), part[~is_mean])
         by_layer[statistic] = _filled((layers,), part[is_mean])
-    roles = np.full((layers, heads), "mixed", dtype=object)
+    roles = np.full((layers, heads), OTHERWISE, dtype=object)
     told = inputs.roles[inputs.roles["kind"] == name]
     for layer, head, role in zip(told["layer"], told["head"], told["role"]):
         roles[int(layer) - 1, int(head) - 1] = str(role)

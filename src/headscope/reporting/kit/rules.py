@@ -8,11 +8,10 @@ from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.comparing import compared
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.words import Words
-from headscope.statistics.roles import BROAD_RATIO
+from headscope.statistics.catalogue import STATISTICS
 
 LEAST_SHARE = 0.25
 TIMES_UNIFORM = 2.0
-BEHAVIOURS = ("previous", "next", "current", "cls", "sep", "punctuation")
 WHERE = {"encoder": "the encoder", "decoder": "the decoder", "cross": "cross attention"}
 
 
@@ -37,19 +36,4 @@ def beats_all(differences: pd.DataFrame | None, kind: Kind, statistic: str, laye
 
 def target(statistic: str, words: Words) -> str:
     """Return what a share is on, as a sentence says it."""
-    plain = {"previous": "the previous token", "next": "the next token", "current": "the current token"}
-    return plain.get(statistic) or (
-        "periods and commas" if statistic == "punctuation" else words.statistics[statistic]
-    )
-
-
-__all__ = [
-    "BEHAVIOURS",
-    "BROAD_RATIO",
-    "LEAST_SHARE",
-    "WHERE",
-    "beats_all",
-    "stands_out",
-    "strongest",
-    "target",
-]
+    return words.fill(STATISTICS[statistic].target)

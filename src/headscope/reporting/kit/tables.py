@@ -9,7 +9,9 @@ import numpy as np
 
 from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.words import SHARES, Words, capital, count, head_name, table_number
+from headscope.reporting.kit.words import Words, capital, count, head_name, table_number
+from headscope.statistics.catalogue import is_share
+from headscope.statistics.role_catalogue import ROLES
 from headscope.views.markup import Html, el
 
 
@@ -60,7 +62,7 @@ def scrolled(table: Html, label: str) -> Html:
 
 def unit(statistic: str) -> str:
     """Return the unit that a table's header names."""
-    return "%" if statistic in SHARES else "nats"
+    return "%" if is_share(statistic) else "nats"
 
 
 def ends(cell: Cell, statistic: str) -> str:
@@ -129,7 +131,7 @@ def example_table(
     """Tabulate the examples of figure 1: (kind, layer, head, behaviour, value, segment, document)."""
     body = []
     for kind, layer, head, behaviour, value, segment, document in rows:
-        statistic = {"broad": "entropy", "mixed": "entropy"}.get(behaviour, behaviour)
+        statistic = ROLES[behaviour].example if behaviour in ROLES else behaviour
         shown = table_number(value, statistic)
         body.append(
             (

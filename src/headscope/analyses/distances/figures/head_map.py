@@ -16,7 +16,7 @@ from headscope.figures.labels import label
 from headscope.figures.layer_colours import layer_colour, on_layer
 from headscope.figures.style import INK, SOFT, TICK, figure_of, look, new_figure, role_colour, role_outline
 from headscope.palette import palette
-from headscope.statistics.roles import ROLES
+from headscope.statistics.role_catalogue import ROLES
 
 COLOURINGS = ("role", "layer")
 NUMBERED = 200
