@@ -5,7 +5,7 @@ import pandas as pd
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.analyses.surface.differences import surface_differences
-from headscope.analyses.surface.tables import surface_table
+from headscope.analyses.surface.layout import surface_table
 from headscope.attention.scan import scan
 from headscope.examples.clearest import ClearestAccumulator
 from headscope.examples.collector import ExampleCollector, examples_table
