@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from headscope.analyses.probes.data.tree_sentences import TreeSentence
 from headscope.analyses.probes.parsers.attention_probe import DIRECTIONS, AttentionProbe, AttentionWordsProbe
+from headscope.analyses.probes.tables import PROBE_WEIGHTS
 from headscope.attention.tile import HeadId
-
-WEIGHT_COLUMNS = ["probe", "kind", "layer", "head", "direction", "weight"]
 
 
 def attention_weights(probe: AttentionProbe, runs: Sequence[int]) -> NDArray[np.float64]:
@@ -65,4 +64,4 @@ def weight_rows(probe: str, weights: NDArray[np.float64], heads: Sequence[HeadId
         for at, head in enumerate(heads)
         for place, direction in enumerate(DIRECTIONS)
     ]
-    return pd.DataFrame(rows, columns=WEIGHT_COLUMNS)
+    return pd.DataFrame(rows, columns=PROBE_WEIGHTS.names)

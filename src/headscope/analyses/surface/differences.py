@@ -9,12 +9,9 @@ from numpy.typing import NDArray
 
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.analyses.surface.row_sums import SURFACE_STATISTICS
+from headscope.analyses.surface.tables import SURFACE_DIFFERENCES
 from headscope.statistics.confidence import difference_interval
 
-SURFACE_DIFFERENCE_COLUMNS = [
-    *("kind", "layer", "head", "statistic", "than_layer", "than_head", "than_statistic"),
-    *("difference", "ci_low", "ci_high", "n"),
-]
 _WITHIN_LAYER = (("sep_to_sep", "other_to_sep"), ("entropy_cls", "entropy"))
 _RANKED = ("previous", "next")
 
@@ -34,7 +31,7 @@ def surface_differences(sums: SurfaceAccumulator) -> pd.DataFrame:
         possible = stacked[part.kind][:, :, -1].sum(0) > 0
         for own in (*_within(table, counts, possible), *_ranked(table, counts, possible)):
             rows.append({"kind": part.kind, **own})
-    frame = pd.DataFrame(rows, columns=SURFACE_DIFFERENCE_COLUMNS)
+    frame = pd.DataFrame(rows, columns=SURFACE_DIFFERENCES.names)
     return frame.astype(dict.fromkeys(("head", "than_head"), "Int64"))
 
 

@@ -8,9 +8,7 @@ import xarray as xr
 
 from headscope.analyses.surface.accumulator import SurfaceResult
 from headscope.analyses.surface.row_sums import SURFACE_STATISTICS
-
-SURFACE_COLUMNS = ["kind", "layer", "head", "statistic", "value", "ci_low", "ci_high", "uniform", "n"]
-UNITS = {"entropy": "nats", "entropy_cls": "nats"}
+from headscope.analyses.surface.tables import SURFACE, UNITS
 
 
 def surface_table(results: Sequence[SurfaceResult]) -> pd.DataFrame:
@@ -48,7 +46,7 @@ def surface_table(results: Sequence[SurfaceResult]) -> pd.DataFrame:
             )
         )
         assert width == len(SURFACE_STATISTICS)
-    return pd.concat(parts, ignore_index=True)[SURFACE_COLUMNS]
+    return pd.concat(parts, ignore_index=True)[SURFACE.names]
 
 
 def surface_array(table: pd.DataFrame, statistic: str, *, kind: str) -> xr.DataArray:

@@ -1,0 +1,79 @@
+"""The tables of surface statistics."""
+
+from headscope.analyses.surface.row_sums import SURFACE_STATISTICS
+from headscope.examples.tables import CLEAREST, EXAMPLES
+from headscope.statistics.columns import (
+    FEW,
+    FROM_ONE,
+    HEAD_OR_MEAN,
+    KIND,
+    LAYER,
+    OF_LAYER,
+    SHARE,
+    count,
+    difference,
+    ends,
+    text,
+)
+from headscope.statistics.table_schema import Column, TableSchema
+
+UNITS = {"entropy": "nats", "entropy_cls": "nats"}
+_UNIT = "share, or nats where entropy"
+_ENTROPIES = ("statistic", tuple(UNITS))
+_NEVER = "it cannot occur"
+
+SURFACE = TableSchema(
+    name="surface",
+    meaning="What every head looks at in text without annotation: each statistic beside what uniform attention gives.",
+    columns=(
+        KIND,
+        LAYER,
+        HEAD_OR_MEAN,
+        text("statistic", "what is measured", choices=SURFACE_STATISTICS),
+        Column(
+            "value",
+            "mean over rows of an input, then over inputs",
+            unit=_UNIT,
+            missing=_NEVER,
+            bounds=SHARE,
+            unless=_ENTROPIES,
+        ),
+        *ends("value", unit=_UNIT, bounds=SHARE, unless=_ENTROPIES, missing=f"{_NEVER}, or {FEW}"),
+        Column(
+            "uniform",
+            "what uniform attention over the visible keys gives",
+            unit=_UNIT,
+            missing=_NEVER,
+            bounds=SHARE,
+            unless=_ENTROPIES,
+        ),
+        count("n", "inputs"),
+    ),
+    key=("kind", "layer", "head", "statistic"),
+)
+
+SURFACE_DIFFERENCES = TableSchema(
+    name="surface_differences",
+    meaning="One statistic less another on the same documents: sep's own rows less others and entropy from cls less "
+    "all in each layer, and the head with the largest share on the previous and next token less its nearest rival.",
+    columns=(
+        KIND,
+        LAYER,
+        HEAD_OR_MEAN,
+        text("statistic", "what is measured", choices=SURFACE_STATISTICS),
+        Column("than_layer", "layer of what it is compared with", "int64", bounds=FROM_ONE),
+        Column(
+            "than_head",
+            "head of what it is compared with",
+            "Int64",
+            missing=OF_LAYER,
+            bounds=FROM_ONE,
+        ),
+        text("than_statistic", "statistic that it is compared with", choices=SURFACE_STATISTICS),
+        *difference("the first less the second", unit=_UNIT),
+        count("n", "inputs"),
+    ),
+    key=("kind", "layer", "head", "statistic"),
+)
+
+TABLES = (SURFACE, SURFACE_DIFFERENCES, EXAMPLES, CLEAREST)
