@@ -35,7 +35,7 @@ def number(name: str, meaning: str, *, unit: str, missing: str = "") -> Column:
     return Column(name, meaning, unit=unit, missing=missing)
 
 
-def count(name: str, of: str, *, meaning: str = "how many that is of") -> Column:
+def count(name: str, of: str, *, meaning: str = "how many it is measured on") -> Column:
     """Return a column that counts something."""
     return Column(name, meaning, "int64", unit=of, bounds=POSITIVE)
 
