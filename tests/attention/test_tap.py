@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.tables import surface_table
+from headscope.analyses.surface.layout import surface_table
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.attention.tap import Tap

@@ -19,7 +19,7 @@ from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import importance_differences, importance_table
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.tables import surface_table
+from headscope.analyses.surface.layout import surface_table
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.encoding.segment import Segment

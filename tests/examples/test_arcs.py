@@ -12,11 +12,11 @@ from headscope.analyses.dependency.questions import dependency_questions
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from headscope.examples.arcs import (
-    COLUMNS,
     ArcExamples,
     Wanted,
     wanted_heads,
 )
+from headscope.examples.tables import ARC_EXAMPLES
 from support.hand_made import HandMadeSource
 from support.inputs import CLS, SEP
 from support.trees import between, tied_map, tree_segments
@@ -62,8 +62,8 @@ def examples(segments, weights, *wanted, ask=None, **source):
 def test_an_example_of_success_worked_by_hand():
     table = looking({THE: CAT, A: DOG})
     (row,) = examples([sentence()], lambda _: table).to_dict("records")
-    assert list(row) == COLUMNS
-    assert {name: row[name] for name in COLUMNS[:6]} == {**vars(DET), "outcome": "right"}
+    assert list(row) == ARC_EXAMPLES.names
+    assert {name: row[name] for name in ARC_EXAMPLES.names[:6]} == {**vars(DET), "outcome": "right"}
     assert (row["document"], row["segment"]) == ("d", 0)
     assert row["tokens"] == ["<s>", *WORDS, "</s>"]
     assert (row["queries"], row["keys"], row["predicted"]) == ([THE, A], [CAT, DOG], [CAT, DOG])

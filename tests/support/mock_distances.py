@@ -9,6 +9,7 @@ from headscope.analyses.distances.pair_table import pair_table
 from headscope.analyses.distances.result import DivergenceResult
 
 ROWS = 40
+MOST = 0.65
 
 
 def divergences(layers, heads, *, groups=12, layered=0.0, noise=0.02, seed=0, kind="encoder", points=None):
@@ -21,6 +22,8 @@ def divergences(layers, heads, *, groups=12, layered=0.0, noise=0.02, seed=0, ki
         middle = layered * np.repeat(rng.normal(size=(layers, 2)), heads, axis=0)
         points = 0.1 * rng.normal(size=(layers * heads, 2)) + middle
     apart = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    # No two distributions are further apart than ln 2 nats.
+    apart *= MOST / max(float(apart.max()), MOST)
     sums = np.empty((groups, len(apart), len(apart)))
     for group in range(groups):
         shaken = np.triu(apart * np.exp(noise * rng.normal(size=apart.shape)), 1) * ROWS

@@ -7,6 +7,7 @@ from importlib import resources
 import numpy as np
 import pandas as pd
 
+from headscope.analyses.surface.tables import EXAMPLES, SURFACE
 from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
 from headscope.reporting.kit.inputs import ReportInputs
 from headscope.statistics.catalogue import STATISTICS, Rows, is_share
@@ -15,6 +16,7 @@ from headscope.statistics.roles import role_of
 from support.mock_coreference import with_coreference
 from support.mock_differences import surface_differences
 from support.mock_syntax import with_treebank
+from support.stand_ins import table_of
 
 SENTENCE = [
     "[CLS]", "the", "old", "bridge", "was", "reopened", "on", "tuesday", ",", "and", "about", "three", "hundred",
@@ -173,7 +175,9 @@ def tables(kinds, *, documents=40, segments=200, seed=0, queries=None, keys=None
                 role = role_of_head(values)
                 roles.append({"kind": kind, "layer": layer + 1, "head": head + 1, "role": role})
                 short = head_map(mix, tokens, sources, causal=causal, rng=rng)
-                examples.append(example(kind, layer, head, "shared", float("nan"), tokens, sources, short))
+                examples.append(
+                    example(kind, layer, head, "shared", float(short.max()), tokens, sources, short)
+                )
                 score = values[ROLES[role].example][0]
                 if score > best.get(role, (-1,))[0]:
                     best[role] = (score, layer, head, short)
@@ -183,10 +187,9 @@ def tables(kinds, *, documents=40, segments=200, seed=0, queries=None, keys=None
         examples += [
             example(kind, a, b, role, score, tokens, sources, weights)
             for role, (score, a, b, weights) in best.items()
+            if role != "mixed"
         ]
-    frame = pd.DataFrame(surface)
-    frame["head"] = frame["head"].astype("Int64")
-    return frame, pd.DataFrame(roles), pd.DataFrame(examples)
+    return table_of(SURFACE, surface), pd.DataFrame(roles), table_of(EXAMPLES, examples)
 
 
 def row(kind, layer, head, name, pair, documents, segments, rng):

@@ -2,17 +2,13 @@
 
 from dataclasses import fields
 
-import pandas as pd
-
+from headscope.examples.tables import CLEAREST
 from headscope.storage.files import write_parquet
 from headscope.study.manifest import write_manifest
 from headscope.study.study import open_study
+from support.stand_ins import table_of
 
 NOT_TABLES = {"manifest", "roles", "paper", "is_bert_base", "arc_examples"}
-CLEAREST = [
-    *("kind", "layer", "head", "behaviour", "rank", "value", "document", "segment"),
-    *("start", "tokens", "keys", "weights", "text"),
-]
 
 
 def clearest_of(inputs, *, most=2):
@@ -21,7 +17,7 @@ def clearest_of(inputs, *, most=2):
     named = shared.drop(columns="behaviour").merge(inputs.roles, on=["kind", "layer", "head"])
     rows = [
         {
-            **{name: row.get(name) for name in CLEAREST},
+            **{name: row.get(name) for name in CLEAREST.names},
             "behaviour": row["role"],
             "rank": rank,
             "value": 0.9 - 0.1 * rank,
@@ -31,7 +27,7 @@ def clearest_of(inputs, *, most=2):
         for row in named.to_dict("records")
         for rank in range(1, most + 1)
     ]
-    return pd.DataFrame(rows, columns=CLEAREST)
+    return table_of(CLEAREST, rows)
 
 
 def write_study(inputs, folder, *, clearest=True):

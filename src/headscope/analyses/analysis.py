@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from headscope.statistics.table_schema import TableSchema
+
 # Shape every stage over a corpus; over saved maps only the last does, as the maps say the rest.
 _ALL = ("max_length", "token_types", "dtype", "limit")
 # How text becomes inputs: said by saved maps, too.
@@ -20,6 +22,7 @@ class Stage:
     Attributes:
         name: as in the manifest.
         measure: `module:function` within the analysis's folder, imported when the stage is measured.
+        tables: `module:name` of the schemas of the tables that it makes, imported when they are asked for.
         corpora: what it reads, by the name in the signature; `text` for the text itself.
         options: those of `RunOptions` that shape its numbers, beyond those that shape all.
         after: stages whose tables it reads, where they are measured.
@@ -32,6 +35,7 @@ class Stage:
 
     name: str
     measure: str
+    tables: str = "tables:TABLES"
     corpora: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
@@ -79,6 +83,11 @@ class Analysis:
     def function(self, stage: Stage) -> Callable[..., Any]:
         """Import what measures a stage: of the run, results of earlier stages where it reads any, and a watcher."""
         found: Callable[..., Any] = self.load(stage.measure)
+        return found
+
+    def tables(self, stage: Stage) -> tuple[TableSchema, ...]:
+        """Import the schemas of the tables that a stage makes."""
+        found: tuple[TableSchema, ...] = self.load(stage.tables)
         return found
 
     def shown(self, *results: Any) -> Any:

@@ -13,11 +13,8 @@ from headscope.attention.tile import AttentionTile
 from headscope.attention.words import WordAxis, between_words, word_axis
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD, Segment
+from headscope.examples.tables import ARC_EXAMPLES
 
-COLUMNS = [
-    *("kind", "layer", "head", "direction", "relation", "outcome", "value", "document", "segment"),
-    *("tokens", "weights", "queries", "keys", "predicted"),
-]
 FEWEST_WORDS, MOST_WORDS = 6, 20
 RIGHT, WRONG = 2, 1
 _KEPT = 24  # candidates kept of each outcome: documents may repeat among the clearest
@@ -133,9 +130,9 @@ class ArcExamples:
                 for row in self._rows.get((wanted.relation, outcome), []):
                     if taken < most and row["document"] not in used:
                         used.add(row["document"])
-                        rows.append({name: row[name] for name in COLUMNS})
+                        rows.append({name: row[name] for name in ARC_EXAMPLES.names})
                         taken += 1
-        return pd.DataFrame(rows, columns=COLUMNS)
+        return pd.DataFrame(rows, columns=ARC_EXAMPLES.names)
 
     def _add(
         self,

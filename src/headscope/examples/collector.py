@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
+from headscope.examples.tables import EXAMPLES, SHARED
 from headscope.statistics.catalogue import STATISTICS
 from headscope.statistics.roles import strongest
 
-COLUMNS = ["kind", "layer", "head", "behaviour", "value", "document", "segment", "tokens", "keys", "weights"]
 MOST_TOKENS = 30
 _MEMORY = 64 << 20  # bytes of maps kept at most
 
@@ -133,8 +133,8 @@ def examples_table(
             for layer in range(shared.weights.shape[0]):
                 for number in range(shared.weights.shape[1]):
                     largest = float(shared.weights[layer, number].max())
-                    rows.append(_row(shared, layer + 1, number + 1, "shared", largest, names))
-    return pd.DataFrame(rows, columns=COLUMNS)
+                    rows.append(_row(shared, layer + 1, number + 1, SHARED, largest, names))
+    return pd.DataFrame(rows, columns=EXAMPLES.names)
 
 
 def _shared(maps: list[ExampleMaps], best: pd.DataFrame) -> ExampleMaps:

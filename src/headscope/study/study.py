@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from headscope.analyses.surface.tables import surface_array
+from headscope.analyses.surface.layout import surface_array
 from headscope.errors import InputError
 from headscope.statistics.roles import finds, roles
 from headscope.storage.atomic import hash_of

@@ -7,11 +7,9 @@ import pytest
 from headscope.analyses.dependency.accumulator import DIRECTIONS, DependencyAccumulator, DependencyOptions
 from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
 from headscope.analyses.dependency.best_heads import (
-    BEST_COLUMNS,
-    COLUMNS,
-    DIFFERENCE_COLUMNS,
     DependencyResult,
 )
+from headscope.analyses.dependency.tables import DEPENDENCY, DEPENDENCY_BEST, DEPENDENCY_DIFFERENCES
 from headscope.attention.scan import scan
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.arc_bins import DISTANCES
@@ -57,7 +55,7 @@ def tables(counted):
 def test_every_head_direction_and_relation_has_its_row(counted, tables):
     _, arrays = counted
     table = tables[0]
-    assert list(table.columns) == COLUMNS
+    assert list(table.columns) == DEPENDENCY.names
     relations = ("all", "all_but_punct_root", *FREQUENT)
     assert set(table["relation"]) == set(relations)
     assert arrays["n_arcs"][:, cells_of("acl")].sum() < 100 < arrays["n_arcs"][:, cells_of("case")].sum()
@@ -127,7 +125,7 @@ def held_out_by_hand(hits, n, seed):
 def test_the_best_head_of_each_relation(counted, tables):
     _, arrays = counted
     all_heads, best, _ = tables
-    assert list(best.columns) == BEST_COLUMNS
+    assert list(best.columns) == DEPENDENCY_BEST.names
     relations = ["all", "all_but_punct_root", "obj", "nsubj", "case"]  # punctuation has no best head
     assert list(best["relation"]) == relations * 2
     assert list(best["selection"]) == ["held-out"] * 5 + ["same-data"] * 5
@@ -194,7 +192,7 @@ def test_the_selection_is_compared_with_a_controls_on_the_same_documents(counted
     other, _ = filled(30, seed=9)
     control = DependencyResult(other, model="control", control_seed=1, seed=5)
     same = trained.against(DependencyResult(counted[0], model="control", control_seed=0, seed=5))
-    assert list(same.columns) == DIFFERENCE_COLUMNS
+    assert list(same.columns) == DEPENDENCY_DIFFERENCES.names
     assert (same["difference"] == 0).all()
     assert (same["ci_low"] < 0).all()
     assert set(same["relation"]) == {"all", "all_but_punct_root", "obj", "nsubj", "case"}
@@ -237,7 +235,7 @@ def test_a_control_goes_through_the_same_selection_and_has_no_tests(counted):
         assert set(frame["model"]) == {"control"}
         assert set(frame["seed"]) == {2}
         assert frame["q_value"].isna().all()
-    columns = [name for name in BEST_COLUMNS if name not in ("model", "seed", "q_value")]
+    columns = [name for name in DEPENDENCY_BEST.names if name not in ("model", "seed", "q_value")]
     pd.testing.assert_frame_equal(best[columns], trained.best()[columns])
 
 

@@ -13,7 +13,8 @@ from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.map_tables import map_tables
 from headscope.analyses.distances.measure import measure_distances
 from headscope.analyses.distances.measure_map import measure_head_map
-from headscope.analyses.distances.pair_table import PAIR_COLUMNS, matrix_of, pair_table
+from headscope.analyses.distances.pair_table import matrix_of, pair_table
+from headscope.analyses.distances.tables import HEAD_DISTANCES
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions
@@ -71,7 +72,7 @@ def expected(run):
 
 def test_distances_are_scipys(distances, expected):
     table = distances.tables["head_distances"]
-    assert list(table.columns) == PAIR_COLUMNS
+    assert list(table.columns) == HEAD_DISTANCES.names
     heads = [(layer, head) for layer in (1, 2, 3) for head in (1, 2)]
     found = matrix_of(table, heads, kind="encoder")
     assert np.median(expected[0]) > 0.01  # heads that differ

@@ -23,7 +23,7 @@ from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
 from headscope.statistics.arc_bins import DISTANCES
-from headscope.study.stages import check_maps
+from headscope.study.stages import check_maps, check_tables
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
@@ -85,6 +85,10 @@ def states():
 @pytest.fixture(scope="module")
 def result(folder, cache, states):
     return measure_probes(ModelRun(asked(folder)), states.append, cache=cache)
+
+
+def test_its_tables_are_as_their_schemas_say(result):
+    check_tables(result)
 
 
 def test_every_probe_has_its_measures(result):

@@ -3,9 +3,10 @@
 import numpy as np
 import torch
 
-from headscope.analyses.probes.head_weights import WEIGHT_COLUMNS, gold_arcs, weight_rows
+from headscope.analyses.probes.head_weights import gold_arcs, weight_rows
 from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
 from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
+from headscope.analyses.probes.tables import PROBE_WEIGHTS
 from headscope.attention.tile import HeadId
 from support.probe_data import WORDS, made_up_trees, probe_data
 
@@ -41,7 +42,7 @@ def test_rows_name_heads_and_directions():
     weights = np.arange(4.0).reshape(2, 2)
     heads = [HeadId("encoder", 1, 1), HeadId("decoder", 2, 3)]
     table = weight_rows("attention", weights, heads)
-    assert list(table.columns) == WEIGHT_COLUMNS
+    assert list(table.columns) == PROBE_WEIGHTS.names
     assert table.to_numpy().tolist() == [
         ["attention", "encoder", 1, 1, "head->dependent", 0.0],
         ["attention", "encoder", 1, 1, "dependent->head", 2.0],

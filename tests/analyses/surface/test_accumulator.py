@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.tables import surface_table
+from headscope.analyses.surface.layout import surface_table
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from headscope.errors import AttentionError

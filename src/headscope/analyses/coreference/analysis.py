@@ -17,6 +17,7 @@ ANALYSIS = Analysis(
         Stage(
             name="gap",
             measure="gap.measure:measure_gap",
+            tables="tables:GAP_TABLES",
             corpora=("gap",),
             asked="coreference",
             options=("pieces",),

@@ -65,12 +65,14 @@ def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageRes
         heads.append(other.heads())
         gaps.append(result.against(other))
     facts = {"name": bench.name, **bench.facts(counts)}
+    # Of one document nothing is held out: a part without rows would make fractions of the counts of the others.
+    found = [gap for gap in gaps if len(gap)]
     return StageResult(
         name="coreference",
         tables={
             "coreference": pd.concat(systems, ignore_index=True),
             "coreference_heads": pd.concat(heads, ignore_index=True),
-            "coreference_differences": pd.concat(gaps, ignore_index=True),
+            "coreference_differences": pd.concat(found or gaps, ignore_index=True),
             "coreference_examples": bench.examples(result),
         },
         facts={"coreference": facts},

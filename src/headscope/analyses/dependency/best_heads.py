@@ -10,23 +10,18 @@ from numpy.typing import NDArray
 
 from headscope.analyses.dependency.accumulator import DependencyAccumulator, DependencySums
 from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
+from headscope.analyses.dependency.tables import (
+    DEPENDENCY,
+    DEPENDENCY_BASELINES,
+    DEPENDENCY_BEST,
+    DEPENDENCY_DIFFERENCES,
+)
 from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS
 from headscope.statistics.confidence import Interval, ratio_interval
 from headscope.statistics.selection import Chosen, held_out, margin, same_data, selection_margin
 from headscope.statistics.significance import against_every, false_discovery, selection_p
 
 TOTALS = ("all", "all_but_punct_root")
-COLUMNS = [
-    *("model", "seed", "kind", "layer", "head", "direction", "relation"),
-    *("n", "reachable", "accuracy", "ci_low", "ci_high", "q_value"),
-]
-BEST_COLUMNS = [
-    *("model", "seed", "selection", "relation", "n", "kind", "layer", "head", "share", "direction"),
-    *("accuracy", "ci_low", "ci_high", "held_out", "held_out_ci_low", "held_out_ci_high"),
-    *("baseline_offset", "baseline_accuracy", "baseline_ci_low", "baseline_ci_high"),
-    *("margin", "margin_ci_low", "margin_ci_high", "q_value"),
-]
-DIFFERENCE_COLUMNS = ["relation", "than", "seed", "n", "difference", "ci_low", "ci_high"]
 
 
 @dataclass(frozen=True)
@@ -112,7 +107,7 @@ class DependencyResult:
             frame["ci_low"], frame["ci_high"] = interval.low[:, column], interval.high[:, column]
             frame["q_value"] = q[:, column]
             frames.append(frame)
-        return self._named(pd.concat(frames, ignore_index=True))[COLUMNS]
+        return self._named(pd.concat(frames, ignore_index=True))[DEPENDENCY.names]
 
     @cached_property
     def q_values(self) -> NDArray[np.float64]:
@@ -184,8 +179,10 @@ class DependencyResult:
                         "q_value": q,
                     }
                 )
-        table = pd.DataFrame(rows, columns=[name for name in BEST_COLUMNS if name not in ("model", "seed")])
-        return self._named(table)[BEST_COLUMNS]
+        table = pd.DataFrame(
+            rows, columns=[name for name in DEPENDENCY_BEST.names if name not in ("model", "seed")]
+        )
+        return self._named(table)[DEPENDENCY_BEST.names]
 
     def against(self, other: "DependencyResult") -> pd.DataFrame:
         """Return rows of `dependency_differences.parquet`: this model's selection less another's, on the same arcs.
@@ -196,7 +193,7 @@ class DependencyResult:
             other: counts of a control over the same treebank.
         """
         if self.options.compat or len(other.counts) != len(self.counts):
-            return pd.DataFrame(columns=DIFFERENCE_COLUMNS)
+            return pd.DataFrame(columns=DEPENDENCY_DIFFERENCES.names)
         ours, theirs = self.chosen["held-out"], other.chosen["held-out"]
         gap = selection_margin(ours, theirs, self.counts)
         rows = [
@@ -210,7 +207,7 @@ class DependencyResult:
             for column, relation in enumerate(self.relations)
             if ours.candidate[column] >= 0 and relation.partition(":")[0] != "punct"
         ]
-        return pd.DataFrame(rows, columns=DIFFERENCE_COLUMNS).astype({"seed": "Int64"})
+        return pd.DataFrame(rows, columns=DEPENDENCY_DIFFERENCES.names).astype({"seed": "Int64"})
 
     def baselines(self) -> pd.DataFrame:
         """Return `dependency_baselines.parquet`: every fixed offset, and right- and left-branching.
@@ -233,8 +230,7 @@ class DependencyResult:
             for baseline, offset in named
             for column, relation in enumerate(self.relations)
         ]
-        names = ["baseline", "offset", "relation", "n", "accuracy", "ci_low", "ci_high"]
-        return pd.DataFrame(rows, columns=names)
+        return pd.DataFrame(rows, columns=DEPENDENCY_BASELINES.names)
 
     def special_changes(self) -> dict[str, Any]:
         """Say how many accuracies change when special tokens are treated the other way, and by how much at most."""

@@ -11,18 +11,12 @@ from headscope.analyses.dependency.accumulator import NOOP_CLASSES
 from headscope.analyses.dependency.arcs import OFFSETS
 from headscope.analyses.dependency.attending import rest_of
 from headscope.analyses.dependency.best_heads import TOTALS, DependencyResult
+from headscope.analyses.dependency.tables import DEPENDENCY_BY_DISTANCE, DEPENDENCY_NOOP
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.confidence import difference_interval, ratio_interval
 
 _MEASURED = ("accuracy", "ci_low", "ci_high")
 _HEAD = ["kind", "layer", "head", "direction", "relation"]
-DISTANCE_COLUMNS = [
-    *("model", *_HEAD, "distance", "n", "accuracy", "ci_low", "ci_high"),
-    *("baseline_offset", "baseline_accuracy"),
-]
-NOOP_COLUMNS = [
-    *(*_HEAD, "key_class", "n", "n_other", "attending", "others", "difference", "ci_low", "ci_high"),
-]
 
 
 def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
@@ -58,12 +52,12 @@ def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame
                     "baseline_accuracy": fixed / own.sum(),
                 }
             )
-    table = pd.DataFrame(rows, columns=[c for c in DISTANCE_COLUMNS if c not in _MEASURED])
+    table = pd.DataFrame(rows, columns=[c for c in DEPENDENCY_BY_DISTANCE.names if c not in _MEASURED])
     if rows:
         interval = ratio_interval(np.stack(hits, axis=1), np.stack(counts, axis=1), scale="share")
         ends = (interval.value, interval.low, interval.high)
         table = table.assign(**dict(zip(_MEASURED, ends, strict=True)))
-    return table.reindex(columns=DISTANCE_COLUMNS)
+    return table.reindex(columns=DEPENDENCY_BY_DISTANCE.names)
 
 
 def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
@@ -97,12 +91,12 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
                     "others": _mean(others, counts[1]),
                 }
             )
-    table = pd.DataFrame(rows, columns=NOOP_COLUMNS[:-3])
+    table = pd.DataFrame(rows, columns=DEPENDENCY_NOOP.names[:-3])
     if rows:
         stacked = [np.stack(side, axis=1) for side in zip(*sides, strict=True)]
         difference = difference_interval(*stacked)
         table = table.assign(difference=difference.value, ci_low=difference.low, ci_high=difference.high)
-    return table.reindex(columns=NOOP_COLUMNS)
+    return table.reindex(columns=DEPENDENCY_NOOP.names)
 
 
 def _mean(sums: NDArray[Any], counts: NDArray[Any]) -> float:

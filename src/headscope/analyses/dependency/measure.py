@@ -7,9 +7,10 @@ import pandas as pd
 
 from headscope.analyses.dependency.accumulator import DependencyAccumulator, DependencyOptions
 from headscope.analyses.dependency.arcs import ArcTable
-from headscope.analyses.dependency.best_heads import DIFFERENCE_COLUMNS, DependencyResult
+from headscope.analyses.dependency.best_heads import DependencyResult
 from headscope.analyses.dependency.details import distance_table, noop_table
 from headscope.analyses.dependency.questions import dependency_questions
+from headscope.analyses.dependency.tables import DEPENDENCY_DIFFERENCES
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.scan import scan
 from headscope.attention.source import TileSource
@@ -78,7 +79,7 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
     tables = {
         "dependency": pd.concat(heads, ignore_index=True),
         "dependency_best": pd.concat(choices, ignore_index=True),
-        "dependency_differences": pd.concat(gaps or [pd.DataFrame(columns=DIFFERENCE_COLUMNS)]),
+        "dependency_differences": pd.concat(gaps or [pd.DataFrame(columns=DEPENDENCY_DIFFERENCES.names)]),
         "dependency_baselines": result.baselines(),
         "dependency_by_distance": distance_table(result, best),
         "dependency_noop": noop_table(result, best),

@@ -10,6 +10,7 @@ ANALYSIS = Analysis(
         Stage(
             name="distances",
             measure="measure:measure_distances",
+            tables="tables:DISTANCE_TABLES",
             corpora=("text",),
             options=PACKING,
             version=2,
@@ -17,6 +18,7 @@ ANALYSIS = Analysis(
         Stage(
             name="map",
             measure="measure_map:measure_head_map",
+            tables="tables:MAP_TABLES",
             after=("distances", "surface", "syntax", "coreference"),
             version=2,
         ),

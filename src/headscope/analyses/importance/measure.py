@@ -12,6 +12,7 @@ from headscope.analyses.importance.accumulator import (
     ImportanceAccumulator,
     ImportanceResult,
 )
+from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.gradients import GradientSource, LossCounts
 from headscope.attention.scan import scan
@@ -27,10 +28,6 @@ from headscope.prepare.model_run import ModelRun, auto_batch_size
 from headscope.prepare.progress import Watcher, told
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 
-IMPORTANCE_COLUMNS = ["kind", "layer", "head", "measure", "key_class", "value", "ci_low", "ci_high", "n"]
-DIFFERENCE_COLUMNS = [
-    *("kind", "layer", "head", "measure", "key_class", "difference", "ci_low", "ci_high", "n")
-]
 _NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32
 
 Labels = Callable[[Segment], Sequence[int]]
@@ -122,7 +119,7 @@ def importance_table(results: Sequence[ImportanceResult]) -> pd.DataFrame:
                 }
             )
         )
-    return pd.concat(parts, ignore_index=True)[IMPORTANCE_COLUMNS]
+    return pd.concat(parts, ignore_index=True)[IMPORTANCE.names]
 
 
 def importance_differences(results: Sequence[ImportanceResult]) -> pd.DataFrame:
@@ -151,7 +148,7 @@ def importance_differences(results: Sequence[ImportanceResult]) -> pd.DataFrame:
                 }
             )
         )
-    return pd.concat(parts, ignore_index=True)[DIFFERENCE_COLUMNS]
+    return pd.concat(parts, ignore_index=True)[IMPORTANCE_DIFFERENCES.names]
 
 
 def gradient_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:

@@ -7,11 +7,9 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers
+from headscope.analyses.probes.tables import PROBE_DIFFERENCES
 from headscope.statistics.confidence import difference_interval
 
-PROBE_DIFFERENCE_COLUMNS = [
-    *("probe", "model", "than_probe", "than_model", "measure", "n", "difference", "ci_low", "ci_high"),
-]
 _MEASURE = "UAS"
 
 
@@ -47,4 +45,4 @@ def probe_differences(found: Sequence[ProbeAnswers], gold: GoldWords) -> pd.Data
                 "ci_high": float(gap.high),
             }
         )
-    return pd.DataFrame(rows, columns=PROBE_DIFFERENCE_COLUMNS)
+    return pd.DataFrame(rows, columns=PROBE_DIFFERENCES.names)

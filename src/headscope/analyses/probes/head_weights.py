@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from headscope.analyses.probes.data.tree_sentences import TreeSentence
 from headscope.analyses.probes.parsers.attention_probe import DIRECTIONS
+from headscope.analyses.probes.tables import PROBE_WEIGHTS
 from headscope.attention.tile import HeadId
-
-WEIGHT_COLUMNS = ["probe", "kind", "layer", "head", "direction", "weight"]
 
 
 def gold_arcs(
@@ -43,4 +42,4 @@ def weight_rows(probe: str, weights: NDArray[np.float64], heads: Sequence[HeadId
         for at, head in enumerate(heads)
         for place, direction in enumerate(DIRECTIONS)
     ]
-    return pd.DataFrame(rows, columns=WEIGHT_COLUMNS)
+    return pd.DataFrame(rows, columns=PROBE_WEIGHTS.names)

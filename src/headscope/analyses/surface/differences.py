@@ -8,13 +8,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.surface.tables import SURFACE_DIFFERENCES
 from headscope.statistics.catalogue import NAMES, STATISTICS
 from headscope.statistics.confidence import difference_interval
 
-SURFACE_DIFFERENCE_COLUMNS = [
-    *("kind", "layer", "head", "statistic", "than_layer", "than_head", "than_statistic"),
-    *("difference", "ci_low", "ci_high", "n"),
-]
 _WITHIN_LAYER = tuple((one.name, one.less) for one in STATISTICS.values() if one.less)
 _RANKED = tuple(one.name for one in STATISTICS.values() if one.ranked)
 
@@ -34,7 +31,7 @@ def surface_differences(sums: SurfaceAccumulator) -> pd.DataFrame:
         possible = stacked[part.kind][:, :, -1].sum(0) > 0
         for own in (*_within(table, counts, possible), *_ranked(table, counts, possible)):
             rows.append({"kind": part.kind, **own})
-    frame = pd.DataFrame(rows, columns=SURFACE_DIFFERENCE_COLUMNS)
+    frame = pd.DataFrame(rows, columns=SURFACE_DIFFERENCES.names)
     return frame.astype(dict.fromkeys(("head", "than_head"), "Int64"))
 
 

@@ -5,19 +5,15 @@ import pandas as pd
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.analyses.surface.differences import surface_differences
-from headscope.analyses.surface.tables import surface_table
+from headscope.analyses.surface.layout import surface_table
 from headscope.attention.scan import scan
 from headscope.examples.clearest import ClearestAccumulator
 from headscope.examples.collector import ExampleCollector, examples_table
 from headscope.examples.excerpts import ExcerptCollector, wanted_segments
+from headscope.examples.tables import CLEAREST
 from headscope.prepare.progress import Watcher, told
 from headscope.prepare.run import Run
 from headscope.statistics.roles import roles
-
-CLEAREST_COLUMNS = [
-    *("kind", "layer", "head", "behaviour", "rank", "value", "document", "segment"),
-    *("start", "tokens", "keys", "weights", "text"),
-]
 
 
 def measure_surface(run: Run, watch: Watcher | None = None) -> StageResult:
@@ -66,7 +62,7 @@ def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame)
         about = vars(excerpt.wanted)
         rows.append(
             {
-                **{name: about[name] for name in CLEAREST_COLUMNS if name in about},
+                **{name: about[name] for name in CLEAREST.names if name in about},
                 "start": excerpt.start,
                 "tokens": tokens,
                 "keys": keys,
@@ -74,4 +70,4 @@ def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame)
                 "text": text,
             }
         )
-    return pd.DataFrame(rows, columns=CLEAREST_COLUMNS)
+    return pd.DataFrame(rows, columns=CLEAREST.names)

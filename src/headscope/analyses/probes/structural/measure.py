@@ -22,6 +22,7 @@ from headscope.analyses.probes.structural.train import (
     StructuralProbe,
     train_structural,
 )
+from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES
 from headscope.attention.hidden import WordStates
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OutputError
@@ -32,8 +33,6 @@ MOST_BYTES = 4 << 30
 TRAINING = "structural probe"
 """What the caller is told is being done."""
 _LEAST_SHARE = 0.02
-PROBE_COLUMNS = ["probe", "measure", "model", "vectors", "seed", "value", "ci_low", "ci_high", "n", "spread"]
-LAYER_COLUMNS = ["layer", "measure", "value", "ci_low", "ci_high", "n", "held_out", "chosen"]
 
 StateReader = Callable[[Iterable[Segment]], Iterable[WordStates]]
 Teller = Callable[[str, int, int | None], None]
@@ -228,7 +227,7 @@ def _probe_rows(every: Sequence[Sums], layer: int) -> pd.DataFrame:
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
         rows.append({"measure": measure, "seed": None, **_ends(mean[measure]), "spread": spread})
     table = pd.DataFrame(rows).assign(probe=STRUCTURAL, model="trained", vectors=f"layer {layer}")
-    return table.astype({"seed": "Int64"})[PROBE_COLUMNS]
+    return table.astype({"seed": "Int64"})[PROBES.names]
 
 
 def _layer_rows(first: Sequence[Sums], held: Sequence[dict[str, Score]], chosen: int) -> pd.DataFrame:
@@ -239,7 +238,7 @@ def _layer_rows(first: Sequence[Sums], held: Sequence[dict[str, Score]], chosen:
         for measure in MEASURES:
             row = {"layer": layer, "measure": measure, **_ends(scores[measure])}
             rows.append({**row, "held_out": held[layer][measure].value, "chosen": layer == chosen})
-    return pd.DataFrame(rows, columns=LAYER_COLUMNS)
+    return pd.DataFrame(rows, columns=PROBE_LAYERS.names)
 
 
 def layer_difference(chosen: Sums, embeddings: Sums) -> pd.DataFrame:
