@@ -8,15 +8,12 @@ from pathlib import Path
 
 from headscope.analyses import STAGES
 from headscope.corpora.opening import is_pipe, other_than_file, source_name
-from headscope.encoding.encoder import TOKEN_TYPES
-from headscope.encoding.packing import PACKINGS, TOO_LONG
-from headscope.encoding.segment import PIECES
+from headscope.encoding.choices import LOSSES, PACKINGS, PIECES, TOKEN_TYPES, TOO_LONG
 from headscope.errors import OptionError
 from headscope.prepare.compat import ORIGINAL, PIECES_NOT_GIVEN, check_compat, pieces_of
 
 # What can be asked for; `coreference` stands for GAP too.
 ASKABLE = ("surface", "syntax", "coreference", "importance", "distances", "map", "probes")
-LOSSES = ("none", "mlm", "clm", "denoise")
 _KNOWN = {
     "packing": PACKINGS,
     "too_long": TOO_LONG,
@@ -24,7 +21,7 @@ _KNOWN = {
     "pieces": PIECES,
     "compat": ("original",),
     "windows": ("all", "first"),
-    "loss": LOSSES,
+    "loss": ("none", *LOSSES),
 }
 
 
