@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from headscope.analyses import OF_STAGE, STAGES
+from headscope.analyses import STAGES
 from headscope.analyses.analysis import Analysis, Stage
 from headscope.analyses.command import Command, OutputFile
 from headscope.analyses.option import Option, options_of
@@ -108,7 +108,8 @@ def run_command(
     found = {result.name: result for result in results}
     # Before anything is said: the reader of a pipe may leave at any line.
     written = [line for file, place in files for line in analysis.load(file.write)(found, place)]
-    show(analysis.shown(*(result for result in results if OF_STAGE[result.name] is analysis)))
+    own = {stage.name for stage in analysis.stages}
+    show(analysis.shown(*(result for result in results if result.name in own)))
     notes = [*(run.facts()["notes"] if command.tells_run else ()), *(n for r in results for n in r.notes)]
     where = [] if out is None else [f"tables: {out / 'tables'}"]
     return [*(f"note: {note}" for note in dict.fromkeys(notes)), *written, *where]
