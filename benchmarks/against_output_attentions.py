@@ -20,7 +20,8 @@ STATISTICS = ("previous", "next", "current", "cls", "sep", "punctuation", "entro
 def segments_of(text: Path, number: int):
     """Return the tokeniser's wrap, the loaded model and the first inputs of a text."""
     from headscope.corpora.reading import read_corpus
-    from headscope.encoding import Encoder, Packer
+    from headscope.encoding.encoder import Encoder
+    from headscope.encoding.packing import Packer
     from headscope.models.loading import load_model
 
     loaded = load_model()
@@ -72,7 +73,7 @@ def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     from headscope.analyses.surface.accumulator import SurfaceAccumulator
     from headscope.attention.scan import scan
     from headscope.attention.source import ModelSource
-    from headscope.encoding import length_buckets
+    from headscope.encoding.batching import length_buckets
     from headscope.models.anatomy import examine
     from headscope.statistics.catalogue import NAMES
 

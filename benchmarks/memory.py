@@ -26,7 +26,9 @@ def measure(path: Path) -> None:
     from headscope.attention.source import ModelSource
     from headscope.corpora.digest import CorpusDigest
     from headscope.corpora.reading import read_corpus
-    from headscope.encoding import Encoder, Packer, length_buckets
+    from headscope.encoding.batching import length_buckets
+    from headscope.encoding.encoder import Encoder
+    from headscope.encoding.packing import Packer
     from headscope.examples.short_sentences import SentenceKeeper
     from headscope.models.anatomy import examine
     from headscope.models.loading import embedded_folder

@@ -36,7 +36,7 @@ ROOT = Path(headscope.__file__).parent
 
 # What analyses declare of themselves is known to whoever prepares a run; what they do is not.
 DECLARATIONS = {
-    *("analyses", "analyses.analysis"),
+    *("analyses", "analyses.analysis", "analyses.command", "analyses.option"),
     *(f"analyses.{path.parent.name}.analysis" for path in (ROOT / "analyses").glob("*/analysis.py")),
 }
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from headscope.app.cli.stats import _print
 
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.analyses.surface.tables import surface_array, surface_table
-from headscope.app.cli.stats import _print
 from headscope.atlas.vocabulary import vocabulary as search_words
 from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
 from headscope.attention.scan import scan

@@ -118,7 +118,8 @@ def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
     )
     monkeypatch.setattr(atlas_run, "run_report", lambda *_, **__: study)
     monkeypatch.setattr(reporting_run, "first_findings", lambda _: [f"8-10 finds {text}."])
-    report.command(out=tmp_path, **{name: default for name, (_, default) in options.SHARED.items()})
+    taken = map(options.parameter, [*options.OPTIONS.values(), options.QUIET])
+    report.command(out=tmp_path, **{each.name: each.default for each in taken})
     out = capsys.readouterr().out
     check_output(out, text)
     assert len(out.splitlines()) == 5

@@ -12,7 +12,8 @@ import headscope as hs
 from headscope.analyses.surface.measure import measure_surface
 from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
-from headscope.encoding import Encoder, Packer
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing import Packer
 from headscope.errors import InputError, OptionError
 from headscope.models.loading import load_model
 from headscope.prepare.options import RunOptions

@@ -17,7 +17,9 @@ import headscope as hs
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
-from headscope.encoding import Encoder, Packer, length_buckets
+from headscope.encoding.batching import length_buckets
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing import Packer
 from headscope.errors import ModelError, OptionError, OutputError
 from headscope.models.anatomy import examine
 from headscope.training import session as session_module

@@ -10,7 +10,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from headscope.encoding.segment import NO_WORD, PIECES
+from headscope.encoding.choices import PIECES
+from headscope.encoding.segment import NO_WORD
 
 
 @dataclass(frozen=True, eq=False)

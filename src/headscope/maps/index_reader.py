@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from headscope.attention.tile import KINDS
-from headscope.encoding.segment import NO_WORD, PIECES
+from headscope.encoding.choices import PIECES
+from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError
 from headscope.maps import index_schema as take

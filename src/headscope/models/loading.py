@@ -14,6 +14,7 @@ import torch
 from headscope.errors import ModelError, OptionError
 from headscope.installing import how_to_install
 from headscope.models.anatomy import Anatomy
+from headscope.models.dtypes import DTYPES
 from headscope.models.folder.check import check_folder
 from headscope.models.folder.implied_size import check_implied, read_config
 from headscope.models.folder.prompts import nothing_asks
@@ -22,12 +23,6 @@ from headscope.models.folder.weight_files import WeightFiles
 from headscope.models.hub import fetch
 from headscope.models.loading_errors import in_words
 
-DTYPES = {
-    "float32": torch.float32,
-    "float64": torch.float64,
-    "bfloat16": torch.bfloat16,
-    "float16": torch.float16,
-}
 EMBEDDED = "headscope-minilm"
 # Parts that read the attention's result and do not shape it: they may be missing from a checkpoint.
 _MAY_BE_MISSING = ("pooler", "lm_head", "cls.", "classifier", "score.", "position_ids", "inv_freq")
@@ -143,7 +138,7 @@ def read_model(
                 check_implied(cls, config, folder, found)
             model, info = cls.from_pretrained(
                 folder,
-                dtype=DTYPES[dtype],
+                dtype=getattr(torch, dtype),
                 use_safetensors=True,
                 trust_remote_code=False,
                 output_loading_info=True,

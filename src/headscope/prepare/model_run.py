@@ -57,7 +57,7 @@ class ModelRun:
         hashes = self._open_annotated(options)
         self.corpus = self._text(options)
         documents, corpus_hash = 0, ""
-        if options.reads_text and options.limit is None:
+        if options.reads("text") and options.limit is None:
             documents, corpus_hash = self.corpus.digest()
         self.loaded: LoadedModel = load_model(
             options.model, revision=options.revision, dtype=options.dtype, device=options.device
@@ -67,7 +67,7 @@ class ModelRun:
         check_length(options.max_length, self.loaded, self.encoder, self.anatomy)
         self.packer = self._packer()
         self.known = KnownPieces(self.encoder, "text")
-        if options.reads_text and options.limit is not None:
+        if options.reads("text") and options.limit is not None:
             # Only what the limit lets in is read, so that a small run on a huge corpus stays small.
             digest = CorpusDigest(self.corpus.read())
             made = self.packer.pack(self.keeper.watch(digest), limit=options.limit)
@@ -78,7 +78,7 @@ class ModelRun:
         self.signature = make_signature(
             model=model_facts(self.loaded, self.encoder.vocabulary),
             tokeniser=tokeniser_hash(self.loaded.tokeniser),
-            corpus={**(text if options.reads_text else {}), **hashes},
+            corpus={**(text if options.reads("text") else {}), **hashes},
             options=options.shaping(),
             seed=options.seed,
         )
@@ -89,13 +89,13 @@ class ModelRun:
         self.treebank_train: AnnotatedCorpus | None = None
         self.coreference: AnnotatedCorpus | None = None
         self.gap: GapCorpus | None = None
-        if {"syntax", "probes"} & set(options.wanted):
+        if options.reads("treebank"):
             self.treebank = AnnotatedCorpus.treebank(options.treebank, strict=options.strict_input)
-        if "probes" in options.wanted and options.treebank_train:
+        if options.reads("treebank_train") and options.treebank_train:
             self.treebank_train = AnnotatedCorpus.treebank(
                 options.treebank_train, strict=options.strict_input
             )
-        if "coreference" in options.wanted:
+        if options.reads("coreference"):
             if has_mentions(options.coref):
                 self.coreference = AnnotatedCorpus.coreference(options.coref, strict=options.strict_input)
             self.gap = GapCorpus.of(options.coref)
@@ -120,7 +120,7 @@ class ModelRun:
             return Corpus(options.text or (str(demo_text()),))
         given = [self.treebank, None if options.coref == options.treebank else self.coreference]
         corpora = [corpus for corpus in given if corpus is not None]
-        if not corpora and options.reads_text:
+        if not corpora and options.reads("text"):
             raise OptionError("GAP has no text to read heads on; give --text too, or use headscope coref")
         return AnnotatedText(corpora)
 

@@ -21,7 +21,7 @@ def stages_of(run: Run) -> list[Stage]:
     return [
         stage
         for stage in STAGES.values()
-        if (stage.asked or stage.name) in run.options.wanted and not run.lacking & set(stage.corpora)
+        if stage.asked_as in run.options.wanted and not run.lacking & set(stage.corpora)
     ]
 
 

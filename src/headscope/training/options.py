@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from headscope.encoding.packing import PACKINGS
+from headscope.encoding.choices import PACKINGS
 from headscope.errors import OptionError
 
 PRECISIONS = ("auto", "float32", "bfloat16")

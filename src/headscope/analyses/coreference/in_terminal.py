@@ -9,9 +9,10 @@ from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.terminal import Grid, interval, percent, q_value
 
 
-def shown(result: StageResult) -> Iterator[Grid | str]:
-    """Yield table 2, or GAP's."""
-    return _gap(result) if result.name == "gap" else _systems(result)
+def shown(*results: StageResult) -> Iterator[Grid | str]:
+    """Yield table 2, and GAP's, as far as they were measured."""
+    for result in results:
+        yield from _gap(result) if result.name == "gap" else _systems(result)
 
 
 def _systems(result: StageResult) -> Iterator[Grid | str]:

@@ -1,6 +1,10 @@
 """Surface statistics, declared."""
 
+from pathlib import Path
+
 from headscope.analyses.analysis import PACKING, Analysis, Stage
+from headscope.analyses.command import Command, OutputFile
+from headscope.analyses.option import Option
 
 ANALYSIS = Analysis(
     name="surface",
@@ -15,5 +19,23 @@ ANALYSIS = Analysis(
             version=3,
             listed="statistics.catalogue:NAMES",
         ),
+    ),
+    command=Command(
+        name="stats",
+        help="Print what each head attends to: positions, special tokens, punctuation, entropy, and its role.",
+        files=(
+            OutputFile(
+                option=Option(
+                    name="out",
+                    kind=Path | None,
+                    flags=("--out", "-o"),
+                    help="Write the whole table to a .csv, .json or .parquet file.",
+                ),
+                check="table_file:check",
+                write="table_file:write",
+            ),
+        ),
+        tells_run=True,
+        place=10,
     ),
 )

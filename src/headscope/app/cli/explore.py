@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say, say_beside
 from headscope.app.stopping import STOPPED
 from headscope.errors import OptionError
 from headscope.installing import how_to_install
+from headscope.models.dtypes import DTYPES
 
 if TYPE_CHECKING:
     from headscope.app.explorer.models import Named
@@ -46,7 +48,7 @@ def command(
     device: o.Device = "auto",
 ) -> None:
     """Open a page on which to type a sentence and see what every head looks at; Ctrl-C stops it."""
-    o.choose("--dtype", dtype, ("float32", "float64", "bfloat16", "float16"))
+    choose("--dtype", dtype, DTYPES)
     if revision is not None and len(model or ()) != 1:
         raise OptionError("--revision is of one model; give one --model with it")
     _check_installed()

@@ -6,9 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
 from headscope.errors import OptionError
+from headscope.models.dtypes import DTYPES
+from headscope.storage.file_place import check_file_place
 from headscope.views.catalogue import needs_neuron, view_names
 
 VIEWS = view_names()
@@ -78,12 +81,11 @@ def command(
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("attention.html"),
 ) -> None:
     """Write a page of a model's attention on one text: all views, one file, nothing from the network."""
-    o.choose("view", which, VIEWS)
-    o.choose("--too-long", too_long, ("error", "truncate"))
-    o.choose("--dtype", dtype, ("float32", "float64", "bfloat16", "float16"))
+    choose("view", which, VIEWS)
+    choose("--too-long", too_long, ("error", "truncate"))
+    choose("--dtype", dtype, DTYPES)
     heads, layers = numbers("--head", head), numbers("--include-layers", include_layers)
-    if out.is_dir() or not out.resolve().parent.is_dir():
-        raise OptionError(f"--out {out} is no place for a file; give a file in a folder that exists")
+    check_file_place("--out", out)
 
     from headscope.storage.files import place_text
     from headscope.views.attention_page import attention_page

@@ -19,7 +19,7 @@ from headscope.analyses.coreference.gap.inputs import FIELD, GAP_BASELINES, GEND
 from headscope.attention.tile import AttentionTile
 from headscope.attention.word_rows import WordRows, places_of_words
 from headscope.encoding.batching import Batch
-from headscope.encoding.segment import PIECES
+from headscope.encoding.choices import PIECES
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span
 from headscope.statistics.kept import Declared, State, counted, summed
