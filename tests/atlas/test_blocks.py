@@ -9,12 +9,11 @@ import pytest
 from headscope.atlas.blocks import atlas_blocks
 from headscope.atlas.sentences import joined
 from headscope.errors import InputError
-from headscope.reporting.kit.kinds import kinds_of
-from headscope.reporting.kit.words import words_for
 from headscope.reporting.payload import data_block, maps_block
-from headscope.reporting.run import inputs_of
+from headscope.reporting.run import measured_in
 from headscope.views.quantise import read_weights
 from headscope.views.script_data import json_text
+from support.measured import about
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +27,9 @@ def places(table, heads):
 
 def test_the_reports_data_is_in_it_unchanged(blocks, studies):
     for name in ("whole", "bare", "t5"):
-        one = inputs_of(studies[name])
-        words, kinds = words_for(one.manifest), kinds_of(one)
-        assert json.loads(json_text(blocks[name]["data"])) == json.loads(
-            json_text(data_block(one, kinds, words))
-        )
-        assert blocks[name]["maps"] == maps_block(one, kinds)
+        one = about(measured_in(studies[name]))
+        assert json.loads(json_text(blocks[name]["data"])) == json.loads(json_text(data_block(one)))
+        assert blocks[name]["maps"] == maps_block(one)
 
 
 def test_every_block_is_json(blocks):

@@ -1,10 +1,9 @@
 """Made-up coreference tables in the shape of real ones."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
+from support.measured import with_parts
 from support.mock_differences import coreference_differences
 from support.mock_syntax import arc_row, half_width
 
@@ -57,7 +56,6 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
         )
         for at, (text, pairs) in enumerate(WINDOWS)
     ]
-    known = [] if inputs.arc_examples is None else [inputs.arc_examples]
     roles = inputs.roles.copy()
     if "finds" not in roles:
         roles["finds"] = [[] for _ in range(len(roles))]
@@ -65,7 +63,7 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
         [*found, "coreference"] if (k, a, b) == (kind, layer, head) else list(found)
         for k, a, b, found in zip(roles["kind"], roles["layer"], roles["head"], roles["finds"])
     ]
-    return replace(
+    return with_parts(
         inputs,
         manifest={**inputs.manifest, "coreference": coreference_manifest(documents)},
         roles=roles,
@@ -73,7 +71,7 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
         coreference_differences=coreference_differences(table),
         coreference_heads=_heads(inputs.manifest["kinds"], (layer, head), rng, documents),
         gap=_gap(kind, layer, head, documents) if gap else None,
-        arc_examples=pd.concat([*known, pd.DataFrame(arcs)], ignore_index=True),
+        coreference_examples=pd.DataFrame(arcs),
     )
 
 

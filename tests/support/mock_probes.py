@@ -1,11 +1,10 @@
 """Made-up tables of probes in the shape of real ones."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
 from headscope.statistics.arc_bins import DISTANCES
+from support.measured import with_parts
 from support.mock_differences import probe_differences
 
 VECTORS = "input embeddings of tiny"
@@ -99,7 +98,7 @@ def probe_facts():
 def with_probes(inputs, *, documents=40, scores=SCORES, seeds=3):
     """Return the run with tables of probes."""
     kinds = inputs.manifest["kinds"]
-    return replace(
+    return with_parts(
         inputs,
         manifest={**inputs.manifest, "probes": probe_facts()},
         probes=score_rows(documents=documents, scores=scores, seeds=seeds),

@@ -1,11 +1,10 @@
 """Made-up dependency tables in the shape of real ones: numbers of a loop on UD English EWT, trees by hand."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
 from headscope.statistics.arc_bins import DISTANCES
+from support.measured import with_parts
 from support.mock_differences import dependency_differences
 
 # relation, n, layer, head, direction (d: dependent->head), accuracy, offset's accuracy, offset
@@ -72,7 +71,7 @@ def with_treebank(
     roles["finds"] = [
         finds.get((k, int(a), int(b)), []) for k, a, b in zip(roles["kind"], roles["layer"], roles["head"])
     ]
-    return replace(
+    return with_parts(
         inputs,
         manifest={**inputs.manifest, "treebank": treebank_manifest(documents)},
         roles=roles,
@@ -82,7 +81,9 @@ def with_treebank(
         dependency_baselines=_baselines(places, documents),
         dependency_by_distance=_distances(places, kind["kind"], rng, documents),
         dependency_noop=_noop(places, kind["kind"], rng, documents, special),
-        arc_examples=arc_examples(places, kind["kind"], special, rng, causal=kind["kind"] == "decoder"),
+        dependency_examples=arc_examples(
+            places, kind["kind"], special, rng, causal=kind["kind"] == "decoder"
+        ),
     )
 
 

@@ -16,3 +16,4 @@ STAGES: Mapping[str, Stage] = {stage.name: stage for analysis in ANALYSES for st
 OF_STAGE: Mapping[str, Analysis] = {
     stage.name: analysis for analysis in ANALYSES for stage in analysis.stages
 }
+OF_TABLE: Mapping[str, Stage] = {table: stage for stage in STAGES.values() for table in stage.tables}

@@ -22,6 +22,7 @@ class Stage:
         measure: `module:function` within the analysis's folder, imported when the stage is measured.
         corpora: what it reads, by the name in the signature; `text` for the text itself.
         options: those of `RunOptions` that shape its numbers, beyond those that shape all.
+        tables: names of those that it writes.
         after: stages whose tables it reads, where they are measured.
         version: raised with the tables that it makes; a finished stage of another version is measured again.
         asked: what it is asked for as, where that is not its name.
@@ -32,6 +33,7 @@ class Stage:
     measure: str
     corpora: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     version: int = 1
     asked: str = ""
@@ -60,6 +62,7 @@ class Analysis:
         stages: in the order in which they are measured; none where it shows what others have found.
         report: `module:name` of what it adds to the report.
         terminal: `module:name` of what a terminal shows of a stage's result: a function to lines and tables of text.
+        study: `module:name` of what it adds to a study, empty where that is nothing.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Analysis:
     stages: tuple[Stage, ...]
     report: str = "in_report:PARTS"
     terminal: str = "in_terminal:shown"
+    study: str = ""
 
     def function(self, stage: Stage) -> Callable[..., Any]:
         """Import what measures a stage: of the run, results of earlier stages where it reads any, and a watcher."""

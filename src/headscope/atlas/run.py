@@ -10,7 +10,7 @@ from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions, as_paths
 from headscope.prepare.progress import Watcher
 from headscope.prepare.run import prepare
-from headscope.reporting.run import inputs_of
+from headscope.reporting.run import measured_in
 from headscope.storage.lock import folder_held
 from headscope.study.folder import check_place
 from headscope.study.study import Study, open_study
@@ -94,5 +94,5 @@ def draw(study: Study) -> None:
     from headscope.atlas.page import INDEX, write_atlas
     from headscope.reporting.page import write_report
 
-    write_report(inputs_of(study), study.path, atlas=f"{ATLAS}/{INDEX}")
+    write_report(measured_in(study), study.path, atlas=f"{ATLAS}/{INDEX}")
     write_atlas(study, study.path / ATLAS, report=f"../{study.report_path.name}")

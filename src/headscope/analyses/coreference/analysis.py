@@ -12,6 +12,9 @@ ANALYSIS = Analysis(
             measure="measure:measure_coreference",
             corpora=("coreference",),
             options=("pieces", "controls", "windows", "singletons", "strict"),
+            tables=(
+                *("coreference", "coreference_differences", "coreference_heads", "coreference_examples"),
+            ),
             version=2,
         ),
         Stage(
@@ -20,7 +23,9 @@ ANALYSIS = Analysis(
             corpora=("gap",),
             asked="coreference",
             options=("pieces",),
+            tables=("gap",),
             version=2,
         ),
     ),
+    study="in_study:STUDY",
 )

@@ -16,7 +16,12 @@ ANALYSIS = Analysis(
                 *("fold_labels", "pieces", "special_tokens", "both_directions"),
                 *("compat", "controls", "shuffled"),
             ),
+            tables=(
+                *("dependency", "dependency_best", "dependency_differences", "dependency_baselines"),
+                *("dependency_by_distance", "dependency_noop", "dependency_examples"),
+            ),
             version=2,
         ),
     ),
+    study="in_study:STUDY",
 )

@@ -12,6 +12,7 @@ ANALYSIS = Analysis(
             measure="measure:measure_importance",
             corpora=("text",),
             options=(*PACKING, "loss"),
+            tables=("importance", "importance_differences"),
             version=2,
             refused=(
                 "saved maps hold no gradients; give a model and text in place of --maps to measure importance"

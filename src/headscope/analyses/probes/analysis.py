@@ -12,6 +12,10 @@ ANALYSIS = Analysis(
             measure="measure:measure_probes",
             corpora=("treebank", "treebank_train"),
             options=("seeds", "vectors_hash", "fold_labels", "pieces", "compat"),
+            tables=(
+                *("probes", "probe_differences", "probe_relations", "probe_by_distance", "probe_weights"),
+                "probe_layers",
+            ),
             version=2,
             refused="probes need a model; give one with --treebank and --treebank-train in place of --maps",
         ),

@@ -8,7 +8,12 @@ ANALYSIS = Analysis(
     stages=(
         # 2: the table `clearest`. 3: intervals and tests that keep their level, the table of differences.
         Stage(
-            name="surface", measure="measure:measure_surface", corpora=("text",), options=PACKING, version=3
+            name="surface",
+            measure="measure:measure_surface",
+            corpora=("text",),
+            options=PACKING,
+            tables=("surface", "surface_differences", "examples", "clearest"),
+            version=3,
         ),
     ),
 )
