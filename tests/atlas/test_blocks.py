@@ -4,6 +4,7 @@ import base64
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from headscope.atlas.blocks import atlas_blocks
@@ -103,7 +104,8 @@ def test_places_are_those_of_the_map(blocks, studies):
 def test_sentences_are_the_tables_weights(blocks, studies):
     study, atlas = studies["whole"], blocks["whole"]["atlas"]
     told = atlas["kinds"]["encoder"]["sentences"]
-    arcs, clearest = study.table("dependency_examples"), study.table("clearest")
+    arcs = pd.concat([study.table("dependency_examples"), study.table("coreference_examples")])
+    clearest = study.table("clearest")
     assert sum(map(len, told.values())) == len(arcs) + len(clearest)
     for table, relation in ((arcs, True), (clearest, False)):
         for row in table.iloc[::7].to_dict("records"):

@@ -297,7 +297,7 @@ def test_a_page_by_itself_links_no_file():
 def test_figures_without_examples_leave_figure_1_out(tmp_path):
     inputs = mock_inputs.encoder(1, 2)
     inputs = with_parts(inputs, examples=inputs.examples[inputs.examples["behaviour"] == "shared"])
-    assert {path.stem for path in write_figures(inputs, tmp_path)} == {"figure-2", "figure-4"}
+    assert {path.stem for path in write_figures(about(inputs), tmp_path)} == {"figure-2", "figure-4"}
     assert "This run kept no examples." in Tables(render_report(inputs)).text
 
 

@@ -63,6 +63,7 @@ class Analysis:
         report: `module:name` of what it adds to the report.
         terminal: `module:name` of what a terminal shows of a stage's result: a function to lines and tables of text.
         study: `module:name` of what it adds to a study, empty where that is nothing.
+        figures: names of its figures' files; one of a further kind of attention, or probe, has that after it.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Analysis:
     report: str = "in_report:PARTS"
     terminal: str = "in_terminal:shown"
     study: str = ""
+    figures: tuple[str, ...] = ()
 
     def function(self, stage: Stage) -> Callable[..., Any]:
         """Import what measures a stage: of the run, results of earlier stages where it reads any, and a watcher."""

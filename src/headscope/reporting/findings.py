@@ -34,10 +34,14 @@ from headscope.reporting.kit.words import FEWEST_DOCUMENTS, count
 
 def findings(run: Measured) -> list[Sentence]:
     """Return every sentence that the run supports, topic by topic, kind by kind."""
-    about = Context.of(run)
+    return found_of(Context.of(run))
+
+
+def found_of(about: Context) -> list[Sentence]:
+    """Return the sentences, where what a run has was read already."""
     found = [one for parts in every_part() for one in parts.findings(about)]
     if not any(cell.has_interval for kind in about.kinds for _, _, cell in kind.each("entropy")):
-        used = int(run.manifest["counts"]["documents_used"])
+        used = int(about.run.manifest["counts"]["documents_used"])
         found.append(
             sentence(
                 "intervals",

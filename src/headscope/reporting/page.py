@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from headscope.analyses.for_report import every_part
-from headscope.reporting.findings import findings, headline
+from headscope.reporting.findings import found_of, headline
 from headscope.reporting.kit.links import linked
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.parts import Context
@@ -45,8 +45,9 @@ def write_report(run: Measured, out_dir: Path, *, atlas: str | None = None) -> P
         OSError: the folder cannot be written to; files that were there stay as they were.
     """
     out_dir = Path(out_dir)
-    write_figures(run, out_dir / "figures")
-    page = render_report(run, links=True, atlas=atlas)
+    about = replace(Context.of(run), links=True)
+    write_figures(about, out_dir / "figures")
+    page = _rendered(about, atlas)
     write_bytes(out_dir / "report.html", page.encode("utf-8"))
     return out_dir / "report.html"
 
@@ -59,16 +60,19 @@ def render_report(run: Measured, *, links: bool = False, atlas: str | None = Non
         links: whether the page links `figures/figure-N.svg` and `.png` beside it.
         atlas: address of the head atlas beside it, linked at the grid and on each card.
     """
-    found = findings(run)
-    about = replace(Context.of(run), found=found, links=links)
-    name = plain(run.manifest["signature"]["model"]["name"])
+    return _rendered(replace(Context.of(run), links=links), atlas)
+
+
+def _rendered(about: Context, atlas: str | None) -> str:
+    about = replace(about, found=found_of(about))
+    name = plain(about.run.manifest["signature"]["model"]["name"])
     title = f"What does {short_name(name)} look at?"
     sections = [one for parts in every_part() for one in parts.sections(about)]
     contents = [(one.name, one.title) for one in sections]
     contents += [("heads", "All heads"), ("how", "How these numbers were made")]
     parts = el(
         "main",
-        _first_screen(about, title, headline(found), atlas),
+        _first_screen(about, title, headline(about.found), atlas),
         el(
             "nav",
             [el("a", heading, href=f"#section-{name}") for name, heading in contents],
@@ -77,7 +81,7 @@ def render_report(run: Measured, *, links: bool = False, atlas: str | None = Non
         [one.html for one in sections],
         _all_heads(),
         _provenance(about),
-        el("footer", el("p", f"Made by headscope {plain(run.manifest.get('headscope', ''))}.")),
+        el("footer", el("p", f"Made by headscope {plain(about.run.manifest.get('headscope', ''))}.")),
     )
     return assemble(
         Page(

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from headscope.analyses.for_report import every_part
-from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.parts import Context, Term
 
 
-def write_figures(run: Measured, folder: Path) -> list[Path]:
+def write_figures(about: Context, folder: Path) -> list[Path]:
     """Write every analysis's figures as SVG and PNG, each where there is something to draw, and return their paths."""
-    about = Context.of(run)
     return sorted(path for parts in every_part() for path in parts.figures(about, folder))
 
 

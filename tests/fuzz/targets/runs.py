@@ -5,8 +5,8 @@ from unittest.mock import patch
 
 from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
+from headscope.app.api import head_atlas
 from headscope.app.explorer.study import study_blocks, study_model
-from headscope.atlas.page import head_atlas
 from headscope.errors import InputError
 from headscope.prepare.options import RunOptions
 from headscope.prepare.run import prepare

@@ -24,4 +24,5 @@ ANALYSIS = Analysis(
         ),
     ),
     study="in_study:STUDY",
+    figures=("relations-by-layer", "accuracy-by-distance"),
 )

@@ -23,4 +23,5 @@ ANALYSIS = Analysis(
             version=2,
         ),
     ),
+    figures=("figure-6", "head-tree"),
 )

@@ -19,4 +19,5 @@ ANALYSIS = Analysis(
             ),
         ),
     ),
+    figures=("figure-3",),
 )

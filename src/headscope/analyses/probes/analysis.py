@@ -20,4 +20,5 @@ ANALYSIS = Analysis(
             refused="probes need a model; give one with --treebank and --treebank-train in place of --maps",
         ),
     ),
+    figures=("probe-scores", "probe-distances", "probe-weights", "probe-layers"),
 )

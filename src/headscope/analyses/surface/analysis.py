@@ -16,4 +16,5 @@ ANALYSIS = Analysis(
             version=3,
         ),
     ),
+    figures=("figure-1", "figure-2", "figure-4"),
 )
