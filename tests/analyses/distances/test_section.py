@@ -205,7 +205,7 @@ def test_the_groups_of_documents_are_said(inputs, page):
         "Intervals and stability resample documents: one by one up to 32, more in 32 groups by a hash of their id "
         "(elsewhere 256)."
     ) in page
-    ((_, said),) = [term for term in more_terms(inputs) if term[0] == "Distance between heads"]
+    ((_, said),) = [term for term in more_terms(about(inputs)) if term[0] == "Distance between heads"]
     assert "in 32 groups at most" in said
 
 
