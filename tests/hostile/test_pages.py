@@ -2,7 +2,6 @@
 
 import io
 import xml.etree.ElementTree as ElementTree
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -17,6 +16,7 @@ from headscope.views.attention_page import attention_page
 from headscope.views.snapshot.snapshot import AttentionView, Axis, KindMaps
 from support import mock_inputs
 from support.hostile_tokens import HARMLESS, Markup, check_page, tokens
+from support.measured import with_parts
 from support.mock_study import write_study
 
 TOKENS = list(tokens())
@@ -39,7 +39,7 @@ def inputs(*held):
     queries = ["[CLS]", *held, "[SEP]"]
     made = mock_inputs.build([("encoder", 1, 2, mock_inputs.encoder_recipe)], name=held[0], queries=queries)
     told = {"notes": list(held), "command": f"headscope report --text '{held[0]}'"}
-    return replace(made, manifest={**made.manifest, **told})
+    return with_parts(made, manifest={**made.manifest, **told})
 
 
 @cache

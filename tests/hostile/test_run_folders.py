@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from headscope.atlas.page import head_atlas
+from headscope.app.api import head_atlas
 from headscope.errors import HeadscopeError, InputError, OutputError
 from headscope.prepare.options import RunOptions
 from headscope.prepare.run import prepare

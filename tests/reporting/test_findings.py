@@ -1,7 +1,6 @@
 """Sentences: made where the intervals support them, and not where they do not."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.kit.rules import stands_out
 from headscope.reporting.kit.sentences import measured
 from support import mock_inputs
+from support.measured import with_parts
 from support.mock_differences import surface_differences
 
 
@@ -34,7 +34,7 @@ def put(inputs, statistic, head, *, kind="encoder", **values):
     assert here.sum() == 1
     for name, value in values.items():
         surface.loc[here, name] = value
-    return replace(inputs, surface=surface, surface_differences=surface_differences(surface))
+    return with_parts(inputs, surface=surface, surface_differences=surface_differences(surface))
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_rank_is_claimed_only_beyond_the_runner_up():
         "Head 1-2 puts 70% (95% interval 60 to 80) of its attention on the previous token; "
     )
     # Their intervals overlap and the difference is sure: documents that are high for one are high for the other.
-    gaps = inputs.surface_differences.copy()
+    gaps = inputs.table("surface_differences").copy()
     gaps.loc[gaps["statistic"] == "previous", ["ci_low", "ci_high"]] = [0.01, 0.09]
-    first = texts(replace(inputs, surface_differences=gaps), "position")[0]
+    first = texts(with_parts(inputs, surface_differences=gaps), "position")[0]
     assert first.startswith(
         "Head 1-2 puts 70% (95% interval 60 to 80) of its attention on the previous token, more than any other head; "
     )

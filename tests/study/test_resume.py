@@ -72,6 +72,11 @@ def whole(asked, folder):
     return open_study(folder / "whole")
 
 
+def test_each_stage_writes_the_tables_that_it_declares(whole):
+    written = {name: set(stage["tables"]) for name, stage in whole.manifest["stages"].items()}
+    assert written == {name: set(STAGES[name].tables) for name in ALL}
+
+
 def test_a_run_killed_at_each_stage_in_turn_comes_to_the_same_tables(asked, folder, whole, measured):
     names, stop = measured
     out = folder / "killed"

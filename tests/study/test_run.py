@@ -292,10 +292,10 @@ def test_the_papers_column_is_for_the_papers_model(study, name, origin, kind, ex
     manifest["kinds"] = [dict(zip(("kind", "layers", "heads"), kind))]
     assert is_bert_base(manifest) is expected
     from headscope.reporting.page import render_report
-    from headscope.reporting.run import inputs_of
+    from headscope.reporting.run import measured_in
 
     study = hs.Study(study.path, manifest)
-    page = render_report(inputs_of(study))
+    page = render_report(measured_in(study))
     assert ("paper (BERT-base)" in page) is not expected
     assert paper_numbers()["surface"]["entropy_cls_last_layer_nats"] == 3.89
 

@@ -1,11 +1,9 @@
 """Made-up coreference tables in the shape of real ones."""
 
-from dataclasses import replace
-
 import numpy as np
-import pandas as pd
 
 from headscope.analyses.coreference.tables import COREFERENCE, COREFERENCE_EXAMPLES, COREFERENCE_HEADS, GAP
+from support.measured import with_parts
 from support.mock_differences import coreference_differences
 from support.mock_syntax import arc_row, ends
 from support.stand_ins import table_of
@@ -53,7 +51,6 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
         )
         for at, (text, pairs) in enumerate(WINDOWS)
     ]
-    known = [] if inputs.arc_examples is None else [inputs.arc_examples]
     roles = inputs.roles.copy()
     if "finds" not in roles:
         roles["finds"] = [[] for _ in range(len(roles))]
@@ -61,7 +58,7 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
         [*found, "coreference"] if (k, a, b) == (kind, layer, head) else list(found)
         for k, a, b, found in zip(roles["kind"], roles["layer"], roles["head"], roles["finds"])
     ]
-    return replace(
+    return with_parts(
         inputs,
         manifest={**inputs.manifest, "coreference": coreference_manifest(documents)},
         roles=roles,
@@ -69,7 +66,7 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
         coreference_differences=coreference_differences(table),
         coreference_heads=_heads(inputs.manifest["kinds"], (layer, head), rng, documents),
         gap=_gap(kind, layer, head, documents) if gap else None,
-        arc_examples=pd.concat([*known, table_of(COREFERENCE_EXAMPLES, arcs)], ignore_index=True),
+        coreference_examples=table_of(COREFERENCE_EXAMPLES, arcs),
     )
 
 

@@ -1,12 +1,11 @@
 """Made-up distances between heads: points that are planted, with documents that scatter around them."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from headscope.analyses.distances.map_tables import map_tables
 from headscope.analyses.distances.pair_table import pair_table
 from headscope.analyses.distances.result import DivergenceResult
+from support.measured import with_parts
 
 ROWS = 40
 MOST = 0.65
@@ -53,4 +52,4 @@ def with_distances(inputs, *, groups=12, layered=0.3, seed=0, finds=None):
     ]
     names = zip(inputs.roles["kind"], inputs.roles["layer"], inputs.roles["head"])
     tables = map_tables(results, roles=dict(zip(names, inputs.roles["role"])), finds=finds, resamples=20)
-    return replace(inputs, head_distances=pair_table(results), **tables)
+    return with_parts(inputs, head_distances=pair_table(results), **tables)

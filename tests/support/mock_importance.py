@@ -1,10 +1,9 @@
 """Made-up gradient importance of a made-up run: deep layers matter less; its two measures agree or not, as asked."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
+from support.measured import with_parts
 from support.stand_ins import table_of
 
 FACTOR = {"cls": 0.1, "sep": 0.8, "punctuation": 0.95, "other": 1.0}
@@ -41,7 +40,7 @@ def with_importance(
     differences = _differences(table, intervals, even)
     facts = {"loss": "mlm", "segments": segments, "targets": 9 * segments, "nothing_to_predict": 0}
     told = {**inputs.manifest, "importance": {**facts, "loss_mean": 3.456}}
-    return replace(inputs, importance=table, importance_differences=differences, manifest=told)
+    return with_parts(inputs, importance=table, importance_differences=differences, manifest=told)
 
 
 def _differences(table, intervals, even):

@@ -1,7 +1,6 @@
 """Made-up runs in the shape of real ones: attention maps are built from a recipe a head, and the tables follow."""
 
 import json
-from dataclasses import replace
 from importlib import resources
 
 import numpy as np
@@ -9,10 +8,11 @@ import pandas as pd
 
 from headscope.analyses.surface.tables import EXAMPLES, SURFACE
 from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
-from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.measured import Measured
 from headscope.statistics.catalogue import STATISTICS, Rows, is_share
 from headscope.statistics.role_catalogue import ROLES
 from headscope.statistics.roles import role_of
+from support.measured import with_parts
 from support.mock_coreference import with_coreference
 from support.mock_differences import surface_differences
 from support.mock_syntax import with_treebank
@@ -266,12 +266,14 @@ def build(
     """Inputs of a run with these kinds of attention."""
     surface, roles, examples = tables(kinds, documents=documents, segments=segments, **sentence)
     told = manifest(kinds, name=name, documents=documents, segments=segments, special=special)
-    return ReportInputs(
+    return Measured(
         manifest=told,
-        surface=surface,
-        surface_differences=surface_differences(surface),
+        tables={
+            "surface": surface,
+            "surface_differences": surface_differences(surface),
+            "examples": examples,
+        },
         roles=roles,
-        examples=examples,
         paper=paper(),
         is_bert_base=is_bert_base,
     )
@@ -333,7 +335,7 @@ def hostile():
     told = dict(inputs.manifest)
     told["notes"] = ["<img src=x onerror=alert(4)>"]
     told["command"] = "headscope report --text '</script><script>alert(5)</script>'"
-    return replace(inputs, manifest=told)
+    return with_parts(inputs, manifest=told)
 
 
 def big(layers=48, heads=64):
@@ -367,12 +369,13 @@ def hostile_section_4():
         "dependency_by_distance",
         "dependency_noop",
     )
-    tables = {name: getattr(inputs, name).replace({"relation": rename}) for name in names}
-    arcs = inputs.arc_examples.replace({"relation": rename})
-    arcs["tokens"] = [
-        [token if token.startswith("[") else f"<b>{attack}" for token in row] for row in arcs["tokens"]
-    ]
-    arcs["document"] = attack
+    tables = {name: inputs.table(name).replace({"relation": rename}) for name in names}
+    for name in ("dependency_examples", "coreference_examples"):
+        arcs = inputs.table(name).replace({"relation": rename})
+        arcs["tokens"] = [
+            [token if token.startswith("[") else f"<b>{attack}" for token in row] for row in arcs["tokens"]
+        ]
+        tables[name] = arcs.assign(document=attack)
     roles = inputs.roles.assign(
         finds=[[rename.get(one, one) for one in row] for row in inputs.roles["finds"]]
     )
@@ -381,7 +384,7 @@ def hostile_section_4():
         "treebank": {**inputs.manifest["treebank"], "name": attack, "skipped_why": {attack: 2}},
         "coreference": {**inputs.manifest["coreference"], "name": attack, "lost_why": {attack: 3}},
     }
-    coreference = inputs.coreference.replace(
+    coreference = inputs.table("coreference").replace(
         {"system": {"rules": attack}, "mention_type": {"proper": attack}}
     )
-    return replace(inputs, manifest=told, roles=roles, arc_examples=arcs, coreference=coreference, **tables)
+    return with_parts(inputs, manifest=told, roles=roles, coreference=coreference, **tables)

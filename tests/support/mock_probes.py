@@ -1,7 +1,5 @@
 """Made-up tables of probes in the shape of real ones."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from headscope.analyses.probes.tables import (
@@ -12,6 +10,7 @@ from headscope.analyses.probes.tables import (
     PROBES,
 )
 from headscope.statistics.arc_bins import DISTANCES
+from support.measured import with_parts
 from support.mock_differences import probe_differences
 from support.stand_ins import table_of
 
@@ -106,7 +105,7 @@ def probe_facts():
 def with_probes(inputs, *, documents=40, scores=SCORES, seeds=3):
     """Return the run with tables of probes."""
     kinds = inputs.manifest["kinds"]
-    return replace(
+    return with_parts(
         inputs,
         manifest={**inputs.manifest, "probes": probe_facts()},
         probes=score_rows(documents=documents, scores=scores, seeds=seeds),

@@ -1,14 +1,10 @@
 """Made-up runs as directories: what `mock_inputs` builds, written as a run writes it."""
 
-from dataclasses import fields
-
 from headscope.examples.tables import CLEAREST
 from headscope.storage.files import write_parquet
 from headscope.study.manifest import write_manifest
 from headscope.study.study import open_study
 from support.stand_ins import table_of
-
-NOT_TABLES = {"manifest", "roles", "paper", "is_bert_base", "arc_examples"}
 
 
 def clearest_of(inputs, *, most=2):
@@ -32,14 +28,11 @@ def clearest_of(inputs, *, most=2):
 
 def write_study(inputs, folder, *, clearest=True):
     """Write a run's directory and open it."""
-    tables = {
-        field.name: getattr(inputs, field.name) for field in fields(inputs) if field.name not in NOT_TABLES
-    }
-    tables["dependency_examples"] = inputs.arc_examples
+    tables = dict(inputs.tables)
     tables["clearest"] = clearest_of(inputs) if clearest else None
-    if inputs.coreference is not None:
+    if inputs.table("coreference") is not None:
         # Made-up runs name what is found with the roles; on disk it follows from this.
-        tables["coreference"] = inputs.coreference.assign(q_value=0.001)
+        tables["coreference"] = inputs.table("coreference").assign(q_value=0.001)
     there = {name: table for name, table in tables.items() if table is not None}
     files = {
         f"tables/{name}.parquet": write_parquet(folder / "tables" / f"{name}.parquet", table)

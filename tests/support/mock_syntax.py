@@ -1,7 +1,5 @@
 """Made-up dependency tables in the shape of real ones: numbers of a loop on UD English EWT, trees by hand."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from headscope.analyses.dependency.tables import (
@@ -13,6 +11,7 @@ from headscope.analyses.dependency.tables import (
     DEPENDENCY_NOOP,
 )
 from headscope.statistics.arc_bins import DISTANCES
+from support.measured import with_parts
 from support.mock_differences import dependency_differences
 from support.stand_ins import table_of
 
@@ -86,7 +85,7 @@ def with_treebank(
     roles["finds"] = [
         finds.get((k, int(a), int(b)), []) for k, a, b in zip(roles["kind"], roles["layer"], roles["head"])
     ]
-    return replace(
+    return with_parts(
         inputs,
         manifest={**inputs.manifest, "treebank": treebank_manifest(documents)},
         roles=roles,
@@ -96,7 +95,9 @@ def with_treebank(
         dependency_baselines=_baselines(places, documents),
         dependency_by_distance=_distances(places, kind["kind"], rng, documents),
         dependency_noop=_noop(places, kind["kind"], rng, documents, special),
-        arc_examples=arc_examples(places, kind["kind"], special, rng, causal=kind["kind"] == "decoder"),
+        dependency_examples=arc_examples(
+            places, kind["kind"], special, rng, causal=kind["kind"] == "decoder"
+        ),
     )
 
 

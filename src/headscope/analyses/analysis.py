@@ -91,6 +91,8 @@ class Analysis:
         terminal: `module:name` of what a terminal shows: a function of results of its stages to lines and tables of
             text; None where it shows nothing.
         command: that measures it; None where it has none.
+        study: `module:name` of what it adds to a study, empty where that is nothing.
+        figures: names of its figures' files; one of a further kind of attention, or probe, has that after it.
     """
 
     name: str
@@ -99,6 +101,8 @@ class Analysis:
     report: str = "in_report:PARTS"
     terminal: str | None = "in_terminal:shown"
     command: Command | None = None
+    study: str = ""
+    figures: tuple[str, ...] = ()
 
     def function(self, stage: Stage) -> Callable[..., Any]:
         """Import what measures a stage: of the run, results of earlier stages where it reads any, and a watcher."""

@@ -9,7 +9,7 @@ from headscope.errors import OutputError
 from headscope.storage.files import place_text
 from headscope.storage.parts import contents
 from headscope.study.manifest import MANIFEST
-from headscope.study.study import Study, open_study
+from headscope.study.study import Study
 from headscope.views.markup import el
 from headscope.views.page import Page, assemble
 
@@ -77,23 +77,3 @@ def check_site(out: Path) -> None:
 
 def _is_atlas(page: Path) -> bool:
     return page.is_file() and _MARK in page.read_bytes()
-
-
-def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
-    """Write the head atlas of a study: a card for each head, found on a map, by filters or in words.
-
-    >>> hs.head_atlas("my-report", out="site")
-
-    Args:
-        study: a finished run, or its folder.
-        out: folder of the site; `index.html` in it holds everything, and a head's card is `index.html#encoder-8-10`.
-
-    Returns:
-        The page's path.
-
-    Raises:
-        InputError: the folder holds no run, or one without statistics of heads on text.
-        OutputError: `out` is no place for a site.
-    """
-    opened = study if isinstance(study, Study) else open_study(study)
-    return write_atlas(opened, Path(out))

@@ -9,34 +9,36 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headscope.analyses.for_report import arc_examples
 from headscope.figures.line_diagram import weights_of
-from headscope.reporting.kit.inputs import ReportInputs
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.relation_names import COREFERENCE, short
+from headscope.reporting.kit.parts import Context
+from headscope.reporting.kit.relation_names import short
 from headscope.reporting.kit.words import Words
 from headscope.reporting.payload import packed, shown_tokens
 from headscope.visible import titled
 
+CLEAREST = "clearest"
+"""The table of sentences for the role of every head."""
 LONGEST_TEXT = 2000
 _BEFORE = re.compile(r" (?=[.,;:!?)\]}%…]|['’]\w|n['’]t\b)")
 _AFTER = re.compile(r"(?<=[(\[{]) ")
 
 
-def sentences_block(
-    inputs: ReportInputs, clearest: pd.DataFrame | None, kinds: Sequence[Kind], words: Words
-) -> dict[str, dict[int, list[dict[str, Any]]]]:
-    """Return each head's sentences by kind and place: relations and coreference first, then those of its role.
+def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]]:
+    """Return each head's sentences by kind and place: first what it finds, then those of its role.
 
     A sentence has `what` (relation or role), `name`, `label`, `outcome` (right or wrong, of relations), `value`, `arcs`
     (places of [query, key, whether the head is right]), `tokens` and `keys` as they are drawn (`keys` None where they
     are the same), `bytes` of the weights, and `text`, to be typed into a view.
     """
-    found: dict[str, dict[int, list[dict[str, Any]]]] = {kind.name: {} for kind in kinds}
-    width = {kind.name: kind.heads_per_layer for kind in kinds}
-    for row in _rows(inputs.arc_examples):
+    run, words = about.run, about.words
+    found: dict[str, dict[int, list[dict[str, Any]]]] = {kind.name: {} for kind in about.kinds}
+    width = {kind.name: kind.heads_per_layer for kind in about.kinds}
+    for row in _rows(arc_examples(run)):
         _add(found, width, row, _of_arcs(row, words))
     # Runs from before there was such a table kept one sentence of each role's strongest head.
-    kept = clearest if clearest is not None else inputs.examples[inputs.examples["behaviour"] != "shared"]
+    clearest = run.table(CLEAREST)
+    kept = clearest if clearest is not None else run.examples[run.examples["behaviour"] != "shared"]
     for row in _rows(kept):
         _add(found, width, row, _of_role(row, words))
     return found
@@ -73,7 +75,7 @@ def _of_arcs(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
         "what": "relation",
         "name": name,
         "label": short(name),
-        "role": COREFERENCE if name == COREFERENCE else "syntax",
+        "role": str(row["role"]),
         "outcome": str(row["outcome"]),
         "value": _number(row["value"]),
         "arcs": arcs,

@@ -1,7 +1,7 @@
 """The tables of sentences on which heads are drawn."""
 
 from headscope.statistics.columns import FROM_ONE, PLACE, POSITIVE, SHARE, share, text
-from headscope.statistics.roles import ROLES
+from headscope.statistics.role_catalogue import ROLES
 from headscope.statistics.table_schema import Column, TableSchema
 
 SHARED = "shared"
@@ -43,7 +43,7 @@ CLEAREST = TableSchema(
     "weight), as a stretch of each.",
     columns=(
         *PLACE,
-        text("behaviour", "the head's role", choices=ROLES),
+        text("behaviour", "the head's role", choices=tuple(ROLES)),
         Column("rank", "1 for the clearest", "int64", bounds=FROM_ONE),
         _clear("the mean over all rows of the input"),
         *_WHERE,

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from headscope.figures.arcs import FAINT, MOST_TOKENS, SPECIAL, Arcs, arcs_of
 from headscope.figures.labels import label
 from headscope.figures.style import INK, SOFT, figure_of, look, new_figure, role_colour
+from headscope.palette import palette
 
 LONGEST_WORD = 14
 ROW_INCHES = 0.19
@@ -33,9 +34,9 @@ def arc_panel(
     """Draw one example: opacity is the weight, coloured lines belong to coloured words, a cross is a wrong choice.
 
     Args:
-        example: a row of `tables/arc_examples.parquet`.
+        example: a row of a table of sentences with gold arcs, and its `role` where the relation's name does not tell.
         title: above the drawing.
-        colour: of the relation's words; by default that of syntax, or of coreference for its examples.
+        colour: of the relation's words; by default that of the role.
         special: what the model's special tokens are called.
         hide_special: whether attention from and to them is left out, and they are.
         rows: how many words there is room for, so that panels side by side have lines of one height; at least its own.
@@ -44,7 +45,7 @@ def arc_panel(
     """
     arcs = arcs_of(example, special=special, most=most)
     tall = max(rows or 0, len(arcs.tokens))
-    own = colour or role_colour("coreference" if example["relation"] == "coreference" else "syntax")
+    own = colour or role_colour(_role(example))
     with look():
         if ax is None:
             ax = new_figure(3.3, ROW_INCHES * tall + 0.75).subplots()
@@ -74,6 +75,12 @@ def arc_panel(
             note = f"words {arcs.first + 1}–{arcs.first + len(arcs.tokens)} of {arcs.total}"
             ax.text(0, 0, note, transform=ax.transAxes, fontsize=8, color=SOFT, va="top")
         return figure_of(ax)
+
+
+def _role(example: pd.Series) -> str:
+    """Return whose colour an example has: its own, or where it names none that of its relation, else of syntax."""
+    relation = str(example["relation"])
+    return str(example.get("role") or (relation if relation in palette().roles else "syntax"))
 
 
 def _words(ax: Axes, arcs: Arcs, colour: str, *, hide_special: bool) -> None:

@@ -25,19 +25,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headscope.reporting.kit.inputs import ReportInputs
+from headscope.analyses.for_report import every_part
+from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.parts import Context
 from headscope.reporting.kit.sentences import Sentence, sentence
 from headscope.reporting.kit.words import FEWEST_DOCUMENTS, count
-from headscope.reporting.parts import every_part
 
 
-def findings(inputs: ReportInputs) -> list[Sentence]:
+def findings(run: Measured) -> list[Sentence]:
     """Return every sentence that the run supports, topic by topic, kind by kind."""
-    about = Context.of(inputs)
+    return found_of(Context.of(run))
+
+
+def found_of(about: Context) -> list[Sentence]:
+    """Return the sentences, where what a run has was read already."""
     found = [one for parts in every_part() for one in parts.findings(about)]
     if not any(cell.has_interval for kind in about.kinds for _, _, cell in kind.each("entropy")):
-        used = int(inputs.manifest["counts"]["documents_used"])
+        used = int(about.run.manifest["counts"]["documents_used"])
         found.append(
             sentence(
                 "intervals",

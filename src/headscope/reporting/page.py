@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from headscope.reporting.findings import findings, headline
-from headscope.reporting.kit.inputs import ReportInputs
-from headscope.reporting.kit.kinds import Kind
+from headscope.analyses.for_report import every_part
+from headscope.reporting.findings import found_of, headline
 from headscope.reporting.kit.links import linked
+from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.parts import Context
 from headscope.reporting.kit.sentences import HeadRef, Sentence
-from headscope.reporting.kit.words import count, join, plain, words_for
-from headscope.reporting.parts import every_part, more_terms, write_figures
+from headscope.reporting.kit.words import count, join, plain
+from headscope.reporting.parts import more_terms, write_figures
 from headscope.reporting.payload import data_block, maps_block
-from headscope.reporting.provenance import counts, definitions, paper_section, signature
+from headscope.reporting.provenance import counts, definitions, signature
 from headscope.storage.atomic import write_bytes
 from headscope.views.markup import Html, el
 from headscope.views.page import Page, assemble
@@ -34,11 +33,11 @@ STYLES = (
 )
 
 
-def write_report(inputs: ReportInputs, out_dir: Path, *, atlas: str | None = None) -> Path:
+def write_report(run: Measured, out_dir: Path, *, atlas: str | None = None) -> Path:
     """Write `report.html` and the figures it links, each whole or not at all, and return the page's path.
 
     Args:
-        inputs: the run.
+        run: the run.
         out_dir: its folder.
         atlas: address of the head atlas beside the page, to link to.
 
@@ -46,31 +45,34 @@ def write_report(inputs: ReportInputs, out_dir: Path, *, atlas: str | None = Non
         OSError: the folder cannot be written to; files that were there stay as they were.
     """
     out_dir = Path(out_dir)
-    write_figures(inputs, out_dir / "figures")
-    page = render_report(inputs, links=True, atlas=atlas)
+    about = replace(Context.of(run), links=True)
+    write_figures(about, out_dir / "figures")
+    page = _rendered(about, atlas)
     write_bytes(out_dir / "report.html", page.encode("utf-8"))
     return out_dir / "report.html"
 
 
-def render_report(inputs: ReportInputs, *, links: bool = False, atlas: str | None = None) -> str:
+def render_report(run: Measured, *, links: bool = False, atlas: str | None = None) -> str:
     """Return the report as one self-contained HTML page.
 
     Args:
-        inputs: the run.
+        run: the run.
         links: whether the page links `figures/figure-N.svg` and `.png` beside it.
         atlas: address of the head atlas beside it, linked at the grid and on each card.
     """
-    found = findings(inputs)
-    about = replace(Context.of(inputs), found=found, links=links)
-    words, kinds = about.words, about.kinds
-    name = plain(inputs.manifest["signature"]["model"]["name"])
+    return _rendered(replace(Context.of(run), links=links), atlas)
+
+
+def _rendered(about: Context, atlas: str | None) -> str:
+    about = replace(about, found=found_of(about))
+    name = plain(about.run.manifest["signature"]["model"]["name"])
     title = f"What does {short_name(name)} look at?"
-    sections = [one for parts in every_part() for one in parts.sections(about) if one.html is not None]
+    sections = [one for parts in every_part() for one in parts.sections(about)]
     contents = [(one.name, one.title) for one in sections]
     contents += [("heads", "All heads"), ("how", "How these numbers were made")]
     parts = el(
         "main",
-        _first_screen(inputs, kinds, title, headline(found), atlas),
+        _first_screen(about, title, headline(about.found), atlas),
         el(
             "nav",
             [el("a", heading, href=f"#section-{name}") for name, heading in contents],
@@ -78,14 +80,14 @@ def render_report(inputs: ReportInputs, *, links: bool = False, atlas: str | Non
         ),
         [one.html for one in sections],
         _all_heads(),
-        _provenance(inputs, kinds),
-        el("footer", el("p", f"Made by headscope {plain(inputs.manifest.get('headscope', ''))}.")),
+        _provenance(about),
+        el("footer", el("p", f"Made by headscope {plain(about.run.manifest.get('headscope', ''))}.")),
     )
     return assemble(
         Page(
             title=title,
             body=[parts],
-            data={"data": data_block(inputs, kinds, words), "maps": maps_block(inputs, kinds)},
+            data={"data": data_block(about), "maps": maps_block(about)},
             entry="report/report.js",
             styles=STYLES,
         )
@@ -98,23 +100,19 @@ def short_name(name: str) -> str:
     return name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] if looks_local else name
 
 
-def run_line(inputs: ReportInputs, kinds: Sequence[Kind]) -> str:
+def run_line(about: Context) -> str:
     """Say in one line what was run: heads, layers, segments, documents, corpus, date."""
-    manifest = inputs.manifest
+    manifest = about.run.manifest
     told, corpus = manifest["counts"], manifest["signature"]["corpus"]
-    several = len(kinds) > 1
     size = join(
         [
-            f"{count(kind.size, f'{kind.name} head' if several else 'head')} in {count(kind.layers, 'layer')}"
-            for kind in kinds
+            f"{count(kind.size, f'{kind.name} head' if about.several else 'head')} in {count(kind.layers, 'layer')}"
+            for kind in about.kinds
         ]
     )
     named = corpus.get("name")
     where = f" of {plain(named)}" if named else f" (corpus {plain(corpus['hash'])[:8]})"
-    evaluated = [
-        _evaluated(manifest, name, unit)
-        for name, unit in (("treebank", "sentence"), ("coreference", "window"))
-    ]
+    evaluated = [said for parts in every_part() for said in parts.read(manifest)]
     parts = [
         size,
         f"{count(int(told['segments']), 'segment')} from {count(int(told['documents_used']), 'document')}{where}",
@@ -124,22 +122,12 @@ def run_line(inputs: ReportInputs, kinds: Sequence[Kind]) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _evaluated(manifest: Mapping[str, Any], name: str, unit: str) -> str:
-    """Name a treebank or a coreference corpus with its size, nothing where the run has none."""
-    told = manifest.get(name) or {}
-    named = plain(told.get("name", ""))
-    size = count(int(told[f"{unit}s"]), unit) if f"{unit}s" in told else ""
-    return ", ".join(part for part in (named, size) if part)
-
-
-def _first_screen(
-    inputs: ReportInputs, kinds: Sequence[Kind], title: str, first: Sequence[Sentence], atlas: str | None
-) -> Html:
+def _first_screen(about: Context, title: str, first: Sequence[Sentence], atlas: str | None) -> Html:
     shown = next((part.anchor for one in first for part in one.parts if isinstance(part, HeadRef)), None)
-    wide = max(kind.heads_per_layer for kind in kinds) > WIDE_HEADS
+    wide = max(kind.heads_per_layer for kind in about.kinds) > WIDE_HEADS
     left = el(
         "div",
-        el("header", el("h1", title), el("p", run_line(inputs, kinds), class_="run")),
+        el("header", el("h1", title), el("p", run_line(about), class_="run")),
         el("ul", linked(first, tag="li", class_=None), class_="findings"),
         el(
             "section",
@@ -181,16 +169,20 @@ def _all_heads() -> Html:
     )  # fmt: skip
 
 
-def _provenance(inputs: ReportInputs, kinds: Sequence[Kind]) -> list[Html | None]:
-    words = words_for(inputs.manifest)
+def _provenance(about: Context) -> list[Html]:
+    manifest = about.run.manifest
     return [
-        paper_section(inputs, kinds, words),
+        *(one for parts in every_part() for one in parts.closing(about)),
         el(
             "section",
             el("h2", "How these numbers were made"),
-            counts(inputs.manifest),
-            el("details", el("summary", "What each number is"), definitions(words, more=more_terms(inputs))),
-            signature(inputs.manifest),
+            counts(manifest),
+            el(
+                "details",
+                el("summary", "What each number is"),
+                definitions(about.words, more=more_terms(about)),
+            ),
+            signature(manifest),
             id="section-how",
         ),
     ]

@@ -1,6 +1,7 @@
 """The role of each head: the first of the catalogue of roles that holds."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -57,32 +58,32 @@ def roles(surface: pd.DataFrame) -> pd.DataFrame:
 
 
 def finds(
-    dependency_best: pd.DataFrame | None, coreference: pd.DataFrame | None
+    chosen: pd.DataFrame, named: Callable[[Mapping[str, Any]], str]
 ) -> dict[tuple[str, int, int], list[str]]:
-    """List what each head finds: relations, and coreference, at which it is held-out best and beats its baseline.
+    """List what each head finds: that for which it is held-out best and beats its baseline.
 
     To beat means that the choice beats every baseline with q < 0.05, and the head that is named lies above its own.
 
     Args:
-        dependency_best: the table `dependency_best.parquet`, or None.
-        coreference: the table `coreference.parquet`, or None.
+        chosen: heads that were chosen: `model selection kind layer head q_value`, and `margin` where the head's own
+            baseline is known.
+        named: what a row's head finds.
 
     Returns:
         By (kind, layer, head), 1-based; heads that find nothing are left out.
     """
     found: dict[tuple[str, int, int], list[str]] = {}
-    for table in (dependency_best, coreference):
-        if table is None or table.empty:
-            continue
-        own = table[
-            (table["model"] == "trained")
-            & (table["selection"] == "held-out")
-            & (table["q_value"] < FALSE_DISCOVERY)
-        ]
-        for row in own.to_dict("records"):
-            if row.get("margin", 1.0) > 0:
-                head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
-                found.setdefault(head, []).append(str(row.get("relation", "coreference")))
+    if chosen.empty:
+        return found
+    own = chosen[
+        (chosen["model"] == "trained")
+        & (chosen["selection"] == "held-out")
+        & (chosen["q_value"] < FALSE_DISCOVERY)
+    ]
+    for row in own.to_dict("records"):
+        if row.get("margin", 1.0) > 0:
+            head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
+            found.setdefault(head, []).append(named({str(name): value for name, value in row.items()}))
     return found
 
 

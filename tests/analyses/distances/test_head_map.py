@@ -20,7 +20,7 @@ from support.mock_distances import with_distances
 @pytest.fixture(scope="module")
 def table():
     found = {("encoder", 3, 2): ["obj", "nsubj", "det"], ("encoder", 1, 5): ["coreference"]}
-    return with_distances(mock_inputs.encoder(4, 8), finds=found).head_map
+    return with_distances(mock_inputs.encoder(4, 8), finds=found).table("head_map")
 
 
 def marks(ax):

@@ -33,4 +33,5 @@ ANALYSIS = Analysis(
         ),
         place=60,
     ),
+    study="in_study:STUDY",
 )

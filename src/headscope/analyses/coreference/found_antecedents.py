@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records, runs
-from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.measured import Measured
 
 TYPES = ("all", "pronoun", "proper", "nominal")
 BASELINES = ("nearest", "head match", "head match, else nearest", "rules")
@@ -43,11 +43,12 @@ class Antecedents:
     control: Mapping[str, Runs]
 
 
-def antecedents_of(inputs: ReportInputs) -> Antecedents | None:
+def antecedents_of(run: Measured) -> Antecedents | None:
     """Read table 2, or None where the run has no coreference."""
-    rows = records(inputs.coreference)
-    if inputs.coreference is None:
+    table = run.table("coreference")
+    if table is None:
         return None
+    rows = records(table)
     present = {str(row["mention_type"]) for row in rows}
     types = tuple([one for one in TYPES if one in present] + sorted(present - set(TYPES)))
     systems: dict[str, dict[str, Cell]] = {}

@@ -28,4 +28,6 @@ ANALYSIS = Analysis(
         ),
         place=50,
     ),
+    study="in_study:STUDY",
+    figures=("relations-by-layer", "accuracy-by-distance"),
 )

@@ -54,4 +54,5 @@ ANALYSIS = Analysis(
         tells_run=True,
         place=70,
     ),
+    figures=("figure-6", "head-tree"),
 )

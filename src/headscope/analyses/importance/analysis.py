@@ -41,4 +41,5 @@ ANALYSIS = Analysis(
         ),
         place=80,
     ),
+    figures=("figure-3",),
 )

@@ -28,4 +28,5 @@ ANALYSIS = Analysis(
         without=("compat",),
         place=90,
     ),
+    figures=("probe-scores", "probe-distances", "probe-weights", "probe-layers"),
 )

@@ -38,4 +38,5 @@ ANALYSIS = Analysis(
         tells_run=True,
         place=10,
     ),
+    figures=("figure-1", "figure-2", "figure-4"),
 )

@@ -1,14 +1,13 @@
-"""Surface statistics as a tidy table, and as labelled arrays."""
+"""Surface statistics as a tidy table."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from headscope.analyses.surface.accumulator import SurfaceResult
 from headscope.analyses.surface.tables import SURFACE
-from headscope.statistics.catalogue import NAMES, STATISTICS, Unit
+from headscope.statistics.catalogue import NAMES
 
 
 def surface_table(results: Sequence[SurfaceResult]) -> pd.DataFrame:
@@ -47,40 +46,3 @@ def surface_table(results: Sequence[SurfaceResult]) -> pd.DataFrame:
         )
         assert width == len(NAMES)
     return pd.concat(parts, ignore_index=True)[SURFACE.names]
-
-
-def surface_array(table: pd.DataFrame, statistic: str, *, kind: str) -> xr.DataArray:
-    """Return one statistic as an array over `layer` and `head` (1-based), its interval as coordinates.
-
-    Raises:
-        KeyError: the table has no such statistic or kind; names those it has.
-    """
-    if statistic not in set(table["statistic"]):
-        raise KeyError(f"no statistic {statistic!r}; this study has {', '.join(table['statistic'].unique())}")
-    own = table[(table["statistic"] == statistic) & (table["kind"] == kind) & table["head"].notna()]
-    if own.empty:
-        raise KeyError(f"no {kind} attention; this study has {', '.join(table['kind'].unique())}")
-    unit = STATISTICS[statistic].unit if statistic in STATISTICS else Unit.SHARE
-    grids = {
-        name: own.pivot(index="layer", columns="head", values=name) for name in ("value", "ci_low", "ci_high")
-    }
-    layers = grids["value"].index.to_numpy(dtype=int)
-    heads = grids["value"].columns.to_numpy(dtype=int)
-    uniform = own.drop_duplicates("layer").set_index("layer")["uniform"].reindex(layers).to_numpy()
-    return xr.DataArray(
-        grids["value"].to_numpy(dtype=float),
-        dims=("layer", "head"),
-        coords={
-            "layer": layers,
-            "head": heads,
-            "ci_low": (("layer", "head"), grids["ci_low"].to_numpy(dtype=float)),
-            "ci_high": (("layer", "head"), grids["ci_high"].to_numpy(dtype=float)),
-            "uniform": ("layer", uniform),
-        },
-        name=statistic,
-        attrs={
-            "units": unit.value,
-            "n": int(own["n"].max()),
-            "kind": kind,
-        },
-    )

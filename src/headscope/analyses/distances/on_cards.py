@@ -7,18 +7,24 @@ from typing import Any
 import numpy as np
 
 from headscope.analyses.distances.pair_table import matrix_of
-from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.json_numbers import numbers
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.payload import numbers
+from headscope.reporting.kit.measured import Measured
 
 NEAREST = 5
 
 
-def map_block(inputs: ReportInputs, kind: Kind) -> dict[str, Any] | None:
+def map_and_nearest(run: Measured, kind: Kind) -> dict[str, Any]:
+    """Return both for the cards of the heads of a kind."""
+    return {"map": map_block(run, kind), "nearest": nearest_block(run, kind)}
+
+
+def map_block(run: Measured, kind: Kind) -> dict[str, Any] | None:
     """Return every head's place on the map in head order, `x` and `y` in nats, and its cluster; None without a map."""
-    if inputs.head_map is None:
+    table = run.table("head_map")
+    if table is None:
         return None
-    own = inputs.head_map[inputs.head_map["kind"] == kind.name]
+    own = table[table["kind"] == kind.name]
     if own.empty:
         return None
     place = (own["layer"].to_numpy(int) - 1) * kind.heads_per_layer + own["head"].to_numpy(int) - 1
@@ -30,17 +36,18 @@ def map_block(inputs: ReportInputs, kind: Kind) -> dict[str, Any] | None:
     return out
 
 
-def nearest_block(inputs: ReportInputs, kind: Kind) -> list[list[Any]] | None:
+def nearest_block(run: Measured, kind: Kind) -> list[list[Any]] | None:
     """Return for each head the five nearest of its kind, as [place, divergence in nats]; None without distances.
 
     Of equally near ones the first in head order.
     """
-    if inputs.head_distances is None or kind.size < 2:
+    pairs = run.table("head_distances")
+    if pairs is None or kind.size < 2:
         return None
     names = [
         (layer, head) for layer in range(1, kind.layers + 1) for head in range(1, kind.heads_per_layer + 1)
     ]
-    apart = matrix_of(inputs.head_distances, names, kind=kind.name)
+    apart = matrix_of(pairs, names, kind=kind.name)
     np.fill_diagonal(apart, np.inf)
     apart[np.isnan(apart)] = np.inf
     if not np.isfinite(apart).any():
