@@ -77,7 +77,7 @@ class MapsRun:
 
     @property
     def lacking(self) -> frozenset[str]:
-        """Maps are read for trees alone."""
+        """Saved maps hold text, and trees where they are of a treebank; no mentions, so neither coreference nor GAP."""
         return frozenset({"coreference", "gap"})
 
     @property
