@@ -27,7 +27,7 @@ from headscope.examples.arcs import (
 )
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.progress import Watcher, told
+from headscope.prepare.progress import Watcher, scan_teller
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 
 _EXAMPLE_TOKENS = 28
@@ -109,7 +109,7 @@ class _Bench:
         def read(segments: int) -> int:
             return min(documents, documents * segments // windows)
 
-        tell = told(self.watch, stage, read, total=documents, limit=self.run.options.limit)
+        tell = scan_teller(self.watch, stage, read, total=documents, limit=self.run.options.limit)
         scan(source, [sums], progress=tell)
         return sums
 

@@ -19,7 +19,7 @@ from headscope.examples.arcs import (
     wanted_heads,
 )
 from headscope.prepare.options import RunOptions
-from headscope.prepare.progress import Watcher, told
+from headscope.prepare.progress import Watcher, scan_teller
 from headscope.prepare.run import Run
 from headscope.prepare.trees import trees_of
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
@@ -52,7 +52,7 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
         def documents(segments: int) -> int:
             return bench.documents * segments // max(1, bench.sentences)
 
-        tell = told(watch, stage, documents, total=bench.documents, limit=options.limit)
+        tell = scan_teller(watch, stage, documents, total=bench.documents, limit=options.limit)
         scan(source, [sums], progress=tell)
         if not sums.words:
             raise InputError(bench.nothing())

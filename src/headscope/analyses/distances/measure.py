@@ -4,7 +4,7 @@ from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.pair_table import pair_table
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.scan import scan
-from headscope.prepare.progress import Watcher, told
+from headscope.prepare.progress import Watcher, scan_teller
 from headscope.prepare.run import Stream
 
 
@@ -17,7 +17,7 @@ def measure_distances(run: Stream, watch: Watcher | None = None) -> StageResult:
     """
     sums = DivergenceAccumulator(run.layout, seed=run.options.seed)
 
-    tell = told(watch, "head distances", run.done, total=run.total, limit=run.options.limit)
+    tell = scan_teller(watch, "head distances", run.done, total=run.total, limit=run.options.limit)
     scan(run.source(), [sums], progress=tell)
     results = sums.compute()
     facts = {

@@ -24,7 +24,7 @@ from headscope.models.loading import LoadedModel
 from headscope.models.losses import ask_of, choose_loss
 from headscope.models.task_heads import load_task_model
 from headscope.prepare.model_run import ModelRun, auto_batch_size
-from headscope.prepare.progress import Watcher, told
+from headscope.prepare.progress import Watcher, scan_teller
 from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
 
 IMPORTANCE_COLUMNS = ["kind", "layer", "head", "measure", "key_class", "value", "ci_low", "ci_high", "n"]
@@ -72,7 +72,11 @@ def measure_importance(
     source = GradientSource(loaded.model, anatomy, run.encoder.vocabulary, batches, ask)
     sums = ImportanceAccumulator(anatomy.layout)
 
-    scan(source, [sums], progress=told(watch, "importance", run.done, total=run.total, limit=options.limit))
+    scan(
+        source,
+        [sums],
+        progress=scan_teller(watch, "importance", run.done, total=run.total, limit=options.limit),
+    )
     if not source.counts.segments:
         raise InputError(
             "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
