@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-FALSE_DISCOVERY = 0.05
+from headscope.statistics.significance import SIGNIFICANT
+
 ROLES = ("punctuation", "sep", "cls", "broad", "previous", "next", "mixed")
 
 # In order: statistic that must exceed the threshold. The thresholds are those of the paper's figure 6:
@@ -78,7 +79,7 @@ def finds(
         own = table[
             (table["model"] == "trained")
             & (table["selection"] == "held-out")
-            & (table["q_value"] < FALSE_DISCOVERY)
+            & (table["q_value"] < SIGNIFICANT)
         ]
         for row in own.to_dict("records"):
             if row.get("margin", 1.0) > 0:
