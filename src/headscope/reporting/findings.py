@@ -28,8 +28,9 @@ from collections.abc import Sequence
 from headscope.reporting.kit.inputs import ReportInputs
 from headscope.reporting.kit.parts import Context
 from headscope.reporting.kit.sentences import Sentence, sentence
-from headscope.reporting.kit.words import FEWEST_DOCUMENTS, count
+from headscope.reporting.kit.words import count
 from headscope.reporting.parts import every_part
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 
 def findings(inputs: ReportInputs) -> list[Sentence]:

@@ -14,7 +14,6 @@ from headscope.reporting.kit.rules import LEAST_SHARE
 from headscope.reporting.kit.sentences import measured
 from headscope.reporting.kit.tables import Table
 from headscope.reporting.kit.words import (
-    FEWEST_DOCUMENTS,
     Words,
     capital,
     count,
@@ -22,6 +21,7 @@ from headscope.reporting.kit.words import (
     percent,
     plain,
 )
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.roles import BROAD_RATIO
 from headscope.views.markup import Html, el, raw
 

@@ -14,7 +14,8 @@ from headscope.reporting.kit.cells import number, records
 from headscope.reporting.kit.inputs import ReportInputs
 from headscope.reporting.kit.numbers import nats, p_words, span
 from headscope.reporting.kit.sentences import HeadRef, Sentence, numbered, sentence
-from headscope.reporting.kit.words import FEWEST_DOCUMENTS, Words, count, join, plain
+from headscope.reporting.kit.words import Words, count, join, plain
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.significance import SIGNIFICANT
 
 TOPIC = "distances"

@@ -18,7 +18,8 @@ from headscope.reporting.kit.inputs import ReportInputs
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_links, file_links, linked
 from headscope.reporting.kit.sentences import Sentence
-from headscope.reporting.kit.words import FEWEST_DOCUMENTS, Words, capital
+from headscope.reporting.kit.words import Words, capital
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.groups import GROUPS
 from headscope.views.markup import Html, el
 

@@ -25,7 +25,6 @@ STATISTICS = (
     "entropy", "entropy_cls", "max_weight",
 )  # fmt: skip
 ROLES = ("previous", "next", "cls", "sep", "punctuation", "broad", "mixed")
-FEWEST_DOCUMENTS = 10
 
 
 @dataclass(frozen=True)
