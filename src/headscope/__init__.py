@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headscope.app.scanning import scan
     from headscope.atlas.page import head_atlas
     from headscope.atlas.run import report
-    from headscope.attention.tile import HeadId
+    from headscope.attention.head_id import HeadId
     from headscope.corpora.reading import read_corpus
     from headscope.errors import HeadscopeError
     from headscope.models.loading import load_model
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # One lazy table: public name -> where it lives.
 _PUBLIC = {
     "Accumulator": "headscope.statistics.accumulator",
-    "HeadId": "headscope.attention.tile",
+    "HeadId": "headscope.attention.head_id",
     "HeadscopeError": "headscope.errors",
     "Study": "headscope.study.study",
     "head_atlas": "headscope.atlas.page",

@@ -9,12 +9,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from headscope.attention.head_id import KINDS
 from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
 from headscope.figures.series import Series, draw_heads, draw_means, select
 from headscope.figures.statistic_panel import NAMES
 from headscope.figures.style import SOFT, figure_of, look, new_figure, role_colour
 
-KIND_ORDER = ("encoder", "decoder", "cross")
 _INK_OF = {"sep_to_sep": "sep", "other_to_sep": "mixed", "current": "mixed"}
 _SHAPE_OF = {"other_to_sep": "broad", "current": "coreference", "sep_to_sep": "sep"}
 
@@ -37,7 +37,7 @@ PANELS = (
 def kinds_in(surface: pd.DataFrame) -> list[str]:
     """Return the kinds of attention in a table, encoder first."""
     present = set(surface["kind"].unique())
-    return [kind for kind in KIND_ORDER if kind in present]
+    return [kind for kind in KINDS if kind in present]
 
 
 def surface_points(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headscope.attention.tile import KINDS
+from headscope.attention.head_id import KINDS
 from headscope.encoding.segment import NO_WORD, PIECES
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError

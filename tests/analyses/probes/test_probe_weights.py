@@ -10,7 +10,7 @@ from headscope.analyses.probes.head_weights import (
     weight_rows,
 )
 from headscope.analyses.probes.parsers.attention_probe import AttentionProbe, AttentionWordsProbe
-from headscope.attention.tile import HeadId
+from headscope.attention.head_id import HeadId
 from support.probe_data import WORDS, made_up_trees, probe_data
 
 VECTORS = torch.from_numpy(np.random.default_rng(3).normal(size=(len(WORDS), 4)).astype(np.float32))

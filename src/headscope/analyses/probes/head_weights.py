@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.probes.data.tree_sentences import TreeSentence
 from headscope.analyses.probes.parsers.attention_probe import DIRECTIONS, AttentionProbe, AttentionWordsProbe
-from headscope.attention.tile import HeadId
+from headscope.attention.head_id import HeadId
 
 WEIGHT_COLUMNS = ["probe", "kind", "layer", "head", "direction", "weight"]
 
