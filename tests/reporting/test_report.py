@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headscope.models.folder.shown import short_name
 from headscope.reporting.findings import findings, headline
 from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.kit.words import SHARES, words_for
-from headscope.reporting.page import render_report, short_name, write_report
+from headscope.reporting.page import render_report, write_report
 from headscope.reporting.parts import write_figures
 from headscope.reporting.provenance import paper_section
 from headscope.views.quantise import read_weights

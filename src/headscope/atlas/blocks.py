@@ -9,9 +9,10 @@ from headscope.atlas.places import map_block, nearest_block
 from headscope.atlas.sentences import sentences_block
 from headscope.atlas.vocabulary import vocabulary
 from headscope.errors import InputError
+from headscope.models.folder.shown import short_name
 from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.kit.words import plain, words_for
-from headscope.reporting.page import run_line, short_name
+from headscope.reporting.page import run_line
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.run import inputs_of
 from headscope.study.study import Study

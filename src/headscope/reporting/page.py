@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from headscope.models.folder.shown import short_name
 from headscope.reporting.findings import findings, headline
 from headscope.reporting.kit.inputs import ReportInputs
 from headscope.reporting.kit.kinds import Kind
@@ -90,12 +91,6 @@ def render_report(inputs: ReportInputs, *, links: bool = False, atlas: str | Non
             styles=STYLES,
         )
     )
-
-
-def short_name(name: str) -> str:
-    """Return a local folder's last part, and a hub name whole."""
-    looks_local = name.startswith(("/", ".", "~")) or "\\" in name
-    return name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] if looks_local else name
 
 
 def run_line(inputs: ReportInputs, kinds: Sequence[Kind]) -> str:
