@@ -117,8 +117,7 @@ class _Bench:
         """Draw the best head on short windows, read by themselves."""
         best = result.best()
         wanted = [] if best is None else [Wanted("coreference", *best, "mention->antecedent")]
-        vocabulary = self.run.encoder.vocabulary
-        special = (vocabulary.cls_name or "[CLS]", vocabulary.sep_name or "[SEP]")
+        special = self.run.encoder.vocabulary.special_names
         examples = ArcExamples(wanted, coreference_questions, special=special, pieces=self.how.pieces)
         short = (
             segment
