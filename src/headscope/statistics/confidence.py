@@ -30,6 +30,22 @@ class Interval:
     high: NDArray[np.float64]
 
 
+def ends_of(interval: Interval, place: Any, value: str = "value", prefix: str = "") -> dict[str, float]:
+    """Return one number with its ends, as columns name them: `value`, `PREFIXci_low` and `PREFIXci_high`.
+
+    Args:
+        interval: of arrays of any shape.
+        place: index of one number; `()` where it holds but one.
+        value: name of the number's column.
+        prefix: of the ends' columns.
+    """
+    return {
+        value: float(interval.value[place]),
+        f"{prefix}ci_low": float(interval.low[place]),
+        f"{prefix}ci_high": float(interval.high[place]),
+    }
+
+
 def ratio_interval(
     sums: NDArray[Any], counts: NDArray[Any], *, scale: Scale, confidence: float = 0.95
 ) -> Interval:

@@ -315,7 +315,7 @@ def test_a_small_treebank_has_the_totals_only():
     assert table[["ci_low", "ci_high", "q_value"]].isna().all(axis=None)
     assert best["accuracy"].notna().all()
     assert best[["ci_low", "baseline_ci_low", "margin_ci_low", "q_value"]].isna().all(axis=None)
-    assert result.special_changes()["of"] == 2 * 16
+    assert result.counted.special_changes()["of"] == 2 * 16
 
 
 def test_one_document_has_nothing_held_out():
@@ -340,7 +340,7 @@ def test_nothing_counted_makes_no_table():
 
 
 def test_special_tokens_and_reach_from_a_scan(monkeypatch):
-    monkeypatch.setattr("headscope.analyses.dependency.best_heads.FEWEST_ARCS", 5)
+    monkeypatch.setattr("headscope.analyses.dependency.relation_counts.FEWEST_ARCS", 5)
     segments = tree_segments(24, seed=5, documents=12)
     table = ArcTable(("nsubj", "obj", "case", "root", "punct", "other"))
 
@@ -382,4 +382,4 @@ def test_the_place_of_a_row(counted):
     result = DependencyResult(counted[0])
     for place, (kind, layer, head, _, direction) in enumerate(heads_of()):
         row = {"kind": kind, "layer": layer + 1, "head": head + 1, "direction": direction}
-        assert result.place(row) == place
+        assert result.counted.place(row) == place

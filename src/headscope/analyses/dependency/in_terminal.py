@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headscope.analyses.dependency.best_heads import TOTALS
+from headscope.analyses.dependency.relation_counts import TOTALS
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.numbers import q_words
 from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen

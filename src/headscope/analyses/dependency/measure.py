@@ -90,7 +90,7 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
         "pieces": how.pieces,
         "compat": options.compat,
         "special_kept": options.special_tokens,
-        "special_changes": result.special_changes(),
+        "special_changes": result.counted.special_changes(),
     }
     return StageResult(
         name="syntax",

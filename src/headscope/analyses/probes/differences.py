@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers
-from headscope.statistics.confidence import difference_interval
+from headscope.statistics.confidence import difference_interval, ends_of
 
 PROBE_DIFFERENCE_COLUMNS = [
     *("probe", "model", "than_probe", "than_model", "measure", "n", "difference", "ci_low", "ci_high"),
@@ -42,9 +42,7 @@ def probe_differences(found: Sequence[ProbeAnswers], gold: GoldWords) -> pd.Data
                 "than_model": found[other].model,
                 "measure": _MEASURE,
                 "n": int(asked.sum()),
-                "difference": float(gap.value),
-                "ci_low": float(gap.low),
-                "ci_high": float(gap.high),
+                **ends_of(gap, (), "difference"),
             }
         )
     return pd.DataFrame(rows, columns=PROBE_DIFFERENCE_COLUMNS)

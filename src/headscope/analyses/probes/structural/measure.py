@@ -24,7 +24,7 @@ from headscope.analyses.probes.structural.train import (
 from headscope.attention.hidden import WordStates
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OutputError
-from headscope.statistics.confidence import difference_interval
+from headscope.statistics.confidence import difference_interval, ends_of
 from headscope.storage.scratch import scratch
 
 NAME = "structural"
@@ -248,8 +248,7 @@ def layer_difference(chosen: Sums, embeddings: Sums) -> pd.DataFrame:
     gap = difference_interval(*sides, answers=True)
     row = {
         "probe": NAME, "model": "trained", "than_probe": "embeddings", "than_model": "trained", "measure": "UUAS",
-        "n": int(chosen["arcs"].sum()), "difference": float(gap.value), "ci_low": float(gap.low),
-        "ci_high": float(gap.high),
+        "n": int(chosen["arcs"].sum()), **ends_of(gap, (), "difference"),
     }  # fmt: skip
     return pd.DataFrame([row])
 
