@@ -356,7 +356,7 @@ def test_special_tokens_and_reach_from_a_scan(monkeypatch):
     without, kept = result(False), result(True)
     changes = np.abs(without.heads()["accuracy"] - kept.heads()["accuracy"])
     for one in (without, kept):
-        found = one.special_changes()
+        found = one.counted.special_changes()
         assert found["of"] == len(changes)
         assert found["accuracies"] == (changes > 0).sum() > 0
         assert found["largest"] == pytest.approx(changes.max(), abs=1e-12)
