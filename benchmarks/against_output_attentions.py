@@ -74,7 +74,7 @@ def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     from headscope.attention.scan import scan
     from headscope.attention.source import ModelSource
     from headscope.encoding import length_buckets
-    from headscope.models.anatomy import examine
+    from headscope.models.examination import examine
 
     loaded, encoder, segments = segments_of(text, number)
     anatomy = examine(loaded.model, encoder.vocabulary)

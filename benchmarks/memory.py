@@ -28,7 +28,7 @@ def measure(path: Path) -> None:
     from headscope.corpora.reading import read_corpus
     from headscope.encoding import Encoder, Packer, length_buckets
     from headscope.examples.short_sentences import SentenceKeeper
-    from headscope.models.anatomy import examine
+    from headscope.models.examination import examine
     from headscope.models.locating import embedded_folder
 
     config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)

@@ -24,7 +24,7 @@ from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.encoding.segment import Segment
 from headscope.examples.clearest import ClearestAccumulator
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.models.inputs import left_padding_works
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.groups import GROUPS

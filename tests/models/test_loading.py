@@ -10,7 +10,8 @@ import torch
 
 from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError, OptionError
-from headscope.models.anatomy import WORKING_FAMILIES, examine
+from headscope.models.examination import examine
+from headscope.models.families import WORKING_FAMILIES
 from headscope.models.hashing import weights_hash
 from headscope.models.loading import load_model
 from support.hub_server import HubServer

@@ -19,7 +19,7 @@ from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.encoding import Encoder, Packer, length_buckets
 from headscope.errors import ModelError, OptionError, OutputError
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.training import session as session_module
 from headscope.training.masking import Masker
 from headscope.training.options import Size, TrainOptions

@@ -20,7 +20,8 @@ from headscope.errors import InputError, OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.examples.short_sentences import SentenceKeeper
-from headscope.models.anatomy import Anatomy, KindLayout, examine
+from headscope.models.anatomy import Anatomy, KindLayout
+from headscope.models.examination import examine
 from headscope.models.loading import LoadedModel, load_model, longest_input
 from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, has_mentions
 from headscope.prepare.options import RunOptions

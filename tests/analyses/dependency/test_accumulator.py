@@ -11,7 +11,8 @@ from headscope.analyses.dependency.accumulator import NOOP_CLASSES, DependencyAc
 from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
-from headscope.models.anatomy import KindLayout, examine
+from headscope.models.anatomy import KindLayout
+from headscope.models.examination import examine
 from headscope.statistics.arc_bins import DISTANCES
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import eager_maps, made_up_segments, vocabulary

@@ -19,7 +19,8 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.questions import GivenLabels
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OptionError
-from headscope.models.anatomy import Anatomy, examine
+from headscope.models.anatomy import Anatomy
+from headscope.models.examination import examine
 from headscope.models.loading import LoadedModel
 from headscope.models.losses import ask_of, choose_loss
 from headscope.models.task_heads import load_task_model
