@@ -47,7 +47,7 @@ def read_index(folder: Path) -> MapsIndex:
             f"{folder} holds no saved maps: expected a folder with {INDEX}, as headscope extract writes it when "
             "it finishes; give that folder"
         )
-    maps = sum(each.stat().st_size for each in folder.glob("*.safetensors"))
+    maps = sum(each.stat().st_size for each in folder.glob("*.safetensors") if each.is_file())
     try:
         content = read_bounded(path, most=max(_ALWAYS_READ, maps))
     except TooLargeError as error:

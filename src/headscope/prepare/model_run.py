@@ -28,7 +28,7 @@ from headscope.prepare.options import RunOptions
 from headscope.prepare.overlap import check_overlap
 from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
 from headscope.prepare.text_corpus import Corpus
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.statistics.confidence import too_few
 
 _TOKENS_AT_ONCE = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 _WEIGHTS_AT_ONCE = 1 << 26
@@ -244,9 +244,10 @@ class ModelRun:
 
     def _notes(self) -> list[str]:
         notes = []
+        used = self.packer.counts.documents_used
         # Before the scan nothing has been used, and nothing is known to be too few.
-        if 0 < self.packer.counts.documents_used < FEWEST_DOCUMENTS:
-            notes.append(f"{TOO_FEW}; this run has {self.packer.counts.documents_used}")
+        if used and (few := too_few(used)):
+            notes.append(few)
         if unknown := self.known.note():
             notes.append(unknown)
         if self.anatomy.encoder_decoder:

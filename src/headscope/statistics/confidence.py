@@ -15,10 +15,21 @@ from numpy.typing import NDArray
 from headscope.statistics.estimate import Estimate, difference, mean_of_ratios, ratio
 
 FEWEST_DOCUMENTS = 10
-TOO_FEW = f"intervals need at least {FEWEST_DOCUMENTS} documents"
 
 Scale = Literal["share", "positive", "real"]
 """What values can be: in [0, 1], in [0, infinity) or anything; an interval never leaves it."""
+
+
+def too_few(documents: int, *, here: str = "this run has") -> str | None:
+    """Say that so many documents are too few for an interval, or None where they are enough.
+
+    Args:
+        documents: how many there are.
+        here: who has them.
+    """
+    if documents >= FEWEST_DOCUMENTS:
+        return None
+    return f"intervals need at least {FEWEST_DOCUMENTS} documents; {here} {documents}"
 
 
 @dataclass(frozen=True)

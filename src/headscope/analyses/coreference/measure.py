@@ -12,7 +12,7 @@ from headscope.analyses.coreference.mentions.head_rule import rule_agreement
 from headscope.analyses.coreference.questions import coreference_questions
 from headscope.analyses.coreference.systems import CoreferenceResult
 from headscope.analyses.coreference.windows import MentionCounts, coreference_segments
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.scan import scan
 from headscope.attention.source import TileSource
 from headscope.corpora.mentions.unmatched import unmatched_line
@@ -28,7 +28,7 @@ from headscope.examples.arcs import (
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.progress import Watcher, scan_teller
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.statistics.confidence import too_few
 
 _EXAMPLE_TOKENS = 28
 _EXAMPLE_WINDOWS = 400
@@ -171,8 +171,10 @@ def _nothing(name: str, counts: MentionCounts) -> str:
     )
 
 
-def _notes(facts: dict[str, Any]) -> Iterator[str]:
-    if facts["documents"] < FEWEST_DOCUMENTS:
-        yield f"coreference: {TOO_FEW}; it has {facts['documents']}"
-    if number := facts["unmatched_brackets"]:
-        yield f"coreference: {unmatched_line(number, facts['unmatched_named'])}"
+def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
+    number = facts["unmatched_brackets"]
+    return notes_on(
+        "coreference",
+        too_few(facts["documents"], here="it has"),
+        unmatched_line(number, facts["unmatched_named"]) if number else None,
+    )

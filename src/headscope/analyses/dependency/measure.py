@@ -1,6 +1,5 @@
 """The stage of section 4.2: which head finds which dependency relation."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -10,7 +9,7 @@ from headscope.analyses.dependency.arcs import ArcTable
 from headscope.analyses.dependency.best_heads import DIFFERENCE_COLUMNS, DependencyResult
 from headscope.analyses.dependency.details import distance_table, noop_table
 from headscope.analyses.dependency.questions import dependency_questions
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.scan import scan
 from headscope.attention.source import TileSource
 from headscope.errors import InputError
@@ -22,7 +21,7 @@ from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, scan_teller
 from headscope.prepare.run import Run
 from headscope.prepare.trees import trees_of
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.statistics.confidence import too_few
 
 
 def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
@@ -101,11 +100,14 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
     )
 
 
-def _notes(facts: dict[str, Any]) -> Iterator[str]:
-    for why, number in facts.get("skipped", {}).items():
-        yield f"treebank: {number:,} of {number + facts['sentences']:,} sentences were left out ({why})"
-    if facts.get("words_dropped") or facts.get("words_merged"):
-        lost = facts["words_dropped"] + facts["words_merged"]
-        yield f"treebank: {lost:,} words have no piece of their own; they count as not found"
-    if facts["documents"] < FEWEST_DOCUMENTS:
-        yield f"treebank: {TOO_FEW}; it has {facts['documents']}"
+def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
+    lost = facts.get("words_dropped", 0) + facts.get("words_merged", 0)
+    return notes_on(
+        "treebank",
+        *(
+            f"{number:,} of {number + facts['sentences']:,} sentences were left out ({why})"
+            for why, number in facts.get("skipped", {}).items()
+        ),
+        f"{lost:,} words have no piece of their own; they count as not found" if lost else None,
+        too_few(facts["documents"], here="it has"),
+    )

@@ -12,7 +12,7 @@ from headscope.analyses.importance.accumulator import (
     ImportanceAccumulator,
     ImportanceResult,
 )
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.gradients import GradientSource, LossCounts
 from headscope.attention.scan import scan
 from headscope.encoding.batching import length_buckets
@@ -26,7 +26,7 @@ from headscope.models.losses import ask_of, choose_loss
 from headscope.models.task_heads import load_task_model
 from headscope.prepare.model_run import ModelRun, auto_batch_size
 from headscope.prepare.progress import Watcher, scan_teller
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.statistics.confidence import too_few
 
 IMPORTANCE_COLUMNS = ["kind", "layer", "head", "measure", "key_class", "value", "ci_low", "ci_high", "n"]
 DIFFERENCE_COLUMNS = [
@@ -91,7 +91,7 @@ def measure_importance(
             "importance_differences": importance_differences(results),
         },
         facts={"importance": facts},
-        notes=tuple(_notes(facts, len(sums.sums))),
+        notes=_notes(facts, len(sums.sums)),
         state=sums.state(),
     )
 
@@ -183,11 +183,10 @@ def _facts(loss: str, counts: LossCounts) -> dict[str, Any]:
     }
 
 
-def _notes(facts: dict[str, Any], documents: int) -> list[str]:
-    notes = []
-    if facts["nothing_to_predict"]:
-        number = facts["nothing_to_predict"]
-        notes.append(f"importance: inputs left out because there is nothing to predict in them: {number:,}")
-    if documents < FEWEST_DOCUMENTS:
-        notes.append(f"importance: {TOO_FEW}; this run has {documents}")
-    return notes
+def _notes(facts: dict[str, Any], documents: int) -> tuple[str, ...]:
+    number = facts["nothing_to_predict"]
+    return notes_on(
+        "importance",
+        f"inputs left out because there is nothing to predict in them: {number:,}" if number else None,
+        too_few(documents),
+    )
