@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.dependency.accumulator import NOOP_CLASSES, DependencyAccumulator, DependencyOptions
+from headscope.analyses.dependency.accumulator import DependencyAccumulator
 from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
+from headscope.analyses.dependency.sums import NOOP_CLASSES, DependencyOptions
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.models.anatomy import KindLayout

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.dependency.accumulator import DIRECTIONS, DependencyAccumulator, DependencyOptions
+from headscope.analyses.dependency.accumulator import DependencyAccumulator
 from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
 from headscope.analyses.dependency.best_heads import (
     BEST_COLUMNS,
@@ -12,6 +12,7 @@ from headscope.analyses.dependency.best_heads import (
     DIFFERENCE_COLUMNS,
     DependencyResult,
 )
+from headscope.analyses.dependency.sums import DIRECTIONS, DependencyOptions
 from headscope.attention.scan import scan
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.arc_bins import DISTANCES

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.dependency.accumulator import NOOP_CLASSES
 from headscope.analyses.dependency.arcs import OFFSETS
 from headscope.analyses.dependency.attending import rest_of
 from headscope.analyses.dependency.best_heads import DependencyResult
 from headscope.analyses.dependency.relation_counts import TOTALS
+from headscope.analyses.dependency.sums import NOOP_CLASSES
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.confidence import difference_interval, ratio_interval
 

@@ -4,11 +4,12 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.dependency.accumulator import DependencyAccumulator, DependencyOptions
+from headscope.analyses.dependency.accumulator import DependencyAccumulator
 from headscope.analyses.dependency.arcs import ArcTable
 from headscope.analyses.dependency.best_heads import DIFFERENCE_COLUMNS, DependencyResult
 from headscope.analyses.dependency.details import distance_table, noop_table
 from headscope.analyses.dependency.questions import dependency_questions
+from headscope.analyses.dependency.sums import DependencyOptions
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.scan import scan
 from headscope.attention.source import TileSource

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.dependency.accumulator import DependencyAccumulator, DependencySums
+from headscope.analyses.dependency.accumulator import DependencyAccumulator
 from headscope.analyses.dependency.arcs import ArcTable
+from headscope.analyses.dependency.sums import DependencySums
 from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS
 
 TOTALS = ("all", "all_but_punct_root")

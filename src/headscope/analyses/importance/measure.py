@@ -24,7 +24,8 @@ from headscope.models.examination import examine
 from headscope.models.loading import LoadedModel
 from headscope.models.losses import ask_of, choose_loss
 from headscope.models.task_heads import load_task_model
-from headscope.prepare.model_run import ModelRun, auto_batch_size
+from headscope.prepare.input_sizes import auto_batch_size
+from headscope.prepare.model_run import ModelRun
 from headscope.prepare.progress import Watcher, scan_teller
 from headscope.statistics.confidence import too_few
 

@@ -16,7 +16,8 @@ from headscope.analyses.probes.treebanks import USUAL_LENGTH, ProbeBench, ProbeT
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.hidden import word_states
 from headscope.encoding.batching import length_buckets
-from headscope.prepare.model_run import ModelRun, auto_batch_size
+from headscope.prepare.input_sizes import auto_batch_size
+from headscope.prepare.model_run import ModelRun
 from headscope.prepare.overlap import overlap_facts, overlap_line
 from headscope.prepare.progress import Progress, Watcher
 from headscope.statistics.confidence import too_few
