@@ -74,7 +74,7 @@ def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     from headscope.attention.scan import scan
     from headscope.attention.source import ModelSource
     from headscope.encoding.batching import length_buckets
-    from headscope.models.anatomy import examine
+    from headscope.models.examination import examine
     from headscope.statistics.catalogue import NAMES
 
     loaded, encoder, segments = segments_of(text, number)

@@ -18,7 +18,7 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import Segment
 from headscope.encoding.sentences import SentencePacker
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.models.inputs import model_inputs
 from headscope.models.loading import load_model
 from headscope_grammar import synthetic_documents

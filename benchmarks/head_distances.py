@@ -18,7 +18,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.models.inputs import model_inputs
 from headscope.models.loading import load_model
 from rounds import alternate, median_ratio

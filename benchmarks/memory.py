@@ -30,8 +30,8 @@ def measure(path: Path) -> None:
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.packing import Packer
     from headscope.examples.short_sentences import SentenceKeeper
-    from headscope.models.anatomy import examine
-    from headscope.models.loading import embedded_folder
+    from headscope.models.examination import examine
+    from headscope.models.locating import embedded_folder
 
     config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
     model = BertModel(config).eval()

@@ -10,7 +10,7 @@ from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass, Vocabulary
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.models.inputs import model_inputs
 from rounds import alternate, median_ratio
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         report,
         scan,
     )
-    from headscope.attention.tile import HeadId
+    from headscope.attention.head_id import HeadId
     from headscope.corpora.reading import read_corpus
     from headscope.errors import HeadscopeError
     from headscope.models.loading import load_model
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # One lazy table: public name -> where it lives; what is called lives in one place.
 _PUBLIC = {
     "Accumulator": "headscope.statistics.accumulator",
-    "HeadId": "headscope.attention.tile",
+    "HeadId": "headscope.attention.head_id",
     "HeadscopeError": "headscope.errors",
     "Study": "headscope.study.study",
     "head_atlas": "headscope.app.api",

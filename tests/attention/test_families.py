@@ -10,7 +10,7 @@ from headscope.attention.row_statistics import OFFSETS, RowQuantity, row_statist
 from headscope.attention.source import ModelSource
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import collate
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.models.inputs import left_padding_works, model_inputs
 from support.inputs import eager_maps, made_up_segments, vocabulary
 from support.tiny_models import CONFIGS, PATHS, shared_tiny_model

@@ -13,7 +13,7 @@ from headscope.attention.source import ModelSource
 from headscope.attention.tap import AttentionCall, Tap, output_of
 from headscope.encoding.questions import NO_TARGET, GivenLabels
 from headscope.errors import AttentionError, ModelError
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.models.inputs import model_inputs
 from headscope.models.losses import ask_of, frozen, loss_of
 from support.hand_made import HandMadeSource, random_map

@@ -11,7 +11,7 @@ from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.attention.source import ModelSource
 from headscope.attention.tile import join_rows
 from headscope.errors import AttentionError
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from headscope.app.cli.stats import _print
 
+from headscope.analyses.stage_result import StageResult
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.tables import surface_array, surface_table
+from headscope.analyses.surface.in_terminal import shown as in_terminal
+from headscope.analyses.surface.layout import surface_table
 from headscope.atlas.vocabulary import vocabulary as search_words
 from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
 from headscope.attention.scan import scan
@@ -23,6 +24,7 @@ from headscope.reporting.provenance import definitions
 from headscope.statistics.catalogue import NAMES, STATISTICS, Rows, Special, Unit, figure_names
 from headscope.statistics.role_catalogue import OTHERWISE, ROLES, SHOWN
 from headscope.statistics.roles import role_of
+from headscope.study.labelled_array import labelled_array
 from support import mock_inputs
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary
@@ -75,7 +77,7 @@ def test_it_is_the_mean_of_its_quantity_over_its_rows(one, segments, measured):
                 [[quantity_of(head, one.quantity, classes)[rows].mean() for head in layer] for layer in maps]
             )
             even.append(quantity_of(np.full((n, n), 1 / n), one.quantity, classes)[rows].mean())
-    found = surface_array(measured, one.name, kind="encoder")
+    found = labelled_array(measured, one.name, kind="encoder")
     np.testing.assert_allclose(found.to_numpy(), np.mean(means, axis=0), atol=1e-12)
     np.testing.assert_allclose(found["uniform"], np.mean(even), atol=1e-12)
     assert found.attrs["n"] == len(means) > 0
@@ -128,17 +130,16 @@ def test_its_section_and_figure_draw_it(one, run, page):
 
 
 @EACH
-def test_the_terminal_shows_it_where_it_is_of_all_rows(one, run, capsys):
-    _print(run.surface)
-    shown = capsys.readouterr().out
-    header = next(line for line in shown.splitlines() if line.split()[:1] == ["head"]).split()
+def test_the_terminal_shows_it_where_it_is_of_all_rows(one, run):
+    grid, legend = in_terminal(StageResult(name="surface", tables={"surface": run.surface}, facts={}))
+    header = [title for title, _ in grid.columns]
     assert ((one.heading or one.name) in header) == (one.rows is Rows.ALL)
-    assert not one.heading_says or f"{one.heading or one.name}: {one.heading_says}" in shown
+    assert not one.heading_says or f"{one.heading or one.name}: {one.heading_says}" in legend
 
 
 @EACH
 def test_the_atlas_is_asked_for_it_or_for_its_role(one, run):
-    entries = search_words(words_for(run.manifest), [])
+    entries = search_words(words_for(run.manifest), [], [])
     own = [entry["words"] for entry in entries if (entry["what"], entry["name"]) == ("statistic", one.name)]
     assert len(own) == bool(one.asked)
     assert all(word in own[0] for word in one.asked)

@@ -81,7 +81,7 @@ def test_a_folder_is_taken_or_refused_in_words(case, tmp_path, marker, answers):
 def look_at(folder):
     """As every command begins: the model, its tokeniser, and what heads it has."""
     from headscope.encoding.encoder import Encoder
-    from headscope.models.anatomy import examine
+    from headscope.models.examination import examine
 
     loaded = load_model(folder)
     return examine(loaded.model, Encoder(loaded.tokeniser).vocabulary)

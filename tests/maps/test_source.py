@@ -23,7 +23,8 @@ from headscope.maps.folder import MapsFolder
 from headscope.maps.index import MapEntry, MapsIndex, Tokens
 from headscope.maps.index_reader import read_index
 from headscope.maps.source import MapsSource, MapsWriter
-from headscope.models.anatomy import KindLayout, examine
+from headscope.models.anatomy import KindLayout
+from headscope.models.examination import examine
 from headscope.models.inputs import left_padding_works
 from headscope.storage.lock import place_held
 from headscope.storage.parts import is_own

@@ -8,7 +8,7 @@ from headscope.encoding.denoising import Denoising
 from headscope.encoding.masking import MaskedTokens
 from headscope.encoding.questions import NO_TARGET, NextToken
 from headscope.errors import OptionError
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.models.inputs import model_inputs
 from headscope.models.losses import ask_of, asked_logits, choose_loss, loss_of, segment_losses
 from support.inputs import made_up_segments, vocabulary

@@ -21,7 +21,7 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
 from headscope.errors import ModelError, OptionError, OutputError
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.training import session as session_module
 from headscope.training.masking import Masker
 from headscope.training.options import Size, TrainOptions

@@ -14,7 +14,7 @@ from headscope.corpora.text.plain import text_documents
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.packing import Packer
 from headscope.errors import InputError, OptionError
-from headscope.prepare.model_run import auto_batch_size, check_length
+from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.options import RunOptions
 from headscope.views.snapshot.snapshot_of import reader_of
 

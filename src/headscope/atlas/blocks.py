@@ -9,9 +9,10 @@ from headscope.atlas.accuracies import relations_block
 from headscope.atlas.sentences import CLEAREST, sentences_block
 from headscope.atlas.vocabulary import vocabulary
 from headscope.errors import InputError
+from headscope.models.folder.shown import short_name
 from headscope.reporting.kit.parts import Context
 from headscope.reporting.kit.words import plain
-from headscope.reporting.page import run_line, short_name
+from headscope.reporting.page import run_line
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.run import measured_in
 from headscope.study.study import Study

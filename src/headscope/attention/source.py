@@ -6,12 +6,12 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from headscope.attention.fused import fused_attention
+from headscope.attention.fused import fused_attention, fusible
 from headscope.attention.model_pass import TILE_LIMIT, ModelPass, TileConsumer
-from headscope.attention.tap import AttentionCall, eager_evaluation
+from headscope.attention.tap import AttentionCall, eager_evaluation, scaling_of
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.models.anatomy import Anatomy, CallSite, KindLayout, fusible, scaling_of
+from headscope.models.anatomy import Anatomy, CallSite, KindLayout
 from headscope.models.inputs import check_padding, no_cache
 
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 _SPACE, _NEW_LINE, _BLOCK = "\u0120", "\u010a", "\u2581"
 _SPECIAL = re.compile(r"\[(?:CLS|SEP|PAD|MASK)\]|</?s>|<(?:pad|mask|cls|sep|bos|eos|eod)>|<\|[a-z_]{1,40}\|>")
 _END_OF_WORD = "</w>"
+SPECIAL_NAMES = ("[CLS]", "[SEP]")
+"""BERT's, for whoever has none."""
 
 
 class Named(NamedTuple):
@@ -27,6 +29,11 @@ class Named(NamedTuple):
     words: tuple[int | None, ...]
     text: tuple[str, ...]
     special: tuple[int, ...]
+
+
+def named_special(cls: str | None, sep: str | None) -> tuple[str, str]:
+    """Return the names of the special tokens before and after the words, BERT's where they have none."""
+    return cls or SPECIAL_NAMES[0], sep or SPECIAL_NAMES[1]
 
 
 def named_tokens(tokens: Sequence[str]) -> Named:

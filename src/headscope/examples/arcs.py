@@ -13,6 +13,7 @@ from headscope.attention.tile import AttentionTile
 from headscope.attention.words import WordAxis, between_words, word_axis
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.token_names import SPECIAL_NAMES
 from headscope.examples.tables import ARC_EXAMPLES
 
 FEWEST_WORDS, MOST_WORDS = 6, 20
@@ -82,7 +83,7 @@ class ArcExamples:
         wanted: Sequence[Wanted],
         ask: Ask,
         *,
-        special: tuple[str, str] = ("[CLS]", "[SEP]"),
+        special: tuple[str, str] = SPECIAL_NAMES,
         pieces: str = "mean",
     ) -> None:
         self.wanted, self.ask = list(wanted), ask

@@ -10,7 +10,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from headscope.figures.arcs import FAINT, MOST_TOKENS, SPECIAL, Arcs, arcs_of
+from headscope.encoding.token_names import SPECIAL_NAMES
+from headscope.figures.arcs import FAINT, MOST_TOKENS, Arcs, arcs_of
 from headscope.figures.labels import label
 from headscope.figures.style import INK, SOFT, figure_of, look, new_figure, role_colour
 from headscope.palette import palette
@@ -25,7 +26,7 @@ def arc_panel(
     *,
     title: str = "",
     colour: str | None = None,
-    special: Collection[str] = SPECIAL,
+    special: Collection[str] = SPECIAL_NAMES,
     hide_special: bool = False,
     rows: int | None = None,
     ax: Axes | None = None,
@@ -102,7 +103,7 @@ def arc_diagram(
     examples: pd.DataFrame,
     *,
     titles: Mapping[str, str] | None = None,
-    special: Collection[str] = SPECIAL,
+    special: Collection[str] = SPECIAL_NAMES,
     hide_special: bool = False,
     most: int = MOST_TOKENS,
 ) -> Figure:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from headscope.encoding.token_names import SPECIAL_NAMES
+
 MOST_TOKENS = 26
 FAINTEST = 0.012
 """Weights below this are not drawn: the eye would not see them."""
@@ -17,8 +19,6 @@ FAINT = 0.4
 
 NOWHERE = -1
 """A prediction that is no word: the mask left no candidate."""
-
-SPECIAL = ("[CLS]", "[SEP]")
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Arcs:
         return sorted(lines, key=lambda one: (one.strong, one.weight, one.query, one.key))
 
 
-def arcs_of(example: pd.Series, *, special: Collection[str] = SPECIAL, most: int = MOST_TOKENS) -> Arcs:
+def arcs_of(example: pd.Series, *, special: Collection[str] = SPECIAL_NAMES, most: int = MOST_TOKENS) -> Arcs:
     """Read a row of `tables/arc_examples.parquet`, and cut a long one to the window that holds most of its arcs.
 
     Args:

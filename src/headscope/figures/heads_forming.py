@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 
 from headscope.figures.labels import label
 from headscope.figures.style import INK, LINE, SOFT, figure_of, look, new_figure, role_colour
+from headscope.statistics.significance import SIGNIFICANT
 
 COLUMNS = 4
-SIGNIFICANT = 0.05
 _NAMES = {"previous": "to the previous token", "next": "to the next token"}
 
 

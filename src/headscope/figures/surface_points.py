@@ -9,13 +9,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from headscope.attention.head_id import KINDS
 from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
 from headscope.figures.series import Series, draw_heads, draw_means, select
 from headscope.figures.statistic_panel import NAMES
 from headscope.figures.style import SOFT, figure_of, look, new_figure, role_colour
 from headscope.statistics.catalogue import STATISTICS, Topic, Unit, of_topic
 
-KIND_ORDER = ("encoder", "decoder", "cross")
 _INK_OF = {one.name: one.ink or one.name for one in STATISTICS.values()}
 _SHAPE_OF = {one.name: one.shape or one.name for one in STATISTICS.values()}
 
@@ -43,7 +43,7 @@ PANELS = (
 def kinds_in(surface: pd.DataFrame) -> list[str]:
     """Return the kinds of attention in a table, encoder first."""
     present = set(surface["kind"].unique())
-    return [kind for kind in KIND_ORDER if kind in present]
+    return [kind for kind in KINDS if kind in present]
 
 
 def surface_points(

@@ -11,8 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.attention.distributions import wrong_row
+from headscope.attention.head_id import HeadId
 from headscope.attention.model_pass import TILE_LIMIT, TileConsumer
-from headscope.attention.tile import AttentionTile, HeadId
+from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo

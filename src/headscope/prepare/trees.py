@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from headscope.attention.source import TileSource
 from headscope.encoding.segment import Segment
 from headscope.encoding.sentences import SentenceCounts, SentencePacker
+from headscope.encoding.token_names import named_special
 from headscope.encoding.tree_fields import arcs_of_fields
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
@@ -78,8 +79,7 @@ class TreebankTrees:
                 f"{self.treebank.name} has no dependency tree: expected CoNLL-U with heads, or `word head-label` "
                 "lines; give another --treebank"
             )
-        vocabulary = run.encoder.vocabulary
-        self.special = (vocabulary.cls_name or "[CLS]", vocabulary.sep_name or "[SEP]")
+        self.special = run.encoder.vocabulary.special_names
 
     def source(self) -> TileSource:
         """Return the stream of tiles over all sentences."""
@@ -150,7 +150,7 @@ class MapsTrees:
         self.sentences = len(run.entries)
         self.documents = len({entry.document for entry in run.entries})
         special = run.signature["model"].get("special", {})
-        self.special = (special.get("cls") or "[CLS]", special.get("sep") or "[SEP]")
+        self.special = named_special(special.get("cls"), special.get("sep"))
 
     def source(self) -> TileSource:
         """Return the stream of tiles over all sentences."""

@@ -29,7 +29,8 @@ from headscope.analyses.for_report import every_part
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.parts import Context
 from headscope.reporting.kit.sentences import Sentence, sentence
-from headscope.reporting.kit.words import FEWEST_DOCUMENTS, count
+from headscope.reporting.kit.words import count
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 
 def findings(run: Measured) -> list[Sentence]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from headscope.analyses.for_report import every_part
+from headscope.models.folder.shown import short_name
 from headscope.reporting.findings import found_of, headline
 from headscope.reporting.kit.links import linked
 from headscope.reporting.kit.measured import Measured
@@ -92,12 +93,6 @@ def _rendered(about: Context, atlas: str | None) -> str:
             styles=STYLES,
         )
     )
-
-
-def short_name(name: str) -> str:
-    """Return a local folder's last part, and a hub name whole."""
-    looks_local = name.startswith(("/", ".", "~")) or "\\" in name
-    return name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] if looks_local else name
 
 
 def run_line(about: Context) -> str:

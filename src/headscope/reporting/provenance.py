@@ -9,7 +9,6 @@ from typing import Any
 
 from headscope.reporting.kit.rules import LEAST_SHARE
 from headscope.reporting.kit.words import (
-    FEWEST_DOCUMENTS,
     Words,
     capital,
     count,
@@ -17,6 +16,7 @@ from headscope.reporting.kit.words import (
     plain,
 )
 from headscope.statistics.catalogue import STATISTICS, Term
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.role_catalogue import OTHERWISE, ROLES
 from headscope.views.markup import Html, el
 

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from headscope.attention.tile import KINDS
+from headscope.attention.head_id import KINDS
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.table_schema import Column
 

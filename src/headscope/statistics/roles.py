@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from headscope.statistics.role_catalogue import OTHERWISE, ROLES, SHOWN
+from headscope.statistics.significance import SIGNIFICANT
 
-FALSE_DISCOVERY = 0.05
 _OF_UNIFORM = tuple(dict.fromkeys(role.statistic for role in ROLES.values() if role.of_uniform))
 _HEAD = ["kind", "layer", "head"]
 
@@ -78,7 +78,7 @@ def finds(
     own = chosen[
         (chosen["model"] == "trained")
         & (chosen["selection"] == "held-out")
-        & (chosen["q_value"] < FALSE_DISCOVERY)
+        & (chosen["q_value"] < SIGNIFICANT)
     ]
     for row in own.to_dict("records"):
         if row.get("margin", 1.0) > 0:

@@ -17,10 +17,11 @@ from headscope.maps.index import MapsIndex
 from headscope.maps.index_reader import read_index
 from headscope.maps.pickle_conversion import maps_to_pickle
 from headscope.maps.source import MapsWriter
-from headscope.models.anatomy import Anatomy, examine
+from headscope.models.anatomy import Anatomy
+from headscope.models.examination import examine
 from headscope.models.loading import LoadedModel, load_model
 from headscope.models.stand_in import load_debug_model
-from headscope.prepare.model_run import auto_batch_size, check_length
+from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.options import RunOptions
 from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
 from headscope.prepare.text_corpus import Corpus

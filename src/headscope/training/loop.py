@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from headscope.errors import OptionError
-from headscope.models.loading import choose_device
+from headscope.models.devices import choose_device
 from headscope.training.batches import Batches, masked_batch
 from headscope.training.measuring import HeldOut, measure_held_out
 from headscope.training.optimiser import make_optimiser, rate_at, take_step

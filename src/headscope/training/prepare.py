@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
 from headscope.encoding.unknown import KnownPieces
-from headscope.models.loading import LoadedModel, load_tokeniser, weights_hash
+from headscope.models.hashing import weights_hash
+from headscope.models.loading import LoadedModel, load_tokeniser
 from headscope.training.corpus import PackedInputs, hold_out, pack_inputs
 from headscope.training.masking import Masker
 from headscope.training.options import VOCABULARY, TrainOptions

@@ -13,7 +13,7 @@ from headscope.analyses.coreference.mention_table import FIELD, MENTION_TYPES, m
 from headscope.attention.scan import scan
 from headscope.attention.source import ModelSource
 from headscope.encoding.segment import Segment
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.statistics.groups import GROUPS
 from support.coreference import segments_with_mentions
 from support.hand_made import HandMadeSource, random_map

@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.dependency.accumulator import DIRECTIONS, DependencyAccumulator, DependencyOptions
+from headscope.analyses.dependency.accumulator import DependencyAccumulator
 from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
 from headscope.analyses.dependency.best_heads import (
     DependencyResult,
 )
+from headscope.analyses.dependency.sums import DIRECTIONS, DependencyOptions
 from headscope.analyses.dependency.tables import DEPENDENCY, DEPENDENCY_BEST, DEPENDENCY_DIFFERENCES
 from headscope.attention.scan import scan
 from headscope.models.anatomy import KindLayout
@@ -313,7 +314,7 @@ def test_a_small_treebank_has_the_totals_only():
     assert table[["ci_low", "ci_high", "q_value"]].isna().all(axis=None)
     assert best["accuracy"].notna().all()
     assert best[["ci_low", "baseline_ci_low", "margin_ci_low", "q_value"]].isna().all(axis=None)
-    assert result.special_changes()["of"] == 2 * 16
+    assert result.counted.special_changes()["of"] == 2 * 16
 
 
 def test_one_document_has_nothing_held_out():
@@ -338,7 +339,7 @@ def test_nothing_counted_makes_no_table():
 
 
 def test_special_tokens_and_reach_from_a_scan(monkeypatch):
-    monkeypatch.setattr("headscope.analyses.dependency.best_heads.FEWEST_ARCS", 5)
+    monkeypatch.setattr("headscope.analyses.dependency.relation_counts.FEWEST_ARCS", 5)
     segments = tree_segments(24, seed=5, documents=12)
     table = ArcTable(("nsubj", "obj", "case", "root", "punct", "other"))
 
@@ -354,7 +355,7 @@ def test_special_tokens_and_reach_from_a_scan(monkeypatch):
     without, kept = result(False), result(True)
     changes = np.abs(without.heads()["accuracy"] - kept.heads()["accuracy"])
     for one in (without, kept):
-        found = one.special_changes()
+        found = one.counted.special_changes()
         assert found["of"] == len(changes)
         assert found["accuracies"] == (changes > 0).sum() > 0
         assert found["largest"] == pytest.approx(changes.max(), abs=1e-12)
@@ -380,4 +381,4 @@ def test_the_place_of_a_row(counted):
     result = DependencyResult(counted[0])
     for place, (kind, layer, head, _, direction) in enumerate(heads_of()):
         row = {"kind": kind, "layer": layer + 1, "head": head + 1, "direction": direction}
-        assert result.place(row) == place
+        assert result.counted.place(row) == place

@@ -17,8 +17,9 @@ from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.sentences import SentencePacker
-from headscope.models.anatomy import examine
-from headscope.models.loading import embedded_folder, load_model
+from headscope.models.examination import examine
+from headscope.models.loading import load_model
+from headscope.models.locating import embedded_folder
 from headscope.statistics.arc_bins import DISTANCES
 from support.shared_data import data
 

@@ -15,7 +15,8 @@ from headscope.corpora.demo import demo_text
 from headscope.corpora.text.plain import read_text
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
-from headscope.models.anatomy import KindLayout, examine
+from headscope.models.anatomy import KindLayout
+from headscope.models.examination import examine
 from headscope.models.inputs import model_inputs
 from headscope.models.loading import load_model
 from support.hand_made import HandMadeSource, random_map

@@ -22,7 +22,7 @@ from headscope.attention.gradients import GradientSource
 from headscope.attention.scan import scan
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, ModelError, OptionError
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.models.losses import ask_of
 from headscope.models.task_heads import load_task_model
 from headscope.prepare.options import RunOptions

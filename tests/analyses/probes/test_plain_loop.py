@@ -23,7 +23,7 @@ from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.sentences import SentencePacker
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.models.loading import load_model
 from support.plain_probe import PlainProbe, plain_heads, train_plainly
 from support.shared_data import data

@@ -7,7 +7,7 @@ from headscope.analyses.probes.head_weights import gold_arcs, weight_rows
 from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
 from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
 from headscope.analyses.probes.tables import PROBE_WEIGHTS
-from headscope.attention.tile import HeadId
+from headscope.attention.head_id import HeadId
 from support.probe_data import WORDS, made_up_trees, probe_data
 
 VECTORS = torch.from_numpy(np.random.default_rng(3).normal(size=(len(WORDS), 4)).astype(np.float32))

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headscope.analyses.coreference.baselines import BASELINES
+from headscope.analyses.coreference.mention_table import MENTION_TYPES
 from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records, runs
 from headscope.reporting.kit.measured import Measured
-
-TYPES = ("all", "pronoun", "proper", "nominal")
-BASELINES = ("nearest", "head match", "head match, else nearest", "rules")
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def antecedents_of(run: Measured) -> Antecedents | None:
         return None
     rows = records(table)
     present = {str(row["mention_type"]) for row in rows}
-    types = tuple([one for one in TYPES if one in present] + sorted(present - set(TYPES)))
+    types = tuple([one for one in MENTION_TYPES if one in present] + sorted(present - set(MENTION_TYPES)))
     systems: dict[str, dict[str, Cell]] = {}
     for row in rows:
         if str(row["system"]) != "head":

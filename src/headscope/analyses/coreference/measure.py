@@ -12,7 +12,7 @@ from headscope.analyses.coreference.mentions.head_rule import rule_agreement
 from headscope.analyses.coreference.questions import coreference_questions
 from headscope.analyses.coreference.systems import CoreferenceResult
 from headscope.analyses.coreference.windows import MentionCounts, coreference_segments
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.scan import scan
 from headscope.attention.source import TileSource
 from headscope.corpora.mentions.unmatched import unmatched_line
@@ -27,8 +27,8 @@ from headscope.examples.arcs import (
 )
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.progress import Watcher, told
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.prepare.progress import Watcher, scan_teller
+from headscope.statistics.confidence import too_few
 
 _EXAMPLE_TOKENS = 28
 _EXAMPLE_WINDOWS = 400
@@ -111,7 +111,7 @@ class _Bench:
         def read(segments: int) -> int:
             return min(documents, documents * segments // windows)
 
-        tell = told(self.watch, stage, read, total=documents, limit=self.run.options.limit)
+        tell = scan_teller(self.watch, stage, read, total=documents, limit=self.run.options.limit)
         scan(source, [sums], progress=tell)
         return sums
 
@@ -119,8 +119,7 @@ class _Bench:
         """Draw the best head on short windows, read by themselves."""
         best = result.best()
         wanted = [] if best is None else [Wanted("coreference", *best, "mention->antecedent")]
-        vocabulary = self.run.encoder.vocabulary
-        special = (vocabulary.cls_name or "[CLS]", vocabulary.sep_name or "[SEP]")
+        special = self.run.encoder.vocabulary.special_names
         examples = ArcExamples(wanted, coreference_questions, special=special, pieces=self.how.pieces)
         short = (
             segment
@@ -174,8 +173,10 @@ def _nothing(name: str, counts: MentionCounts) -> str:
     )
 
 
-def _notes(facts: dict[str, Any]) -> Iterator[str]:
-    if facts["documents"] < FEWEST_DOCUMENTS:
-        yield f"coreference: {TOO_FEW}; it has {facts['documents']}"
-    if number := facts["unmatched_brackets"]:
-        yield f"coreference: {unmatched_line(number, facts['unmatched_named'])}"
+def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
+    number = facts["unmatched_brackets"]
+    return notes_on(
+        "coreference",
+        too_few(facts["documents"], here="it has"),
+        unmatched_line(number, facts["unmatched_named"]) if number else None,
+    )

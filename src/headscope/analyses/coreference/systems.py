@@ -20,14 +20,13 @@ from headscope.analyses.coreference.tables import (
     COREFERENCE_HEADS,
     GAP,
 )
-from headscope.statistics.confidence import Interval, difference_interval, ratio_interval
-from headscope.statistics.selection import Chosen, held_out, same_data, selection_margin
+from headscope.statistics.confidence import Interval, difference_interval, ends_of, ratio_interval
+from headscope.statistics.selection import Chosen, both_ways, selection_margin
 from headscope.statistics.significance import selection_p
 from headscope.statistics.table_schema import TableSchema
 
 _HEAD = ("kind", "layer", "head")
 _NUMBERS = ("accuracy", "ci_low", "ci_high")
-_GAP = ("difference", "ci_low", "ci_high")
 _HELD = ("held_out", "held_out_ci_low", "held_out_ci_high")
 _STRONGEST = (BASELINES.index("head match, else nearest"), BASELINES.index("nearest"))
 
@@ -69,7 +68,7 @@ class CoreferenceResult:
                 **dict(zip(_HEAD, head)),
                 "mention_type": name,
                 "n": int(self.counts[:, t].sum()),
-                **_ends(interval, (c, t)),
+                **ends_of(interval, (c, t), "accuracy"),
             }
             for c, head in enumerate(self.candidates)
             for t, name in enumerate(MENTION_TYPES)
@@ -79,10 +78,7 @@ class CoreferenceResult:
     @cached_property
     def chosen(self) -> dict[str, Chosen]:
         """The head that is best at all mentions, by how it was selected; one stands for all types, as in table 2."""
-        return {
-            "held-out": held_out(self.hits, self.counts, by=0, seed=self.seed),
-            "same-data": same_data(self.hits, self.counts, by=0),
-        }
+        return both_ways(self.hits, self.counts, by=0, seed=self.seed)
 
     def systems(self) -> pd.DataFrame:
         """Return `coreference.parquet`: the head that is best at all mentions, and what does without attention.
@@ -104,8 +100,8 @@ class CoreferenceResult:
                         "share": chosen.share[t],
                         "mention_type": name,
                         "n": int(self.counts[:, t].sum()),
-                        **_ends(chosen.own, t),
-                        **_ends(chosen.held_out, t, _HELD),
+                        **ends_of(chosen.own, t, "accuracy"),
+                        **ends_of(chosen.held_out, t, "held_out", "held_out_"),
                         "q_value": self._selection_q() if t == 0 and selection == "held-out" else np.nan,
                     }
                 )
@@ -134,7 +130,7 @@ class CoreferenceResult:
         )
         rows = [
             {"mention_type": name, "system": "head", "than": system, "n": int(self.counts[:, t].sum()),
-             **_ends(gap, (b, t), _GAP)}
+             **ends_of(gap, (b, t), "difference")}
             for b, system in enumerate(BASELINES)
             for t, name in enumerate(MENTION_TYPES)
         ]  # fmt: skip
@@ -144,7 +140,7 @@ class CoreferenceResult:
             rows.append(
                 {"mention_type": MENTION_TYPES[one], "system": "head", "than": "head",
                  "than_type": MENTION_TYPES[other], "n": int(self.counts[:, [one, other]].sum()),
-                 **_ends(gap, (), _GAP)}
+                 **ends_of(gap, (), "difference")}
             )  # fmt: skip
         return _frame(rows, COREFERENCE_DIFFERENCES)
 
@@ -155,7 +151,7 @@ class CoreferenceResult:
         gap = selection_margin(self.chosen["held-out"], other.chosen["held-out"], self.counts)
         rows = [
             {"mention_type": name, "system": "selection", "than": other.model, "seed": other.control_seed,
-             "n": int(self.counts[:, t].sum()), **_ends(gap, t, _GAP)}
+             "n": int(self.counts[:, t].sum()), **ends_of(gap, t, "difference")}
             for t, name in enumerate(MENTION_TYPES)
         ]  # fmt: skip
         return _frame(rows, COREFERENCE_DIFFERENCES)
@@ -175,7 +171,7 @@ class CoreferenceResult:
                 "system": system,
                 "mention_type": name,
                 "n": int(self.counts[:, t].sum()),
-                **_ends(interval, (b, t)),
+                **ends_of(interval, (b, t), "accuracy"),
             }
             for b, system in enumerate(BASELINES)
             for t, name in enumerate(MENTION_TYPES)
@@ -197,8 +193,7 @@ def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
         own, number = first.ratio(right, measure)
         numbers = {"measure": measure}
         # The head is the same for both measures: F1 is a multiple of the same hits.
-        both = {"held-out": held_out(own, number, by=0, seed=seed), "same-data": same_data(own, number, by=0)}
-        for selection, chosen in both.items():
+        for selection, chosen in both_ways(own, number, by=0, seed=seed).items():
             if chosen.candidate[0] < 0:
                 continue
             head = dict(zip(_HEAD, candidates[int(chosen.candidate[0])]))
@@ -217,8 +212,7 @@ def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
 def _by_gender(interval: Interval, sums: GapSums, measure: str) -> Iterator[dict[str, Any]]:
     counted = sums.true if measure == "accuracy" else sums.rows
     for g, gender in enumerate(GENDERS):
-        ends = _ends(interval, g)
-        yield {"gender": gender, "n": int(counted[:, g].sum()), "value": ends.pop("accuracy"), **ends}
+        yield {"gender": gender, "n": int(counted[:, g].sum()), **ends_of(interval, g)}
 
 
 def _heads(sums: Sequence[CoreferenceSums] | Sequence[GapSums]) -> list[tuple[str, int, int]]:
@@ -233,11 +227,6 @@ def _heads(sums: Sequence[CoreferenceSums] | Sequence[GapSums]) -> list[tuple[st
 def _flat(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """`[group, layer, head, item]` of each kind to `[group, candidate, item]` of all."""
     return np.concatenate([table.reshape(len(table), -1, table.shape[-1]) for table in tables], axis=1)
-
-
-def _ends(interval: Interval, place: Any, names: tuple[str, str, str] = _NUMBERS) -> dict[str, float]:
-    ends = (interval.value, interval.low, interval.high)
-    return {name: float(end[place]) for name, end in zip(names, ends, strict=True)}
 
 
 def _frame(rows: list[dict[str, Any]], schema: TableSchema) -> pd.DataFrame:

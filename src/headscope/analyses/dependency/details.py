@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.dependency.accumulator import NOOP_CLASSES
 from headscope.analyses.dependency.arcs import OFFSETS
 from headscope.analyses.dependency.attending import rest_of
-from headscope.analyses.dependency.best_heads import TOTALS, DependencyResult
+from headscope.analyses.dependency.best_heads import DependencyResult
+from headscope.analyses.dependency.relation_counts import TOTALS
+from headscope.analyses.dependency.sums import NOOP_CLASSES
 from headscope.analyses.dependency.tables import DEPENDENCY_BY_DISTANCE, DEPENDENCY_NOOP
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.confidence import difference_interval, ratio_interval
@@ -29,11 +30,11 @@ def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame
         best: `DependencyResult.best`; its first selection is taken, held-out where there is one.
     """
     rows, hits, counts = [], [], []
-    root = result.table.relations.index("root")
+    root = result.counted.table.relations.index("root")
     for row in _chosen(best):
         part, place = _own(result, row)
         for number, distance in enumerate(DISTANCES):
-            relations = result.rows[row["relation"]]
+            relations = result.counted.rows[row["relation"]]
             cells = relations[relations != root] * len(DISTANCES) + number
             own = part.counts[:, cells].sum(1)
             if not own.sum():
@@ -73,7 +74,9 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
         if row["relation"] in TOTALS:
             continue
         part, (layer, head, direction) = _own(result, row)
-        (relation,) = result.rows[row["relation"]].tolist()  # labels are folded before they are counted
+        (relation,) = result.counted.rows[
+            row["relation"]
+        ].tolist()  # labels are folded before they are counted
         counts = rest_of(part.attending, relation, direction)
         for which, key_class in enumerate(NOOP_CLASSES):
             attention = part.noop[:, :, :, layer, head, which]
@@ -113,6 +116,6 @@ def _chosen(best: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 def _own(result: DependencyResult, row: dict[str, Any]) -> tuple[Any, tuple[int, int, int]]:
     """Return the counts of a row's kind of attention, and the head's place `[layer, head, direction]` in them."""
-    part = next(sums for sums in result.sums if sums.kind == row["kind"])
-    direction = result.options.directions.index(row["direction"])
+    part = next(sums for sums in result.counted.sums if sums.kind == row["kind"])
+    direction = result.counted.options.directions.index(row["direction"])
     return part, (int(row["layer"]) - 1, int(row["head"]) - 1, direction)

@@ -15,7 +15,8 @@ from headscope.reporting.kit.numbers import offset_words, told
 from headscope.reporting.kit.parts import Context
 from headscope.reporting.kit.relation_names import OVERALL, attending, found, short
 from headscope.reporting.kit.sentences import HeadRef, Sentence, named, sentence
-from headscope.reporting.kit.words import FEWEST_DOCUMENTS, Words, count, join, percent
+from headscope.reporting.kit.words import Words, count, join, percent
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 TOPIC = "syntax"
 REST = "syntax_rest"

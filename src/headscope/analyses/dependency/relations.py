@@ -10,9 +10,7 @@ import pandas as pd
 from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records, runs
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.relation_names import OVERALL
-
-SIGNIFICANT = 0.05
-"""A head beats its offset where Benjamini-Hochberg's q lies below this."""
+from headscope.statistics.significance import SIGNIFICANT
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ from headscope.reporting.kit.cells import number, records
 from headscope.reporting.kit.numbers import nats, p_words, span
 from headscope.reporting.kit.parts import Context
 from headscope.reporting.kit.sentences import HeadRef, Sentence, numbered, sentence
-from headscope.reporting.kit.words import FEWEST_DOCUMENTS, Words, count, join, plain
+from headscope.reporting.kit.words import Words, count, join, plain
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.significance import SIGNIFICANT
 
 TOPIC = "distances"
-SIGNIFICANT = 0.05
 ONE_ROLE = 0.75
 """A cluster is said to be of a role where so many of its heads have it."""
 

@@ -19,7 +19,8 @@ from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_links, file_links, linked
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.parts import Context, Section
-from headscope.reporting.kit.words import FEWEST_DOCUMENTS, capital
+from headscope.reporting.kit.words import capital
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.groups import GROUPS
 from headscope.views.markup import Html, el
 

@@ -13,20 +13,22 @@ from headscope.analyses.importance.accumulator import (
     ImportanceResult,
 )
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.gradients import GradientSource, LossCounts
 from headscope.attention.scan import scan
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.questions import GivenLabels
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OptionError
-from headscope.models.anatomy import Anatomy, examine
+from headscope.models.anatomy import Anatomy
+from headscope.models.examination import examine
 from headscope.models.loading import LoadedModel
 from headscope.models.losses import ask_of, choose_loss
 from headscope.models.task_heads import load_task_model
-from headscope.prepare.model_run import ModelRun, auto_batch_size
-from headscope.prepare.progress import Watcher, told
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.prepare.input_sizes import auto_batch_size
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.progress import Watcher, scan_teller
+from headscope.statistics.confidence import too_few
 
 _NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32
 
@@ -69,7 +71,11 @@ def measure_importance(
     source = GradientSource(loaded.model, anatomy, run.encoder.vocabulary, batches, ask)
     sums = ImportanceAccumulator(anatomy.layout)
 
-    scan(source, [sums], progress=told(watch, "importance", run.done, total=run.total, limit=options.limit))
+    scan(
+        source,
+        [sums],
+        progress=scan_teller(watch, "importance", run.done, total=run.total, limit=options.limit),
+    )
     if not source.counts.segments:
         raise InputError(
             "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
@@ -83,7 +89,7 @@ def measure_importance(
             "importance_differences": importance_differences(results),
         },
         facts={"importance": facts},
-        notes=tuple(_notes(facts, len(sums.sums))),
+        notes=_notes(facts, len(sums.sums)),
         state=sums.state(),
     )
 
@@ -175,11 +181,10 @@ def _facts(loss: str, counts: LossCounts) -> dict[str, Any]:
     }
 
 
-def _notes(facts: dict[str, Any], documents: int) -> list[str]:
-    notes = []
-    if facts["nothing_to_predict"]:
-        number = facts["nothing_to_predict"]
-        notes.append(f"importance: inputs left out because there is nothing to predict in them: {number:,}")
-    if documents < FEWEST_DOCUMENTS:
-        notes.append(f"importance: {TOO_FEW}; this run has {documents}")
-    return notes
+def _notes(facts: dict[str, Any], documents: int) -> tuple[str, ...]:
+    number = facts["nothing_to_predict"]
+    return notes_on(
+        "importance",
+        f"inputs left out because there is nothing to predict in them: {number:,}" if number else None,
+        too_few(documents),
+    )

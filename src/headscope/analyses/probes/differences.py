@@ -8,7 +8,7 @@ import pandas as pd
 
 from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers
 from headscope.analyses.probes.tables import PROBE_DIFFERENCES
-from headscope.statistics.confidence import difference_interval
+from headscope.statistics.confidence import difference_interval, ends_of
 
 _MEASURE = "UAS"
 
@@ -40,9 +40,7 @@ def probe_differences(found: Sequence[ProbeAnswers], gold: GoldWords) -> pd.Data
                 "than_model": found[other].model,
                 "measure": _MEASURE,
                 "n": int(asked.sum()),
-                "difference": float(gap.value),
-                "ci_low": float(gap.low),
-                "ci_high": float(gap.high),
+                **ends_of(gap, (), "difference"),
             }
         )
     return pd.DataFrame(rows, columns=PROBE_DIFFERENCES.names)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from headscope.analyses.probes.data.tree_sentences import TreeSentence
 from headscope.analyses.probes.parsers.attention_probe import DIRECTIONS
 from headscope.analyses.probes.tables import PROBE_WEIGHTS
-from headscope.attention.tile import HeadId
+from headscope.attention.head_id import HeadId
 
 
 def gold_arcs(

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.findings import cell_of_layer, correlation
 from headscope.analyses.probes.names import STRUCTURAL
 from headscope.analyses.stage_result import StageResult
-from headscope.reporting.kit.terminal import Grid, interval, percent
+from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen
 
 _MORE = {
     "UAS tree": "as a tree",
@@ -36,8 +37,8 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
         measure = f" ({system.measure})" if system.measure != "UAS" else ""
         cells = (
             f"{system.name}{where}{measure}",
-            *(percent(row["value"]), interval(row), percent(row["spread"])),
-            *(percent(own[name]["value"]) if name in own else "-" for name in more),
+            *(percent_or_hyphen(row["value"]), interval_or_hyphen(row), percent_or_hyphen(row["spread"])),
+            *(percent_or_hyphen(own[name]["value"]) if name in own else "-" for name in more),
             f"{row['n']:,}",
         )
         lines.append(cells)
@@ -58,6 +59,4 @@ def _spearman(means: Any) -> str:
     rows = means[(means["probe"] == STRUCTURAL) & (means["measure"] == "Spearman")]
     if rows.empty or rows.iloc[0]["value"] != rows.iloc[0]["value"]:
         return ""
-    row = rows.iloc[0]
-    ends = "" if row["ci_low"] != row["ci_low"] else f" ({row['ci_low']:.2f} to {row['ci_high']:.2f})"
-    return f"; structural probe's distances, Spearman: {row['value']:.2f}{ends}"
+    return f"; structural probe's distances, Spearman: {correlation(cell_of_layer(dict(rows.iloc[0])))}"

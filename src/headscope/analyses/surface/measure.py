@@ -11,7 +11,7 @@ from headscope.examples.clearest import ClearestAccumulator
 from headscope.examples.collector import ExampleCollector, examples_table
 from headscope.examples.excerpts import ExcerptCollector, wanted_segments
 from headscope.examples.tables import CLEAREST
-from headscope.prepare.progress import Watcher, told
+from headscope.prepare.progress import Watcher, scan_teller
 from headscope.prepare.run import Run
 from headscope.statistics.roles import roles
 
@@ -20,7 +20,7 @@ def measure_surface(run: Run, watch: Watcher | None = None) -> StageResult:
     """Measure what heads look at in text: one scan, the table, and sentences to draw heads on."""
     sums, clearest = SurfaceAccumulator(run.layout), ClearestAccumulator(run.layout)
 
-    tell = told(watch, "reading heads", run.done, total=run.total, limit=run.options.limit)
+    tell = scan_teller(watch, "reading heads", run.done, total=run.total, limit=run.options.limit)
     scan(run.source(), [sums, clearest], progress=tell)
     surface = surface_table(sums.compute())
     named = roles(surface)

@@ -11,8 +11,6 @@ from headscope.figures.labels import shorten, visible
 from headscope.statistics.catalogue import STATISTICS, Special, is_share
 from headscope.statistics.role_catalogue import ROLES, SHOWN
 
-FEWEST_DOCUMENTS = 10
-
 
 @dataclass(frozen=True)
 class Words:

@@ -16,7 +16,8 @@ from headscope.attention.source import fallback_weights
 from headscope.attention.tap import AttentionCall, Tap, eager_evaluation
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, OptionError
-from headscope.models.anatomy import Anatomy, CallSite, KindLayout, examine
+from headscope.models.anatomy import Anatomy, CallSite, KindLayout
+from headscope.models.examination import examine
 from headscope.models.inputs import no_cache
 from headscope.models.loading import LoadedModel
 from headscope.views.snapshot.model_input import Asked, Reading, read

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.attention.distributions import wrong_row
+from headscope.attention.head_id import KINDS
 from headscope.attention.score_parts import NeuronLayer
 from headscope.errors import AttentionError, InputError
-
-KINDS = ("encoder", "decoder", "cross")
 
 
 @dataclass(frozen=True, kw_only=True)

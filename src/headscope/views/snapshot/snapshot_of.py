@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headscope.errors import ModelError, OptionError
+from headscope.models.folder.shown import short_name
 
 if TYPE_CHECKING:
     from headscope.views.snapshot.capture import AttentionReader
@@ -137,9 +138,3 @@ def look(
     if neuron and len(refused) == len(view.kinds):
         raise ModelError(str(refused[0]).rstrip("."))
     return view
-
-
-def short_name(name: str) -> str:
-    """Return a local folder's last part, and a hub name whole."""
-    looks_local = name.startswith(("/", ".", "~")) or "\\" in name
-    return name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] if looks_local else name

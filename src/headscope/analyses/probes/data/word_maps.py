@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.probes.data.shards import ShardWriter
-from headscope.attention.tile import AttentionTile, HeadId
+from headscope.attention.head_id import HeadId
+from headscope.attention.tile import AttentionTile
 from headscope.attention.word_rows import places_of_words
 from headscope.attention.words import WordAxis, between_words, word_axis
 from headscope.encoding.batching import Batch

@@ -26,7 +26,7 @@ from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES
 from headscope.attention.hidden import WordStates
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OutputError
-from headscope.statistics.confidence import difference_interval
+from headscope.statistics.confidence import difference_interval, ends_of
 from headscope.storage.scratch import scratch
 
 MOST_BYTES = 4 << 30
@@ -247,8 +247,7 @@ def layer_difference(chosen: Sums, embeddings: Sums) -> pd.DataFrame:
     gap = difference_interval(*sides, answers=True)
     row = {
         "probe": STRUCTURAL, "model": "trained", "than_probe": "embeddings", "than_model": "trained", "measure": "UUAS",
-        "n": int(chosen["arcs"].sum()), "difference": float(gap.value), "ci_low": float(gap.low),
-        "ci_high": float(gap.high),
+        "n": int(chosen["arcs"].sum()), **ends_of(gap, (), "difference"),
     }  # fmt: skip
     return pd.DataFrame([row])
 

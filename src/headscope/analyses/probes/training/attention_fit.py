@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 import torch
@@ -193,18 +192,20 @@ class _Fit:
     def _pass(self, numbers: NDArray[np.int64], number: int) -> Slopes:
         generator = torch.Generator().manual_seed(self.how.seed * 1000 + number)
         exactly = self._exactly(numbers)
-        found: list[Slopes] = []
+        total: Slopes | None = None
         seen = 0
         for chosen in self.data.cut(numbers, most=self.how.sentences, weights=self.how.weights // 2):
             batch = self.data.batch(chosen, device=self.device).to(self.dtype)
             drawn = None if exactly else torch.rand(batch.words.shape, generator=generator).to(self.device)
             mine = torch.from_numpy(self.mine[:, chosen]).to(self.device)
-            found = [reduce(Slopes.__add__, [*found, attention_slopes(self.probe, batch, mine, drawn=drawn)])]
+            slopes = attention_slopes(self.probe, batch, mine, drawn=drawn)
+            total = slopes if total is None else total + slopes
             seen += len(chosen)
             if self.progress is not None and len(numbers) == len(self.data.numbers):
                 self.progress(self.passes, seen)
         self.passes += len(numbers) == len(self.data.numbers)
-        return found[0]
+        assert total is not None
+        return total
 
     def _exactly(self, numbers: NDArray[np.int64]) -> bool:
         """Whether sentences are few enough for the exact curvature; of few its estimate would be too rough."""
