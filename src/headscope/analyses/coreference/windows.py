@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.coreference.antecedents import counted, mention_order
-from headscope.analyses.coreference.mention_table import FIELD, MENTION_TYPES, MentionTable, mention_table
+from headscope.analyses.coreference.mention_table import (
+    FIELD,
+    MENTION_TYPES,
+    Mentions,
+    MentionTable,
+    mention_table,
+)
 from headscope.analyses.coreference.mentions.head_words import MentionWords
 from headscope.corpora.annotation import AnnotatedDocument, Mention
 from headscope.corpora.mentions.unmatched import MOST_NAMED
@@ -56,21 +62,13 @@ class MentionCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class DocumentMentions:
-    """A document's mentions in order, before windows are cut.
+class DocumentMentions(Mentions):
+    """A document's mentions, before windows are cut; positions count from the document's first word.
 
     Attributes:
-        starts, ends, heads, entities, types: as in `MentionTable`, positions in the document.
-        allowed: which may be candidates.
-        answerable: which have an antecedent in the document.
+        answerable: which have an antecedent in the document, `[mention]`.
     """
 
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    heads: NDArray[np.int64]
-    entities: NDArray[np.int64]
-    types: NDArray[np.int64]
-    allowed: NDArray[np.bool_]
     answerable: NDArray[np.bool_]
 
     @classmethod
