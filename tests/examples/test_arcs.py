@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from headscope.analyses.coreference.mention_table import FIELD, mention_table
 from headscope.analyses.coreference.questions import coreference_questions
 from headscope.analyses.dependency.questions import dependency_questions
+from headscope.analyses.dependency.tables import DEPENDENCY_BEST
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from headscope.examples.arcs import (
@@ -19,6 +19,7 @@ from headscope.examples.arcs import (
 from headscope.examples.tables import ARC_EXAMPLES
 from support.hand_made import HandMadeSource
 from support.inputs import CLS, SEP
+from support.stand_ins import stand_in
 from support.trees import between, tied_map, tree_segments
 
 # [CLS] the old cat saw a dog [SEP]: `cat` is cut in two.
@@ -257,15 +258,13 @@ def test_coreference_asks_among_the_mentions_candidates():
 
 
 def test_which_heads_are_drawn():
-    best = pd.DataFrame(
-        {
-            "selection": ["held-out"] * 4 + ["same-data"],
-            "relation": ["all", "all_but_punct_root", "obj", "det", "obj"],
-            "kind": "encoder",
-            "layer": [1, 1, 2, 3, 4],
-            "head": [1, 1, 5, 6, 7],
-            "direction": [*["dependent->head"] * 3, "both", "dependent->head"],
-        }
+    best = stand_in(
+        DEPENDENCY_BEST,
+        selection=["held-out"] * 4 + ["same-data"],
+        relation=["all", "all_but_punct_root", "obj", "det", "obj"],
+        layer=[1, 1, 2, 3, 4],
+        head=[1, 1, 5, 6, 7],
+        direction=[*["dependent->head"] * 3, "both", "dependent->head"],
     )
     assert wanted_heads(best) == [Wanted("obj", "encoder", 2, 5, "dependent->head")]
     assert wanted_heads(best[best["selection"] == "same-data"]) == [

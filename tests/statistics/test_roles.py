@@ -2,12 +2,14 @@
 
 import math
 
-import pandas as pd
 import pytest
 
+from headscope.analyses.coreference.tables import COREFERENCE
+from headscope.analyses.dependency.tables import DEPENDENCY_BEST
 from headscope.analyses.for_study import finders
 from headscope.statistics.role_catalogue import ROLES
 from headscope.statistics.roles import role_of
+from support.stand_ins import stand_in
 
 UNIFORM = math.log(128)
 
@@ -49,8 +51,8 @@ def test_broad_is_relative_to_what_is_visible():
 
 def dependency_rows(*rows):
     names = [*("model", "selection", "relation", "kind", "layer", "head"), *("accuracy", "baseline_accuracy")]
-    rows = [(*row[:-1], row[6] - row[7], row[-1]) for row in rows]
-    return pd.DataFrame(rows, columns=[*names, "margin", "q_value"])
+    named = [dict(zip([*names, "margin", "q_value"], (*row[:-1], row[6] - row[7], row[-1]))) for row in rows]
+    return stand_in(DEPENDENCY_BEST, *named)
 
 
 def test_heads_find_what_they_are_held_out_best_at():
@@ -75,7 +77,7 @@ def test_the_head_of_coreference_comes_once_and_after_relations():
         ("baseline", None, "nearest", None, None, None, "all", 0.9, math.nan),
     ]
     names = ["model", "selection", "system", "kind", "layer", "head", "mention_type", "accuracy", "q_value"]
-    coreference = pd.DataFrame(rows, columns=names)
+    coreference = stand_in(COREFERENCE, *(dict(zip(names, row)) for row in rows))
     assert finds(best, coreference) == {("decoder", 3, 1): ["det", "coreference"]}
     assert finds(None, coreference) == {("decoder", 3, 1): ["coreference"]}
     assert finds(best.head(0), None) == {}

@@ -31,21 +31,25 @@ def table_of(schema, rows):
     return made
 
 
-def stand_in(schema, *, rows=None, **columns):
-    """Make a table of some of its columns, a list or one value each; the others hold something that fits.
+def stand_in(schema, *rows, **columns):
+    """Make a table of some of its columns: of rows, each a dict, or of columns, each a list or one value for all rows.
 
-    What may be missing is missing, counts and places are 1, shares 0, words the first that is known or the column's
-    name; `rows` says how many rows there are where no column does.
+    The others hold something that fits: what may be missing is missing, counts and places are 1, shares 0, words the
+    first that is known or the column's name.
     """
-    lengths = {len(values) for values in columns.values() if isinstance(values, list)}
-    assert len(lengths) <= 1, f"columns of table {schema.name} of different lengths"
-    number = lengths.pop() if lengths else 1 if rows is None else rows
-    given = {c.name: _plain(c) for c in schema.columns} | columns
-    every = {
-        name: values if isinstance(values, list) and name in columns else [values] * number
-        for name, values in given.items()
-    }
-    return table_of(schema, [dict(zip(every, row)) for row in zip(*every.values())])
+    lengths = {len(values) for values in columns.values() if isinstance(values, list)} | {len(rows) or 1}
+    number = max(lengths)
+    assert lengths <= {number, 1}, f"columns of table {schema.name} of different lengths"
+    every = {c.name: _plain(c) for c in schema.columns} | columns
+    filled = [
+        {
+            name: values[at] if isinstance(columns.get(name), list) else values
+            for name, values in every.items()
+        }
+        | (rows[at] if rows else {})
+        for at in range(number)
+    ]
+    return table_of(schema, filled)
 
 
 def _plain(column):

@@ -1,16 +1,17 @@
 """The tree: joins where scipy has them, heads named in their roles' colours, clusters bracketed."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from headscope.analyses.distances.clusters import cluster
 from headscope.analyses.distances.figures.dendrogram import MOST_LABELLED, dendrogram
 from headscope.analyses.distances.pair_table import matrix_of
+from headscope.analyses.distances.tables import HEAD_DISTANCES, HEAD_MAP
 from headscope.figures.saving import svg_text
 from headscope.figures.style import role_colour
 from support import mock_inputs
 from support.mock_distances import with_distances
+from support.stand_ins import stand_in
 
 
 @pytest.fixture(scope="module")
@@ -112,13 +113,8 @@ def test_a_large_model_has_no_names(inputs, monkeypatch):
 
 
 def test_one_head_two_heads_and_none():
-    table = pd.DataFrame(
-        {"kind": "cross", "layer": [1, 2], "head": [1, 1], "x": 0.0, "y": 0.0, "cluster": 1, "role": "broad"}
-    )  # fmt: skip
-    pairs = pd.DataFrame(
-        {"kind_a": "cross", "layer_a": [1], "head_a": [1], "kind_b": "cross", "layer_b": [2], "head_b": [1],
-         "divergence": [0.09]}
-    )  # fmt: skip
+    table = stand_in(HEAD_MAP, kind="cross", layer=[1, 2], role="broad")
+    pairs = stand_in(HEAD_DISTANCES, kind_a="cross", kind_b="cross", layer_b=2, divergence=0.09)
     (ax,) = dendrogram(pairs, table, kind="cross").axes
     (join,) = joins(ax, "joins--in")
     assert join[:, 0].max() == pytest.approx(0.3)
