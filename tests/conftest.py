@@ -12,10 +12,9 @@ if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-# Every call inside the package is checked against its annotations.
-from jaxtyping import install_import_hook
+from support.checked_calls import check_calls
 
-install_import_hook("headscope", "beartype.beartype")
+check_calls()
 
 # One browser a process, whatever folders' tests run in it.
 from support.browser import browser, visit_file  # noqa: E402

@@ -17,8 +17,15 @@ from headscope.study.study import open_study
 from headscope.study.writing import write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_masked_lm
+from support.quick_probes import quick_probes
 
 ALL = ["surface", "importance", "syntax", "coreference", "probes", "distances", "map"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick():
+    with quick_probes():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -9,16 +9,12 @@ import pandas as pd
 import pytest
 
 from headscope.analyses import STAGES
-from headscope.analyses.probes import measure as probes
 from headscope.analyses.probes import score_rows as scores
 from headscope.analyses.probes import trained_parsers as probe_stage
 from headscope.analyses.probes import treebanks as probe_bench
 from headscope.analyses.probes.data.map_cache import MapCache
 from headscope.analyses.probes.measure import measure_probes
-from headscope.analyses.probes.structural.measure import measure_structural
-from headscope.analyses.probes.structural.train import StructuralOptions
 from headscope.analyses.probes.training import train as training
-from headscope.analyses.probes.training.plateau import Falling
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
@@ -26,6 +22,7 @@ from headscope.statistics.arc_bins import DISTANCES
 from headscope.study.stages import check_maps, check_tables
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
+from support.quick_probes import quick_probes
 
 MEASURES = {
     ("attention", "trained"): ["UAS", "LAS", "control accuracy", "selectivity"],
@@ -44,11 +41,8 @@ def small():
 
     20 arcs make a relation.
     """
-    quick = StructuralOptions(rounds=3, least_steps=1, falling=Falling(least_gain=1e9, falls=0))
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(probes, "measure_structural", partial(measure_structural, options=quick))
+    with quick_probes() as patched:
         patched.setattr(scores, "FEWEST_ARCS", 20)
-        patched.setattr(training, "_LEAST_STEPS", 1)
         yield
 
 
