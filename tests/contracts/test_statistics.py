@@ -16,7 +16,6 @@ from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
 from headscope.attention.scan import scan
 from headscope.figures import entropy_by_layer, surface_points
 from headscope.palette import palette
-from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.kit.words import capital, words_for
 from headscope.reporting.page import render_report
 from headscope.reporting.payload import data_block
@@ -28,6 +27,7 @@ from headscope.study.labelled_array import labelled_array
 from support import mock_inputs
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary
+from support.measured import about
 
 DOCS = Path(__file__).parents[2] / "docs"
 EACH = pytest.mark.parametrize("one", STATISTICS.values(), ids=NAMES)
@@ -103,7 +103,7 @@ def page(run):
 @EACH
 def test_the_table_of_all_heads_and_the_cards_have_it(one, run):
     words = words_for(run.manifest)
-    told = data_block(run, kinds_of(run), words)
+    told = data_block(about(run))
     (entry,) = [each for each in told["statistics"] if each["name"] == one.name]
     assert entry["label"] == capital(words.statistics[one.name])
     assert entry["share"] == (one.unit is Unit.SHARE)
@@ -191,12 +191,12 @@ def test_a_role_begins_above_its_threshold(role):
 @EACH_ROLE
 def test_a_role_has_its_words_and_its_colour(role, run):
     words = words_for(run.manifest)
-    told = data_block(run, kinds_of(run), words)["roles"]
+    told = data_block(about(run))["roles"]
     (entry,) = [each for each in told if each["name"] == role.name]
     assert entry["label"] == capital(words.roles[role.name])
     assert entry["says"]
     assert palette().roles[role.name].label == Special().fill(role.called)
-    (asked,) = [each["words"] for each in search_words(words, []) if each["name"] == role.name
+    (asked,) = [each["words"] for each in search_words(words, [], []) if each["name"] == role.name
                 and each["what"] == "role"]  # fmt: skip
     assert set(role.asked) <= set(asked)
     assert role.example in STATISTICS
