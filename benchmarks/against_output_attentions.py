@@ -71,11 +71,11 @@ def plain(text: Path, number: int, *, double: bool = False) -> dict[str, np.ndar
 def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     """The scan."""
     from headscope.analyses.surface.accumulator import SurfaceAccumulator
+    from headscope.attention.model_source import ModelSource
     from headscope.attention.scan import scan
-    from headscope.attention.source import ModelSource
     from headscope.encoding.batching import length_buckets
     from headscope.models.examination import examine
-    from headscope.statistics.catalogue import NAMES
+    from headscope.statistics.statistic_catalogue import NAMES
 
     loaded, encoder, segments = segments_of(text, number)
     anatomy = examine(loaded.model, encoder.vocabulary)

@@ -22,8 +22,8 @@ def measure(path: Path) -> None:
     from transformers import AutoTokenizer, BertConfig, BertModel
 
     from headscope.analyses.surface.accumulator import SurfaceAccumulator
+    from headscope.attention.model_source import ModelSource
     from headscope.attention.scan import scan
-    from headscope.attention.source import ModelSource
     from headscope.corpora.digest import CorpusDigest
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.batching import length_buckets

@@ -5,8 +5,8 @@ import textwrap
 from itertools import groupby
 from pathlib import Path
 
-from headscope.statistics.catalogue import STATISTICS
 from headscope.statistics.role_catalogue import OTHERWISE, ROLES
+from headscope.statistics.statistic_catalogue import STATISTICS
 
 PAGE = Path(__file__).parents[1] / "definitions.md"
 

@@ -127,7 +127,7 @@ class Watched:
 
     def __init__(self, monkeypatch):
         self.asked = []
-        monkeypatch.setattr("headscope.prepare.run.prepare", self.prepare)
+        monkeypatch.setattr("headscope.prepare.prepared_run.prepare", self.prepare)
         monkeypatch.setattr("headscope.study.stages.measure", lambda run, watch: run.results)
         monkeypatch.setattr(
             "headscope.analyses.surface.in_terminal.shown", lambda result: [f"{result.name} shown"]

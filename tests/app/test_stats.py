@@ -8,8 +8,8 @@ import pytest
 
 from headscope.analyses.surface.measure import measure_surface
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
-from headscope.statistics.catalogue import STATISTICS, Rows, is_share
+from headscope.prepare.prepared_run import prepare
+from headscope.statistics.statistic_catalogue import STATISTICS, Rows, is_share
 
 OPTIONS = ("--packing", "single", "--limit", 14, "-q")
 

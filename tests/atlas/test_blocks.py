@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from headscope.atlas.blocks import atlas_blocks
-from headscope.atlas.sentences import joined
+from headscope.atlas.card_sentences import joined
 from headscope.errors import InputError
+from headscope.reporting.from_study import measured_in
 from headscope.reporting.payload import data_block, maps_block
-from headscope.reporting.run import measured_in
 from headscope.views.quantise import read_weights
 from headscope.views.script_data import json_text
 from support.measured import about

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from headscope.attention.fused import fused_attention
+from headscope.attention.model_source import ModelSource
 from headscope.attention.row_statistics import OFFSETS, RowQuantity, row_statistics
-from headscope.attention.source import ModelSource
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import collate
 from headscope.models.examination import examine
-from headscope.models.inputs import left_padding_works, model_inputs
+from headscope.models.forward_inputs import left_padding_works, model_inputs
 from support.inputs import eager_maps, made_up_segments, vocabulary
 from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
 

@@ -7,8 +7,8 @@ import pytest
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.attention.gradients import GradientSource
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
 from headscope.errors import ModelError
 from headscope.models.examination import examine
 from headscope.models.losses import ask_of

@@ -6,9 +6,9 @@ from typing import ClassVar
 import pytest
 import torch
 
+from headscope.attention.model_source import ModelSource
 from headscope.attention.row_statistics import row_statistics
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
-from headscope.attention.source import ModelSource
 from headscope.attention.tile import join_rows
 from headscope.errors import AttentionError
 from headscope.models.examination import examine

@@ -7,8 +7,8 @@ import torch
 
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.analyses.surface.layout import surface_table
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
 from headscope.attention.tap import Tap
 from headscope.errors import ModelError
 from headscope.models.examination import examine

@@ -17,12 +17,12 @@ from headscope.attention.scan import scan
 from headscope.figures import entropy_by_layer, surface_points
 from headscope.palette import palette
 from headscope.reporting.kit.words import capital, words_for
-from headscope.reporting.page import render_report
 from headscope.reporting.payload import data_block
 from headscope.reporting.provenance import definitions
-from headscope.statistics.catalogue import NAMES, STATISTICS, Rows, Special, Unit, figure_names
+from headscope.reporting.report_page import render_report
 from headscope.statistics.role_catalogue import OTHERWISE, ROLES, SHOWN
 from headscope.statistics.roles import role_of
+from headscope.statistics.statistic_catalogue import NAMES, STATISTICS, Rows, Special, Unit, figure_names
 from headscope.study.labelled_array import labelled_array
 from support import mock_inputs
 from support.hand_made import HandMadeSource, random_map

@@ -9,7 +9,7 @@ import pytest
 from headscope.analyses import OF_STAGE, STAGES
 from headscope.analyses.stage_result import StageResult
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
 from headscope.statistics.table_check import check_table
 from headscope.study import writing
 from headscope.study.stages import check_tables, measure_stage

@@ -12,11 +12,11 @@ from headscope.attention.scan import scan
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import KeyClass
 from headscope.examples.clearest import CLEAREST_STATISTICS, ClearestAccumulator
+from headscope.examples.example_tables import CLEAREST
 from headscope.examples.excerpts import ExcerptCollector, best_stretch, shown_on, wanted_segments
-from headscope.examples.tables import CLEAREST
 from headscope.models.loading import load_model
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
 from headscope.statistics.roles import roles
 from support.hand_made import HandMadeSource
 from support.inputs import CLS, SEP

@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgb
 
 from headscope.analyses.for_report import arc_examples
 from headscope.figures import arc_diagram, arc_panel
-from headscope.figures.arcs import FAINT, FAINTEST, Stroke, arcs_of
+from headscope.figures.arc_strokes import FAINT, FAINTEST, Stroke, arcs_of
 from headscope.figures.style import SOFT, role_colour
 from support import mock_inputs
 

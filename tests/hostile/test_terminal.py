@@ -13,7 +13,7 @@ import pytest
 from headscope.analyses import COREFERENCE, DEPENDENCY, DISTANCES, PROBES
 from headscope.app.cli import main, options, printing, report
 from headscope.app.cli.printing import show
-from headscope.app.cli.progress import ProgressPrinter
+from headscope.app.cli.progress_lines import ProgressPrinter
 from headscope.errors import InputError
 from headscope.prepare.progress import Progress
 from headscope.visible import printable as made_printable
@@ -107,8 +107,8 @@ def test_a_table_of_clusters(text, capsys):
 @thirds[0]
 def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
     """Findings, notes, the model's and the folder's name."""
-    from headscope.atlas import run as atlas_run
-    from headscope.reporting import run as reporting_run
+    from headscope.atlas import atlas_files as atlas_run
+    from headscope.reporting import from_study as reporting_run
 
     study = SimpleNamespace(
         summary=lambda: f"{text}: 2 x 2 heads",
@@ -247,7 +247,7 @@ def test_an_output_that_nobody_reads(capsys, monkeypatch):
 def test_files_are_written_before_anything_is_said(number, monkeypatch, tmp_path):
     """`headscope stats --out FILE | head -1` leaves the whole file."""
     from headscope.analyses.surface import measure as surface
-    from headscope.prepare import run
+    from headscope.prepare import prepared_run as run
 
     measured = SimpleNamespace(tables={"surface": made.inputs().surface})
     monkeypatch.setattr(run, "prepare", lambda _: SimpleNamespace(facts=lambda: {"notes": []}))

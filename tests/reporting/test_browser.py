@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from headscope.reporting.kit.words import words_for
-from headscope.reporting.page import render_report
-from headscope.statistics.catalogue import NAMES, is_share
+from headscope.reporting.report_page import render_report
+from headscope.statistics.statistic_catalogue import NAMES, is_share
 from support import mock_inputs
 
 pytestmark = pytest.mark.browser

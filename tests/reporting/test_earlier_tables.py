@@ -1,8 +1,8 @@
 """Tables that an earlier version wrote and that say something else now: they are left out, the page is made."""
 
 from headscope.analyses.dependency.relations import resting_of
-from headscope.reporting.page import render_report
-from headscope.reporting.run import measured_in
+from headscope.reporting.from_study import measured_in
+from headscope.reporting.report_page import render_report
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_study import write_study

@@ -10,12 +10,12 @@ import pytest
 
 from headscope.analyses.surface.paper import paper_section
 from headscope.models.folder.shown import short_name
-from headscope.reporting.findings import findings, headline
+from headscope.reporting.every_finding import findings, headline
 from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.kit.words import words_for
-from headscope.reporting.page import render_report, write_report
 from headscope.reporting.parts import write_figures
-from headscope.statistics.catalogue import is_share, of_topic
+from headscope.reporting.report_page import render_report, write_report
+from headscope.statistics.statistic_catalogue import is_share, of_topic
 from headscope.views.quantise import read_weights
 from support import mock_inputs
 from support.measured import about, with_parts

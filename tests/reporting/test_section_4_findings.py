@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headscope.reporting.findings import findings, headline
+from headscope.reporting.every_finding import findings, headline
 from headscope.reporting.kit.comparing import Comparison, compared
 from support import mock_inputs
 from support.measured import with_parts

@@ -10,7 +10,7 @@ import pytest
 from headscope.analyses import OF_STAGE, STAGES
 from headscope.errors import OutputError
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
 from headscope.study.stage_signature import stage_signature
 from headscope.study.stages import stages_of
 from headscope.study.study import open_study

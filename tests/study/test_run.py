@@ -17,8 +17,8 @@ from headscope.encoding.packing import Packer
 from headscope.errors import InputError, OptionError
 from headscope.models.loading import load_model
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
-from headscope.statistics.catalogue import NAMES
+from headscope.prepare.prepared_run import prepare
+from headscope.statistics.statistic_catalogue import NAMES
 from headscope.study.paper import is_bert_base, paper_numbers
 from support.shared_data import data
 
@@ -291,8 +291,8 @@ def test_the_papers_column_is_for_the_papers_model(study, name, origin, kind, ex
     manifest["signature"]["model"].update(name=name, origin=origin)
     manifest["kinds"] = [dict(zip(("kind", "layers", "heads"), kind))]
     assert is_bert_base(manifest) is expected
-    from headscope.reporting.page import render_report
-    from headscope.reporting.run import measured_in
+    from headscope.reporting.from_study import measured_in
+    from headscope.reporting.report_page import render_report
 
     study = hs.Study(study.path, manifest)
     page = render_report(measured_in(study))

@@ -9,9 +9,9 @@ import pandas as pd
 from headscope.analyses.surface.tables import EXAMPLES, SURFACE
 from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
 from headscope.reporting.kit.measured import Measured
-from headscope.statistics.catalogue import STATISTICS, Rows, is_share
 from headscope.statistics.role_catalogue import ROLES
 from headscope.statistics.roles import role_of
+from headscope.statistics.statistic_catalogue import STATISTICS, Rows, is_share
 from support.measured import with_parts
 from support.mock_coreference import with_coreference
 from support.mock_differences import surface_differences

@@ -1,6 +1,6 @@
 """Made-up runs as directories: what `mock_inputs` builds, written as a run writes it."""
 
-from headscope.examples.tables import CLEAREST
+from headscope.examples.example_tables import CLEAREST
 from headscope.storage.files import write_parquet
 from headscope.study.manifest import write_manifest
 from headscope.study.study import open_study

@@ -7,11 +7,11 @@ from functools import partial
 import pytest
 
 from headscope.analyses.probes import measure, trained_parsers
+from headscope.analyses.probes.fitting import probe_training as train
+from headscope.analyses.probes.fitting.attention_fit import FitOptions
+from headscope.analyses.probes.fitting.plateau import Falling
+from headscope.analyses.probes.structural.layer_training import StructuralOptions
 from headscope.analyses.probes.structural.measure import measure_structural
-from headscope.analyses.probes.structural.train import StructuralOptions
-from headscope.analyses.probes.training import train
-from headscope.analyses.probes.training.attention_fit import FitOptions
-from headscope.analyses.probes.training.plateau import Falling
 
 OPTIONS = StructuralOptions(rounds=3, least_steps=1, falling=Falling(least_gain=1e9, falls=0))
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from headscope.analyses import ANALYSES
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.parts import Parts
+from headscope.reporting.kit.report_parts import Parts
 from headscope.reporting.kit.targets import Target
 
 

@@ -53,7 +53,7 @@ def report(
     Raises:
         HeadscopeError: something in the way that the user can mend; its text says how.
     """
-    from headscope.atlas.run import run_report
+    from headscope.atlas.atlas_files import run_report
     from headscope.prepare.options import RunOptions, as_paths
 
     if model is not None and not isinstance(model, str | Path):
@@ -93,7 +93,7 @@ def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
         InputError: the folder holds no run, or one without statistics of heads on text.
         OutputError: `out` is no place for a site.
     """
-    from headscope.atlas.page import write_atlas
+    from headscope.atlas.atlas_page import write_atlas
     from headscope.study.study import Study, open_study
 
     opened = study if isinstance(study, Study) else open_study(study)

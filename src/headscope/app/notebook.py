@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headscope.views.attention_page import attention_page
-from headscope.views.catalogue import needs_neuron
 from headscope.views.figure_call import figure_call
-from headscope.views.snapshot.snapshot_of import look
+from headscope.views.snapshot.snapshot_of import take_snapshot
 from headscope.views.state import opening
 from headscope.views.static_page import HEIGHT, StaticPage
+from headscope.views.view_catalogue import needs_neuron
 
 if TYPE_CHECKING:
-    from headscope.views.snapshot.snapshot import AttentionView
+    from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
 
 
 def view_of(
@@ -35,7 +35,7 @@ def view_of(
     **given: Any,
 ) -> Any:
     """Return a view by its name, as `hs.head_view` describes what it takes, as a notebook shows it."""
-    view = look(model, text, text_b, neuron=needs_neuron(name) or None, **given)
+    view = take_snapshot(model, text, text_b, neuron=needs_neuron(name) or None, **given)
     if state is None:
         state = opening(view, name, kind=kind, layer=layer, heads=heads, words=words)
     return show(
@@ -44,7 +44,7 @@ def view_of(
 
 
 def show(
-    view: AttentionView, *, state: str = "", height: int = HEIGHT, static: bool = False, call: str = ""
+    view: AttentionSnapshot, *, state: str = "", height: int = HEIGHT, static: bool = False, call: str = ""
 ) -> Any:
     """Return a view as a notebook shows it: the widget, or the page where anywidget is not installed.
 

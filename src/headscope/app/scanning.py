@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import ScanCounts
 from headscope.attention.scan import scan as scan_source
-from headscope.attention.source import ModelSource
 from headscope.corpora.demo import demo_text
 from headscope.corpora.document import Document
 from headscope.corpora.reading import read_corpus

@@ -6,15 +6,15 @@ from typing import Any
 
 from headscope.analyses.for_report import every_part, targets_of
 from headscope.atlas.accuracies import relations_block
-from headscope.atlas.sentences import CLEAREST, sentences_block
+from headscope.atlas.card_sentences import CLEAREST, sentences_block
 from headscope.atlas.vocabulary import vocabulary
 from headscope.errors import InputError
 from headscope.models.folder.shown import short_name
-from headscope.reporting.kit.parts import Context
+from headscope.reporting.from_study import measured_in
+from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import plain
-from headscope.reporting.page import run_line
 from headscope.reporting.payload import data_block, maps_block
-from headscope.reporting.run import measured_in
+from headscope.reporting.report_page import run_line
 from headscope.study.study import Study
 
 SCHEMA = 1

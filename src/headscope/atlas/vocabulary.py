@@ -7,8 +7,8 @@ from typing import Any
 
 from headscope.reporting.kit.targets import Findable
 from headscope.reporting.kit.words import Words
-from headscope.statistics.catalogue import STATISTICS
 from headscope.statistics.role_catalogue import ROLES, SHOWN
+from headscope.statistics.statistic_catalogue import STATISTICS
 
 
 def vocabulary(words: Words, measured: Sequence[Findable], known: Sequence[Findable]) -> list[dict[str, Any]]:

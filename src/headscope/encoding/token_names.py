@@ -15,7 +15,7 @@ SPECIAL_NAMES = ("[CLS]", "[SEP]")
 """BERT's, for whoever has none."""
 
 
-class Named(NamedTuple):
+class NamedTokens(NamedTuple):
     """What tokens' names tell.
 
     Attributes:
@@ -36,7 +36,7 @@ def named_special(cls: str | None, sep: str | None) -> tuple[str, str]:
     return cls or SPECIAL_NAMES[0], sep or SPECIAL_NAMES[1]
 
 
-def named_tokens(tokens: Sequence[str]) -> Named:
+def named_tokens(tokens: Sequence[str]) -> NamedTokens:
     """Read tokens such as `##ing`, `Ġthe`, `▁the`, `the</w>` and `[CLS]`.
 
     Args:
@@ -59,7 +59,7 @@ def named_tokens(tokens: Sequence[str]) -> Named:
         text[-1] += names[place] if begins else names[place].removeprefix("##")
         words.append(len(text) - 1)
         fresh = False
-    return Named(tuple(names), tuple(words) if text else (), tuple(text), special)
+    return NamedTokens(tuple(names), tuple(words) if text else (), tuple(text), special)
 
 
 def _starts(tokens: Sequence[str]) -> list[bool]:

@@ -15,9 +15,9 @@ from headscope.encoding.segment import Segment
 from headscope.examples.clearest_segments import ClearestSegments, Entry
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.catalogue import STATISTICS
 from headscope.statistics.kept import Declared, State
 from headscope.statistics.role_catalogue import ROLES, SHOWN
+from headscope.statistics.statistic_catalogue import STATISTICS
 
 # Those that a role rests on, and what a head of no role is shown by.
 CLEAREST_STATISTICS = tuple(dict.fromkeys(ROLES[role].example for role in SHOWN))

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
-from headscope.examples.tables import EXAMPLES, SHARED
-from headscope.statistics.catalogue import STATISTICS
+from headscope.examples.example_tables import EXAMPLES, SHARED
 from headscope.statistics.roles import strongest
+from headscope.statistics.statistic_catalogue import STATISTICS
 
 MOST_TOKENS = 30
 _MEMORY = 64 << 20  # bytes of maps kept at most

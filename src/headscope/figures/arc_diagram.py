@@ -11,9 +11,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from headscope.encoding.token_names import SPECIAL_NAMES
-from headscope.figures.arcs import FAINT, MOST_TOKENS, Arcs, arcs_of
+from headscope.figures.arc_strokes import FAINT, MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.labels import label
-from headscope.figures.style import INK, SOFT, figure_of, look, new_figure, role_colour
+from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure, role_colour
 from headscope.palette import palette
 
 LONGEST_WORD = 14
@@ -47,7 +47,7 @@ def arc_panel(
     arcs = arcs_of(example, special=special, most=most)
     tall = max(rows or 0, len(arcs.tokens))
     own = colour or role_colour(_role(example))
-    with look():
+    with house_style():
         if ax is None:
             ax = new_figure(3.3, ROW_INCHES * tall + 0.75).subplots()
         lines = [one for one in arcs.strokes() if not (hide_special and one.special)]
@@ -84,7 +84,7 @@ def _role(example: pd.Series) -> str:
     return str(example.get("role") or (relation if relation in palette().roles else "syntax"))
 
 
-def _words(ax: Axes, arcs: Arcs, colour: str, *, hide_special: bool) -> None:
+def _words(ax: Axes, arcs: ArcStrokes, colour: str, *, hide_special: bool) -> None:
     sides = (("query", arcs.queries, -0.04, "right"), ("key", arcs.keys, 1.04, "left"))
     for side, coloured, x, align in sides:
         for place, token in enumerate(arcs.tokens):
@@ -129,7 +129,7 @@ def arc_diagram(
     }
     columns = max(len(rows) for rows in groups.values())
     heights = [max(min(len(row["tokens"]), most) for row in rows) for rows in groups.values()]
-    with look():
+    with house_style():
         inches = sum(ROW_INCHES * height + 0.8 for height in heights)
         figure = new_figure(3.4 * columns, inches)
         figure.set_layout_engine("constrained", h_pad=0.1)

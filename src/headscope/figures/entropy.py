@@ -19,9 +19,9 @@ from headscope.figures.series import (
     select,
 )
 from headscope.figures.statistic_panel import NAMES, SPREAD, capital, panel_width
-from headscope.figures.style import INK, SOFT, figure_of, look, new_figure
+from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure
 from headscope.figures.surface_points import kinds_in
-from headscope.statistics.catalogue import Unit, of_topic
+from headscope.statistics.statistic_catalogue import Unit, of_topic
 
 DRAWN = of_topic("focus", unit=Unit.NATS)
 
@@ -42,7 +42,7 @@ def entropy_by_layer(
         axes: a row of axes for each kind in the table, one a statistic; made when not given.
     """
     kinds = kinds_in(surface)
-    with look():
+    with house_style():
         if axes is None:
             width = panel_width(int(surface["layer"].max()))
             figure = new_figure(len(DRAWN) * width, 2.9 * len(kinds))
@@ -71,7 +71,7 @@ def entropy_panel(
 ) -> Figure:
     """Draw one panel of figure 4: `entropy` or `entropy_cls` of one kind, with all panels' y axis the same."""
     series = select(surface, statistic, kind=kind)
-    with look():
+    with house_style():
         if ax is None:
             ax = new_figure(panel_width(series.layers), 2.7).subplots()
         ax.set_title(capital(names[statistic]))

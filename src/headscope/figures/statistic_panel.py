@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
 from headscope.figures.series import draw_heads, draw_means, draw_uniform, name_heads, roles_of, select
-from headscope.figures.style import figure_of, look, new_figure
-from headscope.statistics.catalogue import figure_names
+from headscope.figures.style import figure_of, house_style, new_figure
+from headscope.statistics.statistic_catalogue import figure_names
 
 NAMES: Mapping[str, str] = figure_names()
 NAMED_ABOVE = 0.25
@@ -41,7 +41,7 @@ def statistic_panel(
         ax: where to draw; made when not given.
     """
     series = select(surface, statistic, kind=kind)
-    with look():
+    with house_style():
         if ax is None:
             ax = new_figure(panel_width(series.layers), 2.7).subplots()
         ax.set_title(capital(names[statistic]))

@@ -13,8 +13,8 @@ from headscope.attention.head_id import KINDS
 from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
 from headscope.figures.series import Series, draw_heads, draw_means, select
 from headscope.figures.statistic_panel import NAMES
-from headscope.figures.style import SOFT, figure_of, look, new_figure, role_colour
-from headscope.statistics.catalogue import STATISTICS, Topic, Unit, of_topic
+from headscope.figures.style import SOFT, figure_of, house_style, new_figure, role_colour
+from headscope.statistics.statistic_catalogue import STATISTICS, Topic, Unit, of_topic
 
 _INK_OF = {one.name: one.ink or one.name for one in STATISTICS.values()}
 _SHAPE_OF = {one.name: one.shape or one.name for one in STATISTICS.values()}
@@ -67,7 +67,7 @@ def surface_points(
         ValueError: `axes` has another shape than three rows by the kinds.
     """
     kinds = kinds_in(surface)
-    with look():
+    with house_style():
         if axes is None:
             deepest = int(surface["layer"].max())
             width = min(max(0.42 * deepest + 2.2, 5.2), 12.0)

@@ -10,8 +10,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from headscope.encoding.denoising import Denoising
-from headscope.encoding.masking import MaskedTokens
-from headscope.encoding.questions import NO_TARGET, Ask, NextToken
+from headscope.encoding.loss_questions import NO_TARGET, Ask, NextToken
+from headscope.encoding.masked_questions import MaskedTokens
 from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
 

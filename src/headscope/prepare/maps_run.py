@@ -11,7 +11,7 @@ from headscope.errors import OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.maps.index import MapEntry
-from headscope.maps.source import MapsSource
+from headscope.maps.maps_source import MapsSource
 from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.compat import pieces_of_maps

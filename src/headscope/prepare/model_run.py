@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from headscope.attention.source import ModelSource
+from headscope.attention.model_source import ModelSource
 from headscope.corpora.demo import demo_text
 from headscope.corpora.digest import CorpusDigest
 from headscope.corpora.document import Document
@@ -28,7 +28,7 @@ from headscope.prepare.annotated_inputs import open_annotated
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.options import RunOptions
 from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
-from headscope.prepare.text_corpus import Corpus
+from headscope.prepare.text_corpus import TextCorpus
 from headscope.statistics.confidence import too_few
 
 
@@ -84,10 +84,10 @@ class ModelRun:
             seed=options.seed,
         )
 
-    def _text(self, options: RunOptions) -> "Corpus | AnnotatedText":
+    def _text(self, options: RunOptions) -> "TextCorpus | AnnotatedText":
         """Open the text: what was given, else the sentences of the annotated corpora, else the demonstration."""
         if options.text or not (options.treebank or options.coref):
-            return Corpus(options.text or (str(demo_text()),))
+            return TextCorpus(options.text or (str(demo_text()),))
         given = [self.treebank, None if options.coref == options.treebank else self.coreference]
         corpora = [corpus for corpus in given if corpus is not None]
         if not corpora and options.reads("text"):

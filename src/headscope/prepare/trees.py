@@ -6,14 +6,14 @@ from functools import singledispatch
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
-from headscope.attention.source import TileSource
+from headscope.attention.model_source import TileSource
 from headscope.encoding.segment import Segment
-from headscope.encoding.sentences import SentenceCounts, SentencePacker
+from headscope.encoding.sentence_packing import SentenceCounts, SentencePacker
 from headscope.encoding.token_names import named_special
 from headscope.encoding.tree_fields import arcs_of_fields
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
-from headscope.examples.arcs import FEWEST_WORDS, MOST_WORDS
+from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun

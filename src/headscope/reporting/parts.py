@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from headscope.analyses.for_report import every_part
-from headscope.reporting.kit.parts import Context, Term
+from headscope.reporting.kit.report_parts import Context, Term
 
 
 def write_figures(about: Context, folder: Path) -> list[Path]:

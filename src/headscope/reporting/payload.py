@@ -15,11 +15,11 @@ from headscope.figures.line_diagram import weights_of
 from headscope.reporting.kit.json_numbers import numbers
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.parts import Context
+from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.targets import Target
 from headscope.reporting.kit.words import Words, capital
-from headscope.statistics.catalogue import NAMES, is_share
 from headscope.statistics.role_catalogue import OTHERWISE, ROLES, SHOWN, Role
+from headscope.statistics.statistic_catalogue import NAMES, is_share
 from headscope.views.quantise import write_weights
 from headscope.visible import titled
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from headscope.reporting.kit.rules import LEAST_SHARE
+from headscope.reporting.kit.claim_rules import LEAST_SHARE
 from headscope.reporting.kit.words import (
     Words,
     capital,
@@ -15,9 +15,9 @@ from headscope.reporting.kit.words import (
     percent,
     plain,
 )
-from headscope.statistics.catalogue import STATISTICS, Term
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.role_catalogue import OTHERWISE, ROLES
+from headscope.statistics.statistic_catalogue import STATISTICS, Term
 from headscope.views.markup import Html, el
 
 

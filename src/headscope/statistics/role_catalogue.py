@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from headscope.statistics.catalogue import NAMES, STATISTICS, is_share
+from headscope.statistics.statistic_catalogue import NAMES, STATISTICS, is_share
 
 BROAD_RATIO = 0.783
 """The paper's 3.8 nats of the ln 128 that uniform attention would have."""

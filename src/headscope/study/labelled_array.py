@@ -3,7 +3,7 @@
 import pandas as pd
 import xarray as xr
 
-from headscope.statistics.catalogue import STATISTICS, Unit
+from headscope.statistics.statistic_catalogue import STATISTICS, Unit
 
 
 def labelled_array(table: pd.DataFrame, statistic: str, *, kind: str) -> xr.DataArray:

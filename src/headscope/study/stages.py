@@ -11,8 +11,8 @@ from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions
+from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher
-from headscope.prepare.run import Run
 from headscope.statistics.table_check import check_table
 
 

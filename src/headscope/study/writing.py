@@ -6,13 +6,13 @@ from typing import Any
 
 from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
+from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher
-from headscope.prepare.run import Run
 from headscope.storage.files import read_arrays, write_arrays, write_parquet
 from headscope.storage.lock import Held, folder_held
 from headscope.storage.sealed import Sealed
-from headscope.study.folder import check_out, damaged_files
 from headscope.study.manifest import MANIFEST, write_manifest
+from headscope.study.run_folder import check_out, damaged_files
 from headscope.study.stage_signature import stage_signature
 from headscope.study.stages import check_tables, manifest_of, measure_stage, notes_of, stages_of, with_stage
 from headscope.study.study import open_study

@@ -23,8 +23,7 @@ from headscope.training.checkpoints import (
 )
 from headscope.training.loop import Trainer
 from headscope.training.optimiser import load_state, rate_at, state_tensors
-from headscope.training.options import DEFAULT_STEPS
-from headscope.training.prepare import Prepared
+from headscope.training.prepared_training import Prepared
 from headscope.training.record import (
     LOG,
     Row,
@@ -35,6 +34,7 @@ from headscope.training.record import (
     write_facts,
     write_log,
 )
+from headscope.training.training_options import DEFAULT_STEPS
 
 _LOGS_BETWEEN_CHECKPOINTS = 10
 

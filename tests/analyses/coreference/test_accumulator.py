@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from headscope.analyses.coreference.accumulator import CoreferenceAccumulator, CoreferenceOptions
 from headscope.analyses.coreference.mention_table import FIELD, MENTION_TYPES, mention_table
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
 from headscope.encoding.segment import Segment
 from headscope.models.examination import examine
 from headscope.statistics.groups import GROUPS

@@ -6,7 +6,7 @@ import pytest
 
 from headscope.analyses.coreference.findings import lost
 from headscope.analyses.coreference.section import SYSTEM_NAMES, coreference_section
-from headscope.reporting.findings import findings
+from headscope.reporting.every_finding import findings
 from support import mock_inputs
 from support.measured import about, only, with_parts
 from support.page_tables import Tables

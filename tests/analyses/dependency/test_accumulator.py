@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from headscope.analyses.dependency.accumulator import DependencyAccumulator
-from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
+from headscope.analyses.dependency.gold_arcs import OFFSETS, ArcTable
 from headscope.analyses.dependency.sums import NOOP_CLASSES, DependencyOptions
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
 from headscope.models.anatomy import KindLayout
 from headscope.models.examination import examine
 from headscope.statistics.arc_bins import DISTANCES

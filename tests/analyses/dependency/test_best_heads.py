@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.dependency.accumulator import DependencyAccumulator
-from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
 from headscope.analyses.dependency.best_heads import (
     DependencyResult,
 )
+from headscope.analyses.dependency.gold_arcs import OFFSETS, ArcTable
 from headscope.analyses.dependency.sums import DIRECTIONS, DependencyOptions
 from headscope.analyses.dependency.tables import DEPENDENCY, DEPENDENCY_BEST, DEPENDENCY_DIFFERENCES
 from headscope.attention.scan import scan

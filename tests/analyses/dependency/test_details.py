@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from headscope.analyses.dependency.arcs import OFFSETS
 from headscope.analyses.dependency.best_heads import DependencyResult
 from headscope.analyses.dependency.details import distance_table, noop_table
+from headscope.analyses.dependency.gold_arcs import OFFSETS
 from headscope.analyses.dependency.sums import DIRECTIONS, NOOP_CLASSES
 from headscope.analyses.dependency.tables import DEPENDENCY_BY_DISTANCE, DEPENDENCY_NOOP
 from headscope.statistics.arc_bins import DISTANCES

@@ -13,7 +13,7 @@ from headscope.analyses.dependency.page_tables import main_table
 from headscope.analyses.dependency.relations import relations_of
 from headscope.analyses.dependency.section import syntax_section, treebank_line
 from headscope.analyses.for_report import arc_examples
-from headscope.reporting.findings import findings
+from headscope.reporting.every_finding import findings
 from headscope.reporting.kit.cells import Cell, Runs
 from headscope.reporting.kit.relation_names import DIRECTIONS, found, gloss, short
 from headscope.reporting.kit.strip import strip

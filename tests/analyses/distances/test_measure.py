@@ -20,8 +20,8 @@ from headscope.analyses.distances.tables import HEAD_DISTANCES
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions
+from headscope.prepare.prepared_run import prepare
 from headscope.prepare.progress import Progress
-from headscope.prepare.run import prepare
 from headscope.statistics.roles import roles
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments

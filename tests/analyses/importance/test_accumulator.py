@@ -22,7 +22,7 @@ from headscope.attention.gradients import GradientSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.examination import examine
-from headscope.models.inputs import left_padding_works
+from headscope.models.forward_inputs import left_padding_works
 from headscope.models.losses import ask_of
 from headscope.statistics.confidence import difference_interval, ratio_interval
 from support.hand_made import HandMadeSource, random_map

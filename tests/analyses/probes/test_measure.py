@@ -13,8 +13,8 @@ from headscope.analyses.probes import score_rows as scores
 from headscope.analyses.probes import trained_parsers as probe_stage
 from headscope.analyses.probes import treebanks as probe_bench
 from headscope.analyses.probes.data.map_cache import MapCache
+from headscope.analyses.probes.fitting import probe_training as training
 from headscope.analyses.probes.measure import measure_probes
-from headscope.analyses.probes.training import train as training
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.probes.data.tree_sentences import TreeSentence
-from headscope.analyses.probes.differences import probe_differences
+from headscope.analyses.probes.probe_differences import probe_differences
 from headscope.analyses.probes.score_rows import (
     GoldWords,
     ProbeAnswers,

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.probes.structural import measure as structural
+from headscope.analyses.probes.structural.layer_training import StructuralOptions
 from headscope.analyses.probes.structural.measure import measure_structural
-from headscope.analyses.probes.structural.train import StructuralOptions
 from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES
 from headscope.errors import InputError, OutputError
 from support.structural import planted_states

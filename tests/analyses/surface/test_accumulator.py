@@ -11,8 +11,8 @@ from headscope.analyses.surface.layout import surface_table
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from headscope.errors import AttentionError
-from headscope.statistics.catalogue import NAMES
 from headscope.statistics.roles import roles
+from headscope.statistics.statistic_catalogue import NAMES
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, COMMA, DOT, SEP, made_up_segments
 

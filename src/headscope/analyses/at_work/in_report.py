@@ -1,7 +1,7 @@
 """What the report shows of the best heads on sentences: figure 5."""
 
 from headscope.analyses.at_work.section import arcs_section, save_arcs_figure
-from headscope.reporting.kit.parts import Parts
+from headscope.reporting.kit.report_parts import Parts
 
 # How heads were chosen that are shown at work, whatever they find.
 TERMS = (

@@ -13,14 +13,14 @@ from headscope.analyses.coreference.found_antecedents import Antecedents, antece
 from headscope.analyses.dependency.relations import Relation, relations_of
 from headscope.analyses.for_report import arc_examples
 from headscope.figures.arc_diagram import arc_diagram
-from headscope.figures.arcs import MOST_TOKENS, Arcs, arcs_of
+from headscope.figures.arc_strokes import MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.saving import save
 from headscope.reporting.kit.links import file_links, head_link
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import offset_words, share
-from headscope.reporting.kit.parts import Context, Section
+from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.relation_names import COREFERENCE, DIRECTIONS, short, terms
-from headscope.reporting.kit.tables import Table
+from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import capital, count, head_name, join, plain
 from headscope.views.markup import Html, el
 
@@ -180,7 +180,7 @@ def _fact(value: float, what: str) -> Html:
     return el("li", el("b", f"{share(value)}%"), f" {what}")
 
 
-def _example(row: pd.Series, arcs: Arcs, tall: int) -> Html:
+def _example(row: pd.Series, arcs: ArcStrokes, tall: int) -> Html:
     right = str(row["outcome"]) == "right"
     value = share(float(row["value"]))
     caption = [el("b", "Right" if right else "Wrong", class_=None if right else "cross")]

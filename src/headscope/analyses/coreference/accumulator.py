@@ -26,7 +26,7 @@ class CoreferenceOptions:
     """How antecedents are read off attention.
 
     Attributes:
-        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.words`).
+        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
         strict: whether a head must look at an antecedent more than at any other word, instead of more than at
             the head words of the other candidates.
     """

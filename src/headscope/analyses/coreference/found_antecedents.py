@@ -13,7 +13,7 @@ from headscope.reporting.kit.measured import Measured
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SelectedHead:
     """A head selected for all mentions, with its own accuracy by type; `others` are heads chosen for single types.
 
     `held_out` is the accuracy of the selection, at all mentions, on documents that did not choose; `q` tests it against
@@ -36,8 +36,8 @@ class Antecedents:
 
     types: tuple[str, ...]
     counts: Mapping[str, int]
-    held_out: Chosen | None
-    same_data: Chosen | None
+    held_out: SelectedHead | None
+    same_data: SelectedHead | None
     systems: Mapping[str, Mapping[str, Cell]]
     control: Mapping[str, Runs]
 
@@ -71,7 +71,7 @@ def antecedents_of(run: Measured) -> Antecedents | None:
     )
 
 
-def _chosen(rows: list[dict[str, Any]], selection: str) -> Chosen | None:
+def _chosen(rows: list[dict[str, Any]], selection: str) -> SelectedHead | None:
     own = {str(row["mention_type"]): row for row in rows
            if row["model"] == "trained" and row["selection"] == selection
            and number(row.get("layer")) == number(row.get("layer"))}  # fmt: skip
@@ -80,7 +80,7 @@ def _chosen(rows: list[dict[str, Any]], selection: str) -> Chosen | None:
     main = own.get("all") or next(iter(own.values()))
     place = (str(main["kind"]), int(main["layer"]), int(main["head"]))
     named = {name: (str(row["kind"]), int(row["layer"]), int(row["head"])) for name, row in own.items()}
-    return Chosen(
+    return SelectedHead(
         *place,
         share=number(main.get("share")),
         held_out=cell_of(main, "held_out", "held_out_ci"),

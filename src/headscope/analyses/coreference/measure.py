@@ -8,22 +8,22 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.coreference.accumulator import CoreferenceAccumulator, CoreferenceOptions
-from headscope.analyses.coreference.mentions.head_rule import rule_agreement
+from headscope.analyses.coreference.mention_rules.head_rule import rule_agreement
+from headscope.analyses.coreference.mention_windows import MentionCounts, coreference_segments
 from headscope.analyses.coreference.questions import coreference_questions
 from headscope.analyses.coreference.systems import CoreferenceResult
-from headscope.analyses.coreference.windows import MentionCounts, coreference_segments
 from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.attention.model_source import TileSource
 from headscope.attention.scan import scan
-from headscope.attention.source import TileSource
 from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.encoding.segment import Segment
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
-from headscope.examples.arcs import (
+from headscope.examples.arc_examples import (
     FEWEST_WORDS,
     MOST_WORDS,
     ArcExamples,
-    Wanted,
+    WantedHead,
 )
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.model_run import ModelRun
@@ -45,7 +45,7 @@ def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageRes
     Raises:
         InputError: no mention of the corpus can be scored.
     """
-    bench = _Bench(run, watch)
+    bench = _CoreferenceBench(run, watch)
     counts = MentionCounts()
     known = KnownPieces(run.encoder, "coreference corpus")
     sums = bench.count(run.over(known.watch(bench.segments(counts))), "coreference heads")
@@ -81,7 +81,7 @@ def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageRes
     )
 
 
-class _Bench:
+class _CoreferenceBench:
     """The corpus, the model that reads it, and how antecedents are read off."""
 
     def __init__(self, run: ModelRun, watch: Watcher | None) -> None:
@@ -118,7 +118,7 @@ class _Bench:
     def examples(self, result: CoreferenceResult) -> pd.DataFrame:
         """Draw the best head on short windows, read by themselves."""
         best = result.best()
-        wanted = [] if best is None else [Wanted("coreference", *best, "mention->antecedent")]
+        wanted = [] if best is None else [WantedHead("coreference", *best, "mention->antecedent")]
         special = self.run.encoder.vocabulary.special_names
         examples = ArcExamples(wanted, coreference_questions, special=special, pieces=self.how.pieces)
         short = (

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headscope.analyses.coreference.findings import TOPIC, TYPES, lost
-from headscope.analyses.coreference.found_antecedents import Antecedents, Chosen, antecedents_of
+from headscope.analyses.coreference.found_antecedents import Antecedents, SelectedHead, antecedents_of
 from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records
 from headscope.reporting.kit.links import head_link, linked
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import DASH, ends, share, told
-from headscope.reporting.kit.parts import Context, Section
+from headscope.reporting.kit.page_rows import scrolled
+from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.strip import scale, strip
-from headscope.reporting.kit.tables import scrolled
 from headscope.reporting.kit.words import capital, percent, plain
 from headscope.views.markup import Html, el
 
@@ -86,7 +86,7 @@ def table_2(table: Antecedents, run: Measured, *, several: bool) -> Html:
               class_="relations")  # fmt: skip
 
 
-def _head_row(one: Chosen, how: str, types: Sequence[str], several: bool, strong: bool) -> Html:
+def _head_row(one: SelectedHead, how: str, types: Sequence[str], several: bool, strong: bool) -> Html:
     often = f", chosen in {percent(one.share, 0)} of halves" if one.share == one.share else ""
     if one.held_out.exists:
         often += f"; the choice is worth {told(one.held_out)}"

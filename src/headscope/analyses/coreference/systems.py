@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from headscope.analyses.coreference.accumulator import CoreferenceSums
 from headscope.analyses.coreference.baselines import BASELINES
 from headscope.analyses.coreference.gap.accumulator import GAP_MEASURES, GapSums
-from headscope.analyses.coreference.gap.inputs import GAP_BASELINES, GENDERS
+from headscope.analyses.coreference.gap.gap_segments import GAP_BASELINES, GENDERS
 from headscope.analyses.coreference.mention_table import MENTION_TYPES
 from headscope.analyses.coreference.tables import (
     COREFERENCE,

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from headscope.analyses.coreference.baselines import BASELINES
 from headscope.analyses.coreference.gap.accumulator import GAP_MEASURES
-from headscope.analyses.coreference.gap.inputs import GAP_BASELINES, GENDERS
+from headscope.analyses.coreference.gap.gap_segments import GAP_BASELINES, GENDERS
 from headscope.analyses.coreference.mention_table import MENTION_TYPES
-from headscope.examples.tables import ARC_EXAMPLES
+from headscope.examples.example_tables import ARC_EXAMPLES
 from headscope.statistics.columns import (
     KIND,
     PLACE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headscope.analyses.coreference.found_antecedents import Antecedents, Chosen, antecedents_of
+from headscope.analyses.coreference.found_antecedents import Antecedents, SelectedHead, antecedents_of
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.relation_names import COREFERENCE, short
 from headscope.reporting.kit.targets import Findable, Selected, Target
@@ -49,7 +49,7 @@ def _selected(run: Measured, told: Antecedents) -> Selected | None:
     )
 
 
-def _finds(run: Measured, chosen: Chosen) -> bool:
+def _finds(run: Measured, chosen: SelectedHead) -> bool:
     """Whether the head is among those that find antecedents."""
     rows = run.roles
     own = rows[

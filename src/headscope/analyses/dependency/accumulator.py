@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.dependency.arc_runs import ArcRuns, sum_runs
-from headscope.analyses.dependency.arcs import OFFSETS, Arcs, ArcTable
 from headscope.analyses.dependency.attending import Attending, resting
 from headscope.analyses.dependency.batch_arcs import Pointer, reachable
+from headscope.analyses.dependency.gold_arcs import OFFSETS, Arcs, ArcTable
 from headscope.analyses.dependency.head_answers import Answers, judge, read_answers
 from headscope.analyses.dependency.sums import NOOP_CLASSES, DependencyOptions, DependencySums
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words import between_words, word_axis
+from headscope.attention.word_attention import between_words, word_axis
 from headscope.encoding.batching import Batch
 from headscope.encoding.tree_fields import arcs_of_fields
 from headscope.models.anatomy import KindLayout

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.dependency.accumulator import DependencyAccumulator
-from headscope.analyses.dependency.arcs import OFFSETS
+from headscope.analyses.dependency.gold_arcs import OFFSETS
 from headscope.analyses.dependency.head_choices import choose_heads, choose_offsets
 from headscope.analyses.dependency.relation_counts import TOTALS, RelationCounts
 from headscope.analyses.dependency.tables import (

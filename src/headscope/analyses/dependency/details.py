@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.dependency.arcs import OFFSETS
 from headscope.analyses.dependency.attending import rest_of
 from headscope.analyses.dependency.best_heads import DependencyResult
+from headscope.analyses.dependency.gold_arcs import OFFSETS
 from headscope.analyses.dependency.relation_counts import TOTALS
 from headscope.analyses.dependency.sums import NOOP_CLASSES
 from headscope.analyses.dependency.tables import DEPENDENCY_BY_DISTANCE, DEPENDENCY_NOOP

@@ -10,11 +10,11 @@ from headscope.analyses.dependency.page_tables import key_words
 from headscope.analyses.dependency.relations import Relation, relations_of, resting_of, single
 from headscope.reporting.kit.cells import Cell, cell_of, number, records
 from headscope.reporting.kit.comparing import Comparison, comparisons
+from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, named, sentence
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import offset_words, told
-from headscope.reporting.kit.parts import Context
 from headscope.reporting.kit.relation_names import OVERALL, attending, found, short
-from headscope.reporting.kit.sentences import HeadRef, Sentence, named, sentence
+from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import Words, count, join, percent
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 

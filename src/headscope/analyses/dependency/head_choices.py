@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.dependency.arcs import OFFSETS
+from headscope.analyses.dependency.gold_arcs import OFFSETS
 from headscope.analyses.dependency.relation_counts import RelationCounts
 from headscope.statistics.selection import Chosen, both_ways, held_out, same_data
 

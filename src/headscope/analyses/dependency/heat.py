@@ -8,8 +8,8 @@ from headscope.analyses.dependency.figures.relation_layers import STEPS, LayerBe
 from headscope.analyses.dependency.relations import Relation
 from headscope.reporting.kit.cells import number, records
 from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.page_rows import scrolled
 from headscope.reporting.kit.relation_names import DIRECTIONS, short
-from headscope.reporting.kit.tables import scrolled
 from headscope.reporting.kit.words import anchor
 from headscope.views.markup import Html, el
 

@@ -4,7 +4,7 @@ from headscope.analyses.dependency.figures.files import save_syntax_figures
 from headscope.analyses.dependency.findings import TOPIC, syntax_findings
 from headscope.analyses.dependency.section import syntax_section
 from headscope.analyses.dependency.targets import ROLE, UNIVERSAL, relation_targets
-from headscope.reporting.kit.parts import Parts, corpus_line
+from headscope.reporting.kit.report_parts import Parts, corpus_line
 
 TERMS = (
     ("Dependency relations", "a word’s attention is that of its pieces: the sum to them, the mean from them. Dependent "

@@ -5,23 +5,23 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.dependency.accumulator import DependencyAccumulator
-from headscope.analyses.dependency.arcs import ArcTable
 from headscope.analyses.dependency.best_heads import DependencyResult
 from headscope.analyses.dependency.details import distance_table, noop_table
+from headscope.analyses.dependency.gold_arcs import ArcTable
 from headscope.analyses.dependency.questions import dependency_questions
 from headscope.analyses.dependency.sums import DependencyOptions
 from headscope.analyses.dependency.tables import DEPENDENCY_DIFFERENCES
 from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.attention.model_source import TileSource
 from headscope.attention.scan import scan
-from headscope.attention.source import TileSource
 from headscope.errors import InputError
-from headscope.examples.arcs import (
+from headscope.examples.arc_examples import (
     ArcExamples,
     wanted_heads,
 )
 from headscope.prepare.options import RunOptions
+from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher, scan_teller
-from headscope.prepare.run import Run
 from headscope.prepare.trees import trees_of
 from headscope.statistics.confidence import too_few
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.dependency.accumulator import DependencyAccumulator
-from headscope.analyses.dependency.arcs import ArcTable
+from headscope.analyses.dependency.gold_arcs import ArcTable
 from headscope.analyses.dependency.sums import DependencySums
 from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS
 

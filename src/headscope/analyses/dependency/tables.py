@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from headscope.analyses.dependency.arcs import OFFSETS
+from headscope.analyses.dependency.gold_arcs import OFFSETS
 from headscope.analyses.dependency.sums import DIRECTIONS, NOOP_CLASSES
-from headscope.examples.tables import ARC_EXAMPLES
+from headscope.examples.example_tables import ARC_EXAMPLES
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.columns import (
     PLACE,

@@ -4,8 +4,8 @@ from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.pair_table import pair_table
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.scan import scan
+from headscope.prepare.prepared_run import Stream
 from headscope.prepare.progress import Watcher, scan_teller
-from headscope.prepare.run import Stream
 
 
 def measure_distances(run: Stream, watch: Watcher | None = None) -> StageResult:

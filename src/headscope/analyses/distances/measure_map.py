@@ -13,8 +13,8 @@ from headscope.analyses.distances.stability import RESAMPLES
 from headscope.analyses.for_study import finders
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
+from headscope.prepare.prepared_run import Stream
 from headscope.prepare.progress import Watcher
-from headscope.prepare.run import Stream
 from headscope.statistics.roles import roles
 
 

@@ -18,7 +18,7 @@ from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_links, file_links, linked
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.parts import Context, Section
+from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import capital
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.groups import GROUPS

@@ -2,7 +2,7 @@
 
 from headscope.analyses.importance.findings import TOPIC, importance_findings
 from headscope.analyses.importance.section import TERMS, importance_section, save_importance_figure
-from headscope.reporting.kit.parts import Parts
+from headscope.reporting.kit.report_parts import Parts
 
 PARTS = Parts(
     findings=importance_findings,

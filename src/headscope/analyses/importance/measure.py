@@ -17,7 +17,7 @@ from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.gradients import GradientSource, LossCounts
 from headscope.attention.scan import scan
 from headscope.encoding.batching import length_buckets
-from headscope.encoding.questions import GivenLabels
+from headscope.encoding.loss_questions import GivenLabels
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy

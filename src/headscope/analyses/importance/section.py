@@ -15,8 +15,8 @@ from headscope.figures.saving import save
 from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.links import figure_links, linked
-from headscope.reporting.kit.parts import Context, Section
-from headscope.reporting.kit.tables import Table
+from headscope.reporting.kit.page_rows import Table
+from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import Words, capital, count
 from headscope.views.markup import Html, el
 

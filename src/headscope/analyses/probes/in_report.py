@@ -2,7 +2,7 @@
 
 from headscope.analyses.probes.findings import TOPIC, probe_findings
 from headscope.analyses.probes.section import TERMS, probes_section, save_probe_figures
-from headscope.reporting.kit.parts import Parts
+from headscope.reporting.kit.report_parts import Parts
 
 PARTS = Parts(
     findings=probe_findings,

@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.probes.data.map_cache import MapCache, cache_folder, cache_limit
-from headscope.analyses.probes.differences import probe_differences
+from headscope.analyses.probes.fitting.attention_fit import Fitted
+from headscope.analyses.probes.probe_differences import probe_differences
 from headscope.analyses.probes.score_rows import distance_rows, probe_rows, relation_rows
 from headscope.analyses.probes.structural.measure import TRAINING, StructuralTables, measure_structural
 from headscope.analyses.probes.trained_parsers import OVER_MODEL, WITHOUT_ATTENTION, ProbeStage
-from headscope.analyses.probes.training.attention_fit import Fitted
 from headscope.analyses.probes.treebanks import USUAL_LENGTH, ProbeBench, ProbeTreebank
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.hidden import word_states

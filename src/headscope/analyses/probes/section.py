@@ -10,8 +10,8 @@ import pandas as pd
 
 from headscope.analyses.probes.catalogue import SYSTEMS
 from headscope.analyses.probes.figures.curves import probe_distances, probe_layers
-from headscope.analyses.probes.figures.head_weights import probe_weights, weights_of
-from headscope.analyses.probes.figures.scores import probe_scores
+from headscope.analyses.probes.figures.score_lines import probe_scores
+from headscope.analyses.probes.figures.weight_grids import probe_weights, weights_of
 from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS
 from headscope.analyses.probes.lines import probe_lines
 from headscope.analyses.probes.page_tables import classes_table, layers_table, table_3, weights_table
@@ -19,11 +19,11 @@ from headscope.figures.saving import save
 from headscope.prepare.overlap import overlap_line
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import file_links, linked
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.parts import Context, Section
-from headscope.reporting.kit.sentences import Sentence
-from headscope.reporting.kit.tables import scrolled
+from headscope.reporting.kit.page_rows import scrolled
+from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import capital, count, plain
 from headscope.views.markup import Html, el
 

@@ -7,8 +7,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.probes.catalogue import PROBES
-from headscope.analyses.probes.data.batches import ProbeData
-from headscope.analyses.probes.data.shards import WordMaps
+from headscope.analyses.probes.data.probe_batches import ProbeData
+from headscope.analyses.probes.data.table_shards import WordMaps
+from headscope.analyses.probes.fitting.attention_fit import FitOptions, Fitted, fit_attention
+from headscope.analyses.probes.fitting.probe_training import Record, TrainingOptions, hold_out, train
 from headscope.analyses.probes.head_weights import gold_arcs, weight_rows
 from headscope.analyses.probes.names import RIGHT_BRANCHING
 from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
@@ -17,8 +19,6 @@ from headscope.analyses.probes.parsers.label_probe import LabelProbe, root_label
 from headscope.analyses.probes.parsers.learner import ArcProbe, Learner, Seen
 from headscope.analyses.probes.parsers.parses import ArcAnswers, answer
 from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers
-from headscope.analyses.probes.training.attention_fit import FitOptions, Fitted, fit_attention
-from headscope.analyses.probes.training.train import Record, TrainingOptions, hold_out, train
 from headscope.analyses.probes.treebanks import ProbeBench
 
 # What is said to be done, on the trained model and on none.

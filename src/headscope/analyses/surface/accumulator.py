@@ -13,9 +13,9 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.catalogue import STATISTICS, Unit
 from headscope.statistics.confidence import Interval, Scale, mapped, ratio_interval
 from headscope.statistics.kept import Declared, counted, summed
+from headscope.statistics.statistic_catalogue import STATISTICS, Unit
 
 _SCALES: Mapping[Unit, Scale] = {Unit.SHARE: "share", Unit.NATS: "positive"}
 

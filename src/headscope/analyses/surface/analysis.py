@@ -17,7 +17,7 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=PACKING,
             version=3,
-            listed="statistics.catalogue:NAMES",
+            listed="statistics.statistic_catalogue:NAMES",
         ),
     ),
     command=Command(

@@ -8,7 +8,7 @@ from headscope.figures.entropy import entropy_by_layer
 from headscope.figures.line_diagram import line_diagram
 from headscope.figures.saving import save
 from headscope.figures.surface_points import surface_points
-from headscope.reporting.kit.parts import Context
+from headscope.reporting.kit.report_parts import Context
 
 
 def save_surface_figures(about: Context, folder: Path) -> list[Path]:

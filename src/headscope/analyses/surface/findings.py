@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from headscope.analyses.surface.shares import BEHAVIOURS, nothing, position, special
 from headscope.analyses.surface.spread import focus, noop
+from headscope.reporting.kit.claim_rules import stands_out
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.parts import Context
-from headscope.reporting.kit.rules import stands_out
-from headscope.reporting.kit.sentences import Sentence, sentence
+from headscope.reporting.kit.linked_sentences import Sentence, sentence
+from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import Words, count
 from headscope.statistics.role_catalogue import ROLES, SHOWN
 

@@ -4,7 +4,7 @@ from headscope.analyses.surface.figures import save_surface_figures
 from headscope.analyses.surface.findings import surface_findings
 from headscope.analyses.surface.paper import paper_section
 from headscope.analyses.surface.section import surface_sections
-from headscope.reporting.kit.parts import Parts
+from headscope.reporting.kit.report_parts import Parts
 
 PARTS = Parts(
     findings=surface_findings,

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.terminal import Grid
-from headscope.statistics.catalogue import STATISTICS, Rows, Unit
 from headscope.statistics.roles import roles
+from headscope.statistics.statistic_catalogue import STATISTICS, Rows, Unit
 
 
 def shown(result: StageResult) -> Iterator[Grid | str]:

@@ -4,15 +4,15 @@ import pandas as pd
 
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.differences import surface_differences
 from headscope.analyses.surface.layout import surface_table
+from headscope.analyses.surface.surface_differences import surface_differences
 from headscope.attention.scan import scan
 from headscope.examples.clearest import ClearestAccumulator
 from headscope.examples.collector import ExampleCollector, examples_table
+from headscope.examples.example_tables import CLEAREST
 from headscope.examples.excerpts import ExcerptCollector, wanted_segments
-from headscope.examples.tables import CLEAREST
+from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher, scan_teller
-from headscope.prepare.run import Run
 from headscope.statistics.roles import roles
 
 

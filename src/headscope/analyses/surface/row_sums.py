@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Float, Float64, Int
 from torch import Tensor
 
-from headscope.statistics.catalogue import STATISTICS, Rows
+from headscope.statistics.statistic_catalogue import STATISTICS, Rows
 
 # Each statistic: which number of a row, over which rows.
 _COLUMN = torch.tensor([int(one.quantity) for one in STATISTICS.values()])

@@ -14,13 +14,13 @@ from headscope.figures.series import select
 from headscope.figures.statistic_panel import statistic_panel
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import figure_links, linked
-from headscope.reporting.kit.parts import Context, Section
-from headscope.reporting.kit.sentences import Sentence
-from headscope.reporting.kit.tables import Table, example_table, layer_table, role_table
+from headscope.reporting.kit.page_rows import Table, example_table, layer_table, role_table
+from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import Words, anchor, capital, plain
-from headscope.statistics.catalogue import Topic, is_share, of_topic
 from headscope.statistics.role_catalogue import SHOWN
+from headscope.statistics.statistic_catalogue import Topic, is_share, of_topic
 from headscope.views.markup import Html, el
 
 CAPTION = (

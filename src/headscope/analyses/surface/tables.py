@@ -1,7 +1,6 @@
 """The tables of surface statistics."""
 
-from headscope.examples.tables import CLEAREST, EXAMPLES
-from headscope.statistics.catalogue import NAMES, STATISTICS, Unit
+from headscope.examples.example_tables import CLEAREST, EXAMPLES
 from headscope.statistics.columns import (
     FEW,
     FROM_ONE,
@@ -15,6 +14,7 @@ from headscope.statistics.columns import (
     ends,
     text,
 )
+from headscope.statistics.statistic_catalogue import NAMES, STATISTICS, Unit
 from headscope.statistics.table_schema import Column, TableSchema
 
 _UNIT = "share, or nats where entropy"

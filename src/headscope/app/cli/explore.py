@@ -16,7 +16,7 @@ from headscope.installing import how_to_install
 from headscope.models.dtypes import DTYPES
 
 if TYPE_CHECKING:
-    from headscope.app.explorer.models import Named
+    from headscope.app.explorer.model_shelf import NamedModel
 
 EXAMPLE = "The cat sat on the mat, because it was warm."
 
@@ -54,8 +54,8 @@ def command(
     _check_installed()
     from secrets import token_urlsafe
 
-    from headscope.app.explorer.app import create_app
     from headscope.app.explorer.serve import HOST, listen, serve
+    from headscope.app.explorer.web_app import create_app
 
     named, blocks = _models(model, revision, study)
     bound = listen(port)
@@ -78,7 +78,7 @@ def command(
 
 def _models(
     names: list[str] | None, revision: str | None, study: Path | None
-) -> "tuple[list[Named], dict[str, Any] | None]":
+) -> "tuple[list[NamedModel], dict[str, Any] | None]":
     """Return the models that may be looked at, and the data blocks of the study's atlas."""
     from headscope.app.explorer.naming import named_models
 
@@ -87,7 +87,7 @@ def _models(
     if sys.stderr.isatty():
         # It takes seconds, before there is an address to print.
         say_beside(f"reading {study}")
-    from headscope.app.explorer.study import study_blocks, study_model
+    from headscope.app.explorer.opened_study import study_blocks, study_model
     from headscope.study.study import open_study
 
     opened = open_study(study)

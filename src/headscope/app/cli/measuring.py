@@ -93,8 +93,8 @@ def run_command(
         files: what else is written, and where.
         quiet: show no progress.
     """
-    from headscope.app.cli.progress import ProgressPrinter
-    from headscope.prepare.run import prepare
+    from headscope.app.cli.progress_lines import ProgressPrinter
+    from headscope.prepare.prepared_run import prepare
     from headscope.study.stages import measure, stages_of
     from headscope.study.writing import read_stages, write_run
 

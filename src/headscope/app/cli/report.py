@@ -25,9 +25,9 @@ def command(
     """
     quiet = given.pop("quiet")
     asked = o.run_options(**given)
-    from headscope.app.cli.progress import ProgressPrinter
-    from headscope.atlas.run import ATLAS, run_report
-    from headscope.reporting.run import first_findings
+    from headscope.app.cli.progress_lines import ProgressPrinter
+    from headscope.atlas.atlas_files import ATLAS, run_report
+    from headscope.reporting.from_study import first_findings
 
     with ProgressPrinter(quiet=quiet) as watch:
         study = run_report(asked, out=out, watch=watch)

@@ -12,7 +12,7 @@ from headscope.app.cli.printing import say
 from headscope.errors import OptionError
 from headscope.models.dtypes import DTYPES
 from headscope.storage.file_place import check_file_place
-from headscope.views.catalogue import needs_neuron, view_names
+from headscope.views.view_catalogue import needs_neuron, view_names
 
 VIEWS = view_names()
 MOST_RANGES = 1_000
@@ -90,7 +90,7 @@ def command(
     from headscope.storage.files import place_text
     from headscope.views.attention_page import attention_page
     from headscope.views.figure_call import figure_call
-    from headscope.views.snapshot.snapshot_of import look
+    from headscope.views.snapshot.snapshot_of import take_snapshot
     from headscope.views.state import opening
 
     read = demonstration() if text is None else text
@@ -101,7 +101,7 @@ def command(
         "max_length": max_length,
         "revision": revision,
     }
-    view = look(
+    view = take_snapshot(
         model,
         read,
         text_b,

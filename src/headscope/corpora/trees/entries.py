@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from headscope.corpora.annotation import AnnotatedDocument, Sentence
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.corpora.document import Document
 from headscope.corpora.formats import TreeFormat
 from headscope.corpora.text.features import feature_documents
@@ -60,7 +60,7 @@ def tree_of_entry(entry: Document) -> AnnotatedDocument:
             raise InputError(f"{at}: the relation of {shown(word)} is {_shown(relation)}; expected a string")
     check_relations(relations, words=words, origins=origins)
     check_tree(words, heads, origins=origins)
-    sentence = Sentence(words=words, heads=tuple(heads), relations=tuple(relations), origin=at)
+    sentence = AnnotatedSentence(words=words, heads=tuple(heads), relations=tuple(relations), origin=at)
     return AnnotatedDocument(id=entry.id, sentences=(sentence,), origin=at)
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from headscope.corpora.annotation import AnnotatedDocument, Sentence
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.corpora.document import document_id
 from headscope.corpora.files import expand, open_text, split_lines
 from headscope.corpora.formats import TreeFormat
@@ -75,7 +75,7 @@ def _blocks(lines: Iterable[str], name: str) -> Iterator[tuple[int, list[str]]]:
         yield number + 1 - len(block), block
 
 
-def _sentence(block: list[str], first: int, name: str) -> Sentence:
+def _sentence(block: list[str], first: int, name: str) -> AnnotatedSentence:
     origins = [f"{name}, line {number}" for number in range(first, first + len(block))]
     words, written, relations = [], [], []
     for line, origin in zip(block, origins, strict=True):
@@ -93,7 +93,7 @@ def _sentence(block: list[str], first: int, name: str) -> Sentence:
     heads = read_heads(written, words=words, origins=origins)
     check_relations(relations, words=words, origins=origins)
     check_tree(words, heads, origins=origins)
-    return Sentence(words=tuple(words), heads=heads, relations=tuple(relations), origin=origins[0])
+    return AnnotatedSentence(words=tuple(words), heads=heads, relations=tuple(relations), origin=origins[0])
 
 
 def _wrong(line: str, fields: list[str]) -> str:

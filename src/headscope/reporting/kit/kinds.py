@@ -10,8 +10,8 @@ import pandas as pd
 
 from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.measured import Measured
-from headscope.statistics.catalogue import NAMES
 from headscope.statistics.role_catalogue import OTHERWISE
+from headscope.statistics.statistic_catalogue import NAMES
 
 COLUMNS = ("value", "ci_low", "ci_high", "uniform", "n")
 

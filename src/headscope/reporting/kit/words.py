@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headscope.figures.labels import shorten, visible
-from headscope.statistics.catalogue import STATISTICS, Special, is_share
 from headscope.statistics.role_catalogue import ROLES, SHOWN
+from headscope.statistics.statistic_catalogue import STATISTICS, Special, is_share
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from headscope.errors import ModelError, OptionError
 from headscope.models.folder.shown import short_name
 
 if TYPE_CHECKING:
+    from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
     from headscope.views.snapshot.capture import AttentionReader
-    from headscope.views.snapshot.snapshot import AttentionView
 
 
 def reader_of(
@@ -57,7 +57,7 @@ def reader_of(
     return AttentionReader(LoadedModel(model=model, tokeniser=tokenizer, name=short_name(name)))
 
 
-def look(
+def take_snapshot(
     model: Any = None,
     text: str | None = None,
     text_b: str | None = None,
@@ -75,7 +75,7 @@ def look(
     tokenizer: Any = None,
     neuron: bool | None = None,
     **more: Any,
-) -> AttentionView:
+) -> AttentionSnapshot:
     """Return a view of a model's attention on a text, or of attention that was computed elsewhere.
 
     Args:

@@ -1,7 +1,7 @@
 """The stage on GAP: which head points a pronoun at the right one of two names."""
 
 from headscope.analyses.coreference.gap.accumulator import GapAccumulator
-from headscope.analyses.coreference.gap.inputs import GapCounts, gap_segments
+from headscope.analyses.coreference.gap.gap_segments import GapCounts, gap_segments
 from headscope.analyses.coreference.systems import gap_table
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.scan import scan

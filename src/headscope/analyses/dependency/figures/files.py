@@ -10,7 +10,7 @@ from headscope.analyses.dependency.heat import best_offsets, heat_name, kept_rel
 from headscope.analyses.dependency.relations import relations_of
 from headscope.analyses.dependency.section import curve_relations
 from headscope.figures.saving import save
-from headscope.reporting.kit.parts import Context
+from headscope.reporting.kit.report_parts import Context
 
 
 def save_syntax_figures(about: Context, folder: Path) -> list[Path]:

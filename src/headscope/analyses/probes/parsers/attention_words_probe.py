@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope.analyses.probes.data.batches import ProbeBatch
+from headscope.analyses.probes.data.probe_batches import ProbeBatch
 from headscope.analyses.probes.parsers.attention_probe import Root, glorot
 from headscope.analyses.probes.parsers.learner import ArcProbe, Seen
 from headscope.analyses.probes.system import System

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from headscope.analyses.probes.data.batches import ProbeBatch
+from headscope.analyses.probes.data.probe_batches import ProbeBatch
 from headscope.analyses.probes.parsers.attention_probe import glorot
 from headscope.analyses.probes.parsers.learner import ArcProbe, Seen
 from headscope.analyses.probes.parsers.pair_layer import pair_scores

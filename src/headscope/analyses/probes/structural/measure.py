@@ -14,13 +14,18 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.analyses.probes.names import STRUCTURAL
-from headscope.analyses.probes.structural.scores import MEASURES, Score, StructuralScorer, structural_scores
-from headscope.analyses.probes.structural.state_store import StateStore, share_of, split_held_out
-from headscope.analyses.probes.structural.train import (
+from headscope.analyses.probes.structural.layer_training import (
     SentenceBatches,
     StructuralOptions,
     StructuralProbe,
     train_structural,
+)
+from headscope.analyses.probes.structural.state_store import StateStore, share_of, split_held_out
+from headscope.analyses.probes.structural.tree_scores import (
+    MEASURES,
+    Score,
+    StructuralScorer,
+    structural_scores,
 )
 from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES
 from headscope.attention.hidden import WordStates
@@ -100,7 +105,7 @@ def measure_structural(
     with scratch(Path(tempfile.gettempdir()) if folder is None else folder, "headscope") as base:
         base.mkdir()
         stores, share = _fill(read, train, dev, base, words=words, seed=seed, most_bytes=most_bytes, say=say)
-        bench = _Bench(*stores, seed=seed, options=options or StructuralOptions(), device=device)
+        bench = _StructuralBench(*stores, seed=seed, options=options or StructuralOptions(), device=device)
         layers, total = bench.store.layers, bench.store.layers + seeds - 1
         first: list[Sums] = []
         held: list[Sums] = []
@@ -130,7 +135,7 @@ def _or_low(value: float) -> float:
     return value if value == value else -1.0
 
 
-class _Bench:
+class _StructuralBench:
     """The stored vectors, split, and probes made on them."""
 
     def __init__(
