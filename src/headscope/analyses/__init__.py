@@ -12,7 +12,15 @@ from headscope.analyses.importance.analysis import ANALYSIS as IMPORTANCE
 from headscope.analyses.probes.analysis import ANALYSIS as PROBES
 from headscope.analyses.surface.analysis import ANALYSIS as SURFACE
 
-ANALYSES: tuple[Analysis, ...] = (SURFACE, IMPORTANCE, DEPENDENCY, COREFERENCE, AT_WORK, PROBES, DISTANCES)
+ANALYSES: tuple[Analysis, ...] = (
+    SURFACE,
+    IMPORTANCE,
+    DEPENDENCY,
+    COREFERENCE,
+    AT_WORK,
+    PROBES,
+    DISTANCES,
+)
 STAGES: Mapping[str, Stage] = {stage.name: stage for analysis in ANALYSES for stage in analysis.stages}
 OF_STAGE: Mapping[str, Analysis] = {
     stage.name: analysis for analysis in ANALYSES for stage in analysis.stages
