@@ -18,5 +18,16 @@ check_calls()
 
 # One browser a process, whatever folders' tests run in it.
 from support.browser import browser, visit_file  # noqa: E402
+from support.quick import Quick  # noqa: E402
 
 __all__ = ["browser", "visit_file"]
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--quick", action="store_true", help="leave out what is slow, and most of a test's many cases"
+    )
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Quick(config))
