@@ -3,10 +3,11 @@
 import pytest
 
 from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.figures.drawings import save_probe_figures
 from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS, probe_findings
 from headscope.analyses.probes.lines import line_of, probe_lines
 from headscope.analyses.probes.page_tables import weights_table
-from headscope.analyses.probes.section import probes_section, read_line, save_probe_figures
+from headscope.analyses.probes.section import probes_section, read_line
 from headscope.prepare.overlap import overlap_facts
 from headscope.study.paper import paper_numbers
 from support import mock_inputs

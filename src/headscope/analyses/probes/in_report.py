@@ -1,7 +1,8 @@
 """What the report shows of probes."""
 
+from headscope.analyses.probes.figures.drawings import save_probe_figures
 from headscope.analyses.probes.findings import TOPIC, probe_findings
-from headscope.analyses.probes.section import TERMS, probes_section, save_probe_figures
+from headscope.analyses.probes.section import TERMS, probes_section
 from headscope.reporting.kit.report_parts import Parts
 
 PARTS = Parts(

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from headscope.analyses.probes.catalogue import SYSTEMS
-from headscope.analyses.probes.figures.curves import probe_distances, probe_layers
-from headscope.analyses.probes.figures.score_lines import probe_scores
-from headscope.analyses.probes.figures.weight_grids import probe_weights, weights_of
+from headscope.analyses.probes.figures.drawings import Drawings, drawings_of, grids_of, paper_of, weights_name
 from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS
 from headscope.analyses.probes.lines import probe_lines
 from headscope.analyses.probes.page_tables import classes_table, layers_table, table_3, weights_table
-from headscope.figures.saving import save
 from headscope.prepare.overlap import overlap_line
 from headscope.reporting.kit.drawing import inline
-from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import file_links, linked
 from headscope.reporting.kit.measured import Measured
@@ -51,14 +44,15 @@ def probes_section(about: Context) -> list[Section]:
     if not lines:
         return []
     parts: list[Html | None] = list(linked([one for one in found if one.topic == TOPIC]))
-    parts.append(scrolled(table_3(lines, paper=_paper(run)), "Heads found by each probe"))
+    parts.append(scrolled(table_3(lines, paper=paper_of(run)), "Heads found by each probe"))
     parts.append(el("p", f"{read_line(run.manifest)} {_CAPTION}".strip(), class_="caption"))
     parts += linked([one for one in found if one.topic == DETAIL])
     if links:
         parts.append(file_links("probe-scores", "Table 3 of the paper as a figure, for this model"))
-    parts += _near_and_far(run, links)
-    parts += _weights(about)
-    parts += _layers(run, found, links)
+    drawings = drawings_of(about)
+    parts += _near_and_far(run, drawings, links)
+    parts += _weights(about, drawings)
+    parts += _layers(run, found, drawings, links)
     html = el(
         "section",
         el("h2", "What all heads know together"),
@@ -94,51 +88,11 @@ def read_line(manifest: Mapping[str, Any]) -> str:
     return ". ".join(out) + "."
 
 
-def save_probe_figures(about: Context, folder: Path) -> list[Path]:
-    """Write the figures of probes as SVG and PNG, each where there is something to draw, and return their paths."""
-    run, kinds = about.run, about.kinds
-    scores, near, weights, layers = (
-        run.table(name) for name in ("probes", "probe_by_distance", "probe_weights", "probe_layers")
-    )
-    paths: list[Path] = []
-    if probe_lines(scores) and scores is not None:
-        paths += save(probe_scores(scores, paper=_paper(run)), folder, "probe-scores")
-    if near is not None:
-        paths += save(probe_distances(near), folder, "probe-distances")
-    if weights is not None:
-        for probe, kind in _grids(weights, kinds):
-            figure = probe_weights(weights, probe, kind=kind)
-            paths += save(figure, folder, weights_name(probe, kind, kinds))
-    if layers is not None:
-        paths += save(probe_layers(layers), folder, "probe-layers")
-    return paths
-
-
-def weights_name(probe: str, kind: str, kinds: Sequence[Kind]) -> str:
-    """Return the name of a grid's file: the first kind of a model needs none of its own."""
-    name = "probe-weights" if probe == "attention" else f"probe-weights-{probe.replace(' ', '-')}"
-    return name if kind == kinds[0].name else f"{name}-{kind}"
-
-
-def _paper(run: Measured) -> Mapping[str, Any] | None:
-    return run.paper.get("table3") if run.is_bert_base and run.paper is not None else None
-
-
-def _grids(table: pd.DataFrame, kinds: Sequence[Kind]) -> list[tuple[str, str]]:
-    probes = [probe for probe, model in SYSTEMS if model == "trained" and probe in set(table["probe"])]
-    return [
-        (probe, kind.name)
-        for probe in probes
-        for kind in kinds
-        if len(weights_of(table, probe, kind=kind.name))
-    ]
-
-
-def _near_and_far(run: Measured, links: bool) -> list[Html | None]:
+def _near_and_far(run: Measured, drawings: Drawings, links: bool) -> list[Html | None]:
     out: list[Html | None] = []
     by_distance, by_relation = run.table("probe_by_distance"), run.table("probe_relations")
     if by_distance is not None:
-        figure = probe_distances(by_distance)
+        figure = drawings["probe-distances"]()
         label = "Heads found by each probe by distance; the table below holds the numbers."
         out += [
             el("h3", "Near and far"),
@@ -165,9 +119,9 @@ def _near_and_far(run: Measured, links: bool) -> list[Html | None]:
     return out
 
 
-def _weights(about: Context) -> list[Html | None]:
+def _weights(about: Context, drawings: Drawings) -> list[Html | None]:
     kinds, several, table = about.kinds, about.several, about.run.table("probe_weights")
-    grids = [] if table is None else _grids(table, kinds)
+    grids = [] if table is None else grids_of(table, kinds)
     if table is None or not grids:
         return []
     out: list[Html | None] = [
@@ -175,16 +129,14 @@ def _weights(about: Context) -> list[Html | None]:
         *linked([one for one in about.found if one.topic == WEIGHTS]),
     ]
     for probe, kind in grids:
-        figure = probe_weights(table, probe, kind=kind)
+        name = weights_name(probe, kind, kinds)
         title = SYSTEMS[probe, "trained"].name + (f", {kind}" if several else "")
         label = (
             f"Weights that the probe on {probe} gives the {kind} heads; the table below holds the largest."
         )
-        drawn = inline(figure, name=f"probe-weights-{probe.replace(' ', '-')}-{kind}", label=label)
+        drawn = inline(drawings[name](), name=f"probe-weights-{probe.replace(' ', '-')}-{kind}", label=label)
         out += [el("h4", capital(title)), el("figure", drawn)]
-        out.append(
-            file_links(weights_name(probe, kind, kinds), "This grid as a figure") if about.links else None
-        )
+        out.append(file_links(name, "This grid as a figure") if about.links else None)
     caption = (
         "A cell is a head; the fuller its colour, the larger its weight, on one scale for both directions; with a bar: "
         "below zero. With words a head’s weight depends on the two words: the mean over the gold arcs. Click a cell to "
@@ -197,11 +149,11 @@ def _weights(about: Context) -> list[Html | None]:
     ]
 
 
-def _layers(run: Measured, found: Sequence[Sentence], links: bool) -> list[Html | None]:
+def _layers(run: Measured, found: Sequence[Sentence], drawings: Drawings, links: bool) -> list[Html | None]:
     table = run.table("probe_layers")
     if table is None:
         return []
-    figure = probe_layers(table)
+    figure = drawings["probe-layers"]()
     label = "What the structural probe finds in each layer; the table below holds the numbers."
     caption = (
         "A ring marks the layer that did best on a held-out tenth of the train documents. Bands: 95% intervals over "
