@@ -11,10 +11,11 @@ from headscope.analyses.for_report import targets_of
 from headscope.reporting.kit.targets import WAYS
 from headscope.reporting.parts import write_figures
 from support import mock_inputs
-from support.measured import about
+from support.measured import about, with_parts
 from support.mock_distances import with_distances
 from support.mock_importance import with_importance
 from support.mock_probes import with_probes
+from support.stand_ins import schemas, stand_in
 
 ROOT = Path(headscope.__file__).parent
 ROOMS = {analysis.name for analysis in ANALYSES}
@@ -150,6 +151,9 @@ def test_tables_have_one_name_and_one_maker():
 
 def test_the_figures_that_are_written_are_those_declared(tmp_path):
     everything = with_distances(with_probes(with_importance(mock_inputs.section_4(2, 3))))
+    # What nobody has made up yet is made of its schema.
+    others = {name: stand_in(schema) for name, schema in schemas().items() if name not in everything.tables}
+    everything = with_parts(everything, **others)
     written = {path.stem for path in write_figures(about(everything), tmp_path)}
     assert written >= FIGURES
     assert all(any(name == one or name.startswith(f"{one}-") for one in FIGURES) for name in written)
