@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from headscope.analyses import COREFERENCE, DEPENDENCY, DISTANCES, PROBES
+from headscope.analyses.stage_result import StageResult
 from headscope.app.cli import main, options, printing, report
 from headscope.app.cli.printing import show
 from headscope.app.cli.progress_lines import ProgressPrinter
@@ -246,12 +247,12 @@ def test_an_output_that_nobody_reads(capsys, monkeypatch):
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EPIPE])
 def test_files_are_written_before_anything_is_said(number, monkeypatch, tmp_path):
     """`headscope stats --out FILE | head -1` leaves the whole file."""
-    from headscope.analyses.surface import measure as surface
-    from headscope.prepare import prepared_run as run
+    from headscope.prepare import prepared_run
+    from headscope.study import stages
 
-    measured = SimpleNamespace(tables={"surface": made.inputs().surface})
-    monkeypatch.setattr(run, "prepare", lambda _: SimpleNamespace(facts=lambda: {"notes": []}))
-    monkeypatch.setattr(surface, "measure_surface", lambda *_: measured)
+    measured = StageResult(name="surface", tables={"surface": made.inputs().surface})
+    monkeypatch.setattr(prepared_run, "prepare", lambda _: SimpleNamespace(facts=lambda: {"notes": []}))
+    monkeypatch.setattr(stages, "measure", lambda *_, **__: iter([measured]))
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", Refuses(number))
         with pytest.raises(SystemExit):

@@ -26,7 +26,7 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
     rows = systems.assign(name=[_name(row, several=several) for row in systems.to_dict("records")])
     for name, own in rows.groupby("name", sort=False):
         cells = {
-            kind: f"{percent_or_hyphen(part['accuracy'].mean())} ({interval_or_hyphen(part.iloc[0])})"
+            kind: f"{percent_or_hyphen(part['accuracy'].mean())} ({interval_or_hyphen(part.iloc[0].to_dict())})"
             if len(part) == 1
             else percent_or_hyphen(part["held_out" if part["held_out"].notna().all() else "accuracy"].mean())
             for kind, part in own.groupby("mention_type")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ def percent_or_hyphen(value: float) -> str:
     return "-" if value != value else f"{100 * value:.1f}"
 
 
-def interval_or_hyphen(row: pd.Series[Any] | dict[Any, Any], prefix: str = "") -> str:
+def interval_or_hyphen(row: Mapping[Any, Any], prefix: str = "") -> str:
     """Write a row's interval in percent, `72.9 to 77.4`, a hyphen for none."""
     low, high = row[f"{prefix}ci_low"], row[f"{prefix}ci_high"]
     return "-" if low != low else f"{100 * low:.1f} to {100 * high:.1f}"
