@@ -8,8 +8,8 @@ from beartype.claw import beartype_package
 from jaxtyping import install_import_hook
 
 PACKAGE = "headscope"
-# Shapes, which beartype alone cannot read; names that only type checkers know, functions that numba must see as they are,
-# and calls that a server must know for coroutines: over all of these it stumbles.
+# Shapes, which beartype alone cannot read; names that only type checkers know, functions that numba must see as they
+# are, and calls that a server must know for coroutines: over all of these it stumbles.
 _WORDS = ("jaxtyping", "TYPE_CHECKING", "UnraisableHookArgs", "numba", "async def __call__")
 
 
