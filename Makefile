@@ -4,12 +4,13 @@ BIN := .venv/bin
 INPUTS := pyproject.toml constraints.txt $(wildcard models/*/pyproject.toml)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo explore test check lint examples bench fuzz soak clean
+.PHONY: help demo explore test check lint examples docs bench fuzz soak clean
 help:
 	@echo "make demo    install, run the report on the embedded model and text, say where report.html is"
 	@echo "make explore open a page on which to type a sentence and see every view of it"
 	@echo "make test    install what the tests need and run every test"
 	@echo "make check   format, lint, type-check, and run the examples of README and docs"
+	@echo "make docs    write docs/tables.md from the schemas of the tables"
 	@echo "make soak    kill every command that writes, a hundred times and about each rename, and compare"
 	@echo "make fuzz    feed broken and hostile inputs to all that is read, 10 minutes (MINUTES=2 SEED=1 TARGET=maps)"
 	@echo "make bench   print ratios against the alternatives"
@@ -61,6 +62,9 @@ lint: .venv/.dev
 
 examples: .venv/.dev
 	$(BIN)/python -m pytest tests/docs
+
+docs: .venv/.dev
+	$(BIN)/python docs/make/tables.py
 
 bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py $(if $(QUICK),--quick)

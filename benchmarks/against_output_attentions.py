@@ -20,7 +20,8 @@ STATISTICS = ("previous", "next", "current", "cls", "sep", "punctuation", "entro
 def segments_of(text: Path, number: int):
     """Return the tokeniser's wrap, the loaded model and the first inputs of a text."""
     from headscope.corpora.reading import read_corpus
-    from headscope.encoding import Encoder, Packer
+    from headscope.encoding.encoder import Encoder
+    from headscope.encoding.packing import Packer
     from headscope.models.loading import load_model
 
     loaded = load_model()
@@ -70,11 +71,11 @@ def plain(text: Path, number: int, *, double: bool = False) -> dict[str, np.ndar
 def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     """The scan."""
     from headscope.analyses.surface.accumulator import SurfaceAccumulator
-    from headscope.analyses.surface.row_sums import SURFACE_STATISTICS
+    from headscope.attention.model_source import ModelSource
     from headscope.attention.scan import scan
-    from headscope.attention.source import ModelSource
-    from headscope.encoding import length_buckets
-    from headscope.models.anatomy import examine
+    from headscope.encoding.batching import length_buckets
+    from headscope.models.examination import examine
+    from headscope.statistics.statistic_catalogue import NAMES
 
     loaded, encoder, segments = segments_of(text, number)
     anatomy = examine(loaded.model, encoder.vocabulary)
@@ -84,7 +85,7 @@ def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [sums])
     print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
     values = sums.compute()[0].heads.value
-    return {name: values[..., SURFACE_STATISTICS.index(name)] for name in STATISTICS}
+    return {name: values[..., NAMES.index(name)] for name in STATISTICS}
 
 
 def run_apart(side: str, text: Path, number: int) -> tuple[dict[str, np.ndarray], float, float]:

@@ -10,16 +10,16 @@ import numpy as np
 import torch
 
 from headscope.analyses.dependency.accumulator import DependencyAccumulator
-from headscope.analyses.dependency.arcs import ArcTable
+from headscope.analyses.dependency.gold_arcs import ArcTable
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import Segment
-from headscope.encoding.sentences import SentencePacker
-from headscope.models.anatomy import examine
-from headscope.models.inputs import model_inputs
+from headscope.encoding.sentence_packing import SentencePacker
+from headscope.models.examination import examine
+from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading import load_model
 from headscope_grammar import synthetic_documents
 from rounds import alternate, median_ratio

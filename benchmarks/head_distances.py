@@ -18,8 +18,8 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.models.anatomy import examine
-from headscope.models.inputs import model_inputs
+from headscope.models.examination import examine
+from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading import load_model
 from rounds import alternate, median_ratio
 from scan_overhead import SHAPES, made_up

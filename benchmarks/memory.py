@@ -22,14 +22,16 @@ def measure(path: Path) -> None:
     from transformers import AutoTokenizer, BertConfig, BertModel
 
     from headscope.analyses.surface.accumulator import SurfaceAccumulator
+    from headscope.attention.model_source import ModelSource
     from headscope.attention.scan import scan
-    from headscope.attention.source import ModelSource
     from headscope.corpora.digest import CorpusDigest
     from headscope.corpora.reading import read_corpus
-    from headscope.encoding import Encoder, Packer, length_buckets
+    from headscope.encoding.batching import length_buckets
+    from headscope.encoding.encoder import Encoder
+    from headscope.encoding.packing import Packer
     from headscope.examples.short_sentences import SentenceKeeper
-    from headscope.models.anatomy import examine
-    from headscope.models.loading import embedded_folder
+    from headscope.models.examination import examine
+    from headscope.models.locating import embedded_folder
 
     config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
     model = BertModel(config).eval()

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from headscope.analyses.probes.data.map_cache import MapCache
-from headscope.analyses.probes.parsers.attention_probe import AttentionWordsProbe
-from headscope.analyses.probes.training.train import TrainingOptions, hold_out, train
+from headscope.analyses.probes.fitting.probe_training import TrainingOptions, hold_out, train
+from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
 from headscope.analyses.probes.treebanks import ProbeBench
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions

@@ -6,12 +6,12 @@ import torch
 from transformers import BertConfig, BertModel
 
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass, Vocabulary
-from headscope.models.anatomy import examine
-from headscope.models.inputs import model_inputs
+from headscope.models.examination import examine
+from headscope.models.forward_inputs import model_inputs
 from rounds import alternate, median_ratio
 
 SHAPES = {

@@ -12,12 +12,22 @@ if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-# Every call inside the package is checked against its annotations.
-from jaxtyping import install_import_hook
+from support.checked_calls import check_calls
 
-install_import_hook("headscope", "beartype.beartype")
+check_calls()
 
 # One browser a process, whatever folders' tests run in it.
 from support.browser import browser, visit_file  # noqa: E402
+from support.quick import Quick  # noqa: E402
 
 __all__ = ["browser", "visit_file"]
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--quick", action="store_true", help="leave out what is slow, and most of a test's many cases"
+    )
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Quick(config))

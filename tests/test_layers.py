@@ -36,7 +36,7 @@ ROOT = Path(headscope.__file__).parent
 
 # What analyses declare of themselves is known to whoever prepares a run; what they do is not.
 DECLARATIONS = {
-    *("analyses", "analyses.analysis"),
+    *("analyses", "analyses.analysis", "analyses.command", "analyses.option"),
     *(f"analyses.{path.parent.name}.analysis" for path in (ROOT / "analyses").glob("*/analysis.py")),
 }
 
@@ -110,6 +110,18 @@ def test_importing_headscope_is_quick_and_silent():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
     assert done.stderr == ""
+
+
+def test_what_is_called_is_defined_in_one_place_which_loads_nothing_heavy():
+    code = (
+        "import sys; import headscope, headscope.app.api as api; "
+        "print(sorted({'torch', 'transformers', 'matplotlib', 'pandas', 'numpy', 'xarray'} & set(sys.modules))); "
+        "print(*(name for name in headscope.__all__ if getattr(headscope, name) is vars(api).get(name)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy, names = done.stdout.splitlines()
+    assert heavy == "[]"
+    assert names == "head_atlas head_view heatmap matrix_view model_view neuron_view report scan"
 
 
 def test_help_of_the_command_line_loads_nothing_heavy():

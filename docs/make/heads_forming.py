@@ -15,12 +15,12 @@ from headscope.figures.heads_forming import (
 )
 from headscope.figures.saving import png_bytes
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
 from headscope.storage.atomic import whole_or_absent, write_bytes
 from headscope.study.study import Study, open_study
 from headscope.study.writing import write_run
-from headscope.training.run import train
 from headscope.training.session import TrainingProgress
+from headscope.training.training_run import train
 from headscope_grammar import synthetic_documents, write_conllu
 
 RELATIONS = ("det", "case", "nsubj", "obj", "aux", "mark")

@@ -13,34 +13,40 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from headscope.app.notebook import head_view, heatmap, matrix_view, model_view, neuron_view
-    from headscope.app.scanning import scan
-    from headscope.atlas.page import head_atlas
-    from headscope.atlas.run import report
-    from headscope.attention.tile import HeadId
+    from headscope.app.api import (
+        head_atlas,
+        head_view,
+        heatmap,
+        matrix_view,
+        model_view,
+        neuron_view,
+        report,
+        scan,
+    )
+    from headscope.attention.head_id import HeadId
     from headscope.corpora.reading import read_corpus
     from headscope.errors import HeadscopeError
     from headscope.models.loading import load_model
     from headscope.statistics.accumulator import Accumulator
     from headscope.study.study import Study, open_study
 
-# One lazy table: public name -> where it lives.
+# One lazy table: public name -> where it lives; what is called lives in one place.
 _PUBLIC = {
     "Accumulator": "headscope.statistics.accumulator",
-    "HeadId": "headscope.attention.tile",
+    "HeadId": "headscope.attention.head_id",
     "HeadscopeError": "headscope.errors",
     "Study": "headscope.study.study",
-    "head_atlas": "headscope.atlas.page",
-    "head_view": "headscope.app.notebook",
-    "heatmap": "headscope.app.notebook",
+    "head_atlas": "headscope.app.api",
+    "head_view": "headscope.app.api",
+    "heatmap": "headscope.app.api",
     "load_model": "headscope.models.loading",
-    "matrix_view": "headscope.app.notebook",
-    "model_view": "headscope.app.notebook",
-    "neuron_view": "headscope.app.notebook",
+    "matrix_view": "headscope.app.api",
+    "model_view": "headscope.app.api",
+    "neuron_view": "headscope.app.api",
     "open_study": "headscope.study.study",
     "read_corpus": "headscope.corpora.reading",
-    "report": "headscope.atlas.run",
-    "scan": "headscope.app.scanning",
+    "report": "headscope.app.api",
+    "scan": "headscope.app.api",
 }
 __all__ = [
     "Accumulator",

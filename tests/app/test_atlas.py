@@ -92,7 +92,7 @@ def test_places_that_are_no_site_are_refused(cli, study, tmp_path):
 
 
 def test_the_report_writes_its_atlas_and_links_it(study):
-    from headscope.atlas.run import draw
+    from headscope.atlas.atlas_files import draw
 
     draw(study)
     report = study.report_path.read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.distances.in_terminal import nats
+from headscope.reporting.kit.terminal import nats_to_four as nats
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_t5
 from support.sharp_models import sharpen

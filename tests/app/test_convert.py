@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from headscope_minilm import folder as embedded
 
-from headscope.maps.source import MapsSource
+from headscope.maps.maps_source import MapsSource
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from headscope.app.explorer.limits import Limits
-from headscope.app.explorer.looks import Recent
-from headscope.app.explorer.models import Named
-from headscope.views.payload import neuron_bytes, payload
+from headscope.app.explorer.model_shelf import NamedModel
+from headscope.app.explorer.snapshot_cache import Recent
 from headscope.views.quantise import write_weights
 from headscope.views.snapshot.snapshot_of import reader_of
+from headscope.views.view_payload import neuron_bytes, payload
 from support.explorer import eager_weights, running, until
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.views import read_layer
@@ -121,7 +121,7 @@ def test_a_model_without_queries_and_keys_says_why(tmp_path):
     model = tiny_model("mpnet")
     model.resize_token_embeddings(30522)
     reader = AttentionReader(LoadedModel(model=model, tokeniser=loaded_tokeniser, name="mpnet"))
-    with running([Named(name="mpnet", source="mpnet")], load=lambda *_, **__: reader) as client:
+    with running([NamedModel(name="mpnet", source="mpnet")], load=lambda *_, **__: reader) as client:
         told = client.look("The cat.")
         status, headers, body = client.get(f"/api/look/{told['id']}/neuron?kind=encoder&layer=1")
         assert (status, headers["content-type"]) == (200, "application/json")
@@ -137,7 +137,7 @@ def test_queries_that_half_precision_cannot_hold_are_not_shown(folders):
             return view
 
     reader = Large(reader_of(folders["bert"]))
-    with running([Named(name="one", source="x")], load=lambda *_, **__: reader) as client:
+    with running([NamedModel(name="one", source="x")], load=lambda *_, **__: reader) as client:
         told = client.look("A cat.")
         _, _, body = client.get(f"/api/look/{told['id']}/neuron?kind=encoder&layer=1")
         assert json.loads(body) == {
@@ -264,7 +264,7 @@ class Slow:
 def test_too_many_that_wait_are_asked_to_come_back(folders):
     slow = Slow(reader_of(folders["bert"]))
     with running(
-        [Named(name="slow", source="slow")], limits=Limits(waiting=3), load=lambda *_, **__: slow
+        [NamedModel(name="slow", source="slow")], limits=Limits(waiting=3), load=lambda *_, **__: slow
     ) as client:
         with ThreadPoolExecutor(8) as pool:
             first = pool.submit(client.post, {"model": "slow", "text": "number 0"})
@@ -288,7 +288,7 @@ def test_too_many_that_wait_are_asked_to_come_back(folders):
 
 def test_one_text_asked_for_often_at_once_is_read_once(folders):
     slow = Slow(reader_of(folders["bert"]))
-    with running([Named(name="slow", source="slow")], load=lambda *_, **__: slow) as client:
+    with running([NamedModel(name="slow", source="slow")], load=lambda *_, **__: slow) as client:
         with ThreadPoolExecutor(5) as pool:
             asked = [pool.submit(client.look, "the same", "slow") for _ in range(5)]
             until(lambda: client.explorer.worker.busy)
@@ -305,9 +305,9 @@ def test_models_that_load_or_fail_say_so(folders, tmp_path):
         return reader_of(source, **options)
 
     named = [
-        Named(name="one", source=str(folders["bert"])),
-        Named(name="none", source=str(tmp_path)),
-        Named(name="lost", source="x", refused="the study's model lost is not there"),
+        NamedModel(name="one", source=str(folders["bert"])),
+        NamedModel(name="none", source=str(tmp_path)),
+        NamedModel(name="lost", source="x", refused="the study's model lost is not there"),
     ]
     with running(named, load=load, wait=False) as client:
         until(lambda: client.explorer.shelf.told()[0]["state"] == "loading")
@@ -331,7 +331,7 @@ def test_models_that_load_or_fail_say_so(folders, tmp_path):
 
 
 def test_weights_other_than_the_studys_are_said(folders):
-    named = [Named(name="one", source=str(folders["bert"]), weights="0" * 32)]
+    named = [NamedModel(name="one", source=str(folders["bert"]), weights="0" * 32)]
     with running(named) as client:
         (told,) = client.explorer.shelf.told()
         assert told["message"] == "one has other weights here than those that the study measured."
@@ -339,11 +339,11 @@ def test_weights_other_than_the_studys_are_said(folders):
 
 def test_roles_of_the_study_reach_the_views(folders):
     roles = {"encoder": (("previous", "sep"), (None, "broad"))}
-    with running([Named(name="one", source=str(folders["bert"]), roles=roles)]) as client:
+    with running([NamedModel(name="one", source=str(folders["bert"]), roles=roles)]) as client:
         assert client.look("A cat.")["kinds"][0]["roles"] == [["previous", "sep"], [None, "broad"]]
     # A study of a model of another shape tells nothing of this one.
     other = {"encoder": (("previous", "sep"),)}
-    with running([Named(name="one", source=str(folders["bert"]), roles=other)]) as client:
+    with running([NamedModel(name="one", source=str(folders["bert"]), roles=other)]) as client:
         assert client.look("A cat.")["kinds"][0]["roles"] is None
 
 
@@ -353,7 +353,7 @@ def test_an_error_of_its_own_is_told_without_a_trace(folders, caplog):
             raise ZeroDivisionError("secret detail")
 
     with running(
-        [Named(name="one", source="x")], load=lambda *_, **__: Broken(reader_of(folders["bert"]))
+        [NamedModel(name="one", source="x")], load=lambda *_, **__: Broken(reader_of(folders["bert"]))
     ) as client:
         answer = client.post({"model": "one", "text": "A cat."})
         assert client.refused(500, answer) == (

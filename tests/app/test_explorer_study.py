@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 import pytest
 
-from headscope.app.explorer.models import Named
+from headscope.app.explorer.model_shelf import NamedModel
 from headscope.app.explorer.naming import named_models
-from headscope.app.explorer.study import roles_of, study_blocks, study_model
+from headscope.app.explorer.opened_study import roles_of, study_blocks, study_model
 from headscope.study.manifest import read_manifest, write_manifest
 from headscope.study.study import open_study
 from support import mock_inputs
@@ -63,7 +63,7 @@ def test_the_studys_model_by_its_origin(study, tmp_path):
 
 
 def test_a_model_that_is_named_has_the_roles_if_it_is_the_studys(study, tmp_path):
-    own = Named(name="mine", source="mine", roles=roles_of(study), weights="abc", refused="x")
+    own = NamedModel(name="mine", source="mine", roles=roles_of(study), weights="abc", refused="x")
     (tmp_path / "mine").mkdir()
     (tmp_path / "other").mkdir()
     mine, other = named_models([str(tmp_path / "mine"), str(tmp_path / "other")], study=own)
@@ -74,7 +74,7 @@ def test_a_model_that_is_named_has_the_roles_if_it_is_the_studys(study, tmp_path
 @pytest.fixture(scope="module")
 def client(study):
     pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
-    named = [Named(name="headscope-minilm", source=None, roles=roles_of(study))]
+    named = [NamedModel(name="headscope-minilm", source=None, roles=roles_of(study))]
     with running(named, study=study_blocks(study), example=EXAMPLE) as client:
         yield client
 
@@ -214,7 +214,7 @@ def test_without_the_studys_model_the_atlas_still_works(visit_server, study):
     sentence = (
         "the study's model mine was a folder, and the study does not say where it lies; name it with --model"
     )
-    named = [Named(name="mine", source="mine", refused=sentence)]
+    named = [NamedModel(name="mine", source="mine", refused=sentence)]
     with running(named, study=study_blocks(study), example=EXAMPLE) as client:
         page = visit_server(client, ready=False)
         page.locator(".at-card").wait_for()
@@ -229,7 +229,7 @@ def test_without_the_studys_model_the_atlas_still_works(visit_server, study):
 @pytest.mark.browser
 def test_other_weights_than_the_studys_are_said(visit_server, study, client):
     reader = client.explorer.shelf.readers["headscope-minilm"]
-    named = [Named(name="headscope-minilm", source=None, weights="0" * 32)]
+    named = [NamedModel(name="headscope-minilm", source=None, weights="0" * 32)]
     with running(named, study=study_blocks(study), example=EXAMPLE, load=lambda *_, **__: reader) as other:
         page = visit_server(other, f"text={quote(EXAMPLE)}&view=head", ready=False)
         looked_at(page, EXAMPLE)

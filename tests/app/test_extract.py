@@ -9,9 +9,9 @@ import torch
 from headscope_minilm import folder as embedded
 from transformers import AutoModel, AutoTokenizer
 
-from headscope.attention.words import word_level
+from headscope.attention.word_attention import word_level
 from headscope.maps import writer as maps_writer
-from headscope.maps.source import MapsSource
+from headscope.maps.maps_source import MapsSource
 
 ENTRIES = [
     {"text": "The unbelievable fox, ran.", "mark": "first"},

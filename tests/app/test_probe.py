@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.probes.figures.scores import SYSTEMS
+from headscope.analyses.probes.catalogue import SYSTEMS
 from headscope_grammar import synthetic_documents, write_conllu
 from support.commands import run_command
 from support.model_folders import save_tiny_bert
+from support.quick_probes import quick_probes
 
 SCHEMAS = {
     "probes": "probe measure model vectors seed value ci_low ci_high n spread",
@@ -19,6 +20,12 @@ SCHEMAS = {
     "probe_weights": "probe kind layer head direction weight",
     "probe_layers": "layer measure value ci_low ci_high n held_out chosen",
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick():
+    with quick_probes():
+        yield
 
 
 @pytest.fixture(scope="module")

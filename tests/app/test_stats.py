@@ -8,7 +8,8 @@ import pytest
 
 from headscope.analyses.surface.measure import measure_surface
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
+from headscope.statistics.statistic_catalogue import STATISTICS, Rows, is_share
 
 OPTIONS = ("--packing", "single", "--limit", 14, "-q")
 
@@ -47,8 +48,9 @@ def test_the_terminal_shows_every_head(cli, expected):
     heads = {row[0]: row for row in rows if row and row[0].count("-") == 1 and row[0][0].isdigit()}
     assert len(heads) == 72
     own = expected[(expected.layer == 1) & (expected["head"] == 3)].set_index("statistic").value
-    names = ("previous", "next", "current", "cls", "sep", "punctuation", "entropy", "max_weight")
-    shown = [f"{own[n]:.2f}" if n == "entropy" else f"{100 * own[n]:.1f}" for n in names]
+    names = [one.name for one in STATISTICS.values() if one.rows is Rows.ALL]
+    shown = [f"{100 * own[n]:.1f}" if is_share(n) else f"{own[n]:.2f}" for n in names]
+    assert len(shown) >= 8
     assert heads["1-3"][1:] == [*shown, "previous"]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.atlas.page import write_atlas
+from headscope.atlas.atlas_page import write_atlas
 from support import mock_inputs
 from support.mock_distances import with_distances
 from support.mock_study import write_study

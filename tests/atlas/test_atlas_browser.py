@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headscope.views.page import Page, assemble
+from headscope.views.html_page import Page, assemble
 
 pytestmark = pytest.mark.browser
 AXE = Path(__file__).parents[1] / "views" / "js" / "node_modules" / "axe-core" / "axe.min.js"
@@ -317,8 +317,8 @@ def test_the_accessibility_check(visit, name, anchor, words, scheme):
 
 def test_a_host_hears_of_sentences(visit_file, studies, tmp_path, monkeypatch):
     """The explorer mounts the same code: its own entry gets the sentence that the reader asks to see."""
+    from headscope.atlas.atlas_page import STYLES
     from headscope.atlas.blocks import atlas_blocks
-    from headscope.atlas.page import STYLES
     from headscope.views import bundle
     from headscope.views.markup import el
 
@@ -362,7 +362,7 @@ window.atlasView.show("encoder-3-7");
 
 
 def test_the_report_and_its_atlas_lead_to_one_another(studies, browser):
-    from headscope.atlas.run import draw
+    from headscope.atlas.atlas_files import draw
 
     draw(studies["whole"])
     page = browser.new_page()

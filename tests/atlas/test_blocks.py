@@ -4,17 +4,17 @@ import base64
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from headscope.atlas.blocks import atlas_blocks
-from headscope.atlas.sentences import joined
+from headscope.atlas.card_sentences import joined
 from headscope.errors import InputError
-from headscope.reporting.kit.kinds import kinds_of
-from headscope.reporting.kit.words import words_for
+from headscope.reporting.from_study import measured_in
 from headscope.reporting.payload import data_block, maps_block
-from headscope.reporting.run import inputs_of
 from headscope.views.quantise import read_weights
 from headscope.views.script_data import json_text
+from support.measured import about
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +28,9 @@ def places(table, heads):
 
 def test_the_reports_data_is_in_it_unchanged(blocks, studies):
     for name in ("whole", "bare", "t5"):
-        one = inputs_of(studies[name])
-        words, kinds = words_for(one.manifest), kinds_of(one)
-        assert json.loads(json_text(blocks[name]["data"])) == json.loads(
-            json_text(data_block(one, kinds, words))
-        )
-        assert blocks[name]["maps"] == maps_block(one, kinds)
+        one = about(measured_in(studies[name]))
+        assert json.loads(json_text(blocks[name]["data"])) == json.loads(json_text(data_block(one)))
+        assert blocks[name]["maps"] == maps_block(one)
 
 
 def test_every_block_is_json(blocks):
@@ -107,7 +104,8 @@ def test_places_are_those_of_the_map(blocks, studies):
 def test_sentences_are_the_tables_weights(blocks, studies):
     study, atlas = studies["whole"], blocks["whole"]["atlas"]
     told = atlas["kinds"]["encoder"]["sentences"]
-    arcs, clearest = study.table("dependency_examples"), study.table("clearest")
+    arcs = pd.concat([study.table("dependency_examples"), study.table("coreference_examples")])
+    clearest = study.table("clearest")
     assert sum(map(len, told.values())) == len(arcs) + len(clearest)
     for table, relation in ((arcs, True), (clearest, False)):
         for row in table.iloc[::7].to_dict("records"):

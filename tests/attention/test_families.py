@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from headscope.attention.fused import fused_attention
-from headscope.attention.row_statistics import row_statistics
-from headscope.attention.source import ModelSource
+from headscope.attention.model_source import ModelSource
+from headscope.attention.row_statistics import OFFSETS, RowQuantity, row_statistics
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import collate
-from headscope.models.anatomy import examine
-from headscope.models.inputs import left_padding_works, model_inputs
+from headscope.models.examination import examine
+from headscope.models.forward_inputs import left_padding_works, model_inputs
 from support.inputs import eager_maps, made_up_segments, vocabulary
 from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
 
@@ -180,6 +180,33 @@ def test_fused_row_statistics_are_those_of_the_weights(family, side):
             assert float(difference.abs().max()) < 3e-6
             assert torch.equal(torch.isnan(exact), torch.isnan(tile.statistics))
             assert torch.equal(torch.nan_to_num(other.statistics), torch.nan_to_num(tile.statistics))
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "t5"])
+@pytest.mark.parametrize(
+    ("side", "tile_limit"), [("right", 1 << 26), ("left", 1 << 26), ("right", 4 * 24 * 5)]
+)
+def test_a_quantity_of_any_offsets_is_the_same_on_the_fused_path(family, side, tile_limit, monkeypatch):
+    """As one that is added to `OFFSETS` would be: beside the band of three diagonals that is read in one go."""
+    near = (-3, -2, -1, 1, 2, 3)
+    monkeypatch.setitem(OFFSETS, RowQuantity.CURRENT, near)
+    monkeypatch.setattr("headscope.attention.fused._BEYOND", [RowQuantity.CURRENT])
+    segments = made_up_segments(5, seed=4, longest=24)
+    _, keep = run(family, segments, size=1 if tile_limit < 1 << 26 else 16, side=side, tile_limit=tile_limit)
+    seen = 0
+    for tile in (tile for _, tiles in keep.batches for tile in tiles):
+        found = tile.statistics[..., RowQuantity.CURRENT].double()
+        assert bool(torch.isnan(found[tile.row_valid[:, None].expand_as(found)]).all()) == (
+            tile.kind == "cross"
+        )
+        if tile.kind == "cross":
+            continue
+        queries, keys = (torch.arange(size) for size in tile.weights.shape[-2:])
+        apart = keys[None] - (queries[:, None] + tile.start)
+        expected = (tile.weights.double() * torch.isin(apart, torch.tensor(near))).sum(-1)
+        assert float(((found - expected) * tile.row_valid[:, None]).abs().max()) < 3e-6
+        seen += 1
+    assert seen >= 3
 
 
 @pytest.mark.parametrize("family", ["modernbert", "mistral", "gemma2"])

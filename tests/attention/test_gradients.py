@@ -8,13 +8,13 @@ import torch
 from transformers import AutoModelForMaskedLM
 
 from headscope.attention.gradients import GradientSource
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
 from headscope.attention.tap import AttentionCall, Tap, output_of
-from headscope.encoding.questions import NO_TARGET, GivenLabels
+from headscope.encoding.loss_questions import NO_TARGET, GivenLabels
 from headscope.errors import AttentionError, ModelError
-from headscope.models.anatomy import examine
-from headscope.models.inputs import model_inputs
+from headscope.models.examination import examine
+from headscope.models.forward_inputs import model_inputs
 from headscope.models.losses import ask_of, frozen, loss_of
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary

@@ -9,7 +9,7 @@ import torch
 from headscope.attention.hidden import word_states, words_of
 from headscope.encoding.batching import length_buckets
 from headscope.errors import ModelError
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from support.inputs import made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model, tiny_model
 

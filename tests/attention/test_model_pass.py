@@ -7,10 +7,10 @@ import pytest
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.attention.gradients import GradientSource
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
 from headscope.errors import ModelError
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.models.losses import ask_of
 from support.inputs import made_up_segments, vocabulary
 from support.task_models import tiny_task_model, tokeniser_of

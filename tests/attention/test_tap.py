@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.tables import surface_table
+from headscope.analyses.surface.layout import surface_table
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
 from headscope.attention.tap import Tap
 from headscope.errors import ModelError
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from support.inputs import made_up_segments, vocabulary
 from support.tiny_models import tiny_model
 

@@ -12,20 +12,21 @@ from hypothesis import strategies as st
 
 from headscope.analyses.coreference.accumulator import CoreferenceAccumulator
 from headscope.analyses.coreference.gap.accumulator import GapAccumulator
-from headscope.analyses.coreference.gap.inputs import GapQuestion
-from headscope.analyses.dependency.accumulator import DependencyAccumulator, DependencyOptions
-from headscope.analyses.dependency.arcs import ArcTable
+from headscope.analyses.coreference.gap.gap_segments import GapQuestion
+from headscope.analyses.dependency.accumulator import DependencyAccumulator
+from headscope.analyses.dependency.gold_arcs import ArcTable
+from headscope.analyses.dependency.sums import DependencyOptions
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import importance_differences, importance_table
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.tables import surface_table
+from headscope.analyses.surface.layout import surface_table
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
 from headscope.encoding.segment import Segment
 from headscope.examples.clearest import ClearestAccumulator
-from headscope.models.anatomy import examine
-from headscope.models.inputs import left_padding_works
+from headscope.models.examination import examine
+from headscope.models.forward_inputs import left_padding_works
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.groups import GROUPS
 from headscope.statistics.kept import counted, largest, summed, total

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headscope.corpora.annotation import Sentence
+from headscope.corpora.annotation import AnnotatedSentence
 from headscope.corpora.document import document_id
 from headscope.corpora.trees.relation_lines import read_relation_lines, relation_line_documents
 from headscope.corpora.trees.writer import to_relation_lines
@@ -28,14 +28,14 @@ def message(text: str) -> str:
 def test_every_sentence_is_a_document():
     text = "the 2-det\nfox 3-nsubj\nran 0-root\n\n\n  \n- 2-a-b-c\nco-op\t0-root:x"
     first, second = read(text, start=4)
-    assert first.sentences[0] == Sentence(
+    assert first.sentences[0] == AnnotatedSentence(
         words=("the", "fox", "ran"),
         heads=(2, 3, 0),
         relations=("det", "nsubj", "root"),
         origin="x.txt, line 1",
     )
     # a label is what follows the first hyphen; the last sentence counts without a blank line after it
-    assert second.sentences[0] == Sentence(
+    assert second.sentences[0] == AnnotatedSentence(
         words=("-", "co-op"), heads=(2, 0), relations=("a-b-c", "root:x"), origin="x.txt, line 7"
     )
     assert [first.id, second.id] == [
@@ -145,6 +145,8 @@ def test_what_is_written_is_read_again(drawn, more):
         heads[order[place]] = 1 + order[more.draw(st.integers(0, place - 1))]
     given_words, relations = zip(*drawn)
     given_words = tuple(word.replace("\ufeff", "x") for word in given_words)
-    sentence = Sentence(words=given_words, heads=tuple(heads), relations=relations, origin="x.txt, line 1")
+    sentence = AnnotatedSentence(
+        words=given_words, heads=tuple(heads), relations=relations, origin="x.txt, line 1"
+    )
     (document,) = read(to_relation_lines(sentence))
     assert document.sentences == (sentence,)

@@ -13,7 +13,7 @@ from huggingface_hub import constants, file_download
 
 from headscope.corpora.fetch import parquet as parquet_corpora
 from headscope.corpora.fetch.by_name import fetch, is_remote, resolve
-from headscope.corpora.fetch.hub import trouble_of
+from headscope.corpora.fetch.hub_trouble import trouble_of
 from headscope.corpora.text.plain import read_text
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.errors import InputError

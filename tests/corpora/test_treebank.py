@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.document import document_id
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.corpora.trees.writer import lost_in, treebank_text
@@ -54,7 +54,9 @@ def test_the_ending_says_the_format(mixed):
     origin = f"{mixed / 'c.json'}, entry 1"
     assert documents[5] == AnnotatedDocument(
         id=document_id(("e", "f"), 5),
-        sentences=(Sentence(words=("e", "f"), heads=(2, 0), relations=("x:y", "root"), origin=origin),),
+        sentences=(
+            AnnotatedSentence(words=("e", "f"), heads=(2, 0), relations=("x:y", "root"), origin=origin),
+        ),
         origin=origin,
     )
 
@@ -172,18 +174,20 @@ DOCUMENTS = [
     AnnotatedDocument(
         id="1",
         sentences=(
-            Sentence(words=("a\u00a0b", "c\nd\te"), heads=(2, 0), relations=("x", "root"), text="a b\nc"),
+            AnnotatedSentence(
+                words=("a\u00a0b", "c\nd\te"), heads=(2, 0), relations=("x", "root"), text="a b\nc"
+            ),
         ),
     ),
     AnnotatedDocument(
         id="2",
         sentences=(
-            Sentence(words=("é",), heads=(0,), relations=("root",), tags=("X",)),
-            Sentence(words=("f",), heads=(0,), relations=("root",)),
+            AnnotatedSentence(words=("é",), heads=(0,), relations=("root",), tags=("X",)),
+            AnnotatedSentence(words=("f",), heads=(0,), relations=("root",)),
         ),
         mentions=(Mention(0, 1, "e"),),
     ),
-    AnnotatedDocument(id="3", sentences=(Sentence(words=("g",), heads=(0,), relations=("root",)),)),
+    AnnotatedDocument(id="3", sentences=(AnnotatedSentence(words=("g",), heads=(0,), relations=("root",)),)),
 ]
 
 

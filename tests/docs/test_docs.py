@@ -1,51 +1,51 @@
 """README and docs run as written: every command and every Python block, in an empty folder with a text of its own."""
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from headscope_grammar import synthetic_documents, write_conllu
+from support.docs import PAGES, ROOT, blocks, run_line, sequences
+from support.quick_probes import quick_probes
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 STORY = (
     "The cat sat on the mat. It slept, and dreamt of fish.\nA dog came by, looked at it, and left again.\n\n"
 )
-
-
-def blocks(page, language):
-    return [code for name, code in BLOCK.findall(page.read_text(encoding="utf-8")) if name == language]
+COMMANDS = [
+    pytest.param(sequence, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, sequence in enumerate(sequences(page), start=1)
+]
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
+    """A folder with corpora: enough to measure on, and few sentences to train on, for that takes long."""
     (tmp_path / "my.txt").write_text(STORY * 12)
     write_conllu(synthetic_documents(30), tmp_path / "my.conllu")
-    write_conllu(synthetic_documents(24, seed=5), tmp_path / "my-train.conllu")
+    write_conllu(synthetic_documents(8, seed=5), tmp_path / "my-train.conllu")
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    with quick_probes(passes=1):
+        yield tmp_path
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "bash")], ids=lambda p: p.name)
-def test_commands_run_as_written(page, folder):
-    scripts = str(Path(sys.executable).parent)
-    environment = {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"]}
-    for block in blocks(page, "bash"):
-        for line in block.splitlines():
-            if line.startswith("make "):
-                makefile = (ROOT / "Makefile").read_text()
-                assert re.search(rf"^{line.split()[1]}:", makefile, re.MULTILINE), line
-                continue
-            done = subprocess.run(
-                line, shell=True, capture_output=True, text=True, env=environment, cwd=folder
-            )
-            assert done.returncode == 0, f"{line}\n{done.stderr}"
-            assert "Traceback" not in done.stderr
+@pytest.mark.parametrize("sequence", COMMANDS)
+def test_commands_run_as_written(sequence, folder):
+    for line in "".join(sequence).splitlines():
+        if line.startswith("make "):
+            makefile = (ROOT / "Makefile").read_text()
+            assert re.search(rf"^{line.split()[1]}:", makefile, re.MULTILINE), line
+            continue
+        code, err = run_line(line)
+        assert code == 0, f"{line}\n{err}"
+        assert "Traceback" not in err
+
+
+def test_every_command_is_among_those_run():
+    shown = [line for page in PAGES for block in blocks(page, "bash") for line in block.splitlines()]
+    run = [line for case in COMMANDS for block in case.values[0] for line in block.splitlines()]
+    assert sorted(run) == sorted(shown)
+    assert len(shown) > 30
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.name)

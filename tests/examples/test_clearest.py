@@ -7,15 +7,16 @@ import pandas as pd
 import pytest
 import torch
 
-from headscope.analyses.surface.measure import CLEAREST_COLUMNS, measure_surface
+from headscope.analyses.surface.measure import measure_surface
 from headscope.attention.scan import scan
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import KeyClass
 from headscope.examples.clearest import CLEAREST_STATISTICS, ClearestAccumulator
+from headscope.examples.example_tables import CLEAREST
 from headscope.examples.excerpts import ExcerptCollector, best_stretch, shown_on, wanted_segments
 from headscope.models.loading import load_model
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
 from headscope.statistics.roles import roles
 from support.hand_made import HandMadeSource
 from support.inputs import CLS, SEP
@@ -191,7 +192,7 @@ def test_chosen_sentences_are_those_of_a_plain_loop(measured):
     """Read every segment again one by one, with transformers' own eager attention, and rank them by hand."""
     run, result = measured
     table, named = result.tables["clearest"], roles(result.tables["surface"])
-    assert list(table.columns) == CLEAREST_COLUMNS
+    assert list(table.columns) == CLEAREST.names
     loaded = load_model()
     loaded.model.set_attn_implementation("eager")
     classes = run.encoder.vocabulary

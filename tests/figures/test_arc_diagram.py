@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
+from headscope.analyses.for_report import arc_examples
 from headscope.figures import arc_diagram, arc_panel
-from headscope.figures.arcs import FAINT, FAINTEST, Stroke, arcs_of
+from headscope.figures.arc_strokes import FAINT, FAINTEST, Stroke, arcs_of
 from headscope.figures.style import SOFT, role_colour
 from support import mock_inputs
 
@@ -143,7 +144,7 @@ def test_what_does_not_fit_is_refused(changes, told):
 
 
 def test_the_figure_has_a_row_a_relation_the_right_ones_first():
-    examples = mock_inputs.section_4(2, 3).arc_examples
+    examples = arc_examples(mock_inputs.section_4(2, 3))
     examples = examples[examples["relation"].isin(["obj", "mark"])].iloc[::-1]
     figure = arc_diagram(examples, titles={"obj": "Head 1-1 · obj, direct object"})
     titles = [ax.get_title(loc="left") for ax in figure.axes if ax.get_title(loc="left")]
@@ -162,7 +163,7 @@ def test_no_example_is_refused():
         ValueError,
         match=r"^Expected at least one example of a relation, got none; run with a treebank or coref",
     ):
-        arc_diagram(mock_inputs.section_4(1, 1).arc_examples.iloc[:0])
+        arc_diagram(arc_examples(mock_inputs.section_4(1, 1)).iloc[:0])
 
 
 def test_hostile_words_are_drawn_as_short_text():
@@ -174,6 +175,6 @@ def test_hostile_words_are_drawn_as_short_text():
 
 
 def test_the_smallest_line_drawn_can_be_seen():
-    for row in mock_inputs.section_4(1, 1).arc_examples.iloc[:4].to_dict("records"):
+    for row in arc_examples(mock_inputs.section_4(1, 1)).iloc[:4].to_dict("records"):
         for one in arcs_of(pd.Series(row)).strokes():
             assert one.weight * (1 if one.strong else FAINT) >= FAINTEST

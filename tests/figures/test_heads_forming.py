@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
+from headscope.analyses.dependency.tables import DEPENDENCY_BEST
+from headscope.analyses.surface.tables import SURFACE
 from headscope.figures.heads_forming import (
     accuracy_course,
     behaviour_courses,
@@ -17,6 +19,7 @@ from headscope.figures.heads_forming import (
 )
 from headscope.figures.saving import svg_text
 from headscope.figures.style import role_colour
+from support.stand_ins import stand_in
 
 
 def best(accuracy, *, head=2, q=0.001, kind="encoder"):
@@ -32,7 +35,7 @@ def best(accuracy, *, head=2, q=0.001, kind="encoder"):
         {**row, "model": "control", "accuracy": 0.98},
         {**row, "relation": "det", "accuracy": 0.5, "baseline_offset": 1},
     ]
-    return pd.DataFrame([*others, row])
+    return stand_in(DEPENDENCY_BEST, *others, row)
 
 
 def surface(values, *, uniform=0.05):
@@ -43,7 +46,7 @@ def surface(values, *, uniform=0.05):
         for head, value in enumerate(values, 1)
     ]  # fmt: skip
     mean = {**rows[0], "head": None, "value": 0.999}
-    return pd.DataFrame([*rows, mean]).astype({"head": "Int64"})
+    return stand_in(SURFACE, *rows, mean)
 
 
 STEPS = {200: best(0.61), 0: best(0.31, head=7, q=0.9), 100: best(0.40, head=1, q=0.2)}

@@ -14,7 +14,7 @@ import conllu
 import pytest
 
 import headscope_grammar
-from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.trees.conllu import read_conllu
 from headscope.errors import OptionError, OutputError
 from headscope_grammar import conllu_lines, synthetic_documents, write_conllu
@@ -46,7 +46,7 @@ def documents() -> list[AnnotatedDocument]:
 
 
 @cache
-def sentences() -> list[Sentence]:
+def sentences() -> list[AnnotatedSentence]:
     return [sentence for document in documents() for sentence in document.sentences]
 
 
@@ -491,7 +491,7 @@ def thing(lemma: str, *, known: bool = True, kind: str = "portable", **more: obj
     return entity
 
 
-def spoken(tree: Node | Ref, *, mark: str = ".") -> tuple[Sentence, list[tuple[str, str]]]:
+def spoken(tree: Node | Ref, *, mark: str = ".") -> tuple[AnnotatedSentence, list[tuple[str, str]]]:
     speaker = Speaker(Random(1), [])
     sentence, mentions = sentence_of(
         speaker.resolve(ended(tree, mark) if mark else tree), origin="", offset=0
@@ -507,7 +507,7 @@ def the(entity: Entity) -> Ref:
     return Ref(who=entity, form="noun")
 
 
-def rows(sentence: Sentence) -> str:
+def rows(sentence: AnnotatedSentence) -> str:
     return " ".join(f"{w}/{h}/{r}" for w, h, r in zip(sentence.words, sentence.heads, sentence.relations))
 
 
@@ -725,7 +725,7 @@ def test_written_documents_are_read_back(tmp_path):
 
 
 def test_lines_of_a_document_by_hand():
-    sentence = Sentence(
+    sentence = AnnotatedSentence(
         words=("Anna", "'s", "dog", "barked", "."),
         heads=(3, 1, 4, 0, 4),
         relations=("nmod:poss", "case", "nsubj", "root", "punct"),

@@ -192,7 +192,7 @@ LARGE = 30_000_000
 
 
 def large(shelf, asked, *, limits):
-    from headscope.app.explorer.looking import Look
+    from headscope.app.explorer.served_snapshot import Look
 
     return Look(request=asked, told=b" " * LARGE, layers={"encoder": {1: b"1234"}})
 

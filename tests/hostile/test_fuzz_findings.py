@@ -188,7 +188,7 @@ def test_a_weight_file_whose_type_is_a_family_of_emoji(tmp_path):
 
 def test_a_decoder_that_starts_with_two_tokens(tmp_path):
     from headscope.encoding.encoder import Encoder
-    from headscope.models.anatomy import examine
+    from headscope.models.examination import examine
     from headscope.models.loading import load_model
 
     folder = save_tiny_t5(tmp_path / "t5", ["the cat sat", "a dog came"] * 20)

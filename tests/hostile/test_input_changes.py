@@ -13,7 +13,7 @@ from headscope.corpora.passes import Passes
 from headscope.errors import HeadscopeError, InputError
 from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus
 from headscope.prepare.options import RunOptions
-from headscope.prepare.text_corpus import Corpus
+from headscope.prepare.text_corpus import TextCorpus
 from headscope.training.text import TrainingText
 from support.hostile import printable
 from support.hostile_changes import CHANGES
@@ -51,10 +51,14 @@ def read(corpus):
 _TREES = READERS["conllu"].good * 3
 _GAP = READERS["gap"].good.replace("Anna met", "Anna dog").replace("Bob told", "Bob dogs")
 TWICE = {
-    "text": Twice("a.txt", TEXT, lambda p: Corpus((str(p),)), digest, read),
-    "text in a folder": Twice("in/a.txt", TEXT, lambda p: Corpus((str(p.parent),)), digest, read),
+    "text": Twice("a.txt", TEXT, lambda p: TextCorpus((str(p),)), digest, read),
+    "text in a folder": Twice("in/a.txt", TEXT, lambda p: TextCorpus((str(p.parent),)), digest, read),
     "features": Twice(
-        "a.json", json.dumps([{"text": "a dog"}, {"text": "b"}]), lambda p: Corpus((str(p),)), digest, read
+        "a.json",
+        json.dumps([{"text": "a dog"}, {"text": "b"}]),
+        lambda p: TextCorpus((str(p),)),
+        digest,
+        read,
     ),
     "treebank": Twice("a.conllu", _TREES, lambda p: AnnotatedCorpus.treebank((str(p),)), digest, read),
     "treebank, read in part": Twice(
@@ -135,7 +139,7 @@ def test_a_reading_that_stops_early_is_compared_as_far_as_it_goes():
 
 def test_an_error_of_the_first_reading_is_its_own(tmp_path):
     with pytest.raises(InputError) as caught:
-        Corpus((str(tmp_path / "no.txt"),)).digest()
+        TextCorpus((str(tmp_path / "no.txt"),)).digest()
     assert str(caught.value).startswith("no such file")
 
 
@@ -175,14 +179,14 @@ def model(tmp_path_factory):
 def test_report_writes_no_number_of_a_changed_text(change, cli, model, tmp_path, monkeypatch):
     path, out = tmp_path / "a.txt", tmp_path / "out"
     path.write_text(TEXT)
-    whole = Corpus.digest
+    whole = TextCorpus.digest
 
     def digest_then_change(self):
         found = whole(self)
         CHANGES[change](path)
         return found
 
-    monkeypatch.setattr(Corpus, "digest", digest_then_change)
+    monkeypatch.setattr(TextCorpus, "digest", digest_then_change)
     code, _, err = cli("report", "--model", model, "--text", path, "--out", out, "--quiet")
     assert code == 2
     assert err.startswith("headscope: a.txt changed while it was read: ")
@@ -216,14 +220,14 @@ def test_a_change_during_a_scan_keeps_the_stages_before_it(cli, model, tmp_path,
 def test_extract_leaves_nothing(cli, model, tmp_path, monkeypatch):
     path, out = tmp_path / "a.txt", tmp_path / "maps"
     path.write_text(TEXT)
-    whole = Corpus.digest
+    whole = TextCorpus.digest
 
     def digest_then_change(self):
         found = whole(self)
         CHANGES["replaced"](path)
         return found
 
-    monkeypatch.setattr(Corpus, "digest", digest_then_change)
+    monkeypatch.setattr(TextCorpus, "digest", digest_then_change)
     code, _, err = cli("extract", "--model", model, "--text", path, "--out", out)
     assert code == 2
     assert "changed while it was read: document 1 is another than before" in err

@@ -9,13 +9,13 @@ import time
 import pytest
 
 from headscope.corpora.files import expand
-from headscope.corpora.mentions.corpus import coreference_files
+from headscope.corpora.mentions.coreference_files import coreference_files
 from headscope.corpora.opening import GIVE, is_pipe
 from headscope.corpora.trees.treebank import form_of, read_treebank
 from headscope.errors import HeadscopeError, InputError, OptionError
 from headscope.prepare.annotated import AnnotatedCorpus, GapCorpus
 from headscope.prepare.options import RunOptions
-from headscope.prepare.text_corpus import Corpus
+from headscope.prepare.text_corpus import TextCorpus
 from headscope.training.text import TrainingText
 from support.hostile import printable
 from support.hostile_inputs import READERS
@@ -102,8 +102,8 @@ def test_a_named_pipe_is_read_as_the_file_of_its_name(name, fifo):
 def test_text_is_spooled_and_read_as_often_as_asked(fifo, tmp_path, late):
     plain = tmp_path / "plain.txt"
     plain.write_text(TEXT)
-    corpus = Corpus((str(fifo("a.txt", TEXT, late=late)),))
-    assert corpus.digest() == Corpus((str(plain),)).digest()
+    corpus = TextCorpus((str(fifo("a.txt", TEXT, late=late)),))
+    assert corpus.digest() == TextCorpus((str(plain),)).digest()
     assert len(list(corpus.read())) == len(list(corpus.read())) == 12
 
 
@@ -111,7 +111,7 @@ def test_text_is_spooled_and_read_as_often_as_asked(fifo, tmp_path, late):
     "content", [TEXT, json.dumps([{"text": "a"}, {"text": "b"}]), '{"text": "a"}\n{"text": "b"}\n']
 )
 def test_the_shells_substitution_shows_its_format_as_standard_input_does(descriptor, content):
-    corpus = Corpus((descriptor(content),))
+    corpus = TextCorpus((descriptor(content),))
     number, _ = corpus.digest()
     assert number == len(list(corpus.read())) == (12 if content == TEXT else 2)
 
@@ -119,7 +119,7 @@ def test_the_shells_substitution_shows_its_format_as_standard_input_does(descrip
 def test_two_of_them_and_a_file(descriptor, tmp_path):
     plain = tmp_path / "plain.txt"
     plain.write_text("One line.\n")
-    corpus = Corpus((descriptor("Two lines.\n"), str(plain), descriptor("Three lines.\n")))
+    corpus = TextCorpus((descriptor("Two lines.\n"), str(plain), descriptor("Three lines.\n")))
     assert corpus.digest()[0] == 3
     assert [document.lines[0] for document in corpus.read()] == ["Two lines.", "One line.", "Three lines."]
 
@@ -190,18 +190,18 @@ def test_a_pipe_without_a_writer_is_refused(name, fifo):
 
 def test_a_pipe_whose_writer_says_nothing_and_goes(fifo):
     path = fifo("a.txt", "")
-    assert message(lambda: Corpus((str(path),)).digest()) == f"{path} {NOTHING}"
+    assert message(lambda: TextCorpus((str(path),)).digest()) == f"{path} {NOTHING}"
 
 
 def test_a_second_reader_of_a_pipe_is_refused(fifo):
     path = fifo("a.txt", TEXT)
-    assert message(lambda: Corpus((str(path), str(path))).digest()) == f"{path} {NOTHING}"
+    assert message(lambda: TextCorpus((str(path), str(path))).digest()) == f"{path} {NOTHING}"
 
 
 def test_a_silent_writer_is_waited_for_with_a_word(fifo):
     path = fifo("a.txt", TEXT, late=1.5)
     with pytest.warns(UserWarning, match="a pipe whose writer is silent") as told:
-        assert Corpus((str(path),)).digest()[0] == 12
+        assert TextCorpus((str(path),)).digest()[0] == 12
     words = [str(each.message) for each in told if each.category is UserWarning]
     assert words == [f"waiting for {path}, a pipe whose writer is silent"]
 

@@ -11,7 +11,7 @@ import headscope
 from headscope import installing
 from headscope.corpora.demo import demo_text, demo_treebank
 from headscope.errors import InputError, ModelError
-from headscope.models.loading import embedded_folder
+from headscope.models.locating import embedded_folder
 
 ROOT = Path(headscope.__file__).resolve().parents[2]
 

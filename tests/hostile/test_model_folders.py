@@ -81,7 +81,7 @@ def test_a_folder_is_taken_or_refused_in_words(case, tmp_path, marker, answers):
 def look_at(folder):
     """As every command begins: the model, its tokeniser, and what heads it has."""
     from headscope.encoding.encoder import Encoder
-    from headscope.models.anatomy import examine
+    from headscope.models.examination import examine
 
     loaded = load_model(folder)
     return examine(loaded.model, Encoder(loaded.tokeniser).vocabulary)
@@ -195,7 +195,7 @@ def test_no_function_runs_a_folders_code(look, case, tmp_path, marker, answers):
 
 @each(REFUSED)
 def test_the_explorer_runs_no_folders_code(case, tmp_path, marker, answers):
-    from headscope.app.explorer.models import FAILED, Shelf
+    from headscope.app.explorer.model_shelf import FAILED, Shelf
     from headscope.app.explorer.naming import named_models
 
     shelf = Shelf(named_models([str(case.make(tmp_path))]))

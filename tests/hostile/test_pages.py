@@ -2,21 +2,21 @@
 
 import io
 import xml.etree.ElementTree as ElementTree
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
+from headscope.app.explorer.explorer_page import explorer_page
 from headscope.app.explorer.limits import Limits
-from headscope.app.explorer.page import explorer_page
-from headscope.atlas.page import atlas_page
+from headscope.atlas.atlas_page import atlas_page
 from headscope.figures import line_diagram
-from headscope.reporting.page import render_report
+from headscope.reporting.report_page import render_report
 from headscope.views.attention_page import attention_page
-from headscope.views.snapshot.snapshot import AttentionView, Axis, KindMaps
+from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 from support import mock_inputs
 from support.hostile_tokens import HARMLESS, Markup, check_page, tokens
+from support.measured import with_parts
 from support.mock_study import write_study
 
 TOKENS = list(tokens())
@@ -26,7 +26,7 @@ each_token = pytest.mark.parametrize("token", [pytest.param(token, id=name) for 
 def view_page(token):
     axis = Axis(tokens=(token, "sat", token), words=(0, 1, 2), word_text=(token, "sat", token))
     maps = KindMaps(kind="encoder", weights=np.full((1, 1, 3, 3), 1 / 3, np.float32), queries=axis)
-    return attention_page(AttentionView(title=token, model=token, kinds=(maps,)), call=token, state=token)
+    return attention_page(AttentionSnapshot(title=token, model=token, kinds=(maps,)), call=token, state=token)
 
 
 def explorers_page(token):
@@ -39,7 +39,7 @@ def inputs(*held):
     queries = ["[CLS]", *held, "[SEP]"]
     made = mock_inputs.build([("encoder", 1, 2, mock_inputs.encoder_recipe)], name=held[0], queries=queries)
     told = {"notes": list(held), "command": f"headscope report --text '{held[0]}'"}
-    return replace(made, manifest={**made.manifest, **told})
+    return with_parts(made, manifest={**made.manifest, **told})
 
 
 @cache

@@ -5,13 +5,13 @@ import shutil
 
 import pytest
 
-from headscope.atlas.page import head_atlas
+from headscope.app.api import head_atlas
 from headscope.errors import HeadscopeError, InputError, OutputError
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
-from headscope.storage.parts import aside_of, lock_of, part_of
+from headscope.prepare.prepared_run import prepare
+from headscope.storage.unfinished import aside_of, lock_of, part_of
 from headscope.study import writing
-from headscope.study.folder import FOLDERS
+from headscope.study.run_folder import FOLDERS
 from headscope.study.study import open_study
 from headscope.study.writing import write_run
 from support import hostile_run_folders as folders

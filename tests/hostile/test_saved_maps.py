@@ -13,11 +13,11 @@ from headscope.analyses.dependency.measure import measure_syntax
 from headscope.attention.distributions import sum_tolerance, wrong_row
 from headscope.errors import AttentionError, HeadscopeError, InputError
 from headscope.maps.index_reader import read_index
+from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickle_conversion import maps_to_pickle, pickle_to_maps
-from headscope.maps.source import MapsSource
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
 from support.commands import run_command
 from support.hostile import Case, each, printable
 from support.hostile_index import index_files, index_values, masks, trees

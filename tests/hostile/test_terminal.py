@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 from headscope.analyses import COREFERENCE, DEPENDENCY, DISTANCES, PROBES
+from headscope.analyses.stage_result import StageResult
 from headscope.app.cli import main, options, printing, report
 from headscope.app.cli.printing import show
-from headscope.app.cli.progress import ProgressPrinter
+from headscope.app.cli.progress_lines import ProgressPrinter
 from headscope.errors import InputError
 from headscope.prepare.progress import Progress
 from headscope.visible import printable as made_printable
@@ -107,8 +108,8 @@ def test_a_table_of_clusters(text, capsys):
 @thirds[0]
 def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
     """Findings, notes, the model's and the folder's name."""
-    from headscope.atlas import run as atlas_run
-    from headscope.reporting import run as reporting_run
+    from headscope.atlas import atlas_files as atlas_run
+    from headscope.reporting import from_study as reporting_run
 
     study = SimpleNamespace(
         summary=lambda: f"{text}: 2 x 2 heads",
@@ -118,7 +119,8 @@ def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
     )
     monkeypatch.setattr(atlas_run, "run_report", lambda *_, **__: study)
     monkeypatch.setattr(reporting_run, "first_findings", lambda _: [f"8-10 finds {text}."])
-    report.command(out=tmp_path, **{name: default for name, (_, default) in options.SHARED.items()})
+    taken = map(options.parameter, [*options.OPTIONS.values(), options.QUIET])
+    report.command(out=tmp_path, **{each.name: each.default for each in taken})
     out = capsys.readouterr().out
     check_output(out, text)
     assert len(out.splitlines()) == 5
@@ -245,12 +247,12 @@ def test_an_output_that_nobody_reads(capsys, monkeypatch):
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EPIPE])
 def test_files_are_written_before_anything_is_said(number, monkeypatch, tmp_path):
     """`headscope stats --out FILE | head -1` leaves the whole file."""
-    from headscope.analyses.surface import measure as surface
-    from headscope.prepare import run
+    from headscope.prepare import prepared_run
+    from headscope.study import stages
 
-    measured = SimpleNamespace(tables={"surface": made.inputs().surface})
-    monkeypatch.setattr(run, "prepare", lambda _: SimpleNamespace(facts=lambda: {"notes": []}))
-    monkeypatch.setattr(surface, "measure_surface", lambda *_: measured)
+    measured = StageResult(name="surface", tables={"surface": made.inputs().surface})
+    monkeypatch.setattr(prepared_run, "prepare", lambda _: SimpleNamespace(facts=lambda: {"notes": []}))
+    monkeypatch.setattr(stages, "measure", lambda *_, **__: iter([measured]))
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", Refuses(number))
         with pytest.raises(SystemExit):

@@ -10,14 +10,19 @@ import torch
 
 from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError, OptionError
-from headscope.models.anatomy import WORKING_FAMILIES, examine
-from headscope.models.loading import load_model, weights_hash
+from headscope.models.examination import examine
+from headscope.models.families import WORKING_FAMILIES
+from headscope.models.hashing import weights_hash
+from headscope.models.loading import load_model
 from support.hub_server import HubServer
 from support.inputs import vocabulary
 from support.model_folders import save_tiny_bert
 
-LOAD = "from headscope.models.loading import load_model, weights_hash; import sys\n" + (
+LOAD = (
+    "import sys\n"
     "from headscope.errors import ModelError\n"
+    "from headscope.models.hashing import weights_hash\n"
+    "from headscope.models.loading import load_model\n"
     "try:\n"
     "    loaded = load_model(sys.argv[1], revision=sys.argv[2] if len(sys.argv) > 2 else None)\n"
     "    print(loaded.name, loaded.family, weights_hash(loaded))\n"

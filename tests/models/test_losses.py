@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from headscope.encoding.denoising import Denoising
-from headscope.encoding.masking import MaskedTokens
-from headscope.encoding.questions import NO_TARGET, NextToken
+from headscope.encoding.loss_questions import NO_TARGET, NextToken
+from headscope.encoding.masked_questions import MaskedTokens
 from headscope.errors import OptionError
-from headscope.models.anatomy import examine
-from headscope.models.inputs import model_inputs
+from headscope.models.examination import examine
+from headscope.models.forward_inputs import model_inputs
 from headscope.models.losses import ask_of, asked_logits, choose_loss, loss_of, segment_losses
 from support.inputs import made_up_segments, vocabulary
 from support.task_models import loss_of_family, tiny_task_model, tokeniser_of

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.errors import InputError
 from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, has_mentions, named
 from headscope_grammar import synthetic_documents, write_conllu
@@ -14,9 +14,9 @@ LINES = "The 2-det\ndog 3-nsubj\nran 0-root\n\nIt 2-nsubj:pass\nwon 0-root\n\n"
 
 def sentence(*words, trees=True):
     if not trees:
-        return Sentence(words=words)
+        return AnnotatedSentence(words=words)
     heads = tuple(range(len(words)))
-    return Sentence(words=words, heads=heads, relations=("root", *["dep"] * (len(words) - 1)))
+    return AnnotatedSentence(words=words, heads=heads, relations=("root", *["dep"] * (len(words) - 1)))
 
 
 def document(name, *sentences, mentions=()):
@@ -45,7 +45,7 @@ def test_counts_and_hash():
 def test_any_change_of_content_changes_the_hash():
     mention = Mention(start=0, end=1, entity="e1")
     whole = (sentence("Ann", "ran"), sentence("She", "won"))
-    changed = Sentence(words=("She", "won"), heads=(2, 0), relations=("nsubj", "root"))
+    changed = AnnotatedSentence(words=("She", "won"), heads=(2, 0), relations=("nsubj", "root"))
     others = [
         corpus(document("a", *whole)),
         corpus(document("a", *whole, mentions=(mention,))),
@@ -74,7 +74,7 @@ def test_a_limit_cuts_within_a_document():
 
 
 def test_annotated_corpora_as_text():
-    written = Sentence(words=("It", "is", "n't", "."), text="It isn't.")
+    written = AnnotatedSentence(words=("It", "is", "n't", "."), text="It isn't.")
     first = corpus(document("a", written, sentence("Ann", "ran")), document("empty"), name="x.conllu")
     second = corpus(document("a", sentence("Yes")), name="y.conll")
     text = AnnotatedText([first, second])

@@ -6,7 +6,7 @@ import pytest
 
 from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
 from support.maps_folders import whole
 
 

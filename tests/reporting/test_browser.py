@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from headscope.reporting.kit.words import words_for
-from headscope.reporting.page import render_report
+from headscope.reporting.report_page import render_report
+from headscope.statistics.statistic_catalogue import NAMES, is_share
 from support import mock_inputs
 
 pytestmark = pytest.mark.browser
@@ -154,7 +155,6 @@ def test_table_is_the_frame(visit, inputs):
     page = visit("encoder")
     surface = inputs["encoder"].surface
     heads = surface[surface["head"].notna()].set_index(["layer", "head", "statistic"])
-    names = [name for name in mock_inputs.STATISTICS if name != "max_weight"]
     rows = page.eval_on_selector_all(
         "#table-heads tbody tr", "rows => rows.map(r => [...r.children].map(c => c.innerText.split('\\n')))"
     )
@@ -165,9 +165,9 @@ def test_table_is_the_frame(visit, inputs):
         layer, head = (int(part) for part in row[0][0].split("-"))
         label = words.roles[roles[layer, head]]
         assert row[1][-1].lower() == label.lower()
-        for name, (value, ends) in zip([*names, "max_weight"], row[2:]):
+        for name, (value, ends) in zip(NAMES, row[2:], strict=True):
             told = heads.loc[(layer, head, name)]
-            scale, step = (1, 0.0051) if name.startswith("entropy") else (100, 0.051)
+            scale, step = (100, 0.051) if is_share(name) else (1, 0.0051)
             assert float(value) == pytest.approx(scale * told["value"], abs=step)
             low, high = (float(end) for end in ends.split("–"))
             assert (low, high) == pytest.approx((scale * told["ci_low"], scale * told["ci_high"]), abs=step)

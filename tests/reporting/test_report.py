@@ -3,20 +3,22 @@
 import base64
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.reporting.findings import findings, headline
+from headscope.analyses.surface.paper import paper_section
+from headscope.models.folder.shown import short_name
+from headscope.reporting.every_finding import findings, headline
 from headscope.reporting.kit.kinds import kinds_of
-from headscope.reporting.kit.words import SHARES, words_for
-from headscope.reporting.page import render_report, short_name, write_report
+from headscope.reporting.kit.words import words_for
 from headscope.reporting.parts import write_figures
-from headscope.reporting.provenance import paper_section
+from headscope.reporting.report_page import render_report, write_report
+from headscope.statistics.statistic_catalogue import is_share, of_topic
 from headscope.views.quantise import read_weights
 from support import mock_inputs
+from support.measured import about, with_parts
 from support.mock_distances import with_distances
 from support.mock_importance import with_importance
 from support.mock_probes import with_probes
@@ -40,12 +42,7 @@ def three_kinds():
     return inputs, render_report(inputs)
 
 
-SECTIONS = {
-    "position": ("previous", "next", "current"),
-    "special": ("cls", "sep", "punctuation"),
-    "noop": ("sep_to_sep", "other_to_sep"),
-    "focus": ("entropy", "entropy_cls"),
-}
+SECTIONS = {name: of_topic(name) for name in ("position", "special", "noop", "focus")}
 
 
 @pytest.mark.parametrize("which", ["encoder", "three_kinds"])
@@ -67,7 +64,7 @@ def test_layer_tables_are_the_frames(which, request):
                 for place, statistic in enumerate(present):
                     here = means[(means["statistic"] == statistic) & (means["layer"] == int(row[0]))].iloc[0]
                     value, ends, uniform, n = row[1 + 4 * place : 5 + 4 * place]
-                    share = statistic in SHARES
+                    share = is_share(statistic)
                     scale, step = (100, 0.05) if share else (1, 0.005)
                     assert float(value) == pytest.approx(scale * here["value"], abs=step + 1e-9)
                     low, high = (float(end) for end in ends.split("–"))
@@ -224,7 +221,7 @@ def test_papers_column_stands_beside_only_for_its_model():
 
 def test_papers_numbers_beside_the_measured_ones():
     inputs = mock_inputs.encoder(12, 12, is_bert_base=True)
-    section = paper_section(inputs, kinds_of(inputs), words_for(inputs.manifest))
+    section = paper_section(about(inputs))
     rows = {row[0]: row[1:] for row in Tables(section).found["table-paper"][1:]}
     heads = inputs.surface[inputs.surface["head"].notna() & (inputs.surface["statistic"] == "previous")]
     layers = ", ".join(str(layer) for layer in heads[heads["value"] > 0.5]["layer"])
@@ -243,7 +240,7 @@ def test_papers_numbers_beside_the_measured_ones():
 
 
 def test_without_the_paper_nothing_is_said_of_it():
-    page = Tables(render_report(replace(mock_inputs.encoder(1, 2), paper=None)))
+    page = Tables(render_report(with_parts(mock_inputs.encoder(1, 2), paper=None)))
     assert "table-paper" not in page.found
 
 
@@ -296,8 +293,8 @@ def test_a_page_by_itself_links_no_file():
 
 def test_figures_without_examples_leave_figure_1_out(tmp_path):
     inputs = mock_inputs.encoder(1, 2)
-    inputs = replace(inputs, examples=inputs.examples[inputs.examples["behaviour"] == "shared"])
-    assert {path.stem for path in write_figures(inputs, tmp_path)} == {"figure-2", "figure-4"}
+    inputs = with_parts(inputs, examples=inputs.examples[inputs.examples["behaviour"] == "shared"])
+    assert {path.stem for path in write_figures(about(inputs), tmp_path)} == {"figure-2", "figure-4"}
     assert "This run kept no examples." in Tables(render_report(inputs)).text
 
 
@@ -312,7 +309,7 @@ def test_tables_from_parquet_give_the_same_page(tmp_path):
     for name in ("surface", "roles", "examples"):
         getattr(inputs, name).to_parquet(tmp_path / f"{name}.parquet")
         read[name] = pd.read_parquet(tmp_path / f"{name}.parquet")
-    assert render_report(replace(inputs, **read)) == render_report(inputs)
+    assert render_report(with_parts(inputs, **read)) == render_report(inputs)
 
 
 def test_few_documents_leave_intervals_empty():

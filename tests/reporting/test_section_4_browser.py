@@ -1,11 +1,10 @@
 """Relations and coreference in a real browser: marks and cards, the switch, links, phones, paper, both schemes."""
 
-from dataclasses import replace
-
 import pytest
 
-from headscope.reporting.page import render_report
+from headscope.reporting.report_page import render_report
 from support import mock_inputs
+from support.measured import with_parts
 
 pytestmark = pytest.mark.browser
 
@@ -16,8 +15,8 @@ def files(tmp_path_factory):
     pages = {
         "run": mock_inputs.section_4(6, 12),
         # Without curves, which take most of the time.
-        "kinds": replace(mock_inputs.two_kinds(), dependency_by_distance=None),
-        "hostile": replace(mock_inputs.hostile_section_4(), dependency_by_distance=None),
+        "kinds": with_parts(mock_inputs.two_kinds(), dependency_by_distance=None),
+        "hostile": with_parts(mock_inputs.hostile_section_4(), dependency_by_distance=None),
     }
     for name, inputs in pages.items():
         (folder / f"{name}.html").write_text(render_report(inputs), encoding="utf-8")

@@ -1,15 +1,15 @@
 """Sentences on relations and coreference, as they are printed, and only where a test or an interval supports them."""
 
 import ast
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from headscope.reporting.findings import findings, headline
+from headscope.reporting.every_finding import findings, headline
 from headscope.reporting.kit.comparing import Comparison, compared
 from support import mock_inputs
+from support.measured import with_parts
 from support.mock_syntax import MEASURED, with_treebank
 
 
@@ -19,12 +19,12 @@ def texts(inputs, *topics):
 
 def put(inputs, table, where, **values):
     """Change the rows of a table where all of `where` holds."""
-    frame = getattr(inputs, table).copy()
+    frame = inputs.table(table).copy()
     here = np.logical_and.reduce([frame[name] == value for name, value in where.items()])
     assert here.any()
     for name, value in values.items():
         frame.loc[here, name] = value
-    return replace(inputs, **{table: frame})
+    return with_parts(inputs, **{table: frame})
 
 
 @pytest.fixture(scope="module")
@@ -85,11 +85,11 @@ def test_every_relation_beats_its_offset():
 
 
 def test_random_weights_stand_beside(inputs):
-    best = inputs.dependency_best
+    best = inputs.table("dependency_best")
     best = best[~best["relation"].isin(["all", "all_but_punct_root"])]
     held = best[(best["model"] == "trained") & (best["selection"] == "held-out")].set_index("relation")
     control = best[best["model"] == "control"].groupby("relation")["held_out"]
-    gaps = inputs.dependency_differences.groupby("relation")["ci_low"].min()
+    gaps = inputs.table("dependency_differences").groupby("relation")["ci_low"].min()
     above = int((gaps[held.index] > 0).sum())
     assert texts(inputs, "syntax")[2] == (
         f"Chosen on other documents the best heads average {100 * held['held_out'].mean():.1f}% over these relations, "
@@ -101,8 +101,8 @@ def test_random_weights_stand_beside(inputs):
 
 def test_random_weights_are_compared_by_the_difference_not_by_intervals(inputs):
     """Accuracies whose intervals lie far apart, and a difference that is not sure: it decides."""
-    gaps = inputs.dependency_differences.assign(ci_low=-0.01)
-    said = texts(replace(inputs, dependency_differences=gaps), "syntax")[2]
+    gaps = inputs.table("dependency_differences").assign(ci_low=-0.01)
+    said = texts(with_parts(inputs, dependency_differences=gaps), "syntax")[2]
     assert said.endswith("the whole interval of the difference, for 0 of 23 relations.")
 
 
@@ -133,13 +133,13 @@ def test_direction_and_special_tokens(inputs):
     ],
 )  # fmt: skip
 def test_changes_by_special_tokens(inputs, told, words):
-    other = replace(inputs, manifest={**inputs.manifest, "treebank": told})
+    other = with_parts(inputs, manifest={**inputs.manifest, "treebank": told})
     assert [text for text in texts(other, "syntax_detail") if "special tokens" in text] == words
 
 
 def resting(inputs, **changed):
     """Three relations whose dependents attend to their head words in 3-1."""
-    frame = inputs.dependency_noop.query("key_class == 'sep'").iloc[:3].copy()
+    frame = inputs.table("dependency_noop").query("key_class == 'sep'").iloc[:3].copy()
     frame["relation"] = ["obj", "det", "case"]
     frame[["layer", "head"]] = [3, 1]
     frame["direction"] = "dependent->head"
@@ -155,7 +155,7 @@ def test_rest_on_the_separator_whichever_way_the_difference_is_taken(inputs, tur
     if turned:
         frame["difference"] *= -1
         frame[["ci_low", "ci_high"]] = -frame[["ci_high", "ci_low"]].to_numpy()
-    assert texts(replace(inputs, dependency_noop=frame), "syntax_rest") == [
+    assert texts(with_parts(inputs, dependency_noop=frame), "syntax_rest") == [
         "For 1 of 3 relations the dependents give [SEP] less of their attention than all other words do in the "
         "relation’s best head, with the whole interval; for 1 they give it more. The clearest is head 3-1: 12.0% from "
         "words marked obj (direct object), 48.0% from all other words."
@@ -180,7 +180,7 @@ def test_rest_on_the_separator_whichever_way_the_difference_is_taken(inputs, tur
 )  # fmt: skip
 def test_the_words_that_attend_are_named(inputs, directions, who, clearest):
     frame = resting(inputs, direction=directions)
-    (said,) = texts(replace(inputs, dependency_noop=frame), "syntax_rest")
+    (said,) = texts(with_parts(inputs, dependency_noop=frame), "syntax_rest")
     assert said == (
         f"For 1 of 3 relations {who} give [SEP] less of their attention than all other words do in the relation’s best "
         f"head, with the whole interval; for 1 they give it more. The clearest is head 3-1: 12.0% from {clearest}, "
@@ -189,20 +189,20 @@ def test_the_words_that_attend_are_named(inputs, directions, who, clearest):
 
 
 def test_a_token_with_next_to_no_attention_is_no_place_of_rest(inputs):
-    frame = inputs.dependency_noop.assign(
+    frame = inputs.table("dependency_noop").assign(
         others=0.04, attending=0.01, difference=-0.03, ci_low=-0.04, ci_high=-0.02
     )
-    assert texts(replace(inputs, dependency_noop=frame), "syntax_rest") == []
+    assert texts(with_parts(inputs, dependency_noop=frame), "syntax_rest") == []
     frame.loc[frame["key_class"] == "cls", ["others", "attending"]] = [0.6, 0.2]
-    (said,) = texts(replace(inputs, dependency_noop=frame), "syntax_rest")
+    (said,) = texts(with_parts(inputs, dependency_noop=frame), "syntax_rest")
     assert said.startswith("For all 23 relations the words that attend (the dependents, or where they attend the head "
                            "words) give [CLS] less of their attention")  # fmt: skip
 
 
 def test_no_relation_rests_less(inputs):
-    frame = inputs.dependency_noop.query("key_class == 'sep'").assign(ci_low=-0.1, ci_high=0.1)
+    frame = inputs.table("dependency_noop").query("key_class == 'sep'").assign(ci_low=-0.1, ci_high=0.1)
     assert texts(
-        replace(inputs, dependency_noop=frame.assign(direction="head->dependent")), "syntax_rest"
+        with_parts(inputs, dependency_noop=frame.assign(direction="head->dependent")), "syntax_rest"
     ) == [
         "It is shown for none of 23 relations that the dependents’ head words give [SEP] less of their attention than "
         "all other words do in the relation’s best head (the whole interval)."
@@ -211,13 +211,13 @@ def test_no_relation_rests_less(inputs):
 
 def test_rest_that_was_not_tested_is_said_to_be_untested(inputs):
     nothing = resting(inputs, ci_low=float("nan"), ci_high=float("nan"))
-    assert texts(replace(inputs, dependency_noop=nothing), "syntax_rest") == [
+    assert texts(with_parts(inputs, dependency_noop=nothing), "syntax_rest") == [
         "Whether the dependents give [SEP] less of their attention than all other words do in the relation’s best head "
         "was not tested: an interval needs at least 10 documents with such words."
     ]
     some = resting(inputs)
     some.loc[some["relation"] == "case", ["ci_low", "ci_high"]] = float("nan")
-    (said,) = texts(replace(inputs, dependency_noop=some), "syntax_rest")
+    (said,) = texts(with_parts(inputs, dependency_noop=some), "syntax_rest")
     assert said.startswith("For 1 of 2 relations the dependents")
     assert "; for 1 they give it more; 1 more was not tested, for want of documents. The" in said
 
@@ -236,7 +236,9 @@ def test_antecedents(inputs):
 
 def test_intervals_that_overlap_do_not_hide_a_difference(inputs):
     """The issue's case: +3.4 points (1.7 to 5.2) was called not to be told apart."""
-    rows = inputs.coreference.query("mention_type == 'all' and model != 'control'").set_index("system")
+    rows = (
+        inputs.table("coreference").query("mention_type == 'all' and model != 'control'").set_index("system")
+    )
     assert rows.loc["rules", "ci_low"] < rows.loc["head", "ci_high"].iloc[0] < rows.loc["rules", "ci_high"]
     sure = put(
         inputs, "coreference_differences", {"than": "rules", "mention_type": "all"},
@@ -260,12 +262,16 @@ def test_types_whose_difference_is_not_sure_are_not_ranked(inputs):
 
 
 def test_random_weights_lie_below_what_training_chooses(inputs):
-    least = inputs.coreference_differences.query("than == 'control' and mention_type == 'all'")[
-        "ci_low"
-    ].min()
+    least = (
+        inputs.table("coreference_differences")
+        .query("than == 'control' and mention_type == 'all'")["ci_low"]
+        .min()
+    )
     (said,) = [text for text in texts(inputs, "coreference") if text.startswith("With random weights")]
     assert said.endswith(f"; what training chooses lies above each, by {100 * least:.1f} points or more.")
-    one = replace(inputs, coreference_differences=inputs.coreference_differences.query("not seed > 0"))
+    one = with_parts(
+        inputs, coreference_differences=inputs.table("coreference_differences").query("not seed > 0")
+    )
     (said,) = [text for text in texts(one, "coreference") if text.startswith("With random weights")]
     assert " points (" in said.rpartition(";")[2]
     assert said.endswith(" above.")
@@ -314,8 +320,8 @@ def test_no_difference_larger_than_the_farther_end():
 
 def test_a_comparison_that_was_not_made_is_none(inputs):
     assert compared(None, than="rules") is None
-    assert compared(inputs.coreference_differences, than="rules", mention_type="nobody") is None
-    found = compared(inputs.coreference_differences, than="rules", mention_type="all", seed=None)
+    assert compared(inputs.table("coreference_differences"), than="rules", mention_type="nobody") is None
+    found = compared(inputs.table("coreference_differences"), than="rules", mention_type="all", seed=None)
     assert found is not None
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from headscope.errors import OutputError
-from headscope.storage.parts import is_own
 from headscope.storage.sealed import read_sealed
+from headscope.storage.unfinished import is_own
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_masked_lm
 
@@ -68,7 +68,7 @@ def tasks(base: Path) -> list[Task]:
                 raise
 
     def training(out: Path) -> None:
-        from headscope.training.run import train
+        from headscope.training.training_run import train
 
         train(
             text=base / "text.txt",

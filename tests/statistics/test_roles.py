@@ -2,12 +2,21 @@
 
 import math
 
-import pandas as pd
 import pytest
 
-from headscope.statistics.roles import ROLES, finds, role_of
+from headscope.analyses.coreference.tables import COREFERENCE
+from headscope.analyses.dependency.tables import DEPENDENCY_BEST
+from headscope.analyses.for_study import finders
+from headscope.statistics.role_catalogue import ROLES
+from headscope.statistics.roles import role_of
+from support.stand_ins import stand_in
 
 UNIFORM = math.log(128)
+
+
+def finds(best, coreference):
+    """What heads find in a run with these tables."""
+    return finders({"dependency_best": best, "coreference": coreference}.get)
 
 
 @pytest.mark.parametrize(
@@ -31,19 +40,19 @@ UNIFORM = math.log(128)
 )
 def test_the_first_behaviour_that_holds(values, role):
     assert role in ROLES
-    assert role_of(values, uniform_entropy=UNIFORM) == role
+    assert role_of(values, uniform={"entropy": UNIFORM}) == role
 
 
 def test_broad_is_relative_to_what_is_visible():
-    assert role_of({"entropy": 2.0}, uniform_entropy=math.log(10)) == "broad"
-    assert role_of({"entropy": 2.0}, uniform_entropy=math.log(100)) == "mixed"
-    assert role_of({"entropy": 0.0}, uniform_entropy=0.0) == "mixed"
+    assert role_of({"entropy": 2.0}, uniform={"entropy": math.log(10)}) == "broad"
+    assert role_of({"entropy": 2.0}, uniform={"entropy": math.log(100)}) == "mixed"
+    assert role_of({"entropy": 0.0}, uniform={"entropy": 0.0}) == "mixed"
 
 
 def dependency_rows(*rows):
     names = [*("model", "selection", "relation", "kind", "layer", "head"), *("accuracy", "baseline_accuracy")]
-    rows = [(*row[:-1], row[6] - row[7], row[-1]) for row in rows]
-    return pd.DataFrame(rows, columns=[*names, "margin", "q_value"])
+    named = [dict(zip([*names, "margin", "q_value"], (*row[:-1], row[6] - row[7], row[-1]))) for row in rows]
+    return stand_in(DEPENDENCY_BEST, *named)
 
 
 def test_heads_find_what_they_are_held_out_best_at():
@@ -68,7 +77,8 @@ def test_the_head_of_coreference_comes_once_and_after_relations():
         ("baseline", None, "nearest", None, None, None, "all", 0.9, math.nan),
     ]
     names = ["model", "selection", "system", "kind", "layer", "head", "mention_type", "accuracy", "q_value"]
-    coreference = pd.DataFrame(rows, columns=names)
+    coreference = stand_in(COREFERENCE, *(dict(zip(names, row)) for row in rows))
     assert finds(best, coreference) == {("decoder", 3, 1): ["det", "coreference"]}
     assert finds(None, coreference) == {("decoder", 3, 1): ["coreference"]}
-    assert finds(None, None) == finds(best.head(0), None) == {}
+    assert finds(best.head(0), None) == {}
+    assert finds(None, None) is None

@@ -10,15 +10,22 @@ import pytest
 from headscope.analyses import OF_STAGE, STAGES
 from headscope.errors import OutputError
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
 from headscope.study.stage_signature import stage_signature
 from headscope.study.stages import stages_of
 from headscope.study.study import open_study
 from headscope.study.writing import write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_masked_lm
+from support.quick_probes import quick_probes
 
 ALL = ["surface", "importance", "syntax", "coreference", "probes", "distances", "map"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick():
+    with quick_probes():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +77,11 @@ def whole(asked, folder):
     """The run that nobody stopped."""
     write_run(prepare(asked), folder / "whole")
     return open_study(folder / "whole")
+
+
+def test_each_stage_writes_the_tables_that_it_declares(whole):
+    written = {name: set(stage["tables"]) for name, stage in whole.manifest["stages"].items()}
+    assert written == {name: set(STAGES[name].tables) for name in ALL}
 
 
 def test_a_run_killed_at_each_stage_in_turn_comes_to_the_same_tables(asked, folder, whole, measured):

@@ -10,14 +10,15 @@ import torch
 
 import headscope as hs
 from headscope.analyses.surface.measure import measure_surface
-from headscope.analyses.surface.row_sums import SURFACE_STATISTICS
 from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
-from headscope.encoding import Encoder, Packer
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing import Packer
 from headscope.errors import InputError, OptionError
 from headscope.models.loading import load_model
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
+from headscope.statistics.statistic_catalogue import NAMES
 from headscope.study.paper import is_bert_base, paper_numbers
 from support.shared_data import data
 
@@ -27,7 +28,7 @@ def plain_loop(texts, *, layers=6):
     loaded = load_model(dtype="float64")
     model, tokeniser = loaded.model, loaded.tokeniser
     model.set_attn_implementation("eager")
-    collected = {name: [] for name in SURFACE_STATISTICS}
+    collected = {}
     for first, second in texts:
         inputs = tokeniser(first, second, return_tensors="pt")
         with torch.no_grad():
@@ -51,7 +52,7 @@ def plain_loop(texts, *, layers=6):
             "max_weight": maps.max(-1).mean(-1),
         }
         for name, numbers in row.items():
-            collected[name].append(numbers)
+            collected.setdefault(name, []).append(numbers)
     return {name: np.mean(numbers, axis=0) for name, numbers in collected.items()}
 
 
@@ -89,7 +90,7 @@ def test_the_table_is_the_plain_loop_over_the_same_pairs(study):
         "uniform",
         "n",
     ]
-    assert len(table) == 6 * 13 * len(SURFACE_STATISTICS)
+    assert len(table) == 6 * 13 * len(NAMES)
     for name, numbers in expected.items():
         own = table[table.statistic == name]
         heads = (
@@ -128,7 +129,7 @@ def test_intervals_are_those_of_documents(study):
     arrays, about = read_arrays(study.path / "state" / "surface.safetensors")
     assert about["signature"] == study.manifest["signature"]["id"]
     sums = SurfaceAccumulator.from_state(arrays).sums.stacked()
-    column = SURFACE_STATISTICS.index("cls")
+    column = NAMES.index("cls")
     of_head, counts = sums["encoder"][:, 3, 6, column], sums["n_encoder"][:, column]
     assert len(of_head) == study.manifest["counts"]["documents_used"]
     own = ratio_interval(of_head, counts, scale="share")
@@ -290,11 +291,11 @@ def test_the_papers_column_is_for_the_papers_model(study, name, origin, kind, ex
     manifest["signature"]["model"].update(name=name, origin=origin)
     manifest["kinds"] = [dict(zip(("kind", "layers", "heads"), kind))]
     assert is_bert_base(manifest) is expected
-    from headscope.reporting.page import render_report
-    from headscope.reporting.run import inputs_of
+    from headscope.reporting.from_study import measured_in
+    from headscope.reporting.report_page import render_report
 
     study = hs.Study(study.path, manifest)
-    page = render_report(inputs_of(study))
+    page = render_report(measured_in(study))
     assert ("paper (BERT-base)" in page) is not expected
     assert paper_numbers()["surface"]["entropy_cls_last_layer_nats"] == 3.89
 

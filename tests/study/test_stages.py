@@ -9,7 +9,7 @@ import headscope as hs
 from headscope.errors import OptionError
 from headscope.prepare import annotated
 from headscope.prepare.options import ASKABLE, RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
 from headscope.study.stages import stages_of
 from headscope.study.study import open_study
 from headscope.study.writing import read_stages, write_run
@@ -54,7 +54,7 @@ def asked(corpora, model):
 @pytest.fixture
 def without_figures(monkeypatch):
     """Leave the files of figures out: drawing takes most of a report's time and has tests of its own."""
-    monkeypatch.setattr("headscope.reporting.page.write_figures", lambda *_: [])
+    monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
 
 
 def test_a_report_on_annotated_corpora_reads_their_sentences(asked, corpora, without_figures):

@@ -1,18 +1,66 @@
 """What the documentation shows, taken from its pages, so that the tests are about what a reader copies."""
 
 import functools
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs"
+from support.commands import run_command
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_WRITTEN = re.compile(r"(?:--out|--matrix|-o|>)\s+(\S+)|\bheadscope convert \S+ (\S+)")
+_SHELL = set("|&;<>$`*?(){}~")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [code for name, code in BLOCK.findall(page.read_text(encoding="utf-8")) if name == language]
+
+
+def sequences(page: Path) -> list[list[str]]:
+    """The page's blocks of commands: those that name what an earlier one wrote follow it, the others stand alone."""
+    found: list[list[str]] = []
+    for block in blocks(page, "bash"):
+        before = [each for each in found if any(_names(block, path) for path in _written("".join(each)))]
+        for each in before:
+            found.remove(each)
+        found.append([*(one for each in before for one in each), block])
+    return found
+
+
+def _written(text: str) -> set[str]:
+    return {first or second for first, second in _WRITTEN.findall(text)}
+
+
+def _names(text: str, path: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(path)}(?![\w.-])", text) is not None
+
+
+def run_line(line: str) -> tuple[object, str]:
+    """Run a command of the documentation where we are: exit code and standard error.
+
+    What needs a shell gets one, with the installed program; a plain command runs in this process, which spares the
+    seconds in which a program starts.
+    """
+    words = shlex.split(line)
+    if words[0] == "headscope" and not _SHELL & set(line):
+        code, _, err = run_command(*words[1:])
+        return code, err
+    scripts = str(Path(sys.executable).parent)
+    environment = {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"]}
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, env=environment)
+    return done.returncode, done.stderr
 
 
 @functools.cache
 def accumulator_of_the_docs() -> type:
     """The class `Local` of docs/python.md: the block that defines it is run alone."""
-    text = (DOCS / "python.md").read_text(encoding="utf-8")
-    (code,) = (code for name, code in BLOCK.findall(text) if name == "python" and "class Local" in code)
+    (code,) = (code for code in blocks(DOCS / "python.md", "python") if "class Local" in code)
     names: dict[str, object] = {"__name__": "docs"}
     exec(compile(code, "python.md", "exec"), names)
     made = names["Local"]

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from headscope.app.explorer.app import Explorer
-from headscope.app.explorer.models import Shelf
+from headscope.app.explorer.model_shelf import Shelf
 from headscope.app.explorer.naming import named_models
 from headscope.app.explorer.serve import config_of, listen, run
+from headscope.app.explorer.web_app import Explorer
 
 TOKEN = "a-token-only-for-tests"
 

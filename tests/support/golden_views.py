@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from headscope.views.payload import payload
 from headscope.views.script_data import json_text
+from headscope.views.view_payload import payload
 from support.views import hand_made_view, pair_view, read_maps, read_neuron, three_kinds_view
 
 FOLDER = Path(__file__).parents[1] / "views" / "golden"

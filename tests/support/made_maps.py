@@ -3,7 +3,7 @@
 import numpy as np
 
 from headscope.attention.score_parts import NeuronLayer
-from headscope.views.snapshot.snapshot import AttentionView, Axis, KindMaps
+from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 
 FIRST = ["[CLS]", "the", "committ", "##ee", "quietly", "approved", "the", "new", "budget", ".", "[SEP]"]
 SECOND = ["she", "still", "had", "her", "doubts", "about", "it", ".", "[SEP]"]
@@ -104,7 +104,7 @@ def sentence_pair(*, layers=3, heads=4, seed=0, neuron=True):
     kind = KindMaps(
         kind="encoder", weights=weights.astype(np.float32), queries=axis, roles=roles, neuron=parts
     )
-    return AttentionView(
+    return AttentionSnapshot(
         title="The committee quietly approved the new budget.", model="made/maps", kinds=(kind,)
     )
 
@@ -146,7 +146,7 @@ def long_text(*, tokens=512, layers=2, heads=12, seed=0):
     scores[..., 0] += 3
     axis = Axis(tokens=tuple(map(str, names)), special=(0, tokens - 1))
     kind = KindMaps(kind="encoder", weights=softmax(scores).astype(np.float32), queries=axis)
-    return AttentionView(title=f"A text of {tokens} tokens", model="made/maps", kinds=(kind,))
+    return AttentionSnapshot(title=f"A text of {tokens} tokens", model="made/maps", kinds=(kind,))
 
 
 def generated(*, tokens=14, start=6, layers=2, heads=4, seed=2):
@@ -159,7 +159,7 @@ def generated(*, tokens=14, start=6, layers=2, heads=4, seed=2):
     )
     axis = Axis(tokens=tuple(names), generated=start)
     kind = KindMaps(kind="decoder", weights=softmax(scores).astype(np.float32), queries=axis)
-    return AttentionView(title="Once upon a time there was", model="made/decoder", kinds=(kind,))
+    return AttentionSnapshot(title="Once upon a time there was", model="made/decoder", kinds=(kind,))
 
 
 def hostile(*, heads=3, seed=3):
@@ -168,4 +168,4 @@ def hostile(*, heads=3, seed=3):
     scores = np.stack([[head_scores("mixed", HOSTILE, rng) for _ in range(heads)]])
     axis = Axis(tokens=tuple(HOSTILE), special=(0, len(HOSTILE) - 1))
     kind = KindMaps(kind="encoder", weights=softmax(scores).astype(np.float32), queries=axis)
-    return AttentionView(title="</title><script>alert(3)</script>", model="<b>bold</b>", kinds=(kind,))
+    return AttentionSnapshot(title="</title><script>alert(3)</script>", model="<b>bold</b>", kinds=(kind,))

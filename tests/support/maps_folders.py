@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from headscope.maps.folder import MapsFolder
+from headscope.maps.growing_folder import MapsFolder
 from headscope.maps.index import MapEntry, MapsIndex, Tokens
 from headscope.models.anatomy import KindLayout
 

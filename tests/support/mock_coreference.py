@@ -1,12 +1,12 @@
 """Made-up coreference tables in the shape of real ones."""
 
-from dataclasses import replace
-
 import numpy as np
-import pandas as pd
 
+from headscope.analyses.coreference.tables import COREFERENCE, COREFERENCE_EXAMPLES, COREFERENCE_HEADS, GAP
+from support.measured import with_parts
 from support.mock_differences import coreference_differences
-from support.mock_syntax import arc_row, half_width
+from support.mock_syntax import arc_row, ends
+from support.stand_ins import table_of
 
 TYPES = {"all": 2310, "pronoun": 1320, "proper": 380, "nominal": 610}
 # system, selection, (all, pronoun, proper, nominal)
@@ -20,10 +20,6 @@ WINDOWS = [
     ("anna told her brother that he could borrow the bicycle until she returned", [(2, 0), (5, 3), (11, 0)]),
     ("the lawyer said that the attorney general would not see him before june", [(10, 1)]),
 ]
-COLUMNS = (
-    "model seed selection system kind layer head share mention_type n accuracy ci_low ci_high "
-    "held_out held_out_ci_low held_out_ci_high"
-)
 
 
 def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]"), place=(4, 7)):
@@ -41,23 +37,20 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
             held = value - 0.004 if selection == "held-out" else np.nan
             rows.append(
                 (model, None, selection, system, *named, mention, n, value, *ends(value, n, documents),
-                 held, *ends(held, n, documents))
+                 held, *ends(held, n, documents), np.nan)
             )  # fmt: skip
     for seed in range(3):
         for mention, n in TYPES.items():
             value = rng.uniform(0.2, 0.3)
             rows.append(("control", seed, "held-out", "head", kind, 1, 2 + seed, 0.4, mention, n, value,
-                         *ends(value, n, documents), value, *ends(value, n, documents)))  # fmt: skip
-    table = pd.DataFrame(rows, columns=COLUMNS.split())
-    for name in ("layer", "head"):
-        table[name] = table[name].astype("Int64")
+                         *ends(value, n, documents), value, *ends(value, n, documents), np.nan))  # fmt: skip
+    table = table_of(COREFERENCE, rows)
     arcs = [
         arc_row(
             kind, layer, head, "dependent->head", "coreference", text.split(), pairs, at < 2, special, rng, at
         )
         for at, (text, pairs) in enumerate(WINDOWS)
     ]
-    known = [] if inputs.arc_examples is None else [inputs.arc_examples]
     roles = inputs.roles.copy()
     if "finds" not in roles:
         roles["finds"] = [[] for _ in range(len(roles))]
@@ -65,7 +58,7 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
         [*found, "coreference"] if (k, a, b) == (kind, layer, head) else list(found)
         for k, a, b, found in zip(roles["kind"], roles["layer"], roles["head"], roles["finds"])
     ]
-    return replace(
+    return with_parts(
         inputs,
         manifest={**inputs.manifest, "coreference": coreference_manifest(documents)},
         roles=roles,
@@ -73,13 +66,8 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
         coreference_differences=coreference_differences(table),
         coreference_heads=_heads(inputs.manifest["kinds"], (layer, head), rng, documents),
         gap=_gap(kind, layer, head, documents) if gap else None,
-        arc_examples=pd.concat([*known, pd.DataFrame(arcs)], ignore_index=True),
+        coreference_examples=table_of(COREFERENCE_EXAMPLES, arcs),
     )
-
-
-def ends(value, n, documents):
-    wide = np.nan if documents < 10 else half_width(value, n)
-    return value - wide, value + wide
 
 
 def coreference_manifest(documents):
@@ -113,8 +101,7 @@ def _heads(kinds, best, rng, documents):
                             *ends(value, n, documents),
                         )
                     )
-    columns = "model seed kind layer head mention_type n accuracy ci_low ci_high"
-    return pd.DataFrame(rows, columns=columns.split())
+    return table_of(COREFERENCE_HEADS, rows)
 
 
 def _gap(kind, layer, head, documents):
@@ -130,8 +117,4 @@ def _gap(kind, layer, head, documents):
                 rows.append(
                     (system, selection, *named, gender, measure, n, value, *ends(value, n, documents))
                 )
-    columns = "system selection kind layer head gender measure n value ci_low ci_high"
-    frame = pd.DataFrame(rows, columns=columns.split())
-    for name in ("layer", "head"):
-        frame[name] = frame[name].astype("Int64")
-    return frame
+    return table_of(GAP, rows)

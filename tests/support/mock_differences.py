@@ -1,7 +1,13 @@
 """Made-up tables of differences: what other made-up tables say, with intervals half as wide as unpaired ones."""
 
 import numpy as np
-import pandas as pd
+
+from headscope.analyses.coreference.tables import COREFERENCE_DIFFERENCES
+from headscope.analyses.dependency.tables import DEPENDENCY_DIFFERENCES
+from headscope.analyses.probes.tables import PROBE_DIFFERENCES
+from headscope.analyses.surface.tables import SURFACE_DIFFERENCES
+from headscope.statistics.statistic_catalogue import STATISTICS
+from support.stand_ins import table_of
 
 PAIRED = 0.5
 
@@ -19,14 +25,14 @@ def surface_differences(surface):
     rows = []
     for kind, own in surface.groupby("kind", sort=False):
         means = own[own["head"].isna()].set_index(["layer", "statistic"])
-        for one, other in (("sep_to_sep", "other_to_sep"), ("entropy_cls", "entropy")):
+        for one, other in ((each.name, each.less) for each in STATISTICS.values() if each.less):
             for layer in sorted(set(own["layer"])):
                 sides = [means.loc[(layer, name)] for name in (one, other)]
                 if any(np.isnan(side["value"]) for side in sides):
                     continue
                 rows.append({"kind": kind, "layer": layer, "head": None, "statistic": one, "than_layer": layer,
                              "than_head": None, "than_statistic": other, **gap(*sides), "n": 200})  # fmt: skip
-        for name in ("previous", "next"):
+        for name in (each.name for each in STATISTICS.values() if each.ranked):
             heads = own[own["head"].notna() & (own["statistic"] == name) & own["value"].notna()]
             if len(heads) < 2:
                 continue
@@ -37,8 +43,7 @@ def surface_differences(surface):
             rows.append({"kind": kind, "layer": first["layer"], "head": first["head"], "statistic": name,
                          "than_layer": nearest["layer"], "than_head": nearest["head"], "than_statistic": name,
                          **found, "n": 200})  # fmt: skip
-    columns = "kind layer head statistic than_layer than_head than_statistic difference ci_low ci_high n"
-    return pd.DataFrame(rows, columns=columns.split()).astype({"head": "Int64", "than_head": "Int64"})
+    return table_of(SURFACE_DIFFERENCES, rows)
 
 
 def coreference_differences(table):
@@ -57,8 +62,7 @@ def coreference_differences(table):
     for row in own[own["model"] == "control"].to_dict("records"):
         rows.append({"mention_type": row["mention_type"], "system": "selection", "than": "control",
                      "seed": row["seed"], "n": row["n"], **gap(heads.loc[row["mention_type"]], row)})  # fmt: skip
-    columns = "mention_type system than than_type seed n difference ci_low ci_high"
-    return pd.DataFrame(rows, columns=columns.split())
+    return table_of(COREFERENCE_DIFFERENCES, rows)
 
 
 def dependency_differences(best):
@@ -70,8 +74,7 @@ def dependency_differences(best):
          **gap(held.loc[row["relation"]], row)}
         for row in own[own["model"] != "trained"].to_dict("records")
     ]  # fmt: skip
-    columns = "relation than seed n difference ci_low ci_high"
-    return pd.DataFrame(rows, columns=columns.split())
+    return table_of(DEPENDENCY_DIFFERENCES, rows)
 
 
 def probe_differences(probes):
@@ -87,5 +90,4 @@ def probe_differences(probes):
     rows.append({"probe": "structural", "model": "trained", "than_probe": "embeddings", "than_model": "trained",
                  "measure": "UUAS", "n": 20_085, "difference": 0.09, "ci_low": 0.09 - half,
                  "ci_high": 0.09 + half})  # fmt: skip
-    columns = "probe model than_probe than_model measure n difference ci_low ci_high"
-    return pd.DataFrame(rows, columns=columns.split())
+    return table_of(PROBE_DIFFERENCES, rows)

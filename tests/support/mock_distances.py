@@ -1,14 +1,14 @@
 """Made-up distances between heads: points that are planted, with documents that scatter around them."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from headscope.analyses.distances.map_tables import map_tables
 from headscope.analyses.distances.pair_table import pair_table
 from headscope.analyses.distances.result import DivergenceResult
+from support.measured import with_parts
 
 ROWS = 40
+MOST = 0.65
 
 
 def divergences(layers, heads, *, groups=12, layered=0.0, noise=0.02, seed=0, kind="encoder", points=None):
@@ -21,6 +21,8 @@ def divergences(layers, heads, *, groups=12, layered=0.0, noise=0.02, seed=0, ki
         middle = layered * np.repeat(rng.normal(size=(layers, 2)), heads, axis=0)
         points = 0.1 * rng.normal(size=(layers * heads, 2)) + middle
     apart = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    # No two distributions are further apart than ln 2 nats.
+    apart *= MOST / max(float(apart.max()), MOST)
     sums = np.empty((groups, len(apart), len(apart)))
     for group in range(groups):
         shaken = np.triu(apart * np.exp(noise * rng.normal(size=apart.shape)), 1) * ROWS
@@ -50,4 +52,4 @@ def with_distances(inputs, *, groups=12, layered=0.3, seed=0, finds=None):
     ]
     names = zip(inputs.roles["kind"], inputs.roles["layer"], inputs.roles["head"])
     tables = map_tables(results, roles=dict(zip(names, inputs.roles["role"])), finds=finds, resamples=20)
-    return replace(inputs, head_distances=pair_table(results), **tables)
+    return with_parts(inputs, head_distances=pair_table(results), **tables)

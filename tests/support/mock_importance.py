@@ -1,9 +1,10 @@
 """Made-up gradient importance of a made-up run: deep layers matter less; its two measures agree or not, as asked."""
 
-from dataclasses import replace
-
 import numpy as np
-import pandas as pd
+
+from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
+from support.measured import with_parts
+from support.stand_ins import table_of
 
 FACTOR = {"cls": 0.1, "sep": 0.8, "punctuation": 0.95, "other": 1.0}
 CLASSES = tuple(FACTOR)
@@ -35,12 +36,11 @@ def with_importance(
                             low, high = (0.97 * value, 1.03 * value) if intervals else (np.nan, np.nan)
                             told |= {"value": value, "ci_low": low, "ci_high": high, "n": segments}
                         rows.append(told)
-    table = pd.DataFrame(rows)
-    table["head"] = table["head"].astype("Int64")
+    table = table_of(IMPORTANCE, rows)
     differences = _differences(table, intervals, even)
     facts = {"loss": "mlm", "segments": segments, "targets": 9 * segments, "nothing_to_predict": 0}
     told = {**inputs.manifest, "importance": {**facts, "loss_mean": 3.456}}
-    return replace(inputs, importance=table, importance_differences=differences, manifest=told)
+    return with_parts(inputs, importance=table, importance_differences=differences, manifest=told)
 
 
 def _differences(table, intervals, even):
@@ -57,5 +57,4 @@ def _differences(table, intervals, even):
     rows["ci_low"], rows["ci_high"] = rows["difference"] - width, rows["difference"] + width
     if not intervals:
         rows[["ci_low", "ci_high"]] = np.nan
-    names = ["kind", "layer", "head", "measure", "key_class", "difference", "ci_low", "ci_high", "n"]
-    return rows[names].reset_index(drop=True)
+    return table_of(IMPORTANCE_DIFFERENCES, rows[IMPORTANCE_DIFFERENCES.names].to_dict("records"))

@@ -1,16 +1,22 @@
 """Made-up runs in the shape of real ones: attention maps are built from a recipe a head, and the tables follow."""
 
 import json
-from dataclasses import replace
 from importlib import resources
 
 import numpy as np
 import pandas as pd
 
-from headscope.reporting.kit.inputs import ReportInputs
+from headscope.analyses.surface.tables import EXAMPLES, SURFACE
+from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
+from headscope.reporting.kit.measured import Measured
+from headscope.statistics.role_catalogue import ROLES
+from headscope.statistics.roles import role_of
+from headscope.statistics.statistic_catalogue import STATISTICS, Rows, is_share
+from support.measured import with_parts
 from support.mock_coreference import with_coreference
 from support.mock_differences import surface_differences
 from support.mock_syntax import with_treebank
+from support.stand_ins import table_of
 
 SENTENCE = [
     "[CLS]", "the", "old", "bridge", "was", "reopened", "on", "tuesday", ",", "and", "about", "three", "hundred",
@@ -18,8 +24,6 @@ SENTENCE = [
 ]  # fmt: skip
 TARGET = ["▁Die", "▁alte", "▁Brücke", "▁wurde", "▁am", "▁Dienstag", "▁wieder", "▁eröffnet", "▁.", "</s>"]
 POSITIONS = ("previous", "next", "current")
-CLASSES = ("cls", "sep", "punctuation")
-STATISTICS = (*POSITIONS, *CLASSES, "sep_to_sep", "other_to_sep", "entropy", "entropy_cls", "max_weight")
 SPECIAL = {"cls": ("[CLS]", "<s>"), "sep": ("[SEP]", "</s>")}
 
 
@@ -53,32 +57,40 @@ def head_map(recipe, queries, keys, *, causal, rng):
 
 
 def measure(weights, queries, keys, *, causal, cross):
-    """The statistics of one map, the slow and plain way."""
+    """{statistic: (value, uniform)} of one map, the slow and plain way; what cannot occur is left out."""
     n, m = weights.shape
-    classes = key_classes(keys)
-    from_sep = key_classes(queries)["sep"]
     visible = np.tril(np.ones((n, m))) if causal else np.ones((n, m))
     uniform = visible / visible.sum(1, keepdims=True)
-    entropy = -(weights * np.log(np.where(weights > 0, weights, 1))).sum(1)
     out = {}
-    for name in POSITIONS:
-        k = {"previous": -1, "next": 1, "current": 0}[name]
-        if cross or (causal and name == "next"):
-            continue
-        out[name] = (np.trace(weights, k) / n, np.trace(uniform, k) / n)
-    for name in CLASSES:
-        if classes[name].any():
-            out[name] = (weights[:, classes[name]].sum(1).mean(), uniform[:, classes[name]].sum(1).mean())
-    if classes["sep"].any() and from_sep.any():
-        to_sep, even = weights[:, classes["sep"]].sum(1), uniform[:, classes["sep"]].sum(1)
-        out["sep_to_sep"] = (to_sep[from_sep].mean(), even[from_sep].mean())
-        out["other_to_sep"] = (to_sep[~from_sep].mean(), even[~from_sep].mean())
-    out["entropy"] = (entropy.mean(), np.log(visible.sum(1)).mean())
-    if not causal and not cross and classes["cls"].any():
-        first = np.flatnonzero(classes["cls"])[0]
-        out["entropy_cls"] = (entropy[first], np.log(visible.sum(1))[first])
-    out["max_weight"] = (weights.max(1).mean(), uniform.max(1).mean())
+    for name, one in STATISTICS.items():
+        rows = rows_of(one.rows, queries)
+        pair = [quantity_of(each, one.quantity, keys) for each in (weights, uniform)]
+        # A decoder's first row sees itself alone, whatever the head.
+        alone = one.rows is Rows.CLS and (causal or cross)
+        if rows.any() and pair[1][rows].sum() > 0 and not alone and not (cross and one.quantity in OFFSETS):
+            out[name] = tuple(float(each[rows].mean()) for each in pair)
     return out
+
+
+def rows_of(rows, queries):
+    """The rows that a mean runs over, as a mask."""
+    if rows.key_class is None:
+        return np.ones(len(queries), dtype=bool)
+    of_class = key_classes(queries)[rows.key_class.name.lower()]
+    return of_class if rows.inside else ~of_class
+
+
+def quantity_of(weights, quantity, keys):
+    """A row quantity of every row of one map, from its definition."""
+    if quantity in OFFSETS:
+        queries, places = np.indices(weights.shape)
+        return np.where(np.isin(places - queries, OFFSETS[quantity]), weights, 0).sum(1)
+    if quantity in CLASSES:
+        return weights[:, key_classes(keys)[CLASSES[quantity].name.lower()]].sum(1)
+    if quantity is RowQuantity.ENTROPY:
+        return -(weights * np.log(np.where(weights > 0, weights, 1))).sum(1)
+    assert quantity is RowQuantity.MAX_WEIGHT
+    return weights.max(1)
 
 
 def long_text(sentence, times):
@@ -129,15 +141,10 @@ def cross_recipe(layer, head, layers, rng):
     return {"sep": rng.uniform(0.1, 0.7), "noise": 1.2}
 
 
-def role_of(values):
-    """The definitions' thresholds, first that holds."""
-    value = {name: pair[0] for name, pair in values.items()}
-    for name in ("punctuation", "sep", "cls"):
-        if value.get(name, 0) > 0.6:
-            return name
-    if value["entropy"] / max(values["entropy"][1], 1e-9) > 0.783:
-        return "broad"
-    return next((name for name in ("previous", "next") if value.get(name, 0) > 0.5), "mixed")
+def role_of_head(values):
+    """The role of a head with these statistics and their uniform values."""
+    value, uniform = ({name: pair[place] for name, pair in values.items()} for place in range(2))
+    return role_of(value, uniform=uniform)
 
 
 def tables(kinds, *, documents=40, segments=200, seed=0, queries=None, keys=None):
@@ -165,11 +172,13 @@ def tables(kinds, *, documents=40, segments=200, seed=0, queries=None, keys=None
                 for name in STATISTICS:
                     per_layer.setdefault(name, []).append(values.get(name))
                     surface.append(row(kind, layer, head, name, values.get(name), documents, segments, rng))
-                role = role_of(values)
+                role = role_of_head(values)
                 roles.append({"kind": kind, "layer": layer + 1, "head": head + 1, "role": role})
                 short = head_map(mix, tokens, sources, causal=causal, rng=rng)
-                examples.append(example(kind, layer, head, "shared", float("nan"), tokens, sources, short))
-                score = values.get(role, values["entropy"])[0]
+                examples.append(
+                    example(kind, layer, head, "shared", float(short.max()), tokens, sources, short)
+                )
+                score = values[ROLES[role].example][0]
                 if score > best.get(role, (-1,))[0]:
                     best[role] = (score, layer, head, short)
             for name, pairs in per_layer.items():
@@ -178,10 +187,9 @@ def tables(kinds, *, documents=40, segments=200, seed=0, queries=None, keys=None
         examples += [
             example(kind, a, b, role, score, tokens, sources, weights)
             for role, (score, a, b, weights) in best.items()
+            if role != "mixed"
         ]
-    frame = pd.DataFrame(surface)
-    frame["head"] = frame["head"].astype("Int64")
-    return frame, pd.DataFrame(roles), pd.DataFrame(examples)
+    return table_of(SURFACE, surface), pd.DataFrame(roles), table_of(EXAMPLES, examples)
 
 
 def row(kind, layer, head, name, pair, documents, segments, rng):
@@ -193,7 +201,7 @@ def row(kind, layer, head, name, pair, documents, segments, rng):
     value, uniform = (float(x) for x in pair)
     spread = 0.02 * (value if value > 1 else np.sqrt(value * (1 - value)) + 1e-4) * rng.uniform(0.7, 1.3)
     low, high = value - 1.1 * spread, value + 0.9 * spread
-    if not name.startswith("entropy"):
+    if is_share(name):
         low, high = max(low, 0.0), min(high, 1.0)
     if documents < 10:
         low = high = np.nan
@@ -258,12 +266,14 @@ def build(
     """Inputs of a run with these kinds of attention."""
     surface, roles, examples = tables(kinds, documents=documents, segments=segments, **sentence)
     told = manifest(kinds, name=name, documents=documents, segments=segments, special=special)
-    return ReportInputs(
+    return Measured(
         manifest=told,
-        surface=surface,
-        surface_differences=surface_differences(surface),
+        tables={
+            "surface": surface,
+            "surface_differences": surface_differences(surface),
+            "examples": examples,
+        },
         roles=roles,
-        examples=examples,
         paper=paper(),
         is_bert_base=is_bert_base,
     )
@@ -325,7 +335,7 @@ def hostile():
     told = dict(inputs.manifest)
     told["notes"] = ["<img src=x onerror=alert(4)>"]
     told["command"] = "headscope report --text '</script><script>alert(5)</script>'"
-    return replace(inputs, manifest=told)
+    return with_parts(inputs, manifest=told)
 
 
 def big(layers=48, heads=64):
@@ -359,12 +369,13 @@ def hostile_section_4():
         "dependency_by_distance",
         "dependency_noop",
     )
-    tables = {name: getattr(inputs, name).replace({"relation": rename}) for name in names}
-    arcs = inputs.arc_examples.replace({"relation": rename})
-    arcs["tokens"] = [
-        [token if token.startswith("[") else f"<b>{attack}" for token in row] for row in arcs["tokens"]
-    ]
-    arcs["document"] = attack
+    tables = {name: inputs.table(name).replace({"relation": rename}) for name in names}
+    for name in ("dependency_examples", "coreference_examples"):
+        arcs = inputs.table(name).replace({"relation": rename})
+        arcs["tokens"] = [
+            [token if token.startswith("[") else f"<b>{attack}" for token in row] for row in arcs["tokens"]
+        ]
+        tables[name] = arcs.assign(document=attack)
     roles = inputs.roles.assign(
         finds=[[rename.get(one, one) for one in row] for row in inputs.roles["finds"]]
     )
@@ -373,7 +384,7 @@ def hostile_section_4():
         "treebank": {**inputs.manifest["treebank"], "name": attack, "skipped_why": {attack: 2}},
         "coreference": {**inputs.manifest["coreference"], "name": attack, "lost_why": {attack: 3}},
     }
-    coreference = inputs.coreference.replace(
+    coreference = inputs.table("coreference").replace(
         {"system": {"rules": attack}, "mention_type": {"proper": attack}}
     )
-    return replace(inputs, manifest=told, roles=roles, arc_examples=arcs, coreference=coreference, **tables)
+    return with_parts(inputs, manifest=told, roles=roles, coreference=coreference, **tables)

@@ -1,12 +1,18 @@
 """Made-up tables of probes in the shape of real ones."""
 
-from dataclasses import replace
-
 import numpy as np
-import pandas as pd
 
+from headscope.analyses.probes.tables import (
+    PROBE_BY_DISTANCE,
+    PROBE_LAYERS,
+    PROBE_RELATIONS,
+    PROBE_WEIGHTS,
+    PROBES,
+)
 from headscope.statistics.arc_bins import DISTANCES
+from support.measured import with_parts
 from support.mock_differences import probe_differences
+from support.stand_ins import table_of
 
 VECTORS = "input embeddings of tiny"
 # probe, model, vectors, measures of the mean
@@ -40,7 +46,7 @@ def score_rows(*, seeds=3, documents=40, scores=SCORES, n=20_137):
                     {"probe": probe, "measure": measure, "model": model, "vectors": vectors, "seed": seed,
                      "value": own, "ci_low": own - half, "ci_high": own + half, "n": n, "spread": spread}
                 )  # fmt: skip
-    return pd.DataFrame(rows).astype({"seed": "Int64"})
+    return table_of(PROBES, rows)
 
 
 def class_rows(column, names, *, documents=40, scores=SCORES):
@@ -56,7 +62,7 @@ def class_rows(column, names, *, documents=40, scores=SCORES):
                 {"probe": probe, "model": model, "vectors": vectors, column: name, "n": 3000 - 400 * place,
                  "value": value, "ci_low": value - half, "ci_high": value + half}
             )  # fmt: skip
-    return pd.DataFrame(rows)
+    return table_of(PROBE_RELATIONS if column == "relation" else PROBE_BY_DISTANCE, rows)
 
 
 def weight_rows(kinds, *, seed=0):
@@ -72,7 +78,7 @@ def weight_rows(kinds, *, seed=0):
         for head in range(1, part["heads"] + 1)
         for direction in ("head->dependent", "dependent->head")
     ]  # fmt: skip
-    return pd.DataFrame(rows)
+    return table_of(PROBE_WEIGHTS, rows)
 
 
 def layer_rows(layers=6, *, documents=40, chosen=3):
@@ -86,7 +92,7 @@ def layer_rows(layers=6, *, documents=40, chosen=3):
                 {"layer": layer, "measure": measure, "value": value, "ci_low": value - half, "ci_high": value + half,
                  "n": 20_085, "held_out": value - 0.005, "chosen": layer == chosen}
             )  # fmt: skip
-    return pd.DataFrame(rows)
+    return table_of(PROBE_LAYERS, rows)
 
 
 def probe_facts():
@@ -99,7 +105,7 @@ def probe_facts():
 def with_probes(inputs, *, documents=40, scores=SCORES, seeds=3):
     """Return the run with tables of probes."""
     kinds = inputs.manifest["kinds"]
-    return replace(
+    return with_parts(
         inputs,
         manifest={**inputs.manifest, "probes": probe_facts()},
         probes=score_rows(documents=documents, scores=scores, seeds=seeds),

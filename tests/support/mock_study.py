@@ -1,18 +1,10 @@
 """Made-up runs as directories: what `mock_inputs` builds, written as a run writes it."""
 
-from dataclasses import fields
-
-import pandas as pd
-
+from headscope.examples.example_tables import CLEAREST
 from headscope.storage.files import write_parquet
 from headscope.study.manifest import write_manifest
 from headscope.study.study import open_study
-
-NOT_TABLES = {"manifest", "roles", "paper", "is_bert_base", "arc_examples"}
-CLEAREST = [
-    *("kind", "layer", "head", "behaviour", "rank", "value", "document", "segment"),
-    *("start", "tokens", "keys", "weights", "text"),
-]
+from support.stand_ins import table_of
 
 
 def clearest_of(inputs, *, most=2):
@@ -21,7 +13,7 @@ def clearest_of(inputs, *, most=2):
     named = shared.drop(columns="behaviour").merge(inputs.roles, on=["kind", "layer", "head"])
     rows = [
         {
-            **{name: row.get(name) for name in CLEAREST},
+            **{name: row.get(name) for name in CLEAREST.names},
             "behaviour": row["role"],
             "rank": rank,
             "value": 0.9 - 0.1 * rank,
@@ -31,19 +23,16 @@ def clearest_of(inputs, *, most=2):
         for row in named.to_dict("records")
         for rank in range(1, most + 1)
     ]
-    return pd.DataFrame(rows, columns=CLEAREST)
+    return table_of(CLEAREST, rows)
 
 
 def write_study(inputs, folder, *, clearest=True):
     """Write a run's directory and open it."""
-    tables = {
-        field.name: getattr(inputs, field.name) for field in fields(inputs) if field.name not in NOT_TABLES
-    }
-    tables["dependency_examples"] = inputs.arc_examples
+    tables = dict(inputs.tables)
     tables["clearest"] = clearest_of(inputs) if clearest else None
-    if inputs.coreference is not None:
+    if inputs.table("coreference") is not None:
         # Made-up runs name what is found with the roles; on disk it follows from this.
-        tables["coreference"] = inputs.coreference.assign(q_value=0.001)
+        tables["coreference"] = inputs.table("coreference").assign(q_value=0.001)
     there = {name: table for name, table in tables.items() if table is not None}
     files = {
         f"tables/{name}.parquet": write_parquet(folder / "tables" / f"{name}.parquet", table)

@@ -1,12 +1,19 @@
 """Made-up dependency tables in the shape of real ones: numbers of a loop on UD English EWT, trees by hand."""
 
-from dataclasses import replace
-
 import numpy as np
-import pandas as pd
 
+from headscope.analyses.dependency.tables import (
+    DEPENDENCY,
+    DEPENDENCY_BASELINES,
+    DEPENDENCY_BEST,
+    DEPENDENCY_BY_DISTANCE,
+    DEPENDENCY_EXAMPLES,
+    DEPENDENCY_NOOP,
+)
 from headscope.statistics.arc_bins import DISTANCES
+from support.measured import with_parts
 from support.mock_differences import dependency_differences
+from support.stand_ins import table_of
 
 # relation, n, layer, head, direction (d: dependent->head), accuracy, offset's accuracy, offset
 MEASURED = [
@@ -51,6 +58,14 @@ def half_width(accuracy, n):
     return 2.3 * np.sqrt(max(accuracy * (1 - accuracy), 1e-4) / n) if accuracy == accuracy else np.nan
 
 
+def ends(value, n, documents):
+    """Both ends of the interval of a share; none of few documents."""
+    if documents < 10 or value != value:
+        return np.nan, np.nan
+    wide = half_width(value, n)
+    return max(value - wide, 0.0), min(value + wide, 1.0)
+
+
 def with_treebank(
     inputs, *, measured=None, documents=40, controls=3, shuffled=False, special=("[CLS]", "[SEP]")
 ):
@@ -64,15 +79,13 @@ def with_treebank(
          offset)
         for name, n, layer, head, way, a, b, offset in measured
     ]  # fmt: skip
-    best = pd.DataFrame(_best(places, kind["kind"], rng, documents, controls, shuffled), columns=BEST)
-    for name in ("layer", "head", "baseline_offset"):
-        best[name] = best[name].astype("Int64")
+    best = table_of(DEPENDENCY_BEST, _best(places, kind["kind"], rng, documents, controls, shuffled))
     finds = _finds(best)
     roles = inputs.roles.copy()
     roles["finds"] = [
         finds.get((k, int(a), int(b)), []) for k, a, b in zip(roles["kind"], roles["layer"], roles["head"])
     ]
-    return replace(
+    return with_parts(
         inputs,
         manifest={**inputs.manifest, "treebank": treebank_manifest(documents)},
         roles=roles,
@@ -82,7 +95,9 @@ def with_treebank(
         dependency_baselines=_baselines(places, documents),
         dependency_by_distance=_distances(places, kind["kind"], rng, documents),
         dependency_noop=_noop(places, kind["kind"], rng, documents, special),
-        arc_examples=arc_examples(places, kind["kind"], special, rng, causal=kind["kind"] == "decoder"),
+        dependency_examples=arc_examples(
+            places, kind["kind"], special, rng, causal=kind["kind"] == "decoder"
+        ),
     )
 
 
@@ -94,23 +109,16 @@ def treebank_manifest(documents):
     }  # fmt: skip
 
 
-BEST = [
-    "model", "seed", "selection", "relation", "n", "kind", "layer", "head", "share", "direction", "accuracy", "ci_low",
-    "ci_high", "held_out", "held_out_ci_low", "held_out_ci_high", "baseline_offset", "baseline_accuracy",
-    "baseline_ci_low", "baseline_ci_high", "margin", "margin_ci_low", "margin_ci_high", "q_value",
-]  # fmt: skip
-
-
 def _best(places, kind, rng, documents, controls, shuffled):
     rows = []
     for name, n, layer, head, direction, accuracy, offset_accuracy, offset in places:
         wide, even = half_width(accuracy, n), half_width(offset_accuracy, n)
-        ends = (offset_accuracy - even, offset_accuracy + even)
         gap = (accuracy - offset_accuracy) / np.hypot(wide, even)
         q = float(np.clip(np.exp(-1.6 * max(gap, 0) ** 2) * (1 if gap > 0 else 1.6), 1e-9, 1))
         held = accuracy - 0.004
         few = documents < 10
         nothing = (np.nan, np.nan)
+        beside = nothing if few else (offset_accuracy - even, offset_accuracy + even)
         q = np.nan if few else q
         margin, half = accuracy - offset_accuracy, 0.6 * float(np.hypot(wide, even))
         margin = (margin, *(nothing if few else (margin - half, margin + half)))
@@ -121,18 +129,18 @@ def _best(places, kind, rng, documents, controls, shuffled):
             between = nothing if few else (accuracy - wide, accuracy + wide)
             around = nothing if few else (value - wide, value + wide)
             rows.append(("trained", None, selection, name, n, kind, layer, head, max(share, 0.3), direction, accuracy,
-                         *between, value, *around, offset, offset_accuracy, *(nothing if few else ends), *margin,
-                         q))  # fmt: skip
+                         *between, value, *around, offset, offset_accuracy, *beside, *margin, q))  # fmt: skip
         for seed in range(controls):
             low = offset_accuracy * rng.uniform(0.55, 0.8)
             around = nothing if few else (low - even, low + even)
             rows.append(("control", seed, "held-out", name, n, kind, 1, 1 + seed, 0.3, direction, low + 0.01, *around,
-                         low, *around, offset, offset_accuracy, *(nothing if few else ends), np.nan, *nothing,
+                         low, *around, offset, offset_accuracy, *beside, low + 0.01 - offset_accuracy, *nothing,
                          np.nan))  # fmt: skip
         if shuffled:
             low = 0.4 * accuracy
-            rows.append(("shuffled", 0, "held-out", name, n, kind, 1, 2, 0.4, direction, low, *nothing, low, *nothing,
-                         offset, offset_accuracy, *nothing, np.nan, *nothing, np.nan))  # fmt: skip
+            rows.append(("shuffled", None, "held-out", name, n, kind, 1, 2, 0.4, direction, low, *nothing, low,
+                         *nothing, offset, offset_accuracy, *nothing, low - offset_accuracy, *nothing,
+                         np.nan))  # fmt: skip
     return rows
 
 
@@ -159,28 +167,26 @@ def _dependency(places, kinds, rng, documents):
             if entry is kinds[0]:
                 values[layer - 1, head - 1, int(direction == "head->dependent")] = accuracy
             for (a, b, c), value in np.ndenumerate(values):
-                wide = np.nan if documents < 10 else half_width(value, n)
                 rows.append(("trained", None, entry["kind"], a + 1, b + 1, list(DIRECTIONS.values())[c], name, n, 1.0,
-                             value, value - wide, value + wide, 0.5))  # fmt: skip
-    columns = "model seed kind layer head direction relation n reachable accuracy ci_low ci_high q_value"
-    return pd.DataFrame(rows, columns=columns.split(" "))
+                             value, *ends(value, n, documents), 0.5))  # fmt: skip
+    return table_of(DEPENDENCY, rows)
 
 
 def _baselines(places, documents):
     rows = []
     for name, n, *_, offset_accuracy, offset in places:
-        for shift in (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5):
-            value = offset_accuracy * (1.0 if shift == offset else 0.5 / abs(shift))
-            rows.append(("offset", shift, name, n, value))
-        rows.append(("left-branching", None, name, n, 0.6 * offset_accuracy))
-        rows.append(
-            ("right-branching", None, name, n, offset_accuracy if offset == 1 else 0.3 * offset_accuracy)
-        )
-    frame = pd.DataFrame(rows, columns=["baseline", "offset", "relation", "n", "accuracy"])
-    wide = np.array([half_width(a, n) for a, n in zip(frame["accuracy"], frame["n"])])
-    wide = wide if documents >= 10 else wide * np.nan
-    frame["offset"] = frame["offset"].astype("Int64")
-    return frame.assign(ci_low=frame["accuracy"] - wide, ci_high=frame["accuracy"] + wide)
+        every = [
+            ("offset", shift, offset_accuracy * (1.0 if shift == offset else 0.5 / abs(shift)))
+            for shift in (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
+        ]
+        every += [
+            ("left-branching", -1, 0.6 * offset_accuracy),
+            ("right-branching", 1, offset_accuracy if offset == 1 else 0.3 * offset_accuracy),
+        ]
+        rows += [
+            (baseline, shift, name, n, value, *ends(value, n, documents)) for baseline, shift, value in every
+        ]
+    return table_of(DEPENDENCY_BASELINES, rows)
 
 
 def _distances(places, kind, rng, documents):
@@ -189,17 +195,13 @@ def _distances(places, kind, rng, documents):
         shares = rng.dirichlet([8, 7, 4, 2.5, 1.5, 2, 0.6])
         for place, (distance, share) in enumerate(zip(DISTANCES, shares)):
             here = int(share * n)
-            value = (
-                float(np.clip(accuracy * (1.18 - 0.11 * place) + rng.normal(0, 0.02), 0.01, 0.99))
-                if here
-                else np.nan
-            )
-            wide = half_width(value, here) if here and documents >= 10 else np.nan
+            if not here:
+                continue
+            value = float(np.clip(accuracy * (1.18 - 0.11 * place) + rng.normal(0, 0.02), 0.01, 0.99))
             baseline = min(1.0, offset_accuracy / max(share, 0.3)) if distance == str(abs(offset)) else 0.0
-            rows.append(("trained", kind, layer, head, direction, name, distance, here, value, max(value - wide, 0),
-                         min(value + wide, 1), offset, baseline if here else np.nan))  # fmt: skip
-    columns = "model kind layer head direction relation distance n accuracy ci_low ci_high"
-    return pd.DataFrame(rows, columns=[*columns.split(), "baseline_offset", "baseline_accuracy"])
+            rows.append(("trained", kind, layer, head, direction, name, distance, here, value,
+                         *ends(value, here, documents), offset, baseline))  # fmt: skip
+    return table_of(DEPENDENCY_BY_DISTANCE, rows)
 
 
 def _noop(places, kind, rng, documents, special):
@@ -215,16 +217,7 @@ def _noop(places, kind, rng, documents, special):
             difference = attending - others
             rows.append((kind, layer, head, direction, name, key_class, n, 25149 - n, attending, others, difference,
                          difference - wide, difference + wide))  # fmt: skip
-    columns = (
-        "kind layer head direction relation key_class n n_other attending others difference ci_low ci_high"
-    )
-    return pd.DataFrame(rows, columns=columns.split())
-
-
-ARCS = [
-    "kind", "layer", "head", "direction", "relation", "outcome", "value", "document", "segment", "tokens",
-    "weights", "queries", "keys", "predicted",
-]  # fmt: skip
+    return table_of(DEPENDENCY_NOOP, rows)
 
 
 def arc_examples(places, kind, special, rng, *, causal=False):
@@ -242,7 +235,7 @@ def arc_examples(places, kind, special, rng, *, causal=False):
                     kind, layer, head, direction, name, words, arcs, right, special, rng, place, causal=causal
                 )
             )
-    return pd.DataFrame(rows, columns=ARCS)
+    return table_of(DEPENDENCY_EXAMPLES, rows)
 
 
 def arc_row(
@@ -275,4 +268,4 @@ def arc_row(
     value = float(np.mean([weights[q, k] for q, k in zip(queries, keys)]))
     values = (kind, layer, head, direction, relation, "right" if right else "wrong", value, f"d41d8cd9{place}", place,
               tokens, weights.astype(np.float32).ravel().tolist(), queries, keys, predicted)  # fmt: skip
-    return dict(zip(ARCS, values))
+    return dict(zip(DEPENDENCY_EXAMPLES.names, values))

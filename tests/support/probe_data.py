@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from headscope.analyses.probes.data.batches import ProbeData
-from headscope.analyses.probes.data.shards import ShardWriter, WordMaps
+from headscope.analyses.probes.data.probe_batches import ProbeData
+from headscope.analyses.probes.data.table_shards import ShardWriter, WordMaps
 from headscope.analyses.probes.data.tree_sentences import TreeSentence, kinds_of, numbered
 from headscope.analyses.probes.data.word_maps import SPECIAL
 from support.trees import random_tree

@@ -3,7 +3,7 @@
 import pytest
 
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
 from headscope.study import writing
 from headscope.study.writing import write_run
 from support.model_folders import save_tiny_bert

@@ -2,11 +2,11 @@
 
 from types import SimpleNamespace
 
-from headscope.app.explorer import app
-from headscope.app.explorer.looking import Look, Neuron
-from headscope.app.explorer.models import Named
+from headscope.app.explorer import web_app as app
+from headscope.app.explorer.model_shelf import NamedModel
+from headscope.app.explorer.served_snapshot import Look, Neuron
 
-STUB = [Named(name="stub", source="stub")]
+STUB = [NamedModel(name="stub", source="stub")]
 LAYER = bytes(range(8))
 
 

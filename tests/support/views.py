@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 
 from headscope.attention.score_parts import NeuronLayer
-from headscope.views.snapshot.snapshot import AttentionView, Axis, KindMaps
+from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 
 
 def rows(rng, *shape, causal=False):
@@ -29,13 +29,13 @@ def hand_made() -> np.ndarray:
     return maps
 
 
-def hand_made_view() -> AttentionView:
+def hand_made_view() -> AttentionSnapshot:
     axis = Axis(tokens=("[CLS]", "play", "##ing"), words=(None, 0, 0), word_text=("playing",), special=(0,))
     maps = KindMaps(kind="encoder", weights=hand_made(), queries=axis, roles=(("previous", None),))
-    return AttentionView(title="By hand", model="hand-made", kinds=(maps,))
+    return AttentionSnapshot(title="By hand", model="hand-made", kinds=(maps,))
 
 
-def pair_view(*, layers=(2, 4), heads=3, seed=0) -> AttentionView:
+def pair_view(*, layers=(2, 4), heads=3, seed=0) -> AttentionSnapshot:
     """A pair of sentences, two layers of a deeper model, with queries and keys, one of them hostile."""
     rng = np.random.default_rng(seed)
     tokens = (
@@ -59,7 +59,7 @@ def pair_view(*, layers=(2, 4), heads=3, seed=0) -> AttentionView:
     neuron = tuple(neuron_layer(rng, heads=heads, queries=9, keys=9, scaling=0.5) for _ in layers)
     weights = np.stack([layer.weights for layer in neuron])
     maps = KindMaps(kind="encoder", weights=weights, queries=axis, layers=layers, neuron=neuron)
-    return AttentionView(title="A pair", model="tiny", kinds=(maps,))
+    return AttentionSnapshot(title="A pair", model="tiny", kinds=(maps,))
 
 
 def neuron_layer(
@@ -78,7 +78,7 @@ def neuron_layer(
     )
 
 
-def three_kinds_view(*, seed=1) -> AttentionView:
+def three_kinds_view(*, seed=1) -> AttentionSnapshot:
     """Encoder, decoder (with generated tokens, grouped keys, bias, soft-cap, mask) and cross attention."""
     rng = np.random.default_rng(seed)
     source = Axis(tokens=("The", "house", "is", "small", "</s>"), special=(4,))
@@ -87,7 +87,7 @@ def three_kinds_view(*, seed=1) -> AttentionView:
     decoder = neuron_layer(
         rng, heads=2, groups=1, queries=4, keys=4, bias=1, softcap=2.5, causal=True, scaling=0.25
     )
-    return AttentionView(
+    return AttentionSnapshot(
         title="A translation",
         model="tiny-t5",
         kinds=(

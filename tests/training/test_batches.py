@@ -4,8 +4,8 @@ import numpy as np
 import torch
 
 from headscope.training.batches import Batches, masked_batch
-from headscope.training.corpus import PackedInputs
-from headscope.training.masking import Masker
+from headscope.training.packed_corpus import PackedInputs
+from headscope.training.training_masks import Masker
 
 
 def packed(lengths, *, seed=0):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headscope.views.attention_page import attention_page
-from headscope.views.payload import payload
+from headscope.views.view_payload import payload
 from support.views import hand_made_view, pair_view, read_maps, three_kinds_view
 
 

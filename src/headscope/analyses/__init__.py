@@ -1,6 +1,7 @@
 """One folder a question, in the order of the report; a new one is a folder and its line here."""
 
 from collections.abc import Mapping
+from functools import cache
 
 from headscope.analyses.analysis import Analysis, Stage
 from headscope.analyses.at_work.analysis import ANALYSIS as AT_WORK
@@ -11,8 +12,27 @@ from headscope.analyses.importance.analysis import ANALYSIS as IMPORTANCE
 from headscope.analyses.probes.analysis import ANALYSIS as PROBES
 from headscope.analyses.surface.analysis import ANALYSIS as SURFACE
 
-ANALYSES: tuple[Analysis, ...] = (SURFACE, IMPORTANCE, DEPENDENCY, COREFERENCE, AT_WORK, PROBES, DISTANCES)
+ANALYSES: tuple[Analysis, ...] = (
+    SURFACE,
+    IMPORTANCE,
+    DEPENDENCY,
+    COREFERENCE,
+    AT_WORK,
+    PROBES,
+    DISTANCES,
+)
 STAGES: Mapping[str, Stage] = {stage.name: stage for analysis in ANALYSES for stage in analysis.stages}
 OF_STAGE: Mapping[str, Analysis] = {
     stage.name: analysis for analysis in ANALYSES for stage in analysis.stages
 }
+
+
+@cache
+def of_table() -> Mapping[str, Stage]:
+    """Return the stage that makes each table; the tables' schemas are imported."""
+    return {
+        schema.name: stage
+        for analysis in ANALYSES
+        for stage in analysis.stages
+        for schema in analysis.tables(stage)
+    }

@@ -5,12 +5,17 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from headscope.analyses.command import Command
+from headscope.statistics.table_schema import TableSchema
+
 # Shape every stage over a corpus; over saved maps only the last does, as the maps say the rest.
 _ALL = ("max_length", "token_types", "dtype", "limit")
 # How text becomes inputs: said by saved maps, too.
 PACKING = ("packing", "too_long")
 # No other model is measured beside saved maps.
 _OF_MODELS = ("controls", "shuffled")
+# What saved maps are of: they hold no mentions.
+_IN_MAPS = ("text", "treebank")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,22 +25,46 @@ class Stage:
     Attributes:
         name: as in the manifest.
         measure: `module:function` within the analysis's folder, imported when the stage is measured.
+        tables: `module:name` of the schemas of the tables that it makes, imported when they are asked for.
         corpora: what it reads, by the name in the signature; `text` for the text itself.
         options: those of `RunOptions` that shape its numbers, beyond those that shape all.
         after: stages whose tables it reads, where they are measured.
         version: raised with the tables that it makes; a finished stage of another version is measured again.
-        asked: what it is asked for as, where that is not its name.
+        listed: `module:name` of a list, in the package, of what its tables tell; a finished stage whose list was
+            another is measured again.
+        asked: what it is asked for as, where that is not its name; see `asked_as`.
+        given: options without which it is measured only where asked for; see `RunOptions.wanted`.
+        place: among what can be asked for; signatures keep that order. The report's where none is given.
         refused: why it cannot be measured over saved maps, as a sentence with what to do; empty where it can.
     """
 
     name: str
     measure: str
+    tables: str = "tables:TABLES"
     corpora: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     version: int = 1
+    listed: str = ""
     asked: str = ""
+    given: tuple[str, ...] = ()
+    place: int = 0
     refused: str = ""
+
+    @property
+    def asked_as(self) -> str:
+        """What it is asked for as."""
+        return self.asked or self.name
+
+    @property
+    def over_maps(self) -> bool:
+        """Whether it can be measured over saved maps."""
+        return not self.refused and set(self.corpora) <= set(_IN_MAPS)
+
+    def names(self) -> list[str]:
+        """Import the list of what its tables tell; empty where it has none."""
+        module, _, name = self.listed.partition(":")
+        return list(getattr(import_module(f"headscope.{module}"), name)) if module else []
 
     def shaping(self, *, maps: bool) -> tuple[str, ...]:
         """Return the names of the options that shape its numbers.
@@ -59,23 +88,41 @@ class Analysis:
         question: in a sentence.
         stages: in the order in which they are measured; none where it shows what others have found.
         report: `module:name` of what it adds to the report.
-        terminal: `module:name` of what a terminal shows of a stage's result: a function to lines and tables of text.
+        terminal: `module:name` of what a terminal shows: a function of results of its stages to lines and tables of
+            text; None where it shows nothing.
+        command: that measures it; None where it has none.
+        study: `module:name` of what it adds to a study, empty where that is nothing.
+        figures: names of its figures' files; one of a further kind of attention, or probe, has that after it.
     """
 
     name: str
     question: str
     stages: tuple[Stage, ...]
     report: str = "in_report:PARTS"
-    terminal: str = "in_terminal:shown"
+    terminal: str | None = "in_terminal:shown"
+    command: Command | None = None
+    study: str = ""
+    figures: tuple[str, ...] = ()
 
     def function(self, stage: Stage) -> Callable[..., Any]:
         """Import what measures a stage: of the run, results of earlier stages where it reads any, and a watcher."""
         found: Callable[..., Any] = self.load(stage.measure)
         return found
 
+    def tables(self, stage: Stage) -> tuple[TableSchema, ...]:
+        """Import the schemas of the tables that a stage makes."""
+        found: tuple[TableSchema, ...] = self.load(stage.tables)
+        return found
+
     def shown(self, *results: Any) -> Any:
         """Return what a terminal shows of results of its stages."""
-        return self.load(self.terminal)(*results)
+        return () if self.terminal is None else self.load(self.terminal)(*results)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """What its command measures, as one asks for it."""
+        own = tuple(dict.fromkeys(stage.asked_as for stage in self.stages))
+        return own if self.command is None else self.command.stages or own
 
     def load(self, where: str) -> Any:
         """Import `module:name` of the analysis's folder."""

@@ -28,3 +28,8 @@ class StageResult:
     notes: tuple[str, ...] = ()
     state: State = field(default_factory=dict)
     seconds: float = 0.0
+
+
+def notes_on(what: str, *said: str | None) -> tuple[str, ...]:
+    """Return sentences that the user should see, each after what it is of; None says nothing."""
+    return tuple(f"{what}: {one}" for one in said if one)

@@ -1,1 +1,1 @@
-"""Command line, and later the server and the notebook."""
+"""What is called from Python, the command line, the notebook and the explorer."""

@@ -1,4 +1,4 @@
-"""Views in a notebook: `hs.head_view("gpt2", "some text")`, or of attention that is there already.
+"""Views in a notebook, of a model on a text or of attention that is there already.
 
 A view is a widget where anywidget is installed, and the offline page in a frame of its own where it is not.
 """
@@ -9,64 +9,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headscope.views.attention_page import attention_page
-from headscope.views.catalogue import needs_neuron
 from headscope.views.figure_call import figure_call
-from headscope.views.snapshot.snapshot_of import look
+from headscope.views.snapshot.snapshot_of import take_snapshot
 from headscope.views.state import opening
 from headscope.views.static_page import HEIGHT, StaticPage
+from headscope.views.view_catalogue import needs_neuron
 
 if TYPE_CHECKING:
-    from headscope.views.snapshot.snapshot import AttentionView
+    from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
 
 
-def head_view(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
-    """Draw attention as lines between tokens, heads in colours.
-
-    Args:
-        model: hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with
-            its `tokenizer`.
-        text: what the model reads.
-        text_b: the second text of a pair.
-        **options: of the text: `decoder_text`, `generate` (tokens to write), `max_length`, `too_long`; of the model:
-            `tokenizer`, `revision`, `dtype`, `device`; in place of a model and a text: `attention` with `tokens` and
-            `sentence_b_start`, or `encoder_attention`, `decoder_attention` and `cross_attention` with `encoder_tokens`
-            and `decoder_tokens`; of the view: `include_layers`, `kind`, `layer`, `heads` (labels from 1), `words`,
-            `height` in pixels, `state` (what a view copied), `static=True` for the page instead of the widget.
-
-    Returns:
-        What a notebook shows; `save(path)` writes the page.
-
-    Raises:
-        HeadscopeError: something is not as it should be; the text says what.
-    """
-    return _view("head", model, text, text_b, **options)
-
-
-def model_view(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
-    """Draw every layer and head as a small picture; takes what `head_view` takes."""
-    return _view("model", model, text, text_b, **options)
-
-
-def neuron_view(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
-    """Draw how a head's weights come about from queries and keys; takes what `head_view` takes, but needs a model.
-
-    Raises:
-        ModelError: the model does not hand over its queries and keys.
-    """
-    return _view("neuron", model, text, text_b, **options)
-
-
-def heatmap(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
-    """Draw the text with each token shaded by its attention; takes what `head_view` takes."""
-    return _view("heatmap", model, text, text_b, **options)
-
-
-def matrix_view(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
-    """Draw one head's weights as a matrix of queries by keys; takes what `head_view` takes."""
-    return _view("matrix", model, text, text_b, **options)
-
-
-def _view(
+def view_of(
     name: str,
     model: Any,
     text: str | None,
@@ -81,7 +34,8 @@ def _view(
     static: bool = False,
     **given: Any,
 ) -> Any:
-    view = look(model, text, text_b, neuron=needs_neuron(name) or None, **given)
+    """Return a view by its name, as `hs.head_view` describes what it takes, as a notebook shows it."""
+    view = take_snapshot(model, text, text_b, neuron=needs_neuron(name) or None, **given)
     if state is None:
         state = opening(view, name, kind=kind, layer=layer, heads=heads, words=words)
     return show(
@@ -90,7 +44,7 @@ def _view(
 
 
 def show(
-    view: AttentionView, *, state: str = "", height: int = HEIGHT, static: bool = False, call: str = ""
+    view: AttentionSnapshot, *, state: str = "", height: int = HEIGHT, static: bool = False, call: str = ""
 ) -> Any:
     """Return a view as a notebook shows it: the widget, or the page where anywidget is not installed.
 

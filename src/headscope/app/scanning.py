@@ -1,12 +1,12 @@
-"""A scan with accumulators of one's own: `hs.scan(model, texts, [MyAccumulator()])`."""
+"""A scan with accumulators of one's own: from texts of any kind to what the accumulators give."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import ScanCounts
 from headscope.attention.scan import scan as scan_source
-from headscope.attention.source import ModelSource
 from headscope.corpora.demo import demo_text
 from headscope.corpora.document import Document
 from headscope.corpora.reading import read_corpus
@@ -14,7 +14,7 @@ from headscope.corpora.text.plain import text_documents
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.packing import Packer
 from headscope.errors import InputError, OptionError
-from headscope.prepare.model_run import auto_batch_size, check_length
+from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.options import RunOptions
 from headscope.views.snapshot.snapshot_of import reader_of
 
@@ -23,60 +23,26 @@ _EXPECTED = (
 )
 
 
-def scan(
+def scan_texts(
     model: Any,
     texts: Any,
     accumulators: Any,
     *,
-    tokenizer: Any = None,
-    packing: str = "single",
-    max_length: int = 128,
-    too_long: str = "truncate",
-    limit: int | None = None,
-    batch_size: int | None = None,
-    seed: int = 0,
-    revision: str | None = None,
-    dtype: str = "float32",
-    device: str = "auto",
+    options: RunOptions,
     progress: Callable[[ScanCounts], None] | None = None,
+    **reading: Any,
 ) -> list[Any]:
-    """Run a model over texts once and feed its attention to accumulators.
-
-    Args:
-        model: hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with
-            its `tokenizer`.
-        texts: a text, or several; or a `Path` (or several) of files and folders; or documents, as `read_corpus` returns
-            them; None for the demonstration text. Lines are inputs, and a blank line parts documents; each text of
-            several is a document of its own.
-        accumulators: updated in place; made without a layout, they are told the model's.
-        tokenizer: of a transformers model.
-        packing, max_length, too_long, limit, batch_size, seed: how text becomes inputs; see `RunOptions`.
-        revision, dtype, device: of the model; see `load_model`.
-        progress: called after each batch.
-
-    Returns:
-        What each accumulator's `compute()` gives, in their order.
-
-    Raises:
-        HeadscopeError: the model, the texts or an option is not as it should be.
-    """
-    options = RunOptions(
-        packing=packing,
-        max_length=max_length,
-        too_long=too_long,
-        limit=limit,
-        batch_size=batch_size,
-        seed=seed,
-    )
+    """Do what `hs.scan` does, with the options of the text put together, and those of the model in `reading`."""
     if not isinstance(accumulators, Sequence) or not accumulators:
         raise OptionError(f"accumulators is {accumulators!r}; expected a list of one accumulator or more")
     documents = _documents(texts)
-    reader = reader_of(model, tokenizer=tokenizer, revision=revision, dtype=dtype, device=device)
+    reader = reader_of(model, **reading)
     loaded, encoder, anatomy = reader.loaded, reader.encoder, reader.anatomy
-    check_length(max_length, loaded, encoder, anatomy)
-    packer = Packer(encoder, packing=packing, max_length=max_length, too_long=too_long, seed=seed)
-    size = options.batch_size or auto_batch_size(max_length, anatomy, loaded)
-    batches = length_buckets(packer.pack(documents, limit=limit), batch_size=size)
+    packing, length = options.packing, options.max_length
+    check_length(length, loaded, encoder, anatomy)
+    packer = Packer(encoder, packing=packing, max_length=length, too_long=options.too_long, seed=options.seed)
+    size = options.batch_size or auto_batch_size(length, anatomy, loaded)
+    batches = length_buckets(packer.pack(documents, limit=options.limit), batch_size=size)
     scan_source(
         ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), accumulators, progress=progress
     )
@@ -84,7 +50,7 @@ def scan(
         why = "; ".join(f"{reason}: {n}" for reason, n in sorted(packer.counts.skipped.items()))
         raise InputError(
             f"no input could be made of {packer.counts.documents:,} documents ({why or 'all are empty'}); expected "
-            f"text that packing {packing} can cut into inputs of {max_length} tokens"
+            f"text that packing {packing} can cut into inputs of {length} tokens"
         )
     return [each.compute() for each in accumulators]
 

@@ -12,10 +12,10 @@ import traitlets
 from headscope.storage.files import place_text
 from headscope.views.attention_page import ATTENTION_STYLE, attention_page
 from headscope.views.bundle import script, source
-from headscope.views.payload import payload
 from headscope.views.script_data import json_text
-from headscope.views.snapshot.snapshot import AttentionView
+from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
 from headscope.views.static_page import HEIGHT, frame
+from headscope.views.view_payload import payload
 
 MOST_FALLBACK = 8_000_000
 """Bytes of a page that is kept in the notebook for places where widgets cannot run."""
@@ -42,7 +42,9 @@ class AttentionWidget(anywidget.AnyWidget):
     state = traitlets.Unicode().tag(sync=True)
     height = traitlets.Int(HEIGHT).tag(sync=True)
 
-    def __init__(self, view: AttentionView, *, state: str = "", height: int = HEIGHT, call: str = "") -> None:
+    def __init__(
+        self, view: AttentionSnapshot, *, state: str = "", height: int = HEIGHT, call: str = ""
+    ) -> None:
         self.view = view
         self.call = call
         told = payload(view)

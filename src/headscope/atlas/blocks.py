@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from headscope.analyses.for_report import every_part, targets_of
 from headscope.atlas.accuracies import relations_block
-from headscope.atlas.places import map_block, nearest_block
-from headscope.atlas.sentences import sentences_block
+from headscope.atlas.card_sentences import CLEAREST, sentences_block
 from headscope.atlas.vocabulary import vocabulary
 from headscope.errors import InputError
-from headscope.reporting.kit.kinds import kinds_of
-from headscope.reporting.kit.words import plain, words_for
-from headscope.reporting.page import run_line, short_name
+from headscope.models.folder.shown import short_name
+from headscope.reporting.from_study import measured_in
+from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.words import plain
 from headscope.reporting.payload import data_block, maps_block
-from headscope.reporting.run import inputs_of
+from headscope.reporting.report_page import run_line
 from headscope.study.study import Study
 
 SCHEMA = 1
 NEEDED = ("surface", "examples")
+_CLEAREST = (CLEAREST, "run headscope report again")
 
 
 def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
@@ -35,34 +37,37 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
         InputError: the run has no statistics of heads on text, which every card is made of.
     """
     check_study(study)
-    inputs = inputs_of(study)
-    words, kinds = words_for(inputs.manifest), kinds_of(inputs)
-    relations = relations_block(inputs, kinds)
-    clearest = study.optional_table("clearest")
-    sentences = sentences_block(inputs, clearest, kinds, words)
+    about = Context.of(measured_in(study))
+    run, words, kinds = about.run, about.words, about.kinds
+    targets = targets_of(run)
+    relations = relations_block(targets, kinds)
+    sentences = sentences_block(about)
+    needed = {name: what for parts in every_part() for name, what in parts.needed.items()} | {
+        CLEAREST: _CLEAREST
+    }
     atlas = {
         "schema": SCHEMA,
-        "model": short_name(plain(inputs.manifest["signature"]["model"]["name"])),
-        "run": run_line(inputs, kinds),
+        "model": short_name(plain(run.manifest["signature"]["model"]["name"])),
+        "run": run_line(about),
         "report": report,
         "missing": {
-            "relations": None if inputs.dependency is not None else "give the run a --treebank",
-            "coreference": None if inputs.coreference_heads is not None else "give the run a --coref",
-            "distances": None if inputs.head_distances is not None else "run headscope report again",
-            "clearest": None if clearest is not None else "run headscope report again",
+            name: None if table in run.tables else remedy for name, (table, remedy) in needed.items()
         },
-        "vocabulary": vocabulary(words, [one["name"] for one in relations if not one["overall"]]),
+        "vocabulary": vocabulary(
+            words,
+            [one.what for one in targets if one.heads is not None and not one.overall],
+            [what for parts in every_part() for what in parts.known],
+        ),
         "relations": relations,
         "kinds": {
             kind.name: {
-                "map": map_block(inputs, kind),
-                "nearest": nearest_block(inputs, kind),
+                **{name: told for parts in every_part() for name, told in parts.cards(run, kind).items()},
                 "sentences": sentences[kind.name],
             }
             for kind in kinds
         },
     }
-    return {"data": data_block(inputs, kinds, words), "maps": maps_block(inputs, kinds), "atlas": atlas}
+    return {"data": data_block(about), "maps": maps_block(about), "atlas": atlas}
 
 
 def check_study(study: Study) -> None:

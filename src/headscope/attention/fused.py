@@ -3,7 +3,7 @@
 Eager attention writes the weights, and statistics then read them again several times: on a CPU that is more
 memory traffic than the attention itself. Here a block of a few segments is kept in cache; the output, the
 softmax's normaliser and the shares by class of key come from one matrix product, entropy and largest
-weight from the softmax's own parts. The families it serves are listed in `anatomy.FUSED_FAMILIES`; a
+weight from the softmax's own parts. The families it serves are listed in `models.families`; a
 self-test compares it with the model's eager function before it is used.
 """
 
@@ -23,6 +23,7 @@ from headscope.attention.row_statistics import (
     class_indicators,
     write_positions,
 )
+from headscope.attention.tap import AttentionCall
 from headscope.encoding.segment import SegmentInfo
 
 # Scores of one block, in elements: 1 MiB of float32 stays in a core's second-level cache.
@@ -173,4 +174,17 @@ def _multiply(left: Tensor, right: Tensor, *, out: Tensor, factor: float = 1.0) 
         beta=0,
         alpha=factor,
         out=result,
+    )
+
+
+def fusible(call: AttentionCall) -> bool:
+    """Whether a call is plain scaled attention in a precision that the fused path computes in."""
+    special = ("softcap", "position_bias", "s_aux", "sinks")
+    return (
+        call.query.dtype in (torch.float32, torch.float64)
+        and (
+            call.mask is None
+            or (call.mask.is_floating_point() and call.mask.ndim == 4 and call.mask.shape[1] == 1)
+        )
+        and all(call.options.get(name) is None for name in special)
     )

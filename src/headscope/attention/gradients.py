@@ -17,12 +17,12 @@ from torch import Tensor, nn
 from headscope.attention.finite import check_gradient
 from headscope.attention.model_pass import ModelPass, TileConsumer
 from headscope.attention.tap import AttentionCall, output_of, values_by_head
-from headscope.encoding.questions import NO_TARGET, Ask, Question
+from headscope.encoding.loss_questions import NO_TARGET, Ask, Question
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy, CallSite
-from headscope.models.inputs import check_padding
+from headscope.models.forward_inputs import check_padding
 from headscope.models.losses import asked_logits, frozen, segment_losses
 
 _TOLERANCE = 1e-5  # of output against weights times values, relative to the largest

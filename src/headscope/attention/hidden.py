@@ -14,7 +14,7 @@ from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
-from headscope.models.inputs import model_inputs, no_cache
+from headscope.models.forward_inputs import model_inputs, no_cache
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy, CallSite
-from headscope.models.inputs import model_inputs, no_cache
+from headscope.models.forward_inputs import model_inputs, no_cache
 
 # A tile holds at most so many weights (256 MiB of float32); a longer layer comes in several tiles.
 TILE_LIMIT = 1 << 26

@@ -2,7 +2,8 @@
 
 The numbers lie side by side in one array. `RowQuantity` names its columns: first those that say how much weight lies on
 keys at some offset from the query, then on keys of a class, then what every weight of the row goes into. One more
-offset or class is a name here and its line in `OFFSETS` or `CLASSES`.
+offset or class is a name here and its line in `OFFSETS` or `CLASSES`; what is measured of a row's weights in another
+way has a line in `row_statistics`, in `Visibility.uniform` and in `fused_attention` beside.
 """
 
 from collections.abc import Sequence
@@ -46,7 +47,8 @@ CLASSES = {
 BY_CLASS = slice(len(OFFSETS), len(OFFSETS) + len(CLASSES))
 SHARES = slice(0, BY_CLASS.stop)
 OF_ALL_WEIGHTS = slice(RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT + 1)
-assert (*OFFSETS, *CLASSES) == tuple(RowQuantity)[SHARES]
+# A name without its line would be a column that nobody fills.
+assert (*OFFSETS, *CLASSES, RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT) == tuple(RowQuantity)
 
 
 def class_indicators(

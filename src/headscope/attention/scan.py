@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from headscope.attention.finite import check_finite
-from headscope.attention.source import ModelSource, TileSource
+from headscope.attention.model_source import ModelSource, TileSource
 from headscope.attention.tile import AttentionTile, join_rows
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment

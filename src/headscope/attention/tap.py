@@ -242,3 +242,9 @@ def _register() -> None:
         # Eager's additive mask; it is None where there is nothing to mask, which saves a pass over the scores.
         AttentionMaskInterface.register(IMPLEMENTATION, eager_mask)
         _registered = True
+
+
+def scaling_of(call: AttentionCall) -> float:
+    """Return the factor of the scores; by default one over the root of the width."""
+    scaling = call.options.get("scaling")
+    return float(call.query.shape[-1] ** -0.5 if scaling is None else scaling)

@@ -34,10 +34,10 @@ def show(
     Raises:
         HeadscopeError: the model's queries and keys cannot be read, or a number or text is not as it should be.
     """
-    from headscope.views.snapshot.snapshot_of import look
+    from headscope.views.snapshot.snapshot_of import take_snapshot
 
     scheme = scheme_of(display_mode)
-    view = look(model, sentence_a, sentence_b, tokenizer=tokenizer, neuron=True)
+    view = take_snapshot(model, sentence_a, sentence_b, tokenizer=tokenizer, neuron=True)
     return show_page(
         view,
         "neuron",

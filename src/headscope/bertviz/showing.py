@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from headscope.views.snapshot.snapshot import AttentionView
+    from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
 
 ACTIONS = ("view", "return")
 SCHEMES = ("light", "dark")
 
 
 def show_page(
-    view: AttentionView,
+    view: AttentionSnapshot,
     name: str,
     *,
     html_action: str,
@@ -61,7 +61,7 @@ def scheme_of(display_mode: str) -> str:
     return display_mode
 
 
-def layer_label(view: AttentionView, layer: int | None) -> int | None:
+def layer_label(view: AttentionSnapshot, layer: int | None) -> int | None:
     """Return the label from 1 of BertViz's layer from 0.
 
     Raises:
@@ -70,7 +70,7 @@ def layer_label(view: AttentionView, layer: int | None) -> int | None:
     return None if layer is None else _labels("layer", [layer], view.kinds[0].layers)[0]
 
 
-def head_labels(view: AttentionView, option: str, heads: Sequence[int] | None) -> tuple[int, ...]:
+def head_labels(view: AttentionSnapshot, option: str, heads: Sequence[int] | None) -> tuple[int, ...]:
     """Return the labels from 1 of BertViz's heads from 0; none where none are named.
 
     Raises:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sentence:
+class AnnotatedSentence:
     """A sentence as words, with its tree and its tags where the corpus has them.
 
     Attributes:
@@ -84,7 +84,7 @@ class AnnotatedDocument:
     """
 
     id: str
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[AnnotatedSentence, ...]
     mentions: tuple[Mention, ...] = ()
     unmatched: tuple[Unmatched, ...] = ()
     origin: str = ""

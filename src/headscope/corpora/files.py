@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
+from headscope.corpora.formats import TEXT
 from headscope.corpora.gunzip import GZIP_MAGIC, gunzip
 from headscope.corpora.opening import (
     GIVE,
@@ -23,7 +24,7 @@ from headscope.errors import InputError
 
 MAX_LINE = 16 << 20  # bytes; without a limit, a file without line ends would be held whole
 MAX_BLANK = 4 << 20  # characters together; a few bytes of gzip can unpack to lines without end
-SUFFIXES = (".txt", ".json", ".jsonl", ".gz")
+SUFFIXES = (*TEXT, ".gz")
 EXPECTED_TEXT = "text, one sentence or one paragraph a line, with a blank line between documents"
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Literal
 
 from headscope.corpora.document import Document
-from headscope.corpora.files import EXPECTED_TEXT, SUFFIXES, expand, open_text, split_lines
+from headscope.corpora.files import EXPECTED_TEXT, SUFFIXES, expand, open_text
+from headscope.corpora.formats import TEXT, text_format
 from headscope.corpora.opening import GIVE, is_pipe, source_name
-from headscope.corpora.text.features import EXPECTED_FEATURES, feature_documents
-from headscope.corpora.text.plain import text_documents
 from headscope.errors import InputError, OptionError
 
 
@@ -56,12 +55,8 @@ def _documents_of(path: Path | Literal["-"], start: int) -> Iterator[Document]:
         return
     if suffix == ".conllu":  # its columns would be read as language
         raise InputError(f"{name} is a treebank, not text; give it with --treebank (or --coref)")
-    if suffix in (".json", ".jsonl"):
-        pieces = open_text(path, expected=EXPECTED_FEATURES)
-        yield from feature_documents(pieces, name=name, by_line=suffix == ".jsonl", start=start)
-    else:
-        lines = split_lines(open_text(path), name=name)
-        yield from text_documents(lines, name=name, start=start)
+    form = text_format(suffix)
+    yield from form.documents(open_text(path, expected=form.expected), name=name, start=start)
 
 
 def _piped_documents(path: Path | Literal["-"], name: str, start: int) -> Iterator[Document]:
@@ -75,10 +70,11 @@ def _piped_documents(path: Path | Literal["-"], name: str, start: int) -> Iterat
     else:
         raise InputError(f"{name} has only blank lines: expected {EXPECTED_TEXT}")
     text = chain(seen, pieces)
-    if begin not in "[{":
-        yield from text_documents(split_lines(text, name=name), name=name, start=start)
+    form = next((each for each in map(text_format, TEXT) if each.begins == begin), None)
+    if form is None:
+        yield from text_format("").documents(text, name=name, start=start)
         return
     try:
-        yield from feature_documents(text, name=name, by_line=begin == "{", start=start)
+        yield from form.documents(text, name=name, start=start)
     except InputError as error:
         raise InputError(f"{error} ({name} that begins with {begin} is read as JSON, not as text)") from None

@@ -11,8 +11,6 @@ from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import Vocabulary, read_vocabulary, unknown_id
 from headscope.errors import InputError, ModelError
 
-TOKEN_TYPES = ("own", "zero")
-
 
 class Encoder:
     """Turn documents' texts into model inputs with the tokeniser's own special tokens.

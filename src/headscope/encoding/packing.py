@@ -13,9 +13,6 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError
 
-PACKINGS = ("pretraining", "paragraphs", "single")
-TOO_LONG = ("truncate", "skip", "error")
-
 
 @dataclass
 class PackingCounts:

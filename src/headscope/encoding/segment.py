@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 NO_WORD = -1
-# How attention from the pieces of a cut word is joined; see `attention.words`.
-PIECES = ("mean", "first", "max")
 
 
 @dataclass(frozen=True, kw_only=True)

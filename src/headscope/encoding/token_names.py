@@ -11,9 +11,11 @@ from typing import NamedTuple
 _SPACE, _NEW_LINE, _BLOCK = "\u0120", "\u010a", "\u2581"
 _SPECIAL = re.compile(r"\[(?:CLS|SEP|PAD|MASK)\]|</?s>|<(?:pad|mask|cls|sep|bos|eos|eod)>|<\|[a-z_]{1,40}\|>")
 _END_OF_WORD = "</w>"
+SPECIAL_NAMES = ("[CLS]", "[SEP]")
+"""BERT's, for whoever has none."""
 
 
-class Named(NamedTuple):
+class NamedTokens(NamedTuple):
     """What tokens' names tell.
 
     Attributes:
@@ -29,7 +31,12 @@ class Named(NamedTuple):
     special: tuple[int, ...]
 
 
-def named_tokens(tokens: Sequence[str]) -> Named:
+def named_special(cls: str | None, sep: str | None) -> tuple[str, str]:
+    """Return the names of the special tokens before and after the words, BERT's where they have none."""
+    return cls or SPECIAL_NAMES[0], sep or SPECIAL_NAMES[1]
+
+
+def named_tokens(tokens: Sequence[str]) -> NamedTokens:
     """Read tokens such as `##ing`, `Ġthe`, `▁the`, `the</w>` and `[CLS]`.
 
     Args:
@@ -52,7 +59,7 @@ def named_tokens(tokens: Sequence[str]) -> Named:
         text[-1] += names[place] if begins else names[place].removeprefix("##")
         words.append(len(text) - 1)
         fresh = False
-    return Named(tuple(names), tuple(words) if text else (), tuple(text), special)
+    return NamedTokens(tuple(names), tuple(words) if text else (), tuple(text), special)
 
 
 def _starts(tokens: Sequence[str]) -> list[bool]:

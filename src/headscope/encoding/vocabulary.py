@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from headscope.encoding.token_names import named_special
+
 _WORD_START_MARKS = ("\u0120", "\u2581")  # byte-level BPE's and SentencePiece's mark of a word's start
 
 
@@ -52,6 +54,11 @@ class Vocabulary:
         if decoder and not self.has_cls and len(classes):
             classes[0] = KeyClass.CLS
         return classes
+
+    @property
+    def special_names(self) -> tuple[str, str]:
+        """What the tokens before and after the words are called in examples."""
+        return named_special(self.cls_name, self.sep_name)
 
 
 def read_vocabulary(tokeniser: Any) -> Vocabulary:

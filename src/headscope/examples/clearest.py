@@ -9,7 +9,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.attention.row_statistics import ROW_STATISTICS
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
@@ -17,13 +16,15 @@ from headscope.examples.clearest_segments import ClearestSegments, Entry
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.kept import Declared, State
+from headscope.statistics.role_catalogue import ROLES, SHOWN
+from headscope.statistics.statistic_catalogue import STATISTICS
 
 # Those that a role rests on, and what a head of no role is shown by.
-CLEAREST_STATISTICS = ("previous", "next", "cls", "sep", "punctuation", "entropy", "max_weight")
+CLEAREST_STATISTICS = tuple(dict.fromkeys(ROLES[role].example for role in SHOWN))
 MOST_KEPT = 3
 FEWEST_ROWS = 6
 _DECIMALS = 6
-_COLUMNS = [ROW_STATISTICS.index(name) for name in CLEAREST_STATISTICS]
+_COLUMNS = [int(STATISTICS[name].quantity) for name in CLEAREST_STATISTICS]
 
 
 @dataclass(frozen=True)

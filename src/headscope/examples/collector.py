@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.attention.row_statistics import ROW_STATISTICS
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
+from headscope.examples.example_tables import EXAMPLES, SHARED
 from headscope.statistics.roles import strongest
+from headscope.statistics.statistic_catalogue import STATISTICS
 
-COLUMNS = ["kind", "layer", "head", "behaviour", "value", "document", "segment", "tokens", "keys", "weights"]
 MOST_TOKENS = 30
 _MEMORY = 64 << 20  # bytes of maps kept at most
 
@@ -123,7 +123,7 @@ def examples_table(
         best = strongest(surface, roles)
         best = best[best["kind"] == kind]
         for head in best.to_dict("records"):
-            column = ROW_STATISTICS.index(head["statistic"])
+            column = STATISTICS[head["statistic"]].quantity
             layer, number = int(head["layer"]), int(head["head"])
             clearest = max(own, key=lambda m: m.values[layer - 1, number - 1, column])
             value = clearest.values[layer - 1, number - 1, column]
@@ -133,14 +133,14 @@ def examples_table(
             for layer in range(shared.weights.shape[0]):
                 for number in range(shared.weights.shape[1]):
                     largest = float(shared.weights[layer, number].max())
-                    rows.append(_row(shared, layer + 1, number + 1, "shared", largest, names))
-    return pd.DataFrame(rows, columns=COLUMNS)
+                    rows.append(_row(shared, layer + 1, number + 1, SHARED, largest, names))
+    return pd.DataFrame(rows, columns=EXAMPLES.names)
 
 
 def _shared(maps: list[ExampleMaps], best: pd.DataFrame) -> ExampleMaps:
     """Choose the sentence on which the strongest heads together show their behaviours most clearly."""
     places = [
-        (int(h["layer"]) - 1, int(h["head"]) - 1, ROW_STATISTICS.index(h["statistic"]))
+        (int(h["layer"]) - 1, int(h["head"]) - 1, STATISTICS[h["statistic"]].quantity)
         for h in best.to_dict("records")
     ]
     if not places:

@@ -8,23 +8,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.attention.row_statistics import CLASSES, OFFSETS
+from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
 from headscope.examples.clearest import ClearestResult
-from headscope.statistics.roles import ROLES
+from headscope.statistics.role_catalogue import ROLES
+from headscope.statistics.statistic_catalogue import STATISTICS
 
 MOST_TOKENS = 32
 _DECIMALS = 6
-_OFFSETS = {quantity.name.lower(): offsets for quantity, offsets in OFFSETS.items()}
-_CLASS = {quantity.name.lower(): key_class for quantity, key_class in CLASSES.items()}
-_SHOWN_BY = {role: role for role in ROLES} | {"broad": "entropy", "mixed": "max_weight"}
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedExcerpt:
     """A segment on which a head is to be shown: by what, in which place, and how clear it is over the whole segment."""
 
     kind: str
@@ -38,8 +36,8 @@ class Wanted:
 
     @property
     def statistic(self) -> str:
-        """The row statistic that tells the behaviour."""
-        return _SHOWN_BY[self.behaviour]
+        """The statistic that shows the behaviour."""
+        return ROLES[self.behaviour].example
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Excerpt:
         start: position at which the stretch begins; special tokens before it are shown with it.
     """
 
-    wanted: Wanted
+    wanted: WantedExcerpt
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
     queries: NDArray[np.int64]
@@ -64,7 +62,7 @@ class Excerpt:
     start: int
 
 
-def wanted_segments(results: Iterable[ClearestResult], roles: pd.DataFrame) -> list[Wanted]:
+def wanted_segments(results: Iterable[ClearestResult], roles: pd.DataFrame) -> list[WantedExcerpt]:
     """Choose for each head the segments of the statistic that its role rests on (`mixed`: the largest weight).
 
     Args:
@@ -76,10 +74,10 @@ def wanted_segments(results: Iterable[ClearestResult], roles: pd.DataFrame) -> l
     }
     kept = {result.kind: result.kept for result in results}
     return [
-        Wanted(kind, layer, head, role, rank, score, document, segment)
+        WantedExcerpt(kind, layer, head, role, rank, score, document, segment)
         for (kind, layer, head), role in named.items()
         for rank, (score, document, segment) in enumerate(
-            kept.get(kind, {}).get((layer - 1, head - 1, _SHOWN_BY[role]), ()), start=1
+            kept.get(kind, {}).get((layer - 1, head - 1, ROLES[role].example), ()), start=1
         )
     ]
 
@@ -90,13 +88,13 @@ class ExcerptCollector:
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[str] = "layer"
 
-    def __init__(self, wanted: Sequence[Wanted], *, most_tokens: int = MOST_TOKENS) -> None:
+    def __init__(self, wanted: Sequence[WantedExcerpt], *, most_tokens: int = MOST_TOKENS) -> None:
         self.wanted = list(wanted)
         self.most_tokens = most_tokens
-        self._of: dict[tuple[str, int, str, int], list[Wanted]] = {}
+        self._of: dict[tuple[str, int, str, int], list[WantedExcerpt]] = {}
         for one in self.wanted:
             self._of.setdefault((one.kind, one.layer, one.document, one.segment), []).append(one)
-        self._found: dict[Wanted, Excerpt] = {}
+        self._found: dict[WantedExcerpt, Excerpt] = {}
 
     @property
     def excerpts(self) -> list[Excerpt]:
@@ -115,7 +113,7 @@ class ExcerptCollector:
     def end(self, batch: Batch) -> None:
         """Close the batch."""
 
-    def _cut(self, wanted: Wanted, tile: AttentionTile, item: int) -> Excerpt:
+    def _cut(self, wanted: WantedExcerpt, tile: AttentionTile, item: int) -> Excerpt:
         sides = [
             {
                 name: getattr(side, name)[item][side.valid[item]].cpu().numpy()
@@ -154,12 +152,13 @@ def shown_on(
         key_classes: `KeyClass` of each key, `[key]`.
     """
     exact = weights.astype(np.float64)
-    if statistic in _OFFSETS:
+    quantity = STATISTICS[statistic].quantity
+    if quantity in OFFSETS:
         queries, keys = np.indices(exact.shape)
-        on = np.isin(keys - queries, _OFFSETS[statistic])
-    elif statistic in _CLASS:
-        on = np.broadcast_to(key_classes == int(_CLASS[statistic]), exact.shape)
-    elif statistic == "entropy":
+        on = np.isin(keys - queries, OFFSETS[quantity])
+    elif quantity in CLASSES:
+        on = np.broadcast_to(key_classes == int(CLASSES[quantity]), exact.shape)
+    elif quantity is RowQuantity.ENTROPY:
         return -exact * np.log(np.where(exact > 0, exact, 1.0))
     else:
         on = np.arange(exact.shape[1]) == exact.argmax(1)[:, None]

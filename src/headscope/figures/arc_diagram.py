@@ -10,9 +10,11 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from headscope.figures.arcs import FAINT, MOST_TOKENS, SPECIAL, Arcs, arcs_of
+from headscope.encoding.token_names import SPECIAL_NAMES
+from headscope.figures.arc_strokes import FAINT, MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.labels import label
-from headscope.figures.style import INK, SOFT, figure_of, look, new_figure, role_colour
+from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure, role_colour
+from headscope.palette import palette
 
 LONGEST_WORD = 14
 ROW_INCHES = 0.19
@@ -24,7 +26,7 @@ def arc_panel(
     *,
     title: str = "",
     colour: str | None = None,
-    special: Collection[str] = SPECIAL,
+    special: Collection[str] = SPECIAL_NAMES,
     hide_special: bool = False,
     rows: int | None = None,
     ax: Axes | None = None,
@@ -33,9 +35,9 @@ def arc_panel(
     """Draw one example: opacity is the weight, coloured lines belong to coloured words, a cross is a wrong choice.
 
     Args:
-        example: a row of `tables/arc_examples.parquet`.
+        example: a row of a table of sentences with gold arcs, and its `role` where the relation's name does not tell.
         title: above the drawing.
-        colour: of the relation's words; by default that of syntax, or of coreference for its examples.
+        colour: of the relation's words; by default that of the role.
         special: what the model's special tokens are called.
         hide_special: whether attention from and to them is left out, and they are.
         rows: how many words there is room for, so that panels side by side have lines of one height; at least its own.
@@ -44,8 +46,8 @@ def arc_panel(
     """
     arcs = arcs_of(example, special=special, most=most)
     tall = max(rows or 0, len(arcs.tokens))
-    own = colour or role_colour("coreference" if example["relation"] == "coreference" else "syntax")
-    with look():
+    own = colour or role_colour(_role(example))
+    with house_style():
         if ax is None:
             ax = new_figure(3.3, ROW_INCHES * tall + 0.75).subplots()
         lines = [one for one in arcs.strokes() if not (hide_special and one.special)]
@@ -76,7 +78,13 @@ def arc_panel(
         return figure_of(ax)
 
 
-def _words(ax: Axes, arcs: Arcs, colour: str, *, hide_special: bool) -> None:
+def _role(example: pd.Series) -> str:
+    """Return whose colour an example has: its own, or where it names none that of its relation, else of syntax."""
+    relation = str(example["relation"])
+    return str(example.get("role") or (relation if relation in palette().roles else "syntax"))
+
+
+def _words(ax: Axes, arcs: ArcStrokes, colour: str, *, hide_special: bool) -> None:
     sides = (("query", arcs.queries, -0.04, "right"), ("key", arcs.keys, 1.04, "left"))
     for side, coloured, x, align in sides:
         for place, token in enumerate(arcs.tokens):
@@ -95,7 +103,7 @@ def arc_diagram(
     examples: pd.DataFrame,
     *,
     titles: Mapping[str, str] | None = None,
-    special: Collection[str] = SPECIAL,
+    special: Collection[str] = SPECIAL_NAMES,
     hide_special: bool = False,
     most: int = MOST_TOKENS,
 ) -> Figure:
@@ -121,7 +129,7 @@ def arc_diagram(
     }
     columns = max(len(rows) for rows in groups.values())
     heights = [max(min(len(row["tokens"]), most) for row in rows) for rows in groups.values()]
-    with look():
+    with house_style():
         inches = sum(ROW_INCHES * height + 0.8 for height in heights)
         figure = new_figure(3.4 * columns, inches)
         figure.set_layout_engine("constrained", h_pad=0.1)

@@ -18,11 +18,12 @@ from headscope.figures.series import (
     roles_of,
     select,
 )
-from headscope.figures.statistic_panel import SPREAD, capital, panel_width
-from headscope.figures.style import INK, SOFT, figure_of, look, new_figure
+from headscope.figures.statistic_panel import NAMES, SPREAD, capital, panel_width
+from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure
 from headscope.figures.surface_points import kinds_in
+from headscope.statistics.statistic_catalogue import Unit, of_topic
 
-NAMES: Mapping[str, str] = {"entropy": "entropy", "entropy_cls": "entropy from [CLS]"}
+DRAWN = of_topic("focus", unit=Unit.NATS)
 
 
 def entropy_by_layer(
@@ -38,21 +39,21 @@ def entropy_by_layer(
         surface: `tables/surface.parquet`; `uniform` of `entropy` is the mean over rows of ln(visible keys).
         roles: `kind layer head role`, for the points' colours and shapes; all are ink without it.
         names: the panels' titles.
-        axes: a row of two axes for each kind in the table; made when not given.
+        axes: a row of axes for each kind in the table, one a statistic; made when not given.
     """
     kinds = kinds_in(surface)
-    with look():
+    with house_style():
         if axes is None:
             width = panel_width(int(surface["layer"].max()))
-            figure = new_figure(2 * width, 2.9 * len(kinds))
-            axes = figure.subplots(len(kinds), 2, squeeze=False).tolist()
-        elif len(axes) != len(kinds) or any(len(row) != 2 for row in axes):
+            figure = new_figure(len(DRAWN) * width, 2.9 * len(kinds))
+            axes = figure.subplots(len(kinds), len(DRAWN), squeeze=False).tolist()
+        elif len(axes) != len(kinds) or any(len(row) != len(DRAWN) for row in axes):
             raise ValueError(
-                f"Expected {len(kinds)} rows of 2 axes ({', '.join(kinds)}), got {[len(row) for row in axes]}; "
-                "give one row a kind, and in it one axes for all tokens and one for the first."
+                f"Expected {len(kinds)} rows of {len(DRAWN)} axes ({', '.join(kinds)}), got "
+                f"{[len(row) for row in axes]}; give one row a kind, and in it one axes for each of {', '.join(DRAWN)}."
             )
         for kind, row in zip(kinds, axes):
-            for statistic, ax in zip(("entropy", "entropy_cls"), row):
+            for statistic, ax in zip(DRAWN, row):
                 entropy_panel(surface, statistic, kind=kind, roles=roles, names=names, ax=ax)
                 if len(kinds) > 1:
                     ax.set_title(f"{capital(names[statistic])} · {kind}")
@@ -68,9 +69,9 @@ def entropy_panel(
     names: Mapping[str, str] = NAMES,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw one panel of figure 4: `entropy` or `entropy_cls` of one kind, with both panels' y axis the same."""
+    """Draw one panel of figure 4: `entropy` or `entropy_cls` of one kind, with all panels' y axis the same."""
     series = select(surface, statistic, kind=kind)
-    with look():
+    with house_style():
         if ax is None:
             ax = new_figure(panel_width(series.layers), 2.7).subplots()
         ax.set_title(capital(names[statistic]))
@@ -89,7 +90,7 @@ def entropy_panel(
 
 
 def _top(surface: pd.DataFrame, kind: str) -> float:
-    rows = surface[(surface["kind"] == kind) & surface["statistic"].isin(["entropy", "entropy_cls"])]
+    rows = surface[(surface["kind"] == kind) & surface["statistic"].isin(DRAWN)]
     highest = np.nanmax([rows["value"].max(), rows["uniform"].max(), rows["ci_high"].max(), 0.1])
     return float(1.12 * highest)
 

@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.figures.labels import label
-from headscope.figures.style import INK, LINE, SOFT, figure_of, look, new_figure, role_colour
+from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_colour
+from headscope.statistics.significance import SIGNIFICANT
 
 COLUMNS = 4
-SIGNIFICANT = 0.05
 _NAMES = {"previous": "to the previous token", "next": "to the next token"}
 
 
@@ -149,7 +149,7 @@ def heads_forming(courses: Sequence[Course]) -> Figure:
         raise ValueError(
             "Expected at least one course of a number through training, got none; score checkpoints."
         )
-    with look():
+    with house_style():
         columns = min(COLUMNS, len(courses))
         lines = -(-len(courses) // columns)
         figure = new_figure(2.6 * columns, 2.0 * lines + 0.3)
@@ -173,7 +173,7 @@ def course_panel(course: Course, *, last: int | None = None, ax: Axes | None = N
         last: the step at which the axis ends; the course's last by default.
         ax: where to draw; made when not given.
     """
-    with look():
+    with house_style():
         if ax is None:
             ax = new_figure(2.9, 2.2).subplots()
         points = course.points.sort_values("step")

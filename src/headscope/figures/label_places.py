@@ -31,7 +31,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Place:
+class LabelPlace:
     """Where a name stands.
 
     Attributes:
@@ -46,7 +46,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedLabel:
     """A name, its font's size in points, and the marks that it may stand at, best first, `[mark, 2]` in points."""
 
     text: str
@@ -55,8 +55,8 @@ class Wanted:
 
 
 def place_labels(
-    wanted: Sequence[Wanted], marks: np.ndarray, page: Box, *, reach: float = 5.0, drop: bool = False
-) -> list[Place | None]:
+    wanted: Sequence[WantedLabel], marks: np.ndarray, page: Box, *, reach: float = 5.0, drop: bool = False
+) -> list[LabelPlace | None]:
     """Choose a place beside one of its marks for each name, those named first choosing first.
 
     Args:
@@ -70,7 +70,7 @@ def place_labels(
         The place of each name; None for one that was dropped.
     """
     taken: list[Box] = []
-    found: list[Place | None] = []
+    found: list[LabelPlace | None] = []
     for name in wanted:
         best, cost = None, np.inf
         for order, place in enumerate(_candidates(name, reach)):
@@ -89,7 +89,7 @@ def extent(text: str, size: float) -> tuple[float, float]:
     return WIDTH * size * cells(text), HEIGHT * size
 
 
-def _candidates(name: Wanted, reach: float) -> Iterator[Place]:
+def _candidates(name: WantedLabel, reach: float) -> Iterator[LabelPlace]:
     """Yield eight places around each mark, near ones first, and for far ones the line that leads there."""
     wide, high = extent(name.text, name.size)
     for times in _REACHES:
@@ -107,7 +107,7 @@ def _candidates(name: Wanted, reach: float) -> Iterator[Place]:
             ):
                 box = Box(left, bottom, left + wide, bottom + high)
                 end = (min(max(x, box.left), box.right), min(max(y, box.bottom), box.top))
-                yield Place(box, side, None if times == 1.0 else (x, y, *end))
+                yield LabelPlace(box, side, None if times == 1.0 else (x, y, *end))
 
 
 def _cost(box: Box, marks: np.ndarray, taken: Sequence[Box], page: Box) -> float:

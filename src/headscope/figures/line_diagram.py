@@ -13,7 +13,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from headscope.figures.labels import label
-from headscope.figures.style import INK, SOFT, figure_of, look, new_figure, role_colour
+from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure, role_colour
 from headscope.palette import palette
 
 MOST_TOKENS = 30
@@ -24,7 +24,7 @@ ROW_INCHES = 0.2
 
 
 @dataclass(frozen=True)
-class Window:
+class TokenWindow:
     """The part of an example that is drawn: which queries and keys, and how much of their attention lies inside."""
 
     queries: slice
@@ -44,7 +44,7 @@ def weights_of(example: pd.Series) -> np.ndarray:
     return weights.reshape(len(tokens), len(keys))
 
 
-def best_window(weights: np.ndarray, *, most: int = MOST_TOKENS) -> Window:
+def best_window(weights: np.ndarray, *, most: int = MOST_TOKENS) -> TokenWindow:
     """Choose what to draw of `weights [query, key]`: `most` neighbours in each direction that keep most attention.
 
     A square map slides one window over queries and keys together, a cross map takes the best pair of windows of keys
@@ -52,7 +52,7 @@ def best_window(weights: np.ndarray, *, most: int = MOST_TOKENS) -> Window:
     """
     queries, keys = weights.shape
     if queries <= most and keys <= most:
-        return Window(slice(0, queries), slice(0, keys), 1.0)
+        return TokenWindow(slice(0, queries), slice(0, keys), 1.0)
     square = queries == keys
     tall, wide = min(most, queries), min(most, keys)
     kept: list[tuple[float, int]] = []
@@ -61,7 +61,9 @@ def best_window(weights: np.ndarray, *, most: int = MOST_TOKENS) -> Window:
         total = float(weights[rows].sum())
         kept.append((float(weights[rows, start : start + wide].sum()) / max(total, 1e-12), start))
     share, start = max(kept, key=lambda pair: (round(pair[0], 9), -pair[1]))
-    return Window(slice(start, start + tall) if square else slice(0, tall), slice(start, start + wide), share)
+    return TokenWindow(
+        slice(start, start + tall) if square else slice(0, tall), slice(start, start + wide), share
+    )
 
 
 def draw_lines(
@@ -125,7 +127,7 @@ def line_diagram(
         raise ValueError(
             "Expected at least one example of a behaviour, got none; run the examples stage first."
         )
-    with look():
+    with house_style():
         if axes is None:
             columns = min(len(rows), 3)
             lines = -(-len(rows) // columns)
@@ -159,7 +161,7 @@ def example_panel(
     known = palette().roles.get(role)
     words = (labels or {}).get(role, known.label if known else role)
     weights = weights_of(example)
-    with look():
+    with house_style():
         if ax is None:
             rows = min(max(weights.shape), most)
             ax = new_figure(3.3, ROW_INCHES * rows + 0.75).subplots()

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from headscope.figures.style import look
+from headscope.figures.style import house_style
 from headscope.storage.atomic import write_bytes
 
 DOTS_PER_INCH = 200
@@ -20,7 +20,7 @@ DOTS_PER_INCH = 200
 def svg_text(figure: Figure) -> str:
     """Return a figure as SVG with text as text, without a date: the same figure gives the same string."""
     buffer = io.StringIO()
-    with look(), warnings.catch_warnings():
+    with house_style(), warnings.catch_warnings():
         _quiet_about_glyphs()
         FigureCanvasSVG(figure)
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
@@ -35,7 +35,7 @@ def _short(number: re.Match[str]) -> str:
 def png_bytes(figure: Figure) -> bytes:
     """Return a figure as PNG on white, 200 dots an inch."""
     buffer = io.BytesIO()
-    with look(), warnings.catch_warnings():
+    with house_style(), warnings.catch_warnings():
         _quiet_about_glyphs()
         FigureCanvasAgg(figure)
         figure.savefig(

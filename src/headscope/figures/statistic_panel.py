@@ -10,18 +10,10 @@ from matplotlib.figure import Figure
 
 from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
 from headscope.figures.series import draw_heads, draw_means, draw_uniform, name_heads, roles_of, select
-from headscope.figures.style import figure_of, look, new_figure
+from headscope.figures.style import figure_of, house_style, new_figure
+from headscope.statistics.statistic_catalogue import figure_names
 
-NAMES: Mapping[str, str] = {
-    "previous": "previous token",
-    "next": "next token",
-    "current": "current token",
-    "cls": "[CLS]",
-    "sep": "[SEP]",
-    "punctuation": ". and ,",
-    "sep_to_sep": "[SEP] → [SEP]",
-    "other_to_sep": "other → [SEP]",
-}
+NAMES: Mapping[str, str] = figure_names()
 NAMED_ABOVE = 0.25
 SPREAD = 0.62
 """How much of a layer's width its heads take, side by side."""
@@ -49,7 +41,7 @@ def statistic_panel(
         ax: where to draw; made when not given.
     """
     series = select(surface, statistic, kind=kind)
-    with look():
+    with house_style():
         if ax is None:
             ax = new_figure(panel_width(series.layers), 2.7).subplots()
         ax.set_title(capital(names[statistic]))

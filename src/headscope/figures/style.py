@@ -44,7 +44,7 @@ def _fonts() -> list[str]:
 
 
 @contextmanager
-def look() -> Iterator[None]:
+def house_style() -> Iterator[None]:
     """Matplotlib's settings for every figure, while the figure is built or written."""
     settings: dict[str, Any] = {
         "font.family": _fonts(),

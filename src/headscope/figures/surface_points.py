@@ -9,14 +9,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from headscope.attention.head_id import KINDS
 from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
 from headscope.figures.series import Series, draw_heads, draw_means, select
 from headscope.figures.statistic_panel import NAMES
-from headscope.figures.style import SOFT, figure_of, look, new_figure, role_colour
+from headscope.figures.style import SOFT, figure_of, house_style, new_figure, role_colour
+from headscope.statistics.statistic_catalogue import STATISTICS, Topic, Unit, of_topic
 
-KIND_ORDER = ("encoder", "decoder", "cross")
-_INK_OF = {"sep_to_sep": "sep", "other_to_sep": "mixed", "current": "mixed"}
-_SHAPE_OF = {"other_to_sep": "broad", "current": "coreference", "sep_to_sep": "sep"}
+_INK_OF = {one.name: one.ink or one.name for one in STATISTICS.values()}
+_SHAPE_OF = {one.name: one.shape or one.name for one in STATISTICS.values()}
 
 
 @dataclass(frozen=True)
@@ -24,20 +25,25 @@ class Panel:
     """A panel of figure 2: what it compares, and its title."""
 
     title: str
-    statistics: tuple[str, ...]
+    topic: Topic
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """The shares that the section of the report shows, too."""
+        return of_topic(self.topic, unit=Unit.SHARE)
 
 
 PANELS = (
-    Panel("Special tokens and punctuation", ("cls", "sep", "punctuation")),
-    Panel("The separator, from itself and from others", ("sep_to_sep", "other_to_sep")),
-    Panel("Position", ("previous", "next", "current")),
+    Panel("Special tokens and punctuation", "special"),
+    Panel("The separator, from itself and from others", "noop"),
+    Panel("Position", "position"),
 )
 
 
 def kinds_in(surface: pd.DataFrame) -> list[str]:
     """Return the kinds of attention in a table, encoder first."""
     present = set(surface["kind"].unique())
-    return [kind for kind in KIND_ORDER if kind in present]
+    return [kind for kind in KINDS if kind in present]
 
 
 def surface_points(
@@ -61,7 +67,7 @@ def surface_points(
         ValueError: `axes` has another shape than three rows by the kinds.
     """
     kinds = kinds_in(surface)
-    with look():
+    with house_style():
         if axes is None:
             deepest = int(surface["layer"].max())
             width = min(max(0.42 * deepest + 2.2, 5.2), 12.0)
@@ -92,16 +98,16 @@ def _overlay(
     layers = max(series.layers for series in present)
     layer_axis(ax, layers)
     ax.set_ylabel("average attention")
-    step = 0.26
+    step = min(0.26, 0.8 / max(len(present) - 1, 1))  # all of them within their layer
     for place, series in enumerate(present):
         shift = step * (place - (len(present) - 1) / 2)
-        role = _INK_OF.get(series.statistic, series.statistic)
-        draw_means(ax, series, colour=role_colour(role), shift=shift)
+        colour = role_colour(_INK_OF[series.statistic])
+        draw_means(ax, series, colour=colour, shift=shift)
         draw_heads(
             ax,
             series,
-            colour=role_colour(role),
-            shape=_SHAPE_OF.get(series.statistic, series.statistic),
+            colour=colour,
+            shape=_SHAPE_OF[series.statistic],
             shift=shift,
             size=36.0,
         )
@@ -127,6 +133,6 @@ def _name_series(ax: Axes, present: Sequence[Series], names: Mapping[str, str], 
     for series, height in zip(ends, heights):
         ax.text(
             layers + 0.62, height - over, names[series.statistic],
-            color=role_colour(_INK_OF.get(series.statistic, series.statistic)),
+            color=role_colour(_INK_OF[series.statistic]),
             fontsize=9, va="center", ha="left", clip_on=False, gid=f"name--{series.kind}--{series.statistic}",
         )  # fmt: skip

@@ -1,13 +1,13 @@
 """Read the index of a folder of saved maps, every part of it checked, before anything is made of it."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headscope.attention.tile import KINDS
-from headscope.encoding.segment import NO_WORD, PIECES
+from headscope.attention.head_id import KINDS
+from headscope.encoding.choices import PIECES
+from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError
 from headscope.maps import index_schema as take
@@ -23,6 +23,7 @@ from headscope.maps.index import (
     Tokens,
 )
 from headscope.models.anatomy import KindLayout
+from headscope.storage.bounded_json import TooDeepError, TooLargeError, read_bounded
 
 _AGAIN = "extract the maps again"
 # An index takes some 80 bytes a token, the maps of any model in use over 10,000; reading 1 byte may take 20.
@@ -47,10 +48,15 @@ def read_index(folder: Path) -> MapsIndex:
             f"{folder} holds no saved maps: expected a folder with {INDEX}, as headscope extract writes it when "
             "it finishes; give that folder"
         )
-    _check_size(path)
+    maps = sum(each.stat().st_size for each in folder.glob("*.safetensors") if each.is_file())
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except RecursionError:
+        content = read_bounded(path, most=max(_ALWAYS_READ, maps))
+    except TooLargeError as error:
+        raise InputError(
+            f"{path} has {error.size:,} bytes, and the maps beside it {maps:,}; expected an index smaller than its "
+            f"maps, or of {_ALWAYS_READ:,} bytes at most; {_AGAIN}"
+        ) from None
+    except TooDeepError:
         raise InputError(f"{path} is damaged (it is nested too deeply to be read); {_AGAIN}") from None
     except ValueError as error:
         raise InputError(f"{path} is damaged ({error}); {_AGAIN}") from None
@@ -67,18 +73,6 @@ def read_index(folder: Path) -> MapsIndex:
         raise InputError(f"{path} is damaged (it lacks {error}); {_AGAIN}") from None
     except ValueError as error:
         raise InputError(f"{path} is damaged ({error}); {_AGAIN}") from None
-
-
-def _check_size(path: Path) -> None:
-    size = path.stat().st_size
-    if size <= _ALWAYS_READ:
-        return
-    maps = sum(each.stat().st_size for each in path.parent.glob("*.safetensors"))
-    if size > maps:
-        raise InputError(
-            f"{path} has {size:,} bytes, and the maps beside it {maps:,}; expected an index smaller than its maps, or "
-            f"of {_ALWAYS_READ:,} bytes at most; {_AGAIN}"
-        )
 
 
 def _index(content: Mapping[str, Any]) -> MapsIndex:

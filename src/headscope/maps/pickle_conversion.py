@@ -12,10 +12,10 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError, OptionError
-from headscope.maps.folder import MapsFolder
+from headscope.maps.growing_folder import MapsFolder
 from headscope.maps.index import MapEntry, MapsIndex, Tokens
+from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickles import read_original_pickle, write_original_pickle
-from headscope.maps.source import MapsSource
 from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
 

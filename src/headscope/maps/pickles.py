@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.attention.distributions import wrong_row
-from headscope.attention.tile import HeadId
+from headscope.attention.head_id import HeadId
 from headscope.errors import InputError
 from headscope.maps.unpickling import read_plain_pickle
 from headscope.storage.atomic import whole_or_absent

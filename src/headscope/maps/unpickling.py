@@ -41,7 +41,7 @@ _INSTRUCTIONS = frozenset(
 )
 
 
-class _Refused(Exception):
+class _RefusedPickle(Exception):
     """The file asks for more than data; the text says for what."""
 
 
@@ -63,7 +63,7 @@ def read_plain_pickle(path: str | Path) -> Any:
             file.seek(0)
             loaded = _PlainUnpickler(file, size).load()
         return _Plain(size).value(loaded)
-    except _Refused as error:
+    except _RefusedPickle as error:
         raise InputError(f"{path} is refused: it {shown(error)}; {_EXPECTED}") from None
     except (RecursionError, MemoryError):
         raise InputError(
@@ -85,12 +85,12 @@ def _check_instructions(file: IO[bytes], size: int) -> None:
     for number, (instruction, argument, position) in enumerate(pickletools.genops(file)):
         name, value = instruction.name, argument if isinstance(argument, int) else 0
         if name not in _INSTRUCTIONS:
-            raise _Refused(f"uses the pickle instruction {name}")
+            raise _RefusedPickle(f"uses the pickle instruction {name}")
         # The memo is a table as long as its largest number; a frame is read in one piece.
         if name in ("PUT", "BINPUT", "LONG_BINPUT") and value > number:
-            raise _Refused(f"asks for a memo of {value:,} places after {number:,} instructions")
+            raise _RefusedPickle(f"asks for a memo of {value:,} places after {number:,} instructions")
         if name == "FRAME" and value > size - (position or 0):
-            raise _Refused(f"announces {value:,} bytes and has {size - (position or 0):,}")
+            raise _RefusedPickle(f"announces {value:,} bytes and has {size - (position or 0):,}")
 
 
 class _StandIn:
@@ -104,11 +104,11 @@ class _StandIn:
 
     def __call__(self, *arguments: Any) -> Any:
         if self._function is None:
-            raise _Refused(f"calls {self._name}")
+            raise _RefusedPickle(f"calls {self._name}")
         return self._function(*arguments)
 
     def __setstate__(self, state: object) -> None:
-        raise _Refused(f"changes {self._name}")
+        raise _RefusedPickle(f"changes {self._name}")
 
 
 class _DType:
@@ -119,14 +119,14 @@ class _DType:
     def __init__(self, code: object, *_: object) -> None:
         text = code.decode("latin1") if isinstance(code, bytes) else code
         if not isinstance(text, str) or re.fullmatch(r"[biuf][1248]", text) is None:
-            raise _Refused(f"holds an array of type {text!r}"[:80])
+            raise _RefusedPickle(f"holds an array of type {text!r}"[:80])
         self.code = text
         self.order = "="
 
     def __setstate__(self, state: Any) -> None:
         order = state[1].decode("latin1") if isinstance(state[1], bytes) else state[1]
         if order not in ("<", ">", "|", "=") or any(part is not None for part in state[2:5]):
-            raise _Refused("holds an array whose items are not plain numbers")
+            raise _RefusedPickle("holds an array whose items are not plain numbers")
         self.order = order
 
     def numpy(self) -> np.dtype[Any]:
@@ -152,15 +152,15 @@ def _make_array(raw: Any, dtype: Any, shape: Any, order: Any) -> NDArray[Any]:
         or not isinstance(raw, bytes | bytearray)
         or not isinstance(shape, tuple)
     ):
-        raise _Refused("holds an array that is not made of numbers")
+        raise _RefusedPickle("holds an array that is not made of numbers")
     made = dtype.numpy()
     if not all(type(side) is int and side >= 0 for side in shape) or len(shape) > 32:
-        raise _Refused(f"holds an array of shape {shape}"[:80])
+        raise _RefusedPickle(f"holds an array of shape {shape}"[:80])
     # Without a byte, a billion empty rows: a list of them has no room in memory.
     if 0 in shape and max(shape) > _MOST_EMPTY:
-        raise _Refused(f"holds an array of shape {shape} and no content"[:120])
+        raise _RefusedPickle(f"holds an array of shape {shape} and no content"[:120])
     if math.prod(shape) * made.itemsize != len(raw):
-        raise _Refused(f"holds an array of shape {shape} with {len(raw):,} bytes"[:120])
+        raise _RefusedPickle(f"holds an array of shape {shape} with {len(raw):,} bytes"[:120])
     order = order.decode("latin1") if isinstance(order, bytes) else order
     flat = np.frombuffer(raw, dtype=made) if len(raw) else np.zeros(0, dtype=made)
     return flat.reshape(shape, order="F" if order == "F" else "C")
@@ -168,7 +168,7 @@ def _make_array(raw: Any, dtype: Any, shape: Any, order: Any) -> NDArray[Any]:
 
 def _reconstruct(subtype: object, *_: object) -> _Array:
     if subtype is not _NDARRAY:
-        raise _Refused("makes an array of an unknown kind")
+        raise _RefusedPickle("makes an array of an unknown kind")
     return _Array()
 
 
@@ -194,17 +194,17 @@ class _Encode:
 
     def __call__(self, text: Any, encoding: Any) -> bytes:
         if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
-            raise _Refused("calls _codecs.encode for something else than bytes")
+            raise _RefusedPickle("calls _codecs.encode for something else than bytes")
         self.left -= len(text)
         if self.left < 0:
-            raise _Refused("makes more bytes than it has")
+            raise _RefusedPickle("makes more bytes than it has")
         return text.encode("latin1")
 
 
 def _no_bytes(*arguments: Any) -> bytes:
     """Python 3 writes bytes of length 0 so in protocol 2."""
     if arguments:
-        raise _Refused("calls bytes for something else than none")
+        raise _RefusedPickle("calls bytes for something else than none")
     return b""
 
 
@@ -234,7 +234,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in self._may_be_named:
-            raise _Refused(shown(f"asks for {module}.{name}", limit=120))
+            raise _RefusedPickle(shown(f"asks for {module}.{name}", limit=120))
         return self._may_be_named[module, name]
 
 
@@ -256,11 +256,11 @@ class _Plain:
     def value(self, loaded: Any, depth: int = 0) -> Any:
         self.left -= 1
         if self.left < 0:
-            raise _Refused("unfolds to more values than it has bytes")
+            raise _RefusedPickle("unfolds to more values than it has bytes")
         if depth > _MOST_DEPTH:
-            raise _Refused(f"has more than {_MOST_DEPTH} lists and dicts in one another")
+            raise _RefusedPickle(f"has more than {_MOST_DEPTH} lists and dicts in one another")
         if isinstance(loaded, int) and loaded.bit_length() > _MOST_BITS:
-            raise _Refused(f"holds a number of more than {_MOST_BITS} bits")
+            raise _RefusedPickle(f"holds a number of more than {_MOST_BITS} bits")
         if loaded is None or isinstance(loaded, bool | int | float):
             return loaded
         if isinstance(loaded, str | bytes):
@@ -268,26 +268,26 @@ class _Plain:
         if isinstance(loaded, _Array) and loaded.value is not None:
             self.array_left -= loaded.value.nbytes
             if self.array_left < 0:
-                raise _Refused("names one array many times over")
+                raise _RefusedPickle("names one array many times over")
             return loaded.value
         if isinstance(loaded, list | tuple):
             return [self.value(item, depth + 1) for item in loaded]
         if isinstance(loaded, dict):
             return {self._key(key): self.value(item, depth + 1) for key, item in loaded.items()}
-        raise _Refused("holds something that is not plain data")
+        raise _RefusedPickle("holds something that is not plain data")
 
     def _key(self, key: Any) -> str:
         if not isinstance(key, str | bytes):
-            raise _Refused("has a dict whose keys are not strings")
+            raise _RefusedPickle("has a dict whose keys are not strings")
         return self._text(key)
 
     def _text(self, loaded: str | bytes) -> str:
         self.text_left -= len(loaded)
         if self.text_left < 0:
-            raise _Refused(f"unfolds to more than {_MOST_TEXT} times as much text as it has bytes")
+            raise _RefusedPickle(f"unfolds to more than {_MOST_TEXT} times as much text as it has bytes")
         if isinstance(loaded, str):
             if not loaded.isascii() and _LONE_SURROGATE.search(loaded):
-                raise _Refused("holds text with half a character (a lone surrogate)")
+                raise _RefusedPickle("holds text with half a character (a lone surrogate)")
             return loaded
         if loaded not in self.texts:
             self.texts[loaded] = loaded.decode()

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words import word_axis, word_level
+from headscope.attention.word_attention import word_axis, word_level
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment, SegmentInfo
-from headscope.maps.folder import SHARD_BYTES, MapsFolder
+from headscope.maps.growing_folder import SHARD_BYTES, MapsFolder
 from headscope.maps.index import MapEntry, MapsIndex, Tokens
 
 _TORCH_DTYPES = {"float16": torch.float16, "float32": torch.float32}

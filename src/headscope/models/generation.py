@@ -12,7 +12,8 @@ from torch import Tensor
 from headscope.attention.tap import eager_evaluation
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
-from headscope.models.loading import LoadedModel, quiet_libraries
+from headscope.models.loading import LoadedModel
+from headscope.models.quiet import quiet_libraries
 
 
 def generate(

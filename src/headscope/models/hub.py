@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from headscope.corpora.fetch.hub import Trouble, trouble_of
+from headscope.corpora.fetch.hub_trouble import Trouble, trouble_of
 from headscope.errors import ModelError
 from headscope.models.folder.shown import shown
 

@@ -1,34 +1,22 @@
 """Load a model and its tokeniser from a folder or from the hub, or say why not."""
 
-import logging
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from headscope.errors import ModelError, OptionError
-from headscope.installing import how_to_install
 from headscope.models.anatomy import Anatomy
-from headscope.models.folder.check import check_folder
+from headscope.models.devices import choose_device
+from headscope.models.dtypes import DTYPES
 from headscope.models.folder.implied_size import check_implied, read_config
 from headscope.models.folder.prompts import nothing_asks
 from headscope.models.folder.shown import shown
-from headscope.models.folder.weight_files import WeightFiles
-from headscope.models.hub import fetch
 from headscope.models.loading_errors import in_words
+from headscope.models.locating import locate
+from headscope.models.quiet import quiet_libraries
 
-DTYPES = {
-    "float32": torch.float32,
-    "float64": torch.float64,
-    "bfloat16": torch.bfloat16,
-    "float16": torch.float16,
-}
-EMBEDDED = "headscope-minilm"
 # Parts that read the attention's result and do not shape it: they may be missing from a checkpoint.
 _MAY_BE_MISSING = ("pooler", "lm_head", "cls.", "classifier", "score.", "position_ids", "inv_freq")
 
@@ -57,23 +45,6 @@ class LoadedModel:
     def family(self) -> str:
         """The architecture's name in transformers, as `bert`."""
         return str(self.model.config.model_type)
-
-
-def embedded_folder() -> Path:
-    """Return the folder of the embedded default model.
-
-    Raises:
-        ModelError: the package that holds it is not installed.
-    """
-    try:
-        import headscope_minilm
-    except ImportError as error:
-        raise ModelError(
-            f"no model was named and the embedded one is not installed; {how_to_install('demo')}, or give --model a "
-            "hub name or a local folder"
-        ) from error
-    folder: Path = headscope_minilm.folder()
-    return folder
 
 
 def load_model(
@@ -130,7 +101,7 @@ def read_model(
         raise OptionError(f"--dtype {dtype!r} is not known; choose one of {', '.join(DTYPES)}")
     target = choose_device(device)
     with quiet_libraries(), nothing_asks():
-        folder, label, found = _locate(name, revision=revision)
+        folder, label, found = locate(name, revision=revision)
         called = label if name is None else str(name)
         with in_words(called, part="its config.json"):
             config = read_config(folder)
@@ -143,7 +114,7 @@ def read_model(
                 check_implied(cls, config, folder, found)
             model, info = cls.from_pretrained(
                 folder,
-                dtype=DTYPES[dtype],
+                dtype=getattr(torch, dtype),
                 use_safetensors=True,
                 trust_remote_code=False,
                 output_loading_info=True,
@@ -191,7 +162,7 @@ def load_tokeniser(name: str | Path | None = None, *, revision: str | None = Non
         ModelError: nothing there, no tokeniser, or the hub cannot be reached.
     """
     with quiet_libraries(), nothing_asks():
-        folder, label, _ = _locate(name, revision=revision, weights=False)
+        folder, label, _ = locate(name, revision=revision, weights=False)
         return _read_tokeniser(folder, label if name is None else str(name)), label
 
 
@@ -205,57 +176,6 @@ def _read_tokeniser(folder: Path, name: str) -> Any:
     return tokeniser
 
 
-def _locate(
-    name: str | Path | None, *, revision: str | None, weights: bool = True
-) -> tuple[Path, str, WeightFiles | None]:
-    """Return the folder that a model lies in, checked, what to call the model, and what its weights hold."""
-    if name is None:
-        folder = embedded_folder()
-        return folder, EMBEDDED, check_folder(folder, weights=weights, name=EMBEDDED)
-    if not str(name).strip():
-        raise ModelError(
-            f"{shown(repr(name))} names no model; give a hub name as org/name, or a folder with config.json (leave "
-            "--model out for the embedded one)"
-        )
-    if _is_folder(name):
-        found = check_folder(Path(name), weights=weights, name=str(name))
-        return Path(name), Path(name).resolve().name, found
-    if str(name).startswith((".", "/", "~")) or str(name).count("/") > 1:
-        raise ModelError(
-            f"no model folder at {shown(name)}; give a folder with config.json, or a hub name as org/name"
-        )
-    folder = fetch(str(name), revision=revision, weights=weights)
-    return folder, str(name), check_folder(folder, weights=weights, name=str(name))
-
-
-def _is_folder(name: str | Path) -> bool:
-    try:
-        return Path(name).is_dir()
-    except OSError:  # a name that no file system takes
-        return False
-
-
-def choose_device(device: str) -> torch.device:
-    """Turn an option into a torch device.
-
-    Raises:
-        OptionError: no such device here.
-    """
-    if device == "auto":
-        if torch.cuda.is_available():
-            return torch.device("cuda")
-        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    try:
-        chosen = torch.device(device)
-        torch.empty(0, device=chosen)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise OptionError(
-            f"--device {device!r} is not there ({str(error).splitlines()[0]}); "
-            "choose auto, cpu, cuda, cuda:0 ... or mps"
-        ) from error
-    return chosen
-
-
 def longest_input(loaded: LoadedModel, anatomy: Anatomy) -> int:
     """Return how many tokens a model reads at most: what its positions and its tokeniser allow."""
     positions = getattr(loaded.model.config, "max_position_embeddings", None) or 1 << 30
@@ -265,52 +185,3 @@ def longest_input(loaded: LoadedModel, anatomy: Anatomy) -> int:
             getattr(loaded.tokeniser, "model_max_length", None) or 1 << 30,
         )
     )
-
-
-def weights_hash(loaded: LoadedModel) -> str:
-    """Hash a model's weights: BLAKE2b over names, shapes, types and bytes, 32 hex digits.
-
-    Weights that the checkpoint lacks are random in every run and are left out.
-    """
-    trained = {name: t for name, t in loaded.model.state_dict().items() if name not in loaded.untrained}
-    return tensors_hash(trained)
-
-
-def tensors_hash(tensors: Mapping[str, torch.Tensor]) -> str:
-    """Hash named tensors in any order: BLAKE2b over names, shapes, types and bytes, 32 hex digits."""
-    digest = blake2b(digest_size=16)
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()
-
-
-@contextmanager
-def quiet_libraries() -> Iterator[None]:
-    """Keep load reports, warnings and progress bars off the output; a terminal still sees a download's bar."""
-    from huggingface_hub.utils import logging as hub_noise
-    from huggingface_hub.utils.tqdm import (
-        are_progress_bars_disabled,
-        disable_progress_bars,
-        enable_progress_bars,
-    )
-    from transformers.utils import logging as noise
-
-    level, hub_level = noise.get_verbosity(), hub_noise.get_verbosity()
-    bars, hub_bars = noise.is_progress_bar_enabled(), not are_progress_bars_disabled()
-    noise.set_verbosity(logging.CRITICAL)
-    hub_noise.set_verbosity(logging.CRITICAL)
-    noise.disable_progress_bar()  # type: ignore[no-untyped-call]
-    if hub_bars and sys.stderr.isatty():
-        enable_progress_bars()  # transformers' switch turns the hub's bars off as well
-    elif not sys.stderr.isatty():
-        disable_progress_bars()
-    try:
-        yield
-    finally:
-        noise.set_verbosity(level)
-        hub_noise.set_verbosity(hub_level)
-        if bars:
-            noise.enable_progress_bar()  # type: ignore[no-untyped-call]
-        if hub_bars:
-            enable_progress_bars()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from headscope.errors import ModelError
-from headscope.models.anatomy import WORKING_FAMILIES
+from headscope.models.families import WORKING_FAMILIES
 from headscope.models.folder.own_code import own_code
 from headscope.models.folder.shown import shown
 

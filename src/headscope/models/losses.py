@@ -10,12 +10,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from headscope.encoding.denoising import Denoising
-from headscope.encoding.masking import MaskedTokens
-from headscope.encoding.questions import NO_TARGET, Ask, NextToken
+from headscope.encoding.loss_questions import NO_TARGET, Ask, NextToken
+from headscope.encoding.masked_questions import MaskedTokens
 from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
 
-LOSSES = ("mlm", "clm", "denoise")
 # What each is for, and what such a model is, in words.
 _FOR = {"mlm": "encoders", "clm": "decoders", "denoise": "encoder-decoders"}
 _IS = {"mlm": "an encoder", "clm": "a decoder", "denoise": "an encoder-decoder"}
@@ -32,7 +31,7 @@ def choose_loss(asked: str, anatomy: Anatomy, *, name: str) -> str:
     """Return the loss asked for, or a model's own where that is `none`.
 
     Args:
-        asked: one of `LOSSES`, or `none`.
+        asked: one of `encoding.choices.LOSSES`, or `none`.
         anatomy: of the model.
         name: of the model, for people.
 
@@ -49,7 +48,7 @@ def ask_of(loss: str, tokeniser: Any, anatomy: Anatomy, *, seed: int = 0) -> Ask
     """Return what makes the questions of a loss.
 
     Args:
-        loss: one of `LOSSES`.
+        loss: one of `encoding.choices.LOSSES`.
         tokeniser: a transformers tokeniser.
         anatomy: of the model.
         seed: of what is hidden.

@@ -4,7 +4,8 @@ from typing import Any
 
 import torch
 
-from headscope.models.loading import LoadedModel, choose_device, load_tokeniser
+from headscope.models.devices import choose_device
+from headscope.models.loading import LoadedModel, load_tokeniser
 
 
 def load_debug_model(

@@ -13,8 +13,8 @@ from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.demo import demo_treebank
 from headscope.corpora.document import Document
 from headscope.corpora.fetch.by_name import resolve
-from headscope.corpora.mentions.corpus import coreference_files, read_coreference
-from headscope.corpora.mentions.gap import GapRow, read_gap
+from headscope.corpora.mentions.coreference_files import coreference_files, read_coreference
+from headscope.corpora.mentions.gap_rows import GapRow, read_gap
 from headscope.corpora.mentions.unmatched import refusing_unmatched
 from headscope.corpora.opening import read_once
 from headscope.corpora.passes import Passes

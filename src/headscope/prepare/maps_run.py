@@ -11,13 +11,13 @@ from headscope.errors import OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.maps.index import MapEntry
-from headscope.maps.source import MapsSource
+from headscope.maps.maps_source import MapsSource
 from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.compat import pieces_of_maps
 from headscope.prepare.options import RunOptions
 from headscope.prepare.signature import make_signature
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.statistics.confidence import too_few
 
 _MOST_EXAMPLES = 48
 # What maps of other makers may not say of their model.
@@ -77,7 +77,7 @@ class MapsRun:
 
     @property
     def lacking(self) -> frozenset[str]:
-        """Maps are read for trees alone."""
+        """Saved maps hold text, and trees where they are of a treebank; no mentions, so neither coreference nor GAP."""
         return frozenset({"coreference", "gap"})
 
     @property
@@ -146,8 +146,8 @@ class MapsRun:
         notes = [f"read from saved maps ({self._source.index.store})"]
         if self._source.index.word_level is not None:
             notes.append("the maps are by word, so positions count words")
-        if len(self._documents) < FEWEST_DOCUMENTS:
-            notes.append(f"{TOO_FEW}; this run has {len(self._documents)}")
+        if few := too_few(len(self._documents)):
+            notes.append(few)
         return {"counts": _counts(self.entries), "tap": "maps", "device": "cpu", "notes": notes}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from headscope.attention.source import ModelSource
+from headscope.attention.model_source import ModelSource
 from headscope.corpora.demo import demo_text
 from headscope.corpora.digest import CorpusDigest
 from headscope.corpora.document import Document
@@ -20,17 +20,16 @@ from headscope.errors import InputError, OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.examples.short_sentences import SentenceKeeper
-from headscope.models.anatomy import Anatomy, KindLayout, examine
-from headscope.models.loading import LoadedModel, load_model, longest_input
-from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, has_mentions
+from headscope.models.anatomy import Anatomy, KindLayout
+from headscope.models.examination import examine
+from headscope.models.loading import LoadedModel, load_model
+from headscope.prepare.annotated import AnnotatedText
+from headscope.prepare.annotated_inputs import open_annotated
+from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.options import RunOptions
-from headscope.prepare.overlap import check_overlap
 from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
-from headscope.prepare.text_corpus import Corpus
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
-
-_TOKENS_AT_ONCE = {"cpu": 2048, "cuda": 32768, "mps": 8192}
-_WEIGHTS_AT_ONCE = 1 << 26
+from headscope.prepare.text_corpus import TextCorpus
+from headscope.statistics.confidence import too_few
 
 
 class ModelRun:
@@ -54,10 +53,12 @@ class ModelRun:
         self.keeper = SentenceKeeper()
         self.first: list[Segment] | None = None
         # The corpora first: a broken file is found before a large model is loaded.
-        hashes = self._open_annotated(options)
+        annotated = open_annotated(options)
+        self.treebank, self.treebank_train = annotated.treebank, annotated.treebank_train
+        self.coreference, self.gap = annotated.coreference, annotated.gap
         self.corpus = self._text(options)
         documents, corpus_hash = 0, ""
-        if options.reads_text and options.limit is None:
+        if options.reads("text") and options.limit is None:
             documents, corpus_hash = self.corpus.digest()
         self.loaded: LoadedModel = load_model(
             options.model, revision=options.revision, dtype=options.dtype, device=options.device
@@ -67,7 +68,7 @@ class ModelRun:
         check_length(options.max_length, self.loaded, self.encoder, self.anatomy)
         self.packer = self._packer()
         self.known = KnownPieces(self.encoder, "text")
-        if options.reads_text and options.limit is not None:
+        if options.reads("text") and options.limit is not None:
             # Only what the limit lets in is read, so that a small run on a huge corpus stays small.
             digest = CorpusDigest(self.corpus.read())
             made = self.packer.pack(self.keeper.watch(digest), limit=options.limit)
@@ -78,49 +79,18 @@ class ModelRun:
         self.signature = make_signature(
             model=model_facts(self.loaded, self.encoder.vocabulary),
             tokeniser=tokeniser_hash(self.loaded.tokeniser),
-            corpus={**(text if options.reads_text else {}), **hashes},
+            corpus={**(text if options.reads("text") else {}), **annotated.hashes},
             options=options.shaping(),
             seed=options.seed,
         )
 
-    def _open_annotated(self, options: RunOptions) -> dict[str, Any]:
-        """Open the annotated corpora that are asked for; return their part of the signature."""
-        self.treebank: AnnotatedCorpus | None = None
-        self.treebank_train: AnnotatedCorpus | None = None
-        self.coreference: AnnotatedCorpus | None = None
-        self.gap: GapCorpus | None = None
-        if {"syntax", "probes"} & set(options.wanted):
-            self.treebank = AnnotatedCorpus.treebank(options.treebank, strict=options.strict_input)
-        if "probes" in options.wanted and options.treebank_train:
-            self.treebank_train = AnnotatedCorpus.treebank(
-                options.treebank_train, strict=options.strict_input
-            )
-        if "coreference" in options.wanted:
-            if has_mentions(options.coref):
-                self.coreference = AnnotatedCorpus.coreference(options.coref, strict=options.strict_input)
-            self.gap = GapCorpus.of(options.coref)
-        named = {
-            "treebank": self.treebank,
-            "treebank_train": self.treebank_train,
-            "coreference": self.coreference,
-            "gap": self.gap,
-        }
-        hashes = {
-            name: {"name": corpus.name, "hash": corpus.digest()}
-            for name, corpus in named.items()
-            if corpus is not None
-        }
-        if self.treebank_train is not None and self.treebank is not None and not options.allow_overlap:
-            check_overlap(self.treebank_train.files, self.treebank.files)
-        return hashes
-
-    def _text(self, options: RunOptions) -> "Corpus | AnnotatedText":
+    def _text(self, options: RunOptions) -> "TextCorpus | AnnotatedText":
         """Open the text: what was given, else the sentences of the annotated corpora, else the demonstration."""
         if options.text or not (options.treebank or options.coref):
-            return Corpus(options.text or (str(demo_text()),))
+            return TextCorpus(options.text or (str(demo_text()),))
         given = [self.treebank, None if options.coref == options.treebank else self.coreference]
         corpora = [corpus for corpus in given if corpus is not None]
-        if not corpora and options.reads_text:
+        if not corpora and options.reads("text"):
             raise OptionError("GAP has no text to read heads on; give --text too, or use headscope coref")
         return AnnotatedText(corpora)
 
@@ -243,9 +213,10 @@ class ModelRun:
 
     def _notes(self) -> list[str]:
         notes = []
+        used = self.packer.counts.documents_used
         # Before the scan nothing has been used, and nothing is known to be too few.
-        if 0 < self.packer.counts.documents_used < FEWEST_DOCUMENTS:
-            notes.append(f"{TOO_FEW}; this run has {self.packer.counts.documents_used}")
+        if used and (few := too_few(used)):
+            notes.append(few)
         if unknown := self.known.note():
             notes.append(unknown)
         if self.anatomy.encoder_decoder:
@@ -255,38 +226,6 @@ class ModelRun:
                 "the model does not use transformers' attention interface: output_attentions was used"
             )
         return notes
-
-
-def auto_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
-    """Choose how many inputs to compute together: enough tokens to keep the device busy, weights that fit."""
-    device = next(loaded.model.parameters()).device.type
-    heads = max(part.heads for part in anatomy.layout)
-    by_tokens = _TOKENS_AT_ONCE.get(device, 2048) // max_length
-    return max(1, min(by_tokens, _WEIGHTS_AT_ONCE // (heads * max_length**2)))
-
-
-def check_length(max_length: int, loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy) -> None:
-    """Refuse a length that the model or its special tokens do not allow.
-
-    Args:
-        max_length: tokens in an input at most.
-        loaded: the model.
-        encoder: its tokeniser's wrap.
-        anatomy: says which positions the model keeps to itself (RoBERTa's kin).
-
-    Raises:
-        OptionError: says which lengths work.
-    """
-    most = longest_input(loaded, anatomy)
-    if max_length > most:
-        raise OptionError(
-            f"--max-length {max_length} is more than {loaded.name} can read; expected at most {most} tokens"
-        )
-    fewest = encoder.special_tokens_pair + 2
-    if max_length < fewest:
-        raise OptionError(
-            f"--max-length {max_length} leaves no room beside the special tokens; expected at least {fewest} tokens"
-        )
 
 
 def _counts(counts: PackingCounts) -> dict[str, Any]:

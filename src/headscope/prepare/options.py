@@ -3,110 +3,163 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import file_digest
 from pathlib import Path
 
 from headscope.analyses import STAGES
-from headscope.corpora.opening import is_pipe, other_than_file, source_name
-from headscope.encoding.encoder import TOKEN_TYPES
-from headscope.encoding.packing import PACKINGS, TOO_LONG
-from headscope.encoding.segment import PIECES
+from headscope.analyses.analysis import Stage
+from headscope.analyses.option import documented, option, options_of
+from headscope.encoding.choices import LOSSES, PACKINGS, PIECES, TOKEN_TYPES, TOO_LONG
 from headscope.errors import OptionError
-from headscope.prepare.compat import ORIGINAL, PIECES_NOT_GIVEN, check_compat, pieces_of
+from headscope.models.dtypes import DTYPES
+from headscope.prepare.compat import ORIGINAL, PIECES_NOT_GIVEN, USUAL_PIECES, check_compat, pieces_of
+from headscope.prepare.vectors_file import hash_of_vectors
 
 # What can be asked for; `coreference` stands for GAP too.
-ASKABLE = ("surface", "syntax", "coreference", "importance", "distances", "map", "probes")
-LOSSES = ("none", "mlm", "clm", "denoise")
-_KNOWN = {
-    "packing": PACKINGS,
-    "too_long": TOO_LONG,
-    "token_types": TOKEN_TYPES,
-    "pieces": PIECES,
-    "compat": ("original",),
-    "windows": ("all", "first"),
-    "loss": LOSSES,
-}
+ASKABLE = tuple(
+    dict.fromkeys(stage.asked_as for stage in sorted(STAGES.values(), key=lambda stage: stage.place))
+)
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """Options of a run; the same names as on the command line.
+    """Options of a run; the same names as on the command line, which is made of them."""
 
-    Attributes:
-        model: hub name or folder; None for the embedded model.
-        revision: on the hub.
-        text: files, folders, or `-`; empty for the demonstration text.
-        maps: folder of saved attention maps to read in place of running a model.
-        packing, max_length, too_long, token_types: how text becomes inputs; see `Packer` and `Encoder`.
-        limit: stop after so many inputs.
-        batch_size: inputs computed together; None chooses by length and device.
-        device, dtype: where and in what precision.
-        seed: of every random choice.
-        stages: what to measure (`ASKABLE`); empty: what the given corpora are for, or all of it on the demonstration
-            corpora where none is given.
-        treebank: files with trees (`corpora.treebank`), or names such as `ud:en_ewt`.
-        treebank_train: the same, to train probes on; they are then measured on `treebank`.
-        coref: files with coreference or GAP (`corpora.coreference`).
-        fold_labels: whether `nsubj:pass` is counted as `nsubj`.
-        pieces: attention from a cut word: `mean`, `first` or `max`; not given, it becomes `mean`, under `compat`
-            `first`, and over maps by word what those were joined by.
-        special_tokens: whether special tokens are candidates for a word's head too.
-        both_directions: whether the sum of the two directions is scored as well.
-        compat: `original` for the choices of the original's notebook; what of these are options is fixed for the
-            whole run (`study.compat`).
-        controls: how many models with random weights are measured beside the trained one.
-        shuffled: whether the trained model is measured on shuffled words too.
-        windows: `all` of a document's windows, or its `first`, as the paper takes.
-        singletons: whether mentions of entities with one mention are candidates.
-        strict: whether a head must look at an antecedent more than at any other word.
-        strict_input: whether a bracket of a mention that matches no other stops the run; else that mention is left out,
-            counted and named.
-        allow_overlap: whether probes may be measured on a treebank, or a file of one, that they were trained on.
-        loss: whose gradient says how much attention matters: `mlm`, `clm`, `denoise`, or `none` to leave it out.
-        vectors: GloVe or word2vec text file for the probes; None takes the model's own input embeddings.
-        seeds: how many times each probe is trained.
-    """
-
-    model: str | None = None
-    revision: str | None = None
-    text: tuple[str, ...] = ()
-    maps: Path | None = None
-    packing: str = "pretraining"
-    max_length: int = 128
-    too_long: str = "truncate"
-    token_types: str = "own"
-    limit: int | None = None
-    batch_size: int | None = None
-    device: str = "auto"
-    dtype: str = "float32"
-    seed: int = 0
+    model: str | None = option(
+        None,
+        group="model",
+        flags=("--model", "--bert-dir"),
+        help="Hub name (google-bert/bert-base-uncased) or folder; the embedded headscope-minilm when not given.",
+    )
+    revision: str | None = option(None, group="model", help="Branch, tag or commit on the hub.")
+    text: tuple[str, ...] = option(
+        (),
+        group="corpora",
+        holds=("text",),
+        demonstrated=True,
+        help="Text, .json features, a folder of them, or - for standard input; may be repeated. "
+        "When not given: the sentences of --treebank and --coref, else the demonstration text.",
+    )
+    # In place of running a model.
+    maps: Path | None = option(
+        None, group="model", help="Folder of saved maps (headscope extract) to read instead of text."
+    )
+    packing: str = option(
+        "pretraining",
+        choices=PACKINGS,
+        help="How lines become inputs: pretraining, paragraphs (pairs) or single.",
+    )
+    max_length: int = option(
+        128,
+        group="machine",
+        flags=("--max-length", "--max-sequence-length"),
+        least=1,
+        least_typed=False,
+        help="Tokens in an input at most, special tokens included.",
+    )
+    too_long: str = option(
+        "truncate",
+        choices=TOO_LONG,
+        help="What to do with an input over the limit: truncate, skip or error.",
+    )
+    token_types: str = option(
+        "own",
+        group="machine",
+        choices=TOKEN_TYPES,
+        help="Token types of pairs: own (the model's) or zero (as the original code).",
+    )
+    limit: int | None = option(
+        None, group="machine", least=1, help="Stop after so many inputs, of each corpus."
+    )
+    # None chooses by length and device.
+    batch_size: int | None = option(
+        None, group="machine", least=1, none="auto", help="Inputs computed together: a number, or auto."
+    )
+    device: str = option("auto", group="machine", help="auto, cpu, cuda, cuda:0 ... or mps.")
+    dtype: str = option(
+        "float32",
+        group="machine",
+        choices=DTYPES,
+        help="Precision: float32, float64, bfloat16 or float16.",
+    )
+    seed: int = option(0, group="machine", least=0, help="Of every random choice.")
+    # What to measure (`ASKABLE`). Empty: what the given corpora are for, or all of it on the demonstration's where none
+    # is given. Commands say it.
     stages: tuple[str, ...] = ()
-    treebank: tuple[str, ...] = ()
-    treebank_train: tuple[str, ...] = ()
-    coref: tuple[str, ...] = ()
-    fold_labels: bool = False
-    pieces: str = PIECES_NOT_GIVEN
-    special_tokens: bool = False
-    both_directions: bool = False
-    compat: str | None = None
-    controls: int = 3
-    shuffled: bool = False
-    windows: str = "all"
-    singletons: bool = True
-    strict: bool = False
-    strict_input: bool = False
-    allow_overlap: bool = False
-    loss: str = "none"
-    vectors: Path | None = None
-    seeds: int = 3
+    treebank: tuple[str, ...] = option(
+        (),
+        group="corpora",
+        holds=("treebank",),
+        demonstrated=True,
+        help="CoNLL-U, `word head-label` lines or .json with heads and relns, a folder of them, or a name such as "
+        "ud:en_ewt; may be repeated.",
+    )
+    treebank_train: tuple[str, ...] = option(
+        (),
+        group="corpora",
+        holds=("treebank_train",),
+        help="Trees to train probes on, as --treebank takes them; the probes are measured on --treebank.",
+    )
+    coref: tuple[str, ...] = option(
+        (),
+        group="corpora",
+        holds=("coreference", "gap"),
+        demonstrated=True,
+        help="CoNLL-2012 (.conll), CoNLL-U with Entity=, or GAP (.tsv), a folder of them; may be repeated.",
+    )
+    fold_labels: bool = option(False, help="Count nsubj:pass as nsubj, and so on.")
+    # Not given, it becomes `mean`, under `compat` `first`, and over maps by word what those were joined by.
+    pieces: str = option(
+        PIECES_NOT_GIVEN,
+        choices=PIECES,
+        shown=USUAL_PIECES,
+        help="Attention from a word that was cut: mean of its pieces, first or max.",
+    )
+    special_tokens: bool = option(False, help="Let special tokens be candidates for a word's head too.")
+    both_directions: bool = option(False, help="Score the sum of the two directions of attention as well.")
+    # What of the notebook's choices are options is fixed for the whole run; see `prepare.compat`.
+    compat: str | None = option(
+        None,
+        choices=("original",),
+        help="original: the choices of the original's notebook, slips included; fixes --pieces to first.",
+    )
+    controls: int = option(3, least=0, help="Models with random weights to measure beside the trained one.")
+    shuffled: bool = option(False, help="Measure the trained model on shuffled words as well.")
+    windows: str = option(
+        "all",
+        choices=("all", "first"),
+        help="Of a document: all windows of --max-length tokens, or its first, as the paper.",
+    )
+    singletons: bool = option(True, help="Whether entities mentioned once are candidates for antecedents.")
+    strict: bool = option(
+        False, help="An antecedent must get more attention than any other word, not candidate."
+    )
+    vectors: Path | None = option(
+        None,
+        shapes="vectors_hash",
+        help="GloVe or word2vec text file for the probes; the model's own input embeddings when not given.",
+    )
+    seeds: int = option(3, least=1, help="How many times each probe is trained.")
+    allow_overlap: bool = option(
+        False,
+        of=("treebank_train",),
+        help="Measure probes on a treebank, or a file of one, that they were trained on; the report says so.",
+    )
+    strict_input: bool = option(
+        False,
+        of=("treebank", "coreference"),
+        help="Stop at a bracket of a mention that matches no other; else that mention is left out and named.",
+    )
+    loss: str = option(
+        "none",
+        choices=("none", *LOSSES),
+        help="Whose gradient says how much attention matters: mlm (encoders), clm (decoders), denoise "
+        "(encoder-decoders), or none to leave it out.",
+    )
 
     def __post_init__(self) -> None:
-        for name, known in _KNOWN.items():
-            not_given = {"compat": None, "pieces": PIECES_NOT_GIVEN}.get(name, known[0])
-            if getattr(self, name) not in (*known, not_given):
-                raise OptionError(
-                    f"{name} {getattr(self, name)!r} is not known; choose one of {', '.join(known)}"
-                )
+        for name, each in options_of(type(self)).items():
+            each.check(getattr(self, name))
         check_compat(self.compat, {name: getattr(self, name) for name in ORIGINAL})
         if self.maps is None:
             # Now, so that signature, manifest and stages all see what is done; maps may have settled it themselves.
@@ -114,15 +167,7 @@ class RunOptions:
         for stage in self.stages:
             if stage not in ASKABLE:
                 raise OptionError(f"stage {stage!r} is not known; choose from {', '.join(ASKABLE)}")
-        if not isinstance(self.controls, int) or self.controls < 0:
-            raise OptionError(f"controls is {self.controls!r}; expected a number from 0")
-        for name in ("max_length", "limit", "batch_size", "seeds"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise OptionError(f"{name} is {value!r}; expected a whole number from 1")
-        if self.seed < 0:
-            raise OptionError(f"seed is {self.seed}; expected a number from 0")
-        if self.maps is not None and (self.text or self.treebank or self.treebank_train or self.coref):
+        if self.maps is not None and self.corpora:
             raise OptionError("both a corpus and saved maps were given; a run reads one of them")
         if self.maps is not None and self.loss != "none":
             raise OptionError(
@@ -134,56 +179,46 @@ class RunOptions:
             )
 
     @property
+    def corpora(self) -> frozenset[str]:
+        """The corpora that may be in the files given, as stages name them."""
+        given = (each for name, each in options_of(type(self)).items() if each.holds and getattr(self, name))
+        return frozenset(corpus for each in given for corpus in each.holds)
+
+    @property
     def wanted(self) -> tuple[str, ...]:
         """What to measure, of `ASKABLE`."""
         if self.stages:
             return self.stages
-        nothing = not (self.text or self.treebank or self.coref or self.maps)
-        given = {
-            "surface": True,
-            "syntax": bool(self.treebank) or nothing,
-            "coreference": bool(self.coref) or nothing,
-            "importance": self.loss != "none",
-            "distances": True,
-            "map": True,
-            "probes": bool(self.treebank_train),
-        }
-        return tuple(stage for stage in ASKABLE if given[stage])
+        wanted = {stage.asked_as for stage in STAGES.values() if self._wants(stage)}
+        return tuple(name for name in ASKABLE if name in wanted)
 
-    @property
-    def reads_text(self) -> bool:
-        """Whether anything is measured on text."""
-        return bool({"surface", "importance", "distances"} & set(self.wanted))
+    def _wants(self, stage: Stage) -> bool:
+        """Whether a stage is measured though nobody named it: all that it is about was given."""
+        options = options_of(type(self))
+        found = self.corpora
+        if not found and self.maps is None:
+            shown = (each.holds for each in options.values() if each.demonstrated)
+            found = frozenset(corpus for holds in shown for corpus in holds)
+        # Text there always is: that of the annotated corpora, where there is no other.
+        read = all(corpus == "text" or corpus in found for corpus in stage.corpora)
+        return read and all(getattr(self, name) != options[name].default for name in stage.given)
+
+    def reads(self, corpus: str) -> bool:
+        """Whether anything that is measured reads a corpus, named as stages do; `text` for the text itself."""
+        wanted = self.wanted
+        return any(corpus in stage.corpora for stage in STAGES.values() if stage.asked_as in wanted)
 
     @cached_property
     def vectors_hash(self) -> str | None:
         """Hash of the file of word vectors: what shapes the probes, wherever the file lies."""
-        if self.vectors is None:
-            return None
-        name = source_name(self.vectors)
-        try:
-            if is_pipe(self.vectors):
-                raise OptionError(
-                    f"--vectors {name} is a pipe, which can be read only once; write it to a file, and give that"
-                )
-            if kind := other_than_file(self.vectors):
-                raise OptionError(f"--vectors {name} is {kind}; expected a GloVe or word2vec text file")
-            with self.vectors.open("rb") as file:
-                return file_digest(file, "sha256").hexdigest()
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            raise OptionError(
-                f"--vectors {name} cannot be read ({why}); expected a GloVe or word2vec text file"
-            ) from error
+        return None if self.vectors is None else hash_of_vectors(self.vectors)
 
     def shaping(self) -> dict[str, object]:
         """Return the options that change numbers, for the signature."""
         names: list[str] = []
         for asked in self.wanted:
             for stage in STAGES.values():
-                own = (
-                    stage.shaping(maps=self.maps is not None) if (stage.asked or stage.name) == asked else ()
-                )
+                own = stage.shaping(maps=self.maps is not None) if stage.asked_as == asked else ()
                 names += [name for name in own if name not in names]
         shaping = {name: getattr(self, name) for name in names}
         return shaping if self.maps is not None else {"stages": list(self.wanted), **shaping}

@@ -42,7 +42,7 @@ class Progress:
 Watcher = Callable[[Progress], None]
 
 
-def told(
+def scan_teller(
     watch: Watcher | None,
     stage: str,
     documents: Callable[[int], int],

@@ -7,7 +7,8 @@ from importlib.metadata import version
 from typing import Any
 
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.models.loading import LoadedModel, weights_hash
+from headscope.models.hashing import weights_hash
+from headscope.models.loading import LoadedModel
 from headscope.prepare.signature_id import signature_id
 
 # The commit, the machine and the batch size do not change a number beyond rounding and are not part of it.

@@ -14,7 +14,7 @@ from headscope.corpora.passes import Passes
 from headscope.corpora.reading import read_corpus
 
 
-class Corpus:
+class TextCorpus:
     """Documents of files, or of standard input and pipes by way of a temporary file.
 
     Args:

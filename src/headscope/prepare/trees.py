@@ -6,13 +6,14 @@ from functools import singledispatch
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
-from headscope.attention.source import TileSource
+from headscope.attention.model_source import TileSource
 from headscope.encoding.segment import Segment
-from headscope.encoding.sentences import SentenceCounts, SentencePacker
+from headscope.encoding.sentence_packing import SentenceCounts, SentencePacker
+from headscope.encoding.token_names import named_special
 from headscope.encoding.tree_fields import arcs_of_fields
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
-from headscope.examples.arcs import FEWEST_WORDS, MOST_WORDS
+from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
@@ -78,8 +79,7 @@ class TreebankTrees:
                 f"{self.treebank.name} has no dependency tree: expected CoNLL-U with heads, or `word head-label` "
                 "lines; give another --treebank"
             )
-        vocabulary = run.encoder.vocabulary
-        self.special = (vocabulary.cls_name or "[CLS]", vocabulary.sep_name or "[SEP]")
+        self.special = run.encoder.vocabulary.special_names
 
     def source(self) -> TileSource:
         """Return the stream of tiles over all sentences."""
@@ -150,7 +150,7 @@ class MapsTrees:
         self.sentences = len(run.entries)
         self.documents = len({entry.document for entry in run.entries})
         special = run.signature["model"].get("special", {})
-        self.special = (special.get("cls") or "[CLS]", special.get("sep") or "[SEP]")
+        self.special = named_special(special.get("cls"), special.get("sep"))
 
     def source(self) -> TileSource:
         """Return the stream of tiles over all sentences."""

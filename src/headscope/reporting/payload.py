@@ -9,45 +9,48 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.coreference.found_antecedents import antecedents_of
-from headscope.analyses.dependency.relations import relations_of
+from headscope.analyses.for_report import targets_of
 from headscope.figures.labels import label
 from headscope.figures.line_diagram import weights_of
-from headscope.reporting.kit.cells import Cell
-from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.json_numbers import numbers
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.relation_names import COREFERENCE, gloss, short
-from headscope.reporting.kit.words import ROLES, SHARES, STATISTICS, Words, capital
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.targets import Target
+from headscope.reporting.kit.words import Words, capital
+from headscope.statistics.role_catalogue import OTHERWISE, ROLES, SHOWN, Role
+from headscope.statistics.statistic_catalogue import NAMES, is_share
 from headscope.views.quantise import write_weights
 from headscope.visible import titled
 
 SCHEMA = 1
 
 
-def data_block(inputs: ReportInputs, kinds: Sequence[Kind], words: Words) -> dict[str, Any]:
+def data_block(about: Context) -> dict[str, Any]:
     """Return the statistics for the script: per kind flat lists in head order (layer by layer), null where missing.
 
     `finds` of a kind is {place of a head: what it is best at}, each with its label, what that means, and its accuracy.
     """
-    several = len(kinds) > 1
-    occurring = [name for name in STATISTICS if any(kind.occurs(name) for kind in kinds)]
+    kinds, words = about.kinds, about.words
+    occurring = [name for name in NAMES if any(kind.occurs(name) for kind in kinds)]
     return {
         "schema": SCHEMA,
         "statistics": [
-            {"name": name, "label": capital(words.statistics[name]), "share": name in SHARES}
+            {"name": name, "label": capital(words.statistics[name]), "share": is_share(name)}
             for name in occurring
         ],
         "roles": [
-            {"name": name, "label": capital(words.roles[name]), **_role_words(name, words)} for name in ROLES
+            {"name": name, "label": capital(words.roles[name]), **_role_words(ROLES[name], words)}
+            for name in SHOWN
         ],
         "kinds": [
             {
                 "kind": kind.name,
-                "label": f"{kind.name} head" if several else "head",
+                "label": f"{kind.name} head" if about.several else "head",
                 "layers": kind.layers,
                 "heads": kind.heads_per_layer,
-                "roles": [ROLES.index(role) if role in ROLES else len(ROLES) - 1 for role in kind.roles],
-                "finds": finds_of(inputs, kind),
+                "roles": [SHOWN.index(role if role in SHOWN else OTHERWISE) for role in kind.roles],
+                "finds": finds_of(about.run, kind),
                 "values": {name: _columns(kind, name) for name in occurring if kind.occurs(name)},
             }
             for kind in kinds
@@ -55,55 +58,40 @@ def data_block(inputs: ReportInputs, kinds: Sequence[Kind], words: Words) -> dic
     }
 
 
-def finds_of(inputs: ReportInputs, kind: Kind) -> dict[int, list[dict[str, Any]]]:
-    """Return what each head of a kind finds: relations at which it is held-out best and beats its baseline."""
-    if "finds" not in inputs.roles:
+def finds_of(run: Measured, kind: Kind) -> dict[int, list[dict[str, Any]]]:
+    """Return what each head of a kind finds: that for which it is held-out best and beats its baseline."""
+    if "finds" not in run.roles:
         return {}
-    cells = _accuracies(inputs)
-    rows = inputs.roles[inputs.roles["kind"] == kind.name]
+    targets = {target.what.name: target for target in targets_of(run)}
+    rows = run.roles[run.roles["kind"] == kind.name]
     out: dict[int, list[dict[str, Any]]] = {}
     for layer, head, finds in zip(rows["layer"], rows["head"], rows["finds"]):
         names = [str(name) for name in finds] if isinstance(finds, list | tuple | np.ndarray) else []
         if names:
             place = (int(layer) - 1) * kind.heads_per_layer + int(head) - 1
-            out[place] = [_find(name, cells.get(name)) for name in names]
+            out[place] = [_find(targets[name]) for name in names]
     return out
 
 
-def _accuracies(inputs: ReportInputs) -> dict[str, Cell]:
-    cells = {one.name: one.held_out.accuracy for one in relations_of(inputs) if one.held_out is not None}
-    coreference = antecedents_of(inputs)
-    if coreference is not None and coreference.held_out is not None and "all" in coreference.held_out.cells:
-        cells[COREFERENCE] = coreference.held_out.cells["all"]
-    return cells
-
-
-def _find(name: str, cell: Cell | None) -> dict[str, Any]:
+def _find(target: Target) -> dict[str, Any]:
+    cell = target.best.accuracy if target.best is not None else None
     known = cell is not None and cell.exists
     ends = [cell.ci_low, cell.ci_high] if cell is not None and cell.has_interval else [float("nan")] * 2
     told = numbers(np.array([cell.value if cell is not None and known else float("nan"), *ends]))
     return {
-        "name": short(name),
-        "says": "an earlier mention of the same entity" if name == COREFERENCE else gloss(name),
-        "role": COREFERENCE if name == COREFERENCE else "syntax",
+        "name": target.what.label,
+        "says": target.what.says,
+        "role": target.role,
         "value": told[0], "low": told[1], "high": told[2],
     }  # fmt: skip
 
 
-def _role_words(name: str, words: Words) -> dict[str, str | None]:
-    """Say what a head of this role does, around the statistic that tells it."""
-    share = {
-        "previous": "of its attention is on the previous token",
-        "next": "of its attention is on the next token",
-        "cls": f"of its attention is on {words.cls}",
-        "sep": f"of its attention is on {words.sep}",
-        "punctuation": "of its attention is on periods and commas",
-    }
-    if name in share:
-        return {"statistic": name, "says": share[name]}
-    if name == "broad":
-        return {"statistic": "entropy", "says": "of entropy: spread over most of the input"}
-    return {"statistic": None, "says": "No single behaviour passes its threshold"}
+def _role_words(role: Role, words: Words) -> dict[str, Any]:
+    """Say what a head of this role does, around the statistic that tells it, and around the one that shows it."""
+    told = {"statistic": role.statistic or None, "says": words.fill(role.told)}
+    if not role.shown_by:
+        return told
+    return told | {"shown": {"statistic": role.shown_by, "says": words.fill(role.shown_says)}}
 
 
 def _columns(kind: Kind, statistic: str) -> dict[str, Any]:
@@ -115,21 +103,16 @@ def _columns(kind: Kind, statistic: str) -> dict[str, Any]:
     return out
 
 
-def numbers(values: np.ndarray) -> list[float | int | None]:
-    """Return numbers for JSON: six decimals, null for NaN, whole ones without a point."""
-    rounded = [None if np.isnan(value) else round(float(value), 6) for value in values]
-    return [int(value) if value is not None and value == int(value) else value for value in rounded]
-
-
 def _constant(values: list[float | int | None]) -> list[float | int | None] | float | int | None:
     """One number where all heads share it, as they do for n and uniform values."""
     return values[0] if len(set(values)) == 1 else values
 
 
-def maps_block(inputs: ReportInputs, kinds: Sequence[Kind]) -> dict[str, Any]:
+def maps_block(about: Context) -> dict[str, Any]:
     """Return every head's map on the shared sentence: {kind: sentences, and for each head its sentence and bytes}."""
-    shared = inputs.examples[inputs.examples["behaviour"] == "shared"]
-    return {kind.name: _maps(kind, shared[shared["kind"] == kind.name]) for kind in kinds}
+    examples = about.run.examples
+    shared = examples[examples["behaviour"] == "shared"]
+    return {kind.name: _maps(kind, shared[shared["kind"] == kind.name]) for kind in about.kinds}
 
 
 def _maps(kind: Kind, rows: pd.DataFrame) -> dict[str, Any]:

@@ -84,7 +84,9 @@ class Accumulator(ABC):
 
     @abstractmethod
     def declare(self) -> Declared:
-        """Say what is kept, by name: `summed`, `counted`, `total` or `largest` arrays (`statistics.kept`), or stores.
+        """Say what is kept, by name: arrays that are `summed`, `counted`, a `total` or the `largest`, or stores.
+
+        How arrays are declared stands in `statistics.kept`.
 
         `layout` and the accumulator's own options are known when it is asked.
         """

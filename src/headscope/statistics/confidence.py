@@ -15,10 +15,21 @@ from numpy.typing import NDArray
 from headscope.statistics.estimate import Estimate, difference, mean_of_ratios, ratio
 
 FEWEST_DOCUMENTS = 10
-TOO_FEW = f"intervals need at least {FEWEST_DOCUMENTS} documents"
 
 Scale = Literal["share", "positive", "real"]
 """What values can be: in [0, 1], in [0, infinity) or anything; an interval never leaves it."""
+
+
+def too_few(documents: int, *, here: str = "this run has") -> str | None:
+    """Say that so many documents are too few for an interval, or None where they are enough.
+
+    Args:
+        documents: how many there are.
+        here: who has them.
+    """
+    if documents >= FEWEST_DOCUMENTS:
+        return None
+    return f"intervals need at least {FEWEST_DOCUMENTS} documents; {here} {documents}"
 
 
 @dataclass(frozen=True)
@@ -28,6 +39,22 @@ class Interval:
     value: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+
+
+def ends_of(interval: Interval, place: Any, value: str = "value", prefix: str = "") -> dict[str, float]:
+    """Return one number with its ends, as columns name them: `value`, `PREFIXci_low` and `PREFIXci_high`.
+
+    Args:
+        interval: of arrays of any shape.
+        place: index of one number; `()` where it holds but one.
+        value: name of the number's column.
+        prefix: of the ends' columns.
+    """
+    return {
+        value: float(interval.value[place]),
+        f"{prefix}ci_low": float(interval.low[place]),
+        f"{prefix}ci_high": float(interval.high[place]),
+    }
 
 
 def ratio_interval(

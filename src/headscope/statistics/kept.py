@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 
-from headscope.attention.tile import KINDS
+from headscope.attention.head_id import KINDS
 from headscope.models.anatomy import KindLayout
 
 State = dict[str, NDArray[Any]]

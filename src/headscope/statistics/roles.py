@@ -1,36 +1,33 @@
-"""The role of each head: the first behaviour that holds (the one place where roles are defined)."""
+"""The role of each head: the first of the catalogue of roles that holds."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-FALSE_DISCOVERY = 0.05
-ROLES = ("punctuation", "sep", "cls", "broad", "previous", "next", "mixed")
+from headscope.statistics.role_catalogue import OTHERWISE, ROLES, SHOWN
+from headscope.statistics.significance import SIGNIFICANT
 
-# In order: statistic that must exceed the threshold. The thresholds are those of the paper's figure 6:
-# 0.6 on a special token, 0.5 on a position, and 3.8 nats of the ln 128 that uniform attention would have.
-_SHARES = {"punctuation": 0.6, "sep": 0.6, "cls": 0.6}
-BROAD_RATIO = 0.783
-_POSITIONS = {"previous": 0.5, "next": 0.5}
+_OF_UNIFORM = tuple(dict.fromkeys(role.statistic for role in ROLES.values() if role.of_uniform))
+_HEAD = ["kind", "layer", "head"]
 
 
-def role_of(values: dict[str, float], *, uniform_entropy: float) -> str:
+def role_of(values: Mapping[str, float], *, uniform: Mapping[str, float]) -> str:
     """Name the first behaviour that holds for a head.
 
     Args:
         values: its statistics by name; a missing or NaN one holds nothing.
-        uniform_entropy: entropy of uniform attention over the same visible keys, nats.
+        uniform: what uniform attention over the same visible keys gives, of the statistics that are held to it.
     """
-    for role, threshold in _SHARES.items():
-        if values.get(role, np.nan) > threshold:
-            return role
-    if uniform_entropy > 0 and values.get("entropy", np.nan) / uniform_entropy > BROAD_RATIO:
-        return "broad"
-    for role, threshold in _POSITIONS.items():
-        if values.get(role, np.nan) > threshold:
-            return role
-    return "mixed"
+    for role in ROLES.values():
+        value = values.get(role.statistic, np.nan)
+        if role.of_uniform:
+            even = uniform.get(role.statistic, np.nan)
+            value = value / even if even > 0 else np.nan
+        if role.statistic and value > role.above:
+            return role.name
+    return OTHERWISE
 
 
 def roles(surface: pd.DataFrame) -> pd.DataFrame:
@@ -43,47 +40,50 @@ def roles(surface: pd.DataFrame) -> pd.DataFrame:
         Columns `kind layer head role`, in the order of the table.
     """
     heads = surface[surface["head"].notna()]
-    values = heads.pivot_table(
-        index=["kind", "layer", "head"], columns="statistic", values="value", sort=False, dropna=False
-    )
-    entropies = heads[heads["statistic"] == "entropy"].set_index(["kind", "layer", "head"])
-    uniform: dict[Any, float] = entropies["uniform"].to_dict()
-    named = [
-        role_of({str(name): float(v) for name, v in row.items()}, uniform_entropy=uniform[index])
+    values = heads.pivot_table(index=_HEAD, columns="statistic", values="value", sort=False, dropna=False)
+    held = heads[heads["statistic"].isin(_OF_UNIFORM)]
+    uniform = {
+        name: own.set_index(_HEAD)["uniform"].to_dict() for name, own in held.groupby("statistic", sort=False)
+    }
+    named = {
+        index: role_of(
+            {str(name): float(value) for name, value in row.items()},
+            uniform={name: float(uniform[name][index]) for name in _OF_UNIFORM},
+        )
         for index, row in values.iterrows()
-        if index in uniform
-    ]
-    table = values.index[values.index.isin(list(uniform))].to_frame(index=False)
-    return table.assign(role=named).astype({"layer": "int64", "head": "int64"})
+        if all(index in uniform.get(name, {}) for name in _OF_UNIFORM)
+    }
+    table = values.index[values.index.isin(list(named))].to_frame(index=False)
+    return table.assign(role=list(named.values())).astype({"layer": "int64", "head": "int64"})
 
 
 def finds(
-    dependency_best: pd.DataFrame | None, coreference: pd.DataFrame | None
+    chosen: pd.DataFrame, named: Callable[[Mapping[str, Any]], str]
 ) -> dict[tuple[str, int, int], list[str]]:
-    """List what each head finds: relations, and coreference, at which it is held-out best and beats its baseline.
+    """List what each head finds: that for which it is held-out best and beats its baseline.
 
     To beat means that the choice beats every baseline with q < 0.05, and the head that is named lies above its own.
 
     Args:
-        dependency_best: the table `dependency_best.parquet`, or None.
-        coreference: the table `coreference.parquet`, or None.
+        chosen: heads that were chosen: `model selection kind layer head q_value`, and `margin` where the head's own
+            baseline is known.
+        named: what a row's head finds.
 
     Returns:
         By (kind, layer, head), 1-based; heads that find nothing are left out.
     """
     found: dict[tuple[str, int, int], list[str]] = {}
-    for table in (dependency_best, coreference):
-        if table is None or table.empty:
-            continue
-        own = table[
-            (table["model"] == "trained")
-            & (table["selection"] == "held-out")
-            & (table["q_value"] < FALSE_DISCOVERY)
-        ]
-        for row in own.to_dict("records"):
-            if row.get("margin", 1.0) > 0:
-                head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
-                found.setdefault(head, []).append(str(row.get("relation", "coreference")))
+    if chosen.empty:
+        return found
+    own = chosen[
+        (chosen["model"] == "trained")
+        & (chosen["selection"] == "held-out")
+        & (chosen["q_value"] < SIGNIFICANT)
+    ]
+    for row in own.to_dict("records"):
+        if row.get("margin", 1.0) > 0:
+            head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
+            found.setdefault(head, []).append(named({str(name): value for name, value in row.items()}))
     return found
 
 
@@ -91,14 +91,14 @@ def strongest(surface: pd.DataFrame, named: pd.DataFrame) -> pd.DataFrame:
     """For each kind and role but `mixed`, the head that shows it most clearly.
 
     Returns:
-        Columns `kind layer head role statistic value`: for `broad` the head of the highest entropy, else the
-        highest share of attention.
+        Columns `kind layer head role statistic value`: of each role the head with the highest value of the statistic
+        that tells it.
     """
     heads = surface[surface["head"].notna()].merge(named, on=["kind", "layer", "head"])
     rows = []
     for kind in heads["kind"].unique():
-        for role in (*_POSITIONS, "cls", "sep", "punctuation", "broad"):
-            statistic = "entropy" if role == "broad" else role
+        for role in SHOWN:
+            statistic = ROLES[role].statistic
             own = heads[(heads["kind"] == kind) & (heads["role"] == role) & (heads["statistic"] == statistic)]
             if len(own):
                 rows.append(

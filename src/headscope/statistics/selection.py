@@ -118,6 +118,13 @@ def held_out(
     return Chosen(accuracy_of(hits, named, counts), value, named, share, scored)
 
 
+def both_ways(
+    hits: NDArray[Any], counts: NDArray[Any], *, by: int | None = None, seed: int = 0
+) -> dict[str, Chosen]:
+    """Choose `held-out` and on the `same-data`, as tables call the two; arguments as `held_out` takes them."""
+    return {"held-out": held_out(hits, counts, by=by, seed=seed), "same-data": same_data(hits, counts, by=by)}
+
+
 def accuracy_of(hits: NDArray[Any], named: NDArray[np.int64], counts: NDArray[Any]) -> Interval:
     """Return the accuracy of one candidate for each item on all documents, `[item]`; NaN where `named` is -1.
 

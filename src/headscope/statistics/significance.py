@@ -9,6 +9,8 @@ from headscope.statistics.confidence import FEWEST_DOCUMENTS, doubted
 from headscope.statistics.estimate import Estimate, ratio
 
 ORDERS = 20
+SIGNIFICANT = 0.05
+"""Below it Benjamini-Hochberg's q counts, or the p of a test that stands alone."""
 _WARM_UP = 5
 """The first fifth of the documents only chooses."""
 

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from headscope.errors import OutputError
-from headscope.storage.parts import aside_of, contents, part_of, remove
+from headscope.storage.unfinished import aside_of, contents, part_of, remove
 
 
 @contextmanager

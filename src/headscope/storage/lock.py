@@ -16,7 +16,7 @@ from typing import Any
 
 from headscope.errors import OutputError
 from headscope.storage.atomic import whole_or_absent
-from headscope.storage.parts import lock_of, sweep_beside
+from headscope.storage.unfinished import lock_of, sweep_beside
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headscope.errors import OutputError
 from headscope.storage.lock import place_held
-from headscope.storage.parts import LOCK, SCRATCH, beside, remove, unlocked
+from headscope.storage.unfinished import LOCK, SCRATCH, beside, remove, unlocked
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 
 from headscope.errors import InputError
 from headscope.storage.atomic import hash_of
+from headscope.storage.bounded_json import TooDeepError, TooLargeError, read_bounded
 from headscope.storage.files import write_json
 
 SEAL = "seal"
@@ -43,15 +44,17 @@ def read_sealed(path: Path, *, remedy: str) -> Sealed | None:
         InputError: it is no JSON, too large, or nested too deeply.
     """
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"{path} is larger than 64 MiB, and headscope writes none so large; {remedy}")
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_bounded(path, most=_MOST_BYTES)
         whole = isinstance(content, dict) and content.pop(SEAL, None) == seal_of(content)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except IsADirectoryError:
         raise InputError(f"{path} is a folder and should be a file; {remedy}") from None
-    except RecursionError:
+    except TooLargeError:
+        raise InputError(
+            f"{path} is larger than 64 MiB, and headscope writes none so large; {remedy}"
+        ) from None
+    except (TooDeepError, RecursionError):  # to be read, or to be hashed
         raise InputError(f"{path} is nested too deeply; {remedy}") from None
     except ValueError as error:
         raise InputError(f"{path} is not JSON ({error}); {remedy}") from error

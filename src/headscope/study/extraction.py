@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
 from headscope.corpora.document import Document
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.casing import keep_case
@@ -15,18 +15,19 @@ from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.maps.index import MapsIndex
 from headscope.maps.index_reader import read_index
+from headscope.maps.maps_source import MapsWriter
 from headscope.maps.pickle_conversion import maps_to_pickle
-from headscope.maps.source import MapsWriter
-from headscope.models.anatomy import Anatomy, examine
+from headscope.models.anatomy import Anatomy
+from headscope.models.examination import examine
 from headscope.models.loading import LoadedModel, load_model
 from headscope.models.stand_in import load_debug_model
-from headscope.prepare.model_run import auto_batch_size, check_length
+from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.options import RunOptions
 from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
-from headscope.prepare.text_corpus import Corpus
+from headscope.prepare.text_corpus import TextCorpus
 from headscope.storage.atomic import already_there, is_free
 from headscope.storage.lock import place_held
-from headscope.storage.parts import part_of, remove
+from headscope.storage.unfinished import part_of, remove
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +95,7 @@ def extract(options: RunOptions, out: str | Path, how: MapOptions) -> Extraction
 def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
     if how.pickle and not how.replace and not is_free(path):
         raise OutputError(already_there(path))
-    corpus = Corpus(options.text)
+    corpus = TextCorpus(options.text)
     documents, corpus_hash = corpus.digest()
     if how.debug:
         loaded = load_debug_model(options.model, revision=options.revision, device=options.device)

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from headscope.attention.head_id import KINDS
 from headscope.errors import InputError
 from headscope.storage.sealed import Sealed, read_sealed, write_sealed
 
 MANIFEST = "manifest.json"
 _MOST = 100_000  # layers, heads
-_KINDS = ("encoder", "decoder", "cross")
 _SIGNATURE = ("model", "corpus", "options", "versions")
 _COUNTS = ("documents", "documents_used", "segments", "tokens", "truncated", "skipped")
 _TEXTS = ("created", "headscope", "tap", "device")
@@ -73,7 +73,7 @@ def _are_counts(counts: Any) -> bool:
 
 
 def _is_kind(part: Any) -> bool:
-    if not (isinstance(part, dict) and part.get("kind") in _KINDS):
+    if not (isinstance(part, dict) and part.get("kind") in KINDS):
         return False
     return all(type(part.get(name)) is int and 0 < part[name] <= _MOST for name in ("layers", "heads"))
 

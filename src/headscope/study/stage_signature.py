@@ -24,9 +24,11 @@ def stage_signature(
         reads["text"] = corpus.get("hash")
     model = {k: v for k, v in signature["model"].items() if k in ("weights", "family", "special")}
     kept = {name: signature["options"].get(name) for name in ("maps", "word_level", "shards")}
+    listed = {"listed": stage.names()} if stage.listed else {}
     return signature_id(
         {
             "stage": stage.name if stage.version == 1 else f"{stage.name} {stage.version}",
+            **listed,
             "model": model,
             "tokeniser": signature["tokeniser"],
             "corpora": {} if options.maps is not None else reads,

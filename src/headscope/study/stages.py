@@ -11,8 +11,9 @@ from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions
+from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher
-from headscope.prepare.run import Run
+from headscope.statistics.table_check import check_table
 
 
 def stages_of(run: Run) -> list[Stage]:
@@ -20,7 +21,7 @@ def stages_of(run: Run) -> list[Stage]:
     return [
         stage
         for stage in STAGES.values()
-        if (stage.asked or stage.name) in run.options.wanted and not run.lacking & set(stage.corpora)
+        if stage.asked_as in run.options.wanted and not run.lacking & set(stage.corpora)
     ]
 
 
@@ -54,12 +55,30 @@ def measure_stage(
 
     Raises:
         OptionError: it cannot be measured over saved maps.
+        ValueError: a table is not as its schema says.
     """
     check_maps(stage, run.options)
     given = [earlier] if stage.after else []
     began = time.perf_counter()
     result: StageResult = OF_STAGE[stage.name].function(stage)(run, *given, watch)
+    check_tables(result)
     return replace(result, seconds=time.perf_counter() - began)
+
+
+def check_tables(result: StageResult) -> None:
+    """Hold what a stage found against the schemas of its tables: every one is there, no other, and as it should be.
+
+    Raises:
+        ValueError: it is not so; says which table, what was expected and what came.
+    """
+    schemas = {schema.name: schema for schema in OF_STAGE[result.name].tables(STAGES[result.name])}
+    if set(result.tables) != set(schemas):
+        raise ValueError(
+            f"stage {result.name}: expected the tables {', '.join(schemas)}; came {', '.join(result.tables) or 'none'}"
+            "; declare what it makes in the tables.py of its analysis"
+        )
+    for name, table in result.tables.items():
+        check_table(schemas[name], table)
 
 
 def manifest_of(run: Run) -> dict[str, Any]:

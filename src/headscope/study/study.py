@@ -10,10 +10,11 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from headscope.analyses.surface.tables import surface_array
+from headscope.analyses.for_study import finders, summaries
 from headscope.errors import InputError
-from headscope.statistics.roles import finds, roles
+from headscope.statistics.roles import roles
 from headscope.storage.atomic import hash_of
+from headscope.study.labelled_array import labelled_array
 from headscope.study.manifest import MANIFEST, read_manifest
 
 _AGAIN = "give the same headscope command with --out {path} again, which measures that part anew"
@@ -50,7 +51,7 @@ class Study:
         Raises:
             KeyError: no such statistic or kind; names those there are.
         """
-        return surface_array(self.surface, statistic, kind=kind or self.kinds[0])
+        return labelled_array(self.surface, statistic, kind=kind or self.kinds[0])
 
     @property
     def kinds(self) -> list[str]:
@@ -65,7 +66,7 @@ class Study:
     @cached_property
     def roles(self) -> pd.DataFrame:
         """The role of each head, and what it finds: columns `kind layer head role finds`; see `behaviours`."""
-        found = finds(self.optional_table("dependency_best"), self.optional_table("coreference"))
+        found = finders(self.optional_table) or {}
         named = roles(self.surface)
         keys = zip(named["kind"], named["layer"], named["head"], strict=True)
         return named.assign(finds=pd.Series([found.get(key, []) for key in keys], dtype=object))
@@ -108,12 +109,7 @@ class Study:
         read = []
         if counts["segments"]:
             read.append(f"{counts['segments']:,} segments of {counts['documents_used']:,} documents")
-        if treebank := self.manifest.get("treebank"):
-            read.append(f"trees of {treebank['sentences']:,} sentences")
-        if coreference := self.manifest.get("coreference"):
-            read.append(f"{coreference['counted']:,} mentions with an antecedent")
-        if gap := self.manifest.get("gap"):
-            read.append(f"{gap['used']:,} rows of GAP")
+        read += summaries(self.manifest)
         return f"{model}: {kinds}; {'; '.join(read)}"
 
     def __repr__(self) -> str:

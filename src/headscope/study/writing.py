@@ -6,15 +6,15 @@ from typing import Any
 
 from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
+from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher
-from headscope.prepare.run import Run
 from headscope.storage.files import read_arrays, write_arrays, write_parquet
 from headscope.storage.lock import Held, folder_held
 from headscope.storage.sealed import Sealed
-from headscope.study.folder import check_out, damaged_files
 from headscope.study.manifest import MANIFEST, write_manifest
+from headscope.study.run_folder import check_out, damaged_files
 from headscope.study.stage_signature import stage_signature
-from headscope.study.stages import manifest_of, measure_stage, notes_of, stages_of, with_stage
+from headscope.study.stages import check_tables, manifest_of, measure_stage, notes_of, stages_of, with_stage
 from headscope.study.study import open_study
 
 
@@ -98,7 +98,12 @@ def _without(manifest: dict[str, Any], stage: Stage) -> dict[str, Any]:
 
 
 def _write_stage(out: Path, manifest: dict[str, Any], result: StageResult) -> dict[str, str]:
-    """Write a stage's tables and sums; return the hash of each file, by its path in the folder."""
+    """Write a stage's tables and sums; return the hash of each file, by its path in the folder.
+
+    Raises:
+        ValueError: a table is not as its schema says; nothing is written.
+    """
+    check_tables(result)
     # The folder says whose it is before anything else lies in it, and never claims tables half of which are older.
     write_manifest(out, {**manifest, "complete": False})
     tables = {f"tables/{table}.parquet": frame for table, frame in result.tables.items()}

@@ -9,7 +9,8 @@ from safetensors.torch import save
 from torch import Tensor
 
 from headscope.errors import InputError
-from headscope.models.loading import quiet_libraries, tensors_hash
+from headscope.models.hashing import tensors_hash
+from headscope.models.quiet import quiet_libraries
 from headscope.storage.atomic import whole_or_absent, write_bytes
 
 RESUME = "resume.safetensors"

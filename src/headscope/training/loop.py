@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 from headscope.errors import OptionError
-from headscope.models.loading import choose_device
+from headscope.models.devices import choose_device
 from headscope.training.batches import Batches, masked_batch
 from headscope.training.measuring import HeldOut, measure_held_out
 from headscope.training.optimiser import make_optimiser, rate_at, take_step
-from headscope.training.prepare import Prepared
+from headscope.training.prepared_training import Prepared
 from headscope.training.scores import loss_and_hits, masked_scores
 
 _TIMED, _WARMING = 8, 2  # steps whose time is taken for --minutes, and those before them

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from headscope.statistics.confidence import ratio_interval
 from headscope.training.batches import masked_batch
-from headscope.training.corpus import PackedInputs
-from headscope.training.masking import Masker
+from headscope.training.packed_corpus import PackedInputs
 from headscope.training.scores import loss_and_hits, masked_scores
+from headscope.training.training_masks import Masker
 
 MEASURES = ("loss", "accuracy")
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from headscope.errors import InputError
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.statistics.confidence import too_few
 from headscope.storage.files import write_text
 from headscope.storage.lock import check_held
 from headscope.training.card import model_card
@@ -23,8 +23,7 @@ from headscope.training.checkpoints import (
 )
 from headscope.training.loop import Trainer
 from headscope.training.optimiser import load_state, rate_at, state_tensors
-from headscope.training.options import DEFAULT_STEPS
-from headscope.training.prepare import Prepared
+from headscope.training.prepared_training import Prepared
 from headscope.training.record import (
     LOG,
     Row,
@@ -35,6 +34,7 @@ from headscope.training.record import (
     write_facts,
     write_log,
 )
+from headscope.training.training_options import DEFAULT_STEPS
 
 _LOGS_BETWEEN_CHECKPOINTS = 10
 
@@ -231,6 +231,6 @@ def _notes(prepared: Prepared) -> list[str]:
         )
     if held["inputs"] and data["documents"] == 1:
         notes.append("the corpus is one document: the held-out inputs are of the same document")
-    if 0 < held["documents"] < FEWEST_DOCUMENTS:
-        notes.append(f"held out: {TOO_FEW}; here are {held['documents']}")
+    if held["documents"] and (few := too_few(held["documents"], here="here are")):
+        notes.append(f"held out: {few}")
     return notes

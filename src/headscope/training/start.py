@@ -9,7 +9,7 @@ from torch import nn
 
 from headscope.errors import ModelError, OptionError
 from headscope.models.loading import read_model
-from headscope.training.options import Size
+from headscope.training.training_options import Size
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from headscope.views.html_page import Page, assemble
 from headscope.views.markup import el
-from headscope.views.page import Page, assemble
-from headscope.views.payload import payload
-from headscope.views.snapshot.snapshot import AttentionView
+from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
+from headscope.views.view_payload import payload
 from headscope.visible import titled
 
 ENTRY = "views/attention_page.js"
@@ -13,7 +13,7 @@ ATTENTION_STYLE = "views/attention.css"
 
 
 def attention_page(
-    view: AttentionView,
+    view: AttentionSnapshot,
     *,
     state: str = "",
     call: str = "",

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from headscope.errors import OptionError
-from headscope.views.catalogue import offered, view_names
-from headscope.views.snapshot.snapshot import AttentionView, KindMaps
+from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
+from headscope.views.view_catalogue import offered, view_names
 from headscope.visible import titled
 
 
 def opening(
-    view: AttentionView,
+    view: AttentionSnapshot,
     name: str,
     *,
     kind: str | None = None,
@@ -56,7 +56,7 @@ def opening(
     return "&".join(f"{key}={quote(value, safe=',')}" for key, value in parts.items())
 
 
-def _kind(view: AttentionView, kind: str | None) -> KindMaps:
+def _kind(view: AttentionSnapshot, kind: str | None) -> KindMaps:
     names = [one.kind for one in view.kinds]
     if kind is None:
         return view.kinds[0]

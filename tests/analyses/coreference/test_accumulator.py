@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from headscope.analyses.coreference.accumulator import CoreferenceAccumulator, CoreferenceOptions
 from headscope.analyses.coreference.mention_table import FIELD, MENTION_TYPES, mention_table
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
 from headscope.encoding.segment import Segment
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.statistics.groups import GROUPS
 from support.coreference import segments_with_mentions
 from support.hand_made import HandMadeSource, random_map

@@ -6,8 +6,12 @@ from hypothesis import strategies as st
 
 from headscope.analyses.coreference.antecedents import candidate_words, first_headed, mention_order
 from headscope.analyses.coreference.mention_table import MENTION_TYPES, mention_table
-from headscope.analyses.coreference.windows import DocumentMentions, MentionCounts, coreference_segments
-from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
+from headscope.analyses.coreference.mention_windows import (
+    DocumentMentions,
+    MentionCounts,
+    coreference_segments,
+)
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.encoding.encoder import Encoder
 from support.coreference import word_tokeniser
 
@@ -109,7 +113,7 @@ def test_the_definition_written_out(spans, singletons):
 def story():
     """Two entities over three sentences, a singleton, and a mention over a sentence's end."""
     sentences = ("Ann met the queen", "she bowed and she smiled", "Ann left the hall with her")
-    words = [Sentence(words=tuple(s.split())) for s in sentences]
+    words = [AnnotatedSentence(words=tuple(s.split())) for s in sentences]
     mentions = [
         Mention(0, 1, "ann"),
         Mention(2, 4, "queen"),
@@ -148,7 +152,7 @@ def test_windows_and_what_is_lost():
 def test_positions_count_from_the_window():
     late = AnnotatedDocument(
         id="late",
-        sentences=(Sentence(words=("the",) * 5), *story().sentences),
+        sentences=(AnnotatedSentence(words=("the",) * 5), *story().sentences),
         mentions=tuple(Mention(m.start + 5, m.end + 5, m.entity) for m in story().mentions),
     )
     # Windows of nine words and of eleven; in the first are no antecedents.
@@ -169,7 +173,7 @@ def test_the_first_window_only():
 
 def test_mentions_over_an_edge_and_heads_without_pieces():
     # `x` has no piece.
-    sentences = (Sentence(words=("Ann", "met", "x")), Sentence(words=("x", "met", "Ann")))
+    sentences = (AnnotatedSentence(words=("Ann", "met", "x")), AnnotatedSentence(words=("x", "met", "Ann")))
     mentions = (
         Mention(0, 1, "a"),
         Mention(2, 3, "x"),

@@ -5,8 +5,8 @@ import pytest
 
 from headscope.analyses.coreference.accumulator import CoreferenceAccumulator
 from headscope.analyses.coreference.baselines import BASELINES, baseline_hits, choices
+from headscope.analyses.coreference.mention_rules.agreement import agreement, describe, features_of, lexicon
 from headscope.analyses.coreference.mention_table import FIELD, MENTION_TYPES, mention_table
-from headscope.analyses.coreference.mentions.agreement import agreement, describe, features_of, lexicon
 from headscope.attention.scan import scan
 from support.coreference import segments_with_mentions
 from support.hand_made import HandMadeSource, random_map

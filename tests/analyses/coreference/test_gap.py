@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.analyses.coreference.gap.accumulator import GAP_MEASURES, GapAccumulator
-from headscope.analyses.coreference.gap.inputs import (
+from headscope.analyses.coreference.gap.gap_segments import (
     GAP_BASELINES,
     GENDERS,
     GapCounts,
@@ -17,7 +17,7 @@ from headscope.analyses.coreference.gap.inputs import (
     gap_segments,
 )
 from headscope.attention.scan import scan
-from headscope.corpora.mentions.gap import GapRow, read_gap
+from headscope.corpora.mentions.gap_rows import GapRow, read_gap
 from headscope.encoding.encoder import Encoder
 from headscope.statistics.groups import GROUPS
 from support.coreference import word_tokeniser

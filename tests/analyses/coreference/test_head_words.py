@@ -4,22 +4,25 @@ import math
 
 import pytest
 
-from headscope.analyses.coreference.mentions.head_rule import rule_agreement, rule_head
-from headscope.analyses.coreference.mentions.head_words import head_word, mention_type
-from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
+from headscope.analyses.coreference.mention_rules.head_rule import rule_agreement, rule_head
+from headscope.analyses.coreference.mention_rules.head_words import head_word, mention_type
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.trees.conllu import read_conllu
 from support.shared_data import data
 
 
-def document(*sentences: str | Sentence) -> AnnotatedDocument:
-    made = [one if isinstance(one, Sentence) else Sentence(words=tuple(one.split())) for one in sentences]
+def document(*sentences: str | AnnotatedSentence) -> AnnotatedDocument:
+    made = [
+        one if isinstance(one, AnnotatedSentence) else AnnotatedSentence(words=tuple(one.split()))
+        for one in sentences
+    ]
     return AnnotatedDocument(id="x", sentences=tuple(made))
 
 
-def tree(text: str) -> Sentence:
+def tree(text: str) -> AnnotatedSentence:
     """Make a sentence of `word/tag/head/relation`."""
     rows = [word.split("/") for word in text.split()]
-    return Sentence(
+    return AnnotatedSentence(
         words=tuple(row[0] for row in rows),
         tags=tuple(row[1] for row in rows),
         heads=tuple(int(row[2]) for row in rows),
@@ -142,7 +145,7 @@ def test_punctuation_is_no_head_where_there_is_a_word():
 
 
 def test_heads_of_a_constituency_tree_do():
-    sentence = Sentence(
+    sentence = AnnotatedSentence(
         words=("the", "man", "in", "black", "left"),
         tags=("DT", "NN", "IN", "NN", "VBD"),
         heads=(2, 5, 2, 3, 0),
@@ -179,13 +182,13 @@ def kind(text: AnnotatedDocument, word: str) -> str:
 )
 def test_types_by_tag_whatever_the_word(tag: str, expected: str):
     words = ("see", "He")
-    sentence = Sentence(words=words, tags=("VERB", tag))
+    sentence = AnnotatedSentence(words=words, tags=("VERB", tag))
     assert mention_type(document(sentence), Mention(1, 2, "e"), 1) == expected
 
 
 @pytest.mark.parametrize("tag", ["_", "X", "XX", "-"])
 def test_a_tag_that_says_nothing_leaves_it_to_the_word(tag: str):
-    sentence = Sentence(words=("see", "him"), tags=("VERB", tag))
+    sentence = AnnotatedSentence(words=("see", "him"), tags=("VERB", tag))
     assert mention_type(document(sentence), Mention(1, 2, "e"), 1) == "pronoun"
 
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from headscope.analyses.coreference.baselines import BASELINES, baseline_hits, choices
 from headscope.analyses.coreference.mention_marks import MentionMarks, MentionQuestions
+from headscope.analyses.coreference.mention_rules.agreement import agreement, features_of
+from headscope.analyses.coreference.mention_rules.head_rule import rule_agreement
+from headscope.analyses.coreference.mention_rules.head_words import head_word
 from headscope.analyses.coreference.mention_table import MENTION_TYPES, mention_table
-from headscope.analyses.coreference.mentions.agreement import agreement, features_of
-from headscope.analyses.coreference.mentions.head_rule import rule_agreement
-from headscope.analyses.coreference.mentions.head_words import head_word
-from headscope.analyses.coreference.windows import MentionCounts, coreference_segments
+from headscope.analyses.coreference.mention_windows import MentionCounts, coreference_segments
+from headscope.attention.word_attention import WordAxis
 from headscope.attention.word_rows import WordRows
-from headscope.attention.words import WordAxis
-from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.trees.tree import depths
 from headscope.encoding.encoder import Encoder
 from support.coreference import word_tokeniser
@@ -158,7 +158,7 @@ def test_thirty_thousand_mentions_on_the_same_hundred_words():
 
 def test_a_long_document_goes_by_window():
     words = tuple(LETTERS[i % 8].upper() if i % 3 else LETTERS[i % 8] for i in range(20))
-    sentences = tuple(Sentence(words=words) for _ in range(80))
+    sentences = tuple(AnnotatedSentence(words=words) for _ in range(80))
     mentions = tuple(Mention(i * 2 // 5, i * 2 // 5 + 1, f"e{i % 70}") for i in range(4_000))
     document = AnnotatedDocument(id="long", sentences=sentences, mentions=mentions)
     encoder = Encoder(word_tokeniser([*LETTERS, *map(str.upper, LETTERS)]))
@@ -178,7 +178,7 @@ def test_a_long_document_goes_by_window():
 
 def test_one_long_name_is_not_held_once_for_every_mention():
     mentions = (Mention(0, 1, "x" * 1_000_000), *(Mention(i % 8, i % 8 + 1, f"e{i % 9}") for i in range(500)))
-    document = AnnotatedDocument(id="long", sentences=(Sentence(words=LETTERS),), mentions=mentions)
+    document = AnnotatedDocument(id="long", sentences=(AnnotatedSentence(words=LETTERS),), mentions=mentions)
     encoder = Encoder(word_tokeniser(LETTERS))
     made, _, megabytes = measured(lambda: list(coreference_segments([document], encoder, max_length=20)))
     assert len(made) == 1
@@ -189,10 +189,10 @@ def test_a_chain_of_a_hundred_thousand_words_is_walked_once():
     size = 100_000
     heads = (*range(2, size + 1), 0)
     assert depths(heads) == list(range(size - 1, -1, -1))
-    sentence = Sentence(
+    sentence = AnnotatedSentence(
         words=("word",) * size, heads=heads, relations=("nmod",) * size, tags=("NOUN",) * size
     )
-    document = AnnotatedDocument(id="chain", sentences=(Sentence(words=("a",)), sentence))
+    document = AnnotatedDocument(id="chain", sentences=(AnnotatedSentence(words=("a",)), sentence))
     (number, _), seconds, megabytes = measured(
         lambda: rule_agreement([AnnotatedDocument(id="c", sentences=(cut(sentence, 1_500),))])
     )
@@ -204,7 +204,7 @@ def test_a_chain_of_a_hundred_thousand_words_is_walked_once():
 
 def cut(sentence, size):
     """The first words of a chain, the last its root."""
-    return Sentence(
+    return AnnotatedSentence(
         words=sentence.words[:size],
         heads=(*sentence.heads[: size - 1], 0),
         relations=sentence.relations[:size],

@@ -1,21 +1,21 @@
 """Coreference in the page: table 2 and GAP as the frames have them, what was lost, and what is missing."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from headscope.analyses.coreference.findings import lost
 from headscope.analyses.coreference.section import SYSTEM_NAMES, coreference_section
-from headscope.reporting.findings import findings
+from headscope.reporting.every_finding import findings
 from support import mock_inputs
+from support.measured import about, only, with_parts
 from support.page_tables import Tables
 
 TYPES = ("all", "pronoun", "proper", "nominal")
 
 
-def section(inputs, *, several=False):
-    return coreference_section(inputs, findings(inputs), several=several)
+def section(inputs):
+    return only(coreference_section(about(inputs, found=findings(inputs))))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_table_2_is_the_frame(inputs, tables):
         "Nominals",
     ]
     assert "n 2,310" in rows[0][1]
-    table = inputs.coreference
+    table = inputs.table("coreference")
     for selection, line in (("held-out", rows[1]), ("same-data", rows[2])):
         own = table[(table["model"] == "trained") & (table["selection"] == selection)].set_index(
             "mention_type"
@@ -61,20 +61,20 @@ def test_table_2_is_the_frame(inputs, tables):
 
 
 def test_another_head_for_one_type_is_named_in_its_cell(inputs):
-    table = inputs.coreference.copy()
+    table = inputs.table("coreference").copy()
     one = (
         (table["selection"] == "held-out")
         & (table["model"] == "trained")
         & (table["mention_type"] == "proper")
     )
     table.loc[one, ["layer", "head"]] = [5, 2]
-    rows = Tables(section(replace(inputs, coreference=table))).found["table-2"]
+    rows = Tables(section(with_parts(inputs, coreference=table))).found["table-2"]
     assert rows[1][3].endswith("head 5-2")
     assert "head" not in rows[1][2]
 
 
 def test_the_papers_table_stands_below_for_its_model_only(inputs):
-    rows = Tables(section(replace(inputs, is_bert_base=True))).found["table-2"]
+    rows = Tables(section(with_parts(inputs, is_bert_base=True))).found["table-2"]
     at = [row[0] for row in rows].index("In the paper, on OntoNotes")
     told = {row[0]: row[1:] for row in rows[at + 1 :]}
     assert told["Head 5-4"] == ["65", "64", "73", "58"]
@@ -82,7 +82,7 @@ def test_the_papers_table_stands_below_for_its_model_only(inputs):
 
 
 def test_the_best_heads_are_those_of_the_table(inputs, tables):
-    heads = inputs.coreference_heads
+    heads = inputs.table("coreference_heads")
     best = heads[heads["mention_type"] == "all"].nlargest(10, "accuracy")
     rows = tables["table-coreference-heads"][1:]
     assert [row[0] for row in rows] == [f"{a}-{b}" for a, b in zip(best["layer"], best["head"])]
@@ -93,7 +93,7 @@ def test_gap_by_gender_is_the_frame(inputs, tables):
     rows = tables["table-gap"]
     assert rows[1] == ["system", "all", "masculine", "feminine", "all", "masculine", "feminine"]
     assert rows[2][0] == "Head 4-7held-out"
-    gap = inputs.gap[inputs.gap["system"] == "nearest"].set_index(["measure", "gender"])
+    gap = inputs.table("gap")[inputs.table("gap")["system"] == "nearest"].set_index(["measure", "gender"])
     (line,) = [row for row in rows if row[0] == "Nearest candidate"]
     for place, (measure, gender) in enumerate(
         (m, g) for m in ("accuracy", "f1") for g in ("all", "masculine", "feminine")
@@ -105,12 +105,12 @@ def test_gap_by_gender_is_the_frame(inputs, tables):
 
 
 def test_gap_alone_has_a_section_and_nothing_has_none(inputs):
-    alone = replace(
+    alone = with_parts(
         inputs, coreference=None, coreference_heads=None, manifest={**inputs.manifest, "coreference": None}
     )
     assert set(Tables(section(alone)).found) == {"table-gap"}
-    assert section(replace(alone, gap=None)) is None
-    assert "table-gap" not in Tables(section(replace(inputs, gap=None))).found
+    assert section(with_parts(alone, gap=None)) is None
+    assert "table-gap" not in Tables(section(with_parts(inputs, gap=None))).found
 
 
 def test_what_was_lost_is_said():
@@ -135,7 +135,9 @@ def test_what_was_lost_is_said():
 
 
 def test_an_empty_table_says_that_no_head_was_chosen(inputs):
-    empty = replace(inputs, coreference=inputs.coreference.iloc[:0], coreference_heads=None, gap=None)
+    empty = with_parts(
+        inputs, coreference=inputs.table("coreference").iloc[:0], coreference_heads=None, gap=None
+    )
     page = Tables(section(empty))
     assert "No head could be chosen on one half of the documents and scored on the other." in page.text
     assert page.found == {}
@@ -155,5 +157,5 @@ def test_hostile_names_are_text():
 
 def test_two_kinds_name_the_kind_of_each_head():
     inputs = mock_inputs.two_kinds()
-    written = section(inputs, several=True)
+    written = section(inputs)
     assert re.search(r'Head <a href="#encoder-2-1" class="head">encoder 2-1</a>', written)

@@ -7,13 +7,10 @@ import pytest
 from headscope.analyses.coreference.accumulator import CoreferenceSums
 from headscope.analyses.coreference.gap.accumulator import GapSums
 from headscope.analyses.coreference.systems import (
-    COLUMNS,
-    DIFFERENCE_COLUMNS,
-    GAP_COLUMNS,
-    HEADS_COLUMNS,
     CoreferenceResult,
     gap_table,
 )
+from headscope.analyses.coreference.tables import COREFERENCE, COREFERENCE_DIFFERENCES, COREFERENCE_HEADS, GAP
 
 GROUPS = 24
 # Of 2 mentions in each document, one pronoun and one name: what heads 1-1, 1-2, 2-1 and 2-2 find.
@@ -35,7 +32,7 @@ def sums(found=FOUND, *, kind="encoder", baselines=((0, 0), (0, 0), (1, 0), (0, 
 
 def test_every_head_on_every_type():
     heads = CoreferenceResult([sums()]).heads()
-    assert list(heads.columns) == HEADS_COLUMNS
+    assert list(heads.columns) == COREFERENCE_HEADS.names
     assert heads["model"].unique().tolist() == ["trained"]
     assert heads["seed"].isna().all()
     accuracy = heads.set_index(["layer", "head", "mention_type"])["accuracy"]
@@ -55,7 +52,7 @@ def test_every_head_on_every_type():
 def test_one_head_stands_for_all_types():
     result = CoreferenceResult([sums()])
     systems = result.systems()
-    assert list(systems.columns) == COLUMNS
+    assert list(systems.columns) == COREFERENCE.names
     assert result.best() == ("encoder", 1, 2)
     own = systems[systems["system"] == "head"]
     assert set(zip(own["layer"], own["head"])) == {(1, 2)}
@@ -100,7 +97,7 @@ def test_the_head_is_compared_with_each_baseline_on_the_same_mentions():
     made = CoreferenceSums(kind="encoder", hits=hits, counts=counts, baselines=baselines)
     result = CoreferenceResult([made])
     gaps = result.differences()
-    assert list(gaps.columns) == DIFFERENCE_COLUMNS
+    assert list(gaps.columns) == COREFERENCE_DIFFERENCES.names
     own = gaps[(gaps["than"] == "rules") & (gaps["mention_type"] == "all")].iloc[0]
     assert own["difference"] == pytest.approx(1 / 12, abs=0.01)
     assert own["ci_low"] > 0
@@ -159,7 +156,7 @@ def test_gap_by_hand():
         rows=genders.astype(np.int32),
     )
     table = gap_table([made])
-    assert list(table.columns) == GAP_COLUMNS
+    assert list(table.columns) == GAP.names
     value = table.set_index(["system", "measure", "gender"])["value"].sort_index()
     heads = table[table["system"] == "head"]
     assert set(zip(heads["layer"], heads["head"], heads["selection"])) == {

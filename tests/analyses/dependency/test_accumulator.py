@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.dependency.accumulator import NOOP_CLASSES, DependencyAccumulator, DependencyOptions
-from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
+from headscope.analyses.dependency.accumulator import DependencyAccumulator
+from headscope.analyses.dependency.gold_arcs import OFFSETS, ArcTable
+from headscope.analyses.dependency.sums import NOOP_CLASSES, DependencyOptions
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
-from headscope.models.anatomy import KindLayout, examine
+from headscope.models.anatomy import KindLayout
+from headscope.models.examination import examine
 from headscope.statistics.arc_bins import DISTANCES
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import eager_maps, made_up_segments, vocabulary

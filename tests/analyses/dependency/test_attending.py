@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.dependency.accumulator import DependencyAccumulator, DependencyOptions
-from headscope.analyses.dependency.arcs import ArcTable
+from headscope.analyses.dependency.accumulator import DependencyAccumulator
 from headscope.analyses.dependency.best_heads import DependencyResult
 from headscope.analyses.dependency.details import noop_table
+from headscope.analyses.dependency.gold_arcs import ArcTable
+from headscope.analyses.dependency.sums import DependencyOptions
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from support.hand_made import HandMadeSource

@@ -4,14 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.dependency.accumulator import DIRECTIONS, DependencyAccumulator, DependencyOptions
-from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
+from headscope.analyses.dependency.accumulator import DependencyAccumulator
 from headscope.analyses.dependency.best_heads import (
-    BEST_COLUMNS,
-    COLUMNS,
-    DIFFERENCE_COLUMNS,
     DependencyResult,
 )
+from headscope.analyses.dependency.gold_arcs import OFFSETS, ArcTable
+from headscope.analyses.dependency.sums import DIRECTIONS, DependencyOptions
+from headscope.analyses.dependency.tables import DEPENDENCY, DEPENDENCY_BEST, DEPENDENCY_DIFFERENCES
 from headscope.attention.scan import scan
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.arc_bins import DISTANCES
@@ -57,7 +56,7 @@ def tables(counted):
 def test_every_head_direction_and_relation_has_its_row(counted, tables):
     _, arrays = counted
     table = tables[0]
-    assert list(table.columns) == COLUMNS
+    assert list(table.columns) == DEPENDENCY.names
     relations = ("all", "all_but_punct_root", *FREQUENT)
     assert set(table["relation"]) == set(relations)
     assert arrays["n_arcs"][:, cells_of("acl")].sum() < 100 < arrays["n_arcs"][:, cells_of("case")].sum()
@@ -127,7 +126,7 @@ def held_out_by_hand(hits, n, seed):
 def test_the_best_head_of_each_relation(counted, tables):
     _, arrays = counted
     all_heads, best, _ = tables
-    assert list(best.columns) == BEST_COLUMNS
+    assert list(best.columns) == DEPENDENCY_BEST.names
     relations = ["all", "all_but_punct_root", "obj", "nsubj", "case"]  # punctuation has no best head
     assert list(best["relation"]) == relations * 2
     assert list(best["selection"]) == ["held-out"] * 5 + ["same-data"] * 5
@@ -194,7 +193,7 @@ def test_the_selection_is_compared_with_a_controls_on_the_same_documents(counted
     other, _ = filled(30, seed=9)
     control = DependencyResult(other, model="control", control_seed=1, seed=5)
     same = trained.against(DependencyResult(counted[0], model="control", control_seed=0, seed=5))
-    assert list(same.columns) == DIFFERENCE_COLUMNS
+    assert list(same.columns) == DEPENDENCY_DIFFERENCES.names
     assert (same["difference"] == 0).all()
     assert (same["ci_low"] < 0).all()
     assert set(same["relation"]) == {"all", "all_but_punct_root", "obj", "nsubj", "case"}
@@ -237,7 +236,7 @@ def test_a_control_goes_through_the_same_selection_and_has_no_tests(counted):
         assert set(frame["model"]) == {"control"}
         assert set(frame["seed"]) == {2}
         assert frame["q_value"].isna().all()
-    columns = [name for name in BEST_COLUMNS if name not in ("model", "seed", "q_value")]
+    columns = [name for name in DEPENDENCY_BEST.names if name not in ("model", "seed", "q_value")]
     pd.testing.assert_frame_equal(best[columns], trained.best()[columns])
 
 
@@ -315,7 +314,7 @@ def test_a_small_treebank_has_the_totals_only():
     assert table[["ci_low", "ci_high", "q_value"]].isna().all(axis=None)
     assert best["accuracy"].notna().all()
     assert best[["ci_low", "baseline_ci_low", "margin_ci_low", "q_value"]].isna().all(axis=None)
-    assert result.special_changes()["of"] == 2 * 16
+    assert result.counted.special_changes()["of"] == 2 * 16
 
 
 def test_one_document_has_nothing_held_out():
@@ -340,7 +339,7 @@ def test_nothing_counted_makes_no_table():
 
 
 def test_special_tokens_and_reach_from_a_scan(monkeypatch):
-    monkeypatch.setattr("headscope.analyses.dependency.best_heads.FEWEST_ARCS", 5)
+    monkeypatch.setattr("headscope.analyses.dependency.relation_counts.FEWEST_ARCS", 5)
     segments = tree_segments(24, seed=5, documents=12)
     table = ArcTable(("nsubj", "obj", "case", "root", "punct", "other"))
 
@@ -356,7 +355,7 @@ def test_special_tokens_and_reach_from_a_scan(monkeypatch):
     without, kept = result(False), result(True)
     changes = np.abs(without.heads()["accuracy"] - kept.heads()["accuracy"])
     for one in (without, kept):
-        found = one.special_changes()
+        found = one.counted.special_changes()
         assert found["of"] == len(changes)
         assert found["accuracies"] == (changes > 0).sum() > 0
         assert found["largest"] == pytest.approx(changes.max(), abs=1e-12)
@@ -382,4 +381,4 @@ def test_the_place_of_a_row(counted):
     result = DependencyResult(counted[0])
     for place, (kind, layer, head, _, direction) in enumerate(heads_of()):
         row = {"kind": kind, "layer": layer + 1, "head": head + 1, "direction": direction}
-        assert result.place(row) == place
+        assert result.counted.place(row) == place

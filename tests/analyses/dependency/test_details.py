@@ -3,10 +3,11 @@
 import pandas as pd
 import pytest
 
-from headscope.analyses.dependency.accumulator import DIRECTIONS, NOOP_CLASSES
-from headscope.analyses.dependency.arcs import OFFSETS
 from headscope.analyses.dependency.best_heads import DependencyResult
-from headscope.analyses.dependency.details import DISTANCE_COLUMNS, NOOP_COLUMNS, distance_table, noop_table
+from headscope.analyses.dependency.details import distance_table, noop_table
+from headscope.analyses.dependency.gold_arcs import OFFSETS
+from headscope.analyses.dependency.sums import DIRECTIONS, NOOP_CLASSES
+from headscope.analyses.dependency.tables import DEPENDENCY_BY_DISTANCE, DEPENDENCY_NOOP
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.confidence import difference_interval, ratio_interval
 from support.counts import TABLE, filled, holding
@@ -31,7 +32,7 @@ def relations_of(relation):
 def test_accuracy_by_distance(counted):
     result, best, arrays = counted
     table = distance_table(result, best)
-    assert list(table.columns) == DISTANCE_COLUMNS
+    assert list(table.columns) == DEPENDENCY_BY_DISTANCE.names
     held_out = best[best["selection"] == "held-out"].set_index("relation")
     assert list(table["relation"].unique()) == list(held_out.index)
     for row in table.to_dict("records"):
@@ -73,7 +74,7 @@ def test_distances_that_do_not_occur_have_no_row():
 def test_attention_to_special_tokens_from_the_words_that_attend_and_from_all_others(counted):
     result, best, arrays = counted
     table = noop_table(result, best)
-    assert list(table.columns) == NOOP_COLUMNS
+    assert list(table.columns) == DEPENDENCY_NOOP.names
     assert list(table["relation"]) == [name for name in ("obj", "nsubj", "case") for _ in NOOP_CLASSES]
     assert list(table["key_class"]) == ["sep", "cls"] * 3
     for row in table.to_dict("records"):
@@ -118,8 +119,8 @@ def test_no_best_head_makes_empty_tables(counted):
     result, best, _ = counted
     nothing = best.iloc[:0]
     for table, columns in (
-        (distance_table(result, nothing), DISTANCE_COLUMNS),
-        (noop_table(result, nothing), NOOP_COLUMNS),
+        (distance_table(result, nothing), DEPENDENCY_BY_DISTANCE.names),
+        (noop_table(result, nothing), DEPENDENCY_NOOP.names),
     ):
         assert isinstance(table, pd.DataFrame)
         assert (list(table.columns), len(table)) == (columns, 0)

@@ -9,7 +9,7 @@ from support import mock_inputs
 
 @pytest.fixture(scope="module")
 def by_distance():
-    return mock_inputs.section_4(2, 3).dependency_by_distance
+    return mock_inputs.section_4(2, 3).table("dependency_by_distance")
 
 
 def test_the_line_is_the_heads_and_the_bars_the_offsets(by_distance):

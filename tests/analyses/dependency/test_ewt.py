@@ -9,16 +9,17 @@ import torch
 from transformers import AutoModel
 
 from headscope.analyses.dependency.accumulator import DependencyAccumulator
-from headscope.analyses.dependency.arcs import ArcTable
 from headscope.analyses.dependency.best_heads import DependencyResult
+from headscope.analyses.dependency.gold_arcs import ArcTable
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.sentences import SentencePacker
-from headscope.models.anatomy import examine
-from headscope.models.loading import embedded_folder, load_model
+from headscope.encoding.sentence_packing import SentencePacker
+from headscope.models.examination import examine
+from headscope.models.loading import load_model
+from headscope.models.locating import embedded_folder
 from headscope.statistics.arc_bins import DISTANCES
 from support.shared_data import data
 

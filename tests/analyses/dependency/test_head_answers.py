@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.dependency.arcs import ArcTable
 from headscope.analyses.dependency.batch_arcs import Pointer, reachable
+from headscope.analyses.dependency.gold_arcs import ArcTable
 from headscope.analyses.dependency.head_answers import judge, read_answers
-from headscope.attention.words import between_words, word_axis
+from headscope.attention.word_attention import between_words, word_axis
 from headscope.encoding.vocabulary import KeyClass
 
 TABLE = ArcTable(("root", "punct", "other"))

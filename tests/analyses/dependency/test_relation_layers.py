@@ -23,7 +23,7 @@ def luminance(colour):
 
 @pytest.fixture(scope="module")
 def dependency():
-    return mock_inputs.section_4(3, 4).dependency
+    return mock_inputs.section_4(3, 4).table("dependency")
 
 
 def test_the_best_head_and_direction_of_each_layer(dependency):

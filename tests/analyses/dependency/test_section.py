@@ -1,7 +1,6 @@
 """Dependency relations in the page: tables read back and compared with the frames, drawings, and what is missing."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,23 +12,22 @@ from headscope.analyses.dependency.heat import best_offsets, heat_table, kept_re
 from headscope.analyses.dependency.page_tables import main_table
 from headscope.analyses.dependency.relations import relations_of
 from headscope.analyses.dependency.section import syntax_section, treebank_line
-from headscope.reporting.findings import findings
+from headscope.analyses.for_report import arc_examples
+from headscope.reporting.every_finding import findings
 from headscope.reporting.kit.cells import Cell, Runs
-from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.kit.relation_names import DIRECTIONS, found, gloss, short
 from headscope.reporting.kit.strip import strip
-from headscope.reporting.kit.words import words_for
 from headscope.views.bundle import source
 from support import mock_inputs
+from support.measured import about, only, with_parts
 from support.mock_syntax import MEASURED, with_treebank
 from support.page_tables import Tables
 
 
 def section(inputs, *, curves=False):
     """The section; without its curves, which take most of the time."""
-    inputs = inputs if curves else replace(inputs, dependency_by_distance=None)
-    kinds, words = kinds_of(inputs), words_for(inputs.manifest)
-    return syntax_section(inputs, kinds, words, findings(inputs), links=False)
+    inputs = inputs if curves else with_parts(inputs, dependency_by_distance=None)
+    return only(syntax_section(about(inputs, found=findings(inputs))))
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +55,7 @@ def label_of(cell):
 
 
 def test_table_1_is_the_frame(inputs, tables):
-    best = inputs.dependency_best
+    best = inputs.table("dependency_best")
     rows = [row for row in tables["table-1"][1:] if len(row) > 1]
     trained = best[(best["model"] == "trained") & (best["selection"] == "held-out")].set_index("relation")
     assert sorted(label_of(row[0]) for row in rows) == sorted(trained.index)
@@ -91,7 +89,7 @@ def test_what_does_not_beat_its_offset_stands_apart_and_is_hollow(inputs, markup
     assert titles == ["Not shown to beat every fixed offset", "All relations together"]
     at = [row[0] for row in tables["table-1"]].index(titles[0])
     before = {label_of(row[0]) for row in tables["table-1"][1:at]}
-    best = inputs.dependency_best.query("model == 'trained' and selection == 'held-out'")
+    best = inputs.table("dependency_best").query("model == 'trained' and selection == 'held-out'")
     beating = best[(best["q_value"] < 0.05) & (best["accuracy"] > best["baseline_accuracy"])]
     assert before == set(beating["relation"]) - {"all", "all_but_punct_root"}
     (table,) = re.findall(r'<table id="table-1".*?</table>', markup, re.DOTALL)
@@ -99,9 +97,9 @@ def test_what_does_not_beat_its_offset_stands_apart_and_is_hollow(inputs, markup
 
 
 def test_what_was_not_tested_stands_under_a_heading_that_says_so(inputs):
-    best = inputs.dependency_best.copy()
+    best = inputs.table("dependency_best").copy()
     best.loc[best["relation"].isin(["acl", "obj"]), "q_value"] = np.nan
-    found = relations_of(replace(inputs, dependency_best=best))
+    found = relations_of(with_parts(inputs, dependency_best=best))
     rows = Tables(str(main_table(found, several=False))).found["table-1"]
     titles = [row[0] for row in rows if len(row) == 1]
     assert titles[:2] == ["Not shown to beat every fixed offset", "Not tested: fewer than 10 documents"]
@@ -111,15 +109,15 @@ def test_what_was_not_tested_stands_under_a_heading_that_says_so(inputs):
 
 
 def test_a_low_q_below_the_offset_is_no_success(inputs):
-    best = inputs.dependency_best.copy()
+    best = inputs.table("dependency_best").copy()
     best.loc[best["relation"] == "acl", "q_value"] = 0.001
-    (acl,) = [one for one in relations_of(replace(inputs, dependency_best=best)) if one.name == "acl"]
+    (acl,) = [one for one in relations_of(with_parts(inputs, dependency_best=best)) if one.name == "acl"]
     assert acl.held_out.margin < 0
     assert not acl.held_out.beats
 
 
 def test_same_data_is_folded_and_named_the_papers_way(inputs, markup, tables):
-    same = inputs.dependency_best.query("selection == 'same-data'").set_index("relation")
+    same = inputs.table("dependency_best").query("selection == 'same-data'").set_index("relation")
     rows = tables["table-1-same-data"][1:]
     assert len(rows) == len(same)
     for row in rows:
@@ -131,8 +129,10 @@ def test_same_data_is_folded_and_named_the_papers_way(inputs, markup, tables):
 
 def test_noop_and_distance_tables_are_the_frames(inputs, tables):
     rows = tables["table-syntax-noop"][1:]
-    assert len(rows) == len(inputs.dependency_noop)
-    told = {(row["relation"], row["key_class"]): row for row in inputs.dependency_noop.to_dict("records")}
+    assert len(rows) == len(inputs.table("dependency_noop"))
+    told = {
+        (row["relation"], row["key_class"]): row for row in inputs.table("dependency_noop").to_dict("records")
+    }
     for row in rows:
         here = told[row[0], {"[SEP]": "sep", "[CLS]": "cls"}[row[3]]]
         assert (
@@ -146,7 +146,7 @@ def test_noop_and_distance_tables_are_the_frames(inputs, tables):
         assert float(row[6]) == pytest.approx(100 * here["others"], abs=0.051)
         assert float(row[8]) == pytest.approx(100 * here["difference"], abs=0.051)
     rows = tables["table-syntax-distance"][1:]
-    distances = inputs.dependency_by_distance
+    distances = inputs.table("dependency_by_distance")
     assert len(rows) == len(distances)
     for row in rows[:60]:
         (here,) = [one for one in distances.to_dict("records")
@@ -159,7 +159,11 @@ def test_the_heat_map_links_each_cell_to_its_head(inputs, markup, tables):
     rows = tables["table-heat-encoder"]
     assert rows[0] == ["relation", "1", "2", "3", "4", "5", "6"]
     assert len(rows) == 24
-    best = inputs.dependency[inputs.dependency["relation"] == "obj"].groupby("layer")["accuracy"].max()
+    best = (
+        inputs.table("dependency")[inputs.table("dependency")["relation"] == "obj"]
+        .groupby("layer")["accuracy"]
+        .max()
+    )
     (obj,) = [row for row in rows if row[0] == "obj"]
     assert obj[1:] == [f"{100 * value:.0f}" for value in best]
     (cell,) = re.findall(r'<td class="v(\d)"><a href="#encoder-3-1" title="([^"]*)"', markup)[:1]
@@ -214,7 +218,7 @@ def test_the_papers_table_stands_beside_for_its_model_only():
     assert told["det"][5:] == ["8-11", "94.3", "51.7 (+1)"]
     assert told["ccomp"][5:] == ["8-1", "48.8", "12.4 (−2)"]
     assert told["det"][2] == "83.9"
-    assert "table-1-paper" not in Tables(section(replace(inputs, is_bert_base=False))).found
+    assert "table-1-paper" not in Tables(section(with_parts(inputs, is_bert_base=False))).found
 
 
 def test_shuffled_words_have_a_column_of_their_own():
@@ -245,7 +249,7 @@ def test_what_was_read_is_said_and_missing_keys_are_not():
 def test_a_run_without_a_treebank_has_no_section():
     inputs = mock_inputs.encoder(1, 1)
     assert section(inputs) is None
-    assert arcs_section(inputs, words_for(inputs.manifest), several=False, links=False) is None
+    assert arcs_section(about(inputs)) == []
     assert figure_examples(inputs) is None
 
 
@@ -257,7 +261,7 @@ def test_a_treebank_too_small_says_so(inputs):
         "dependency_by_distance",
         "dependency_noop",
     )
-    empty = replace(inputs, **{name: getattr(inputs, name).iloc[:0] for name in names})
+    empty = with_parts(inputs, **{name: inputs.table(name).iloc[:0] for name in names})
     page = Tables(section(empty))
     assert (
         "This treebank has no relation with 100 cases or more for which a head could be chosen" in page.text
@@ -305,10 +309,9 @@ def test_examples_stand_in_the_order_of_table_1_with_coreference_among_the_open_
 
 
 def test_drawings_hold_their_words_lines_and_switch(inputs):
-    words = words_for(inputs.manifest)
-    written = arcs_section(inputs, words, several=False, links=False)
+    written = only(arcs_section(about(inputs)))
     drawings = re.findall(r'<svg class="arcs[^>]*>.*?</svg>', written, re.DOTALL)
-    assert len(drawings) == len(inputs.arc_examples)
+    assert len(drawings) == len(arc_examples(inputs))
     first = drawings[0]
     row = groups_of(inputs)[0].rows[0]
     shown = re.findall(r"<text[^>]*>([^<]*)", first)
@@ -331,16 +334,15 @@ def test_drawings_hold_their_words_lines_and_switch(inputs):
 
 def test_a_model_without_special_tokens_has_no_switch():
     inputs = with_treebank(mock_inputs.decoder(2, 2), special=(None, None))
-    written = arcs_section(inputs, words_for(inputs.manifest), several=False, links=False)
+    written = only(arcs_section(about(inputs)))
     assert "hide-special" not in written
     assert 'class="special"' not in written
 
 
 def test_lists_read_from_parquet_are_as_good(tmp_path, inputs):
-    inputs = replace(inputs, arc_examples=inputs.arc_examples.iloc[:6])
-    inputs.arc_examples.to_parquet(tmp_path / "arcs.parquet")
-    read = replace(inputs, arc_examples=pd.read_parquet(tmp_path / "arcs.parquet"))
-    words = words_for(inputs.manifest)
-    assert arcs_section(read, words, several=False, links=True) == arcs_section(
-        inputs, words, several=False, links=True
+    inputs = with_parts(
+        inputs, dependency_examples=inputs.table("dependency_examples").iloc[:6], coreference_examples=None
     )
+    inputs.table("dependency_examples").to_parquet(tmp_path / "arcs.parquet")
+    read = with_parts(inputs, dependency_examples=pd.read_parquet(tmp_path / "arcs.parquet"))
+    assert arcs_section(about(read, links=True)) == arcs_section(about(inputs, links=True)) != []

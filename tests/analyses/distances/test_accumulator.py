@@ -8,15 +8,16 @@ import torch
 
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.attention import scan as scanning
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import StackAccumulator, scan
-from headscope.attention.source import ModelSource
 from headscope.attention.stack import RowDraw
 from headscope.corpora.demo import demo_text
 from headscope.corpora.text.plain import read_text
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
-from headscope.models.anatomy import KindLayout, examine
-from headscope.models.inputs import model_inputs
+from headscope.models.anatomy import KindLayout
+from headscope.models.examination import examine
+from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading import load_model
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import eager_maps, made_up_segments, vocabulary

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.reporting.page import render_report
+from headscope.reporting.report_page import render_report
 from support import mock_inputs
 from support.mock_distances import with_distances
 

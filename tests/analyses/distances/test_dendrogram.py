@@ -1,16 +1,17 @@
 """The tree: joins where scipy has them, heads named in their roles' colours, clusters bracketed."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from headscope.analyses.distances.clusters import cluster
 from headscope.analyses.distances.figures.dendrogram import MOST_LABELLED, dendrogram
 from headscope.analyses.distances.pair_table import matrix_of
+from headscope.analyses.distances.tables import HEAD_DISTANCES, HEAD_MAP
 from headscope.figures.saving import svg_text
 from headscope.figures.style import role_colour
 from support import mock_inputs
 from support.mock_distances import with_distances
+from support.stand_ins import stand_in
 
 
 @pytest.fixture(scope="module")
@@ -20,13 +21,13 @@ def inputs():
 
 @pytest.fixture(scope="module")
 def found(inputs):
-    heads = list(zip(inputs.head_map["layer"], inputs.head_map["head"]))
-    return cluster(matrix_of(inputs.head_distances, heads, kind="encoder"))
+    heads = list(zip(inputs.table("head_map")["layer"], inputs.table("head_map")["head"]))
+    return cluster(matrix_of(inputs.table("head_distances"), heads, kind="encoder"))
 
 
 @pytest.fixture(scope="module")
 def ax(inputs):
-    (ax,) = dendrogram(inputs.head_distances, inputs.head_map, kind="encoder").axes
+    (ax,) = dendrogram(inputs.table("head_distances"), inputs.table("head_map"), kind="encoder").axes
     return ax
 
 
@@ -49,9 +50,11 @@ def test_joins_lie_at_the_linkages_heights(ax, found):
 def test_leaves_are_the_heads_in_the_trees_order(ax, inputs, found):
     named = [text for text in ax.texts if (text.get_gid() or "").startswith("mark--")]
     downwards = sorted(named, key=lambda text: text.get_position()[1])
-    heads = list(zip(inputs.head_map["layer"], inputs.head_map["head"]))
+    heads = list(zip(inputs.table("head_map")["layer"], inputs.table("head_map")["head"]))
     assert [text.get_text() for text in downwards] == ["{}-{}".format(*heads[at]) for at in found.order]
-    roles = {f"{a}-{b}": role for a, b, role in inputs.head_map[["layer", "head", "role"]].to_numpy()}
+    roles = {
+        f"{a}-{b}": role for a, b, role in inputs.table("head_map")[["layer", "head", "role"]].to_numpy()
+    }
     assert all(text.get_color() == role_colour(roles[text.get_text()]) for text in named)
     for points in ax.collections:
         if not (points.get_gid() or "").startswith("heads--encoder--tree--"):
@@ -87,15 +90,17 @@ def test_clusters_are_bracketed_with_their_sizes(ax, found):
 
 def test_the_key_names_the_roles_that_are_there(inputs, ax):
     shown = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert len(shown) == inputs.head_map["role"].nunique()
+    assert len(shown) == inputs.table("head_map")["role"].nunique()
     (other,) = dendrogram(
-        inputs.head_distances, inputs.head_map, kind="encoder", names={"broad": "<wide>"}
+        inputs.table("head_distances"), inputs.table("head_map"), kind="encoder", names={"broad": "<wide>"}
     ).axes
     assert "<wide>" in [text.get_text() for text in other.get_legend().get_texts()]
 
 
 def test_without_roles_heads_are_named_all_the_same(inputs):
-    (ax,) = dendrogram(inputs.head_distances, inputs.head_map.assign(role=None), kind="encoder").axes
+    (ax,) = dendrogram(
+        inputs.table("head_distances"), inputs.table("head_map").assign(role=None), kind="encoder"
+    ).axes
     assert ax.get_legend() is None
     assert sum((text.get_gid() or "").startswith("mark--") for text in ax.texts) == 32
 
@@ -103,18 +108,13 @@ def test_without_roles_heads_are_named_all_the_same(inputs):
 def test_a_large_model_has_no_names(inputs, monkeypatch):
     monkeypatch.setattr("headscope.analyses.distances.figures.dendrogram.MOST_LABELLED", 30)
     assert MOST_LABELLED == 400
-    (ax,) = dendrogram(inputs.head_distances, inputs.head_map, kind="encoder").axes
+    (ax,) = dendrogram(inputs.table("head_distances"), inputs.table("head_map"), kind="encoder").axes
     assert not any((text.get_gid() or "").startswith("mark--") for text in ax.texts)
 
 
 def test_one_head_two_heads_and_none():
-    table = pd.DataFrame(
-        {"kind": "cross", "layer": [1, 2], "head": [1, 1], "x": 0.0, "y": 0.0, "cluster": 1, "role": "broad"}
-    )  # fmt: skip
-    pairs = pd.DataFrame(
-        {"kind_a": "cross", "layer_a": [1], "head_a": [1], "kind_b": "cross", "layer_b": [2], "head_b": [1],
-         "divergence": [0.09]}
-    )  # fmt: skip
+    table = stand_in(HEAD_MAP, kind="cross", layer=[1, 2], role="broad")
+    pairs = stand_in(HEAD_DISTANCES, kind_a="cross", kind_b="cross", layer_b=2, divergence=0.09)
     (ax,) = dendrogram(pairs, table, kind="cross").axes
     (join,) = joins(ax, "joins--in")
     assert join[:, 0].max() == pytest.approx(0.3)
@@ -126,6 +126,6 @@ def test_one_head_two_heads_and_none():
 
 
 def test_the_svg_is_the_same_each_time(inputs):
-    few = inputs.head_map.head(14)
-    drawn = [svg_text(dendrogram(inputs.head_distances, few, kind="encoder")) for _ in range(2)]
+    few = inputs.table("head_map").head(14)
+    drawn = [svg_text(dendrogram(inputs.table("head_distances"), few, kind="encoder")) for _ in range(2)]
     assert drawn[0] == drawn[1]

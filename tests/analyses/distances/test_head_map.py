@@ -2,7 +2,6 @@
 
 import matplotlib as mpl
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
@@ -10,17 +9,19 @@ from matplotlib.colors import to_hex
 from headscope.analyses.distances.figures import head_map as module
 from headscope.analyses.distances.figures.head_map import head_map, map_panel, mark_size
 from headscope.analyses.distances.figures.plane import height_of
+from headscope.analyses.distances.tables import HEAD_MAP
 from headscope.figures.layer_colours import contrast, layer_colour, on_layer
 from headscope.figures.saving import svg_text
 from headscope.figures.style import role_colour, role_outline
 from support import mock_inputs
 from support.mock_distances import with_distances
+from support.stand_ins import stand_in
 
 
 @pytest.fixture(scope="module")
 def table():
     found = {("encoder", 3, 2): ["obj", "nsubj", "det"], ("encoder", 1, 5): ["coreference"]}
-    return with_distances(mock_inputs.encoder(4, 8), finds=found).head_map
+    return with_distances(mock_inputs.encoder(4, 8), finds=found).table("head_map")
 
 
 def marks(ax):
@@ -145,10 +146,9 @@ def test_a_large_model_names_its_layers_beside_them():
     rng = np.random.default_rng(0)
     layers, heads = 8, 26
     number = np.arange(layers * heads)
-    large = pd.DataFrame(
-        {"kind": "encoder", "layer": number // heads + 1, "head": number % heads + 1, "x": rng.normal(size=len(number)),
-         "y": rng.normal(size=len(number)), "cluster": 1, "role": "mixed", "finds": None}
-    )  # fmt: skip
+    x, y = (rng.normal(size=len(number)).tolist() for _ in range(2))
+    layer, head = (number // heads + 1).tolist(), (number % heads + 1).tolist()
+    large = stand_in(HEAD_MAP, layer=layer, head=head, x=x, y=y, role="mixed")
     (ax,) = map_panel(large, kind="encoder", colouring="layer").axes
     assert len(marks(ax)) == 208
     assert {text.get_text() for text in names(ax)} == {f"layer {layer}" for layer in range(1, 9)}
@@ -156,10 +156,7 @@ def test_a_large_model_names_its_layers_beside_them():
 
 
 def test_one_head_and_heads_at_one_place():
-    one = pd.DataFrame(
-        {"kind": ["cross"] * 2, "layer": [1, 1], "head": [1, 2], "x": 0.0, "y": 0.0, "cluster": 1, "role": "broad",
-         "finds": ""}
-    )  # fmt: skip
+    one = stand_in(HEAD_MAP, kind="cross", head=[1, 2], role="broad", finds="")
     for table in (one, one.head(1)):
         figure = head_map(table, kind="cross")
         assert height_of(table) > 0

@@ -8,8 +8,9 @@ from sklearn.metrics import silhouette_score
 from headscope.analyses.distances.clusters import cluster
 from headscope.analyses.distances.embedding import embed
 from headscope.analyses.distances.layer_effect import ONE_HEAD, layer_effect
-from headscope.analyses.distances.map_tables import CLUSTER_COLUMNS, EFFECT_COLUMNS, MAP_COLUMNS, map_tables
+from headscope.analyses.distances.map_tables import map_tables
 from headscope.analyses.distances.stability import stability
+from headscope.analyses.distances.tables import HEAD_CLUSTERS, HEAD_MAP, LAYER_EFFECT
 from support.mock_distances import ROWS, divergences
 
 
@@ -27,7 +28,7 @@ def tables(results):
 
 def test_a_row_for_each_head(results, tables):
     table = tables["head_map"]
-    assert list(table.columns) == MAP_COLUMNS
+    assert list(table.columns) == HEAD_MAP.names
     own = table[table["kind"] == "encoder"].reset_index(drop=True)
     assert own[["layer", "head"]].to_numpy().tolist() == [[a, b] for a in (1, 2, 3) for b in (1, 2, 3, 4)]
     found = embed(results[0].divergence, seed=3)
@@ -49,7 +50,7 @@ def test_without_a_look_nothing_is_said_of_what_heads_find(results):
 
 def test_a_row_for_each_cluster(results, tables):
     table = tables["head_clusters"]
-    assert list(table.columns) == CLUSTER_COLUMNS
+    assert list(table.columns) == HEAD_CLUSTERS.names
     own = table[table["kind"] == "encoder"]
     found = cluster(results[0].divergence)
     assert own["cluster"].tolist() == list(range(1, found.number + 1))
@@ -70,7 +71,7 @@ def test_a_row_for_each_cluster(results, tables):
 
 def test_a_row_for_each_kind(results, tables):
     table = tables["layer_effect"]
-    assert list(table.columns) == EFFECT_COLUMNS
+    assert list(table.columns) == LAYER_EFFECT.names
     encoder, cross = table.to_dict("records")
     effect = layer_effect(results[0], seed=3)
     assert (encoder["within"], encoder["between"], encoder["effect"], encoder["p"], encoder["n"]) == (
@@ -97,9 +98,9 @@ def test_tables_survive_parquet(tables, tmp_path):
 
 def test_no_kind_gives_empty_tables():
     for name, columns in (
-        ("head_map", MAP_COLUMNS),
-        ("head_clusters", CLUSTER_COLUMNS),
-        ("layer_effect", EFFECT_COLUMNS),
+        ("head_map", HEAD_MAP.names),
+        ("head_clusters", HEAD_CLUSTERS.names),
+        ("layer_effect", LAYER_EFFECT.names),
     ):
         table = map_tables([], roles={}, finds=None)[name]
         assert table.empty

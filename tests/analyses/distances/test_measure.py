@@ -9,21 +9,25 @@ import torch
 from scipy.spatial.distance import jensenshannon
 from transformers import AutoModel
 
+from headscope.analyses.coreference.tables import COREFERENCE
+from headscope.analyses.dependency.tables import DEPENDENCY_BEST
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.map_tables import map_tables
 from headscope.analyses.distances.measure import measure_distances
 from headscope.analyses.distances.measure_map import measure_head_map
-from headscope.analyses.distances.pair_table import PAIR_COLUMNS, matrix_of, pair_table
+from headscope.analyses.distances.pair_table import matrix_of, pair_table
+from headscope.analyses.distances.tables import HEAD_DISTANCES
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions
+from headscope.prepare.prepared_run import prepare
 from headscope.prepare.progress import Progress
-from headscope.prepare.run import prepare
 from headscope.statistics.roles import roles
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments
 from support.model_folders import save_tiny_bert
 from support.sharp_models import sharpen
+from support.stand_ins import stand_in
 
 TEXT = [
     "The cat sat on the mat, and the dog slept.\nIt purred.\n",
@@ -71,7 +75,7 @@ def expected(run):
 
 def test_distances_are_scipys(distances, expected):
     table = distances.tables["head_distances"]
-    assert list(table.columns) == PAIR_COLUMNS
+    assert list(table.columns) == HEAD_DISTANCES.names
     heads = [(layer, head) for layer in (1, 2, 3) for head in (1, 2)]
     found = matrix_of(table, heads, kind="encoder")
     assert np.median(expected[0]) > 0.01  # heads that differ
@@ -146,12 +150,19 @@ def surface(run):
 
 
 def test_the_map_is_made_of_what_earlier_stages_found(run, distances, surface):
-    best = pd.DataFrame(
-        {"model": "trained", "selection": "held-out", "relation": ["obj", "det"], "kind": "encoder", "layer": [2, 2],
-         "head": [1, 1], "accuracy": [0.8, 0.7], "baseline_accuracy": [0.2, 0.9], "margin": [0.6, -0.2],
-         "q_value": [0.01, 0.01]}
-    )  # fmt: skip
-    coreference = best.head(1).drop(columns=["relation", "baseline_accuracy"]).assign(layer=3)
+    best = stand_in(
+        DEPENDENCY_BEST,
+        selection="held-out",
+        relation=["obj", "det"],
+        layer=2,
+        accuracy=[0.8, 0.7],
+        baseline_accuracy=[0.2, 0.9],
+        margin=[0.6, -0.2],
+        q_value=0.01,
+    )
+    coreference = stand_in(
+        COREFERENCE, selection="held-out", kind="encoder", layer=3, head=1, accuracy=0.8, q_value=0.01
+    )
     earlier = {
         "distances": distances,
         "surface": surface,

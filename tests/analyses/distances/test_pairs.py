@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from scipy.stats import t
 
-from headscope.analyses.distances.pair_table import PAIR_COLUMNS, matrix_of, nearest_pairs, pair_table
+from headscope.analyses.distances.pair_table import matrix_of, nearest_pairs, pair_table
+from headscope.analyses.distances.tables import HEAD_DISTANCES
 from support.mock_distances import ROWS, divergences
 
 
@@ -18,7 +19,7 @@ def results():
 
 def test_every_pair_of_a_kind_once(results):
     table = pair_table(results)
-    assert list(table.columns) == PAIR_COLUMNS
+    assert list(table.columns) == HEAD_DISTANCES.names
     assert len(table) == 2 * 15
     assert (table["kind_a"] == table["kind_b"]).all()
     own = table[table["kind_a"] == "decoder"].to_dict("records")
@@ -76,5 +77,5 @@ def test_nearest_pairs(results):
 
 def test_one_head_has_no_pair():
     assert pair_table([divergences(1, 1)]).empty
-    assert list(pair_table([]).columns) == PAIR_COLUMNS
+    assert list(pair_table([]).columns) == HEAD_DISTANCES.names
     pd.testing.assert_frame_equal(nearest_pairs(pair_table([]), kind="encoder"), pair_table([]))

@@ -1,24 +1,22 @@
 """Distances in the page: the tables' numbers, figure 6 in both colourings, and sentences that the tests support."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from headscope.analyses.distances.findings import TOPIC, distances_findings
 from headscope.analyses.distances.section import distances_section, save_distance_figures
-from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.kit.numbers import nats, p_words, span
-from headscope.reporting.kit.words import words_for
 from headscope.reporting.parts import more_terms
 from support import mock_inputs
+from support.measured import about, only, with_parts
 from support.mock_distances import with_distances
 from support.page_tables import Tables
 
 
 def found(inputs):
-    return distances_findings(inputs, words_for(inputs.manifest), several=len(inputs.manifest["kinds"]) > 1)
+    return distances_findings(about(inputs))
 
 
 def texts(inputs):
@@ -26,12 +24,12 @@ def texts(inputs):
 
 
 def section(inputs, *, links=False):
-    return distances_section(inputs, kinds_of(inputs), words_for(inputs.manifest), found(inputs), links=links)
+    return only(distances_section(about(inputs, found=found(inputs), links=links)))
 
 
 def changed(inputs, **values):
     """The same run with other numbers in its only row on the effect of layers."""
-    return replace(inputs, layer_effect=inputs.layer_effect.assign(**values))
+    return with_parts(inputs, layer_effect=inputs.table("layer_effect").assign(**values))
 
 
 @pytest.fixture(scope="module")
@@ -103,12 +101,14 @@ def test_no_pair_to_compare(inputs):
 
 def with_clusters(inputs, stability, **values):
     """The same run with three clusters, of 12, 7 and 5 heads, of these stabilities."""
-    clusters = inputs.head_clusters.head(3).assign(
-        cluster=[1, 2, 3], size=[12, 7, 5], stability=stability, ci_low=0.4, ci_high=1.0
+    clusters = (
+        inputs.table("head_clusters")
+        .head(3)
+        .assign(cluster=[1, 2, 3], size=[12, 7, 5], stability=stability, ci_low=0.4, ci_high=1.0)
     )
     if np.isnan(stability[0]):
         clusters[["ci_low", "ci_high"]] = np.nan
-    return replace(changed(inputs, **values), head_clusters=clusters)
+    return with_parts(changed(inputs, **values), head_clusters=clusters)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_clusters_in_a_sentence(inputs, stability, told):
         "documents the clusters agree with these with an adjusted Rand index of 0.79 (95% of resamples 0.61 to 1.00); "
         f"{told}."
     ) in texts(one)
-    alone = replace(one, head_clusters=one.head_clusters.head(1))
+    alone = with_parts(one, head_clusters=one.table("head_clusters").head(1))
     assert not any("tree" in text or "cluster" in text.lower() for text in texts(alone))
 
 
@@ -147,10 +147,10 @@ def test_clusters_of_few_documents_are_said_to_be_untested(inputs):
 def of_roles(inputs, stability):
     """Clusters 1 and 2 are mostly of one role, cluster 3 of none."""
     number = np.arange(24)
-    heads = inputs.head_map.assign(cluster=1 + number // 8, role="mixed")
+    heads = inputs.table("head_map").assign(cluster=1 + number // 8, role="mixed")
     heads.loc[0:7, "role"] = "sep"
     heads.loc[8:13, "role"] = "previous"
-    return replace(with_clusters(inputs, stability), head_map=heads)
+    return with_parts(with_clusters(inputs, stability), head_map=heads)
 
 
 def test_clusters_of_one_role(inputs):
@@ -159,13 +159,15 @@ def test_clusters_of_one_role(inputs):
         "Cluster 1 (all 8 heads: [SEP]) and cluster 2 (6 of 8 heads: previous token) are mostly of one role."
         in texts(trusted)
     )
-    heads = trusted.head_map.copy()
+    heads = trusted.table("head_map").copy()
     heads.loc[8, "role"] = "mixed"
-    assert "Cluster 1 (all 8 heads: [SEP]) is mostly of one role." in texts(replace(trusted, head_map=heads))
-    none = trusted.head_map.assign(role="mixed")
-    assert not any("mostly of one role" in text for text in texts(replace(trusted, head_map=none)))
-    unknown = trusted.head_map.assign(role=None)
-    assert not any("mostly of one role" in text for text in texts(replace(trusted, head_map=unknown)))
+    assert "Cluster 1 (all 8 heads: [SEP]) is mostly of one role." in texts(
+        with_parts(trusted, head_map=heads)
+    )
+    none = trusted.table("head_map").assign(role="mixed")
+    assert not any("mostly of one role" in text for text in texts(with_parts(trusted, head_map=none)))
+    unknown = trusted.table("head_map").assign(role=None)
+    assert not any("mostly of one role" in text for text in texts(with_parts(trusted, head_map=unknown)))
 
 
 def test_no_cluster_is_named_that_is_not_to_be_trusted(inputs):
@@ -203,15 +205,15 @@ def test_the_groups_of_documents_are_said(inputs, page):
         "Intervals and stability resample documents: one by one up to 32, more in 32 groups by a hash of their id "
         "(elsewhere 256)."
     ) in page
-    ((_, said),) = [term for term in more_terms(inputs) if term[0] == "Distance between heads"]
+    ((_, said),) = [term for term in more_terms(about(inputs)) if term[0] == "Distance between heads"]
     assert "in 32 groups at most" in said
 
 
 def test_the_nearest_heads(inputs):
-    pairs = inputs.head_distances.copy()
+    pairs = inputs.table("head_distances").copy()
     pairs.loc[40, ["divergence", "ci_low", "ci_high"]] = [0.00123, 0.00118, 0.00131]
     row = pairs.loc[40]
-    assert texts(replace(inputs, head_distances=pairs))[-1] == (
+    assert texts(with_parts(inputs, head_distances=pairs))[-1] == (
         f"The two heads nearest to each other are {row['layer_a']}-{row['head_a']} and {row['layer_b']}-"
         f"{row['head_b']}, 0.0012 nats apart (95% interval 0.0012 to 0.0013)."
     )
@@ -246,9 +248,9 @@ def test_without_distances_there_is_nothing():
 
 def test_clusters_are_the_frames(inputs, page):
     rows = Tables(page).found["table-clusters-encoder"][1:]
-    assert len(rows) == len(inputs.head_clusters)
-    for line, row in zip(rows, inputs.head_clusters.to_dict("records")):
-        own = inputs.head_map[inputs.head_map["cluster"] == row["cluster"]]
+    assert len(rows) == len(inputs.table("head_clusters"))
+    for line, row in zip(rows, inputs.table("head_clusters").to_dict("records")):
+        own = inputs.table("head_map")[inputs.table("head_map")["cluster"] == row["cluster"]]
         assert line[:3] == [str(row["cluster"]), str(len(own)), f"{row['medoid_layer']}-{row['medoid_head']}"]
         assert line[3] == (nats(row["divergence"]) if len(own) > 1 else "–")
         assert line[4] == f"{row['stability']:.2f}{row['ci_low']:.2f}–{row['ci_high']:.2f}"
@@ -258,7 +260,7 @@ def test_clusters_are_the_frames(inputs, page):
 
 def test_the_nearest_pairs_are_the_frames(inputs, page):
     rows = Tables(page).found["table-nearest-encoder"][1:]
-    nearest = inputs.head_distances.nsmallest(10, "divergence").to_dict("records")
+    nearest = inputs.table("head_distances").nsmallest(10, "divergence").to_dict("records")
     assert len(rows) == 10
     for line, row in zip(rows, nearest):
         assert line[0] == f"{row['layer_a']}-{row['head_a']} and {row['layer_b']}-{row['head_b']}"
@@ -270,8 +272,8 @@ def test_every_head_is_in_the_folded_table(inputs, page):
     rows = {row[0]: row for row in Tables(page).found["table-map-encoder"][1:]}
     assert len(rows) == 24
     assert rows["2-3"][2] == "obj, nsubj"
-    pairs = inputs.head_distances
-    for row in inputs.head_map.to_dict("records"):
+    pairs = inputs.table("head_distances")
+    for row in inputs.table("head_map").to_dict("records"):
         line = rows[f"{row['layer']}-{row['head']}"]
         assert line[3] == str(row["cluster"])
         assert line[6:] == [f"{row['x']:.3f}", f"{row['y']:.3f}"]
@@ -303,14 +305,13 @@ def test_figures_are_linked_where_they_lie(small, two, page, tmp_path):
     assert "figures/figure-6.svg" in page
     assert "figures/head-tree.png" in page
     assert "figures/" not in section(small)
-    words = words_for(two.manifest)
-    paths = save_distance_figures(two, kinds_of(two), words, tmp_path)
+    paths = save_distance_figures(about(two), tmp_path)
     stems = ["figure-6", "figure-6-decoder", "head-tree", "head-tree-decoder"]
     assert {path.name for path in paths} == {f"{stem}.{end}" for stem in stems for end in ("svg", "png")}
     written = section(two, links=True)
     for stem in stems:
         assert f'href="figures/{stem}.svg"' in written
-    assert save_distance_figures(mock_inputs.encoder(1, 1), (), words, tmp_path) == []
+    assert save_distance_figures(about(mock_inputs.encoder(1, 1)), tmp_path) == []
 
 
 def test_several_kinds_are_told_apart(two):
@@ -339,5 +340,5 @@ def test_hostile_names_are_text():
     hostile = mock_inputs.hostile()
     attack = "</script><script>alert(6)</script>"
     inputs = with_distances(hostile, finds={("encoder", 1, 1): [attack]})
-    written = section(replace(inputs, head_map=inputs.head_map.assign(role=[attack] * 6)))
+    written = section(with_parts(inputs, head_map=inputs.table("head_map").assign(role=[attack] * 6)))
     assert "<script" not in written

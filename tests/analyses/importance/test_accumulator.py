@@ -14,16 +14,15 @@ from headscope.analyses.importance.accumulator import (
     pair_counts,
 )
 from headscope.analyses.importance.measure import (
-    DIFFERENCE_COLUMNS,
-    IMPORTANCE_COLUMNS,
     importance_differences,
     importance_table,
 )
+from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.attention.gradients import GradientSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
-from headscope.models.anatomy import examine
-from headscope.models.inputs import left_padding_works
+from headscope.models.examination import examine
+from headscope.models.forward_inputs import left_padding_works
 from headscope.models.losses import ask_of
 from headscope.statistics.confidence import difference_interval, ratio_interval
 from support.hand_made import HandMadeSource, random_map
@@ -112,7 +111,7 @@ def test_what_cannot_occur_is_null_with_n_0():
     sums = ImportanceAccumulator(source.layout)
     scan(source, [sums])
     table = importance_table(sums.compute())
-    assert list(table.columns) == IMPORTANCE_COLUMNS
+    assert list(table.columns) == IMPORTANCE.names
     for name, own in table.groupby("key_class"):
         assert (own["n"] == (0 if name in ("sep", "punctuation") else len(plain))).all()
         for column in ("value", "ci_low", "ci_high"):
@@ -149,7 +148,7 @@ def test_differences_are_of_the_same_documents():
     scan(source, [sums])
     results = sums.compute()
     table = importance_differences(results)
-    assert list(table.columns) == DIFFERENCE_COLUMNS
+    assert list(table.columns) == IMPORTANCE_DIFFERENCES.names
     assert len(table) == 2 * 2 * 3
     assert table["head"].isna().all()
     documents = sorted({segment.document for segment in SEGMENTS})

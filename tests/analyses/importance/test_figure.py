@@ -12,7 +12,7 @@ from support.mock_importance import with_importance
 
 @pytest.fixture(scope="module")
 def table():
-    return with_importance(mock_inputs.encoder()).importance
+    return with_importance(mock_inputs.encoder()).table("importance")
 
 
 def rows_of(table, measure, name, kind="encoder"):
@@ -69,7 +69,7 @@ def test_ticks_are_plain_numbers(table):
 
 
 def test_what_cannot_occur_is_left_out_and_said():
-    table = with_importance(mock_inputs.decoder(), absent=("sep",)).importance
+    table = with_importance(mock_inputs.decoder(), absent=("sep",)).table("importance")
     (ax,) = importance_panel(table, "gradient", kind="decoder").axes
     assert "cannot occur here: [SEP]" in [text.get_text() for text in ax.texts]
     assert "mean--decoder--sep" not in [line.get_gid() for line in ax.lines]
@@ -86,7 +86,7 @@ def test_zeros_have_no_place_on_the_axis(table):
 
 
 def test_a_row_for_each_kind():
-    figure = importance_curves(with_importance(mock_inputs.t5()).importance)
+    figure = importance_curves(with_importance(mock_inputs.t5()).table("importance"))
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert titles == [
         f"{title} · {kind}" for kind in ("encoder", "decoder", "cross") for title, _ in MEASURES.values()
@@ -94,7 +94,7 @@ def test_a_row_for_each_kind():
 
 
 def test_without_intervals_there_is_no_band():
-    table = with_importance(mock_inputs.encoder(), intervals=False).importance
+    table = with_importance(mock_inputs.encoder(), intervals=False).table("importance")
     (ax,) = importance_panel(table, "gradient", kind="encoder").axes
     assert not [c for c in ax.collections if (c.get_gid() or "").startswith("interval--")]
 

@@ -12,22 +12,21 @@ import transformers as tf
 from headscope.analyses import STAGES
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import (
-    DIFFERENCE_COLUMNS,
-    IMPORTANCE_COLUMNS,
     gradient_batch_size,
     importance_differences,
     importance_table,
     measure_importance,
 )
+from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.attention.gradients import GradientSource
 from headscope.attention.scan import scan
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, ModelError, OptionError
-from headscope.models.anatomy import examine
+from headscope.models.examination import examine
 from headscope.models.losses import ask_of
 from headscope.models.task_heads import load_task_model
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
 from headscope.study.stages import check_maps
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_masked_lm, save_tiny_t5
 from support.task_models import save_with_head
@@ -83,7 +82,7 @@ def test_an_encoders_table_is_that_of_its_own_scan(bert, text):
     scan(source, [sums])
     expected = importance_table(sums.compute())
     found = result.tables["importance"]
-    assert list(found.columns) == IMPORTANCE_COLUMNS
+    assert list(found.columns) == IMPORTANCE.names
     assert found.drop(columns=["value", "ci_low", "ci_high"]).equals(
         expected.drop(columns=["value", "ci_low", "ci_high"])
     )
@@ -103,7 +102,7 @@ def test_an_encoders_table_is_that_of_its_own_scan(bert, text):
     again = ImportanceAccumulator.from_state(result.state)
     assert importance_table(again.compute()).equals(found)
     apart = result.tables["importance_differences"]
-    assert list(apart.columns) == DIFFERENCE_COLUMNS
+    assert list(apart.columns) == IMPORTANCE_DIFFERENCES.names
     assert importance_differences(again.compute()).equals(apart)
     assert apart["ci_low"].notna().all()
     # The mean over a layer's heads, class by class, less that of other tokens.

@@ -1,23 +1,19 @@
 """Gradient importance in the page: sentences that their intervals support, tables read back, and what is missing."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from headscope.analyses.importance.findings import importance_findings, layer_means
 from headscope.analyses.importance.section import importance_section, loss_line, milli, signed
-from headscope.reporting.kit.kinds import kinds_of
-from headscope.reporting.kit.words import words_for
 from support import mock_inputs
+from support.measured import about, only, with_parts
 from support.mock_importance import CLASSES, FACTOR, with_importance
 from support.page_tables import Tables
 
 
 def built(inputs, *, links=False):
-    kinds, words = kinds_of(inputs), words_for(inputs.manifest)
-    found = importance_findings(inputs, kinds, words)
-    return found, importance_section(inputs, kinds, words, found, links=links)
+    found = importance_findings(about(inputs))
+    return found, only(importance_section(about(inputs, found=found, links=links)))
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +23,8 @@ def inputs():
 
 def ratios(inputs, layers, name, measure):
     """How many times less than other tokens, by the layers' means."""
-    means = inputs.importance[inputs.importance["head"].isna() & (inputs.importance["measure"] == measure)]
+    table = inputs.table("importance")
+    means = table[table["head"].isna() & (table["measure"] == measure)]
     value = means.set_index(["layer", "key_class"])["value"]
     return [value[layer, "other"] / value[layer, name] for layer in layers]
 
@@ -110,13 +107,12 @@ def test_nothing_is_said_where_no_difference_is_shown():
 
 def test_marginal_intervals_decide_nothing(inputs):
     """Two intervals that overlap say nothing of a paired difference, nor do two that lie apart."""
-    kinds, words = kinds_of(inputs), words_for(inputs.manifest)
-    value = inputs.importance["value"]
+    value = inputs.table("importance")["value"]
     for low, high in ((0.05, 20), (0.999, 1.001)):
-        wide = inputs.importance.assign(ci_low=low * value, ci_high=high * value)
-        changed = replace(inputs, importance=wide)
-        assert importance_findings(changed, kinds, words) == importance_findings(inputs, kinds, words) != []
-    assert importance_findings(replace(inputs, importance_differences=None), kinds, words) == []
+        wide = inputs.table("importance").assign(ci_low=low * value, ci_high=high * value)
+        changed = with_parts(inputs, importance=wide)
+        assert importance_findings(about(changed)) == importance_findings(about(inputs)) != []
+    assert importance_findings(about(with_parts(inputs, importance_differences=None))) == []
 
 
 def test_no_layer_at_rest_no_sentence():
@@ -144,7 +140,7 @@ def test_the_table_of_differences_is_the_frame(inputs):
         f"{name}, gradient, 10⁻³ nats" for name in ("[CLS]", "[SEP]", "Periods and commas")
     ]
     assert rows[0][4] == "[CLS], weight × gradient, 10⁻³ nats"
-    frame = inputs.importance_differences.set_index(["layer", "measure", "key_class"])
+    frame = inputs.table("importance_differences").set_index(["layer", "measure", "key_class"])
     for row in rows[2:]:
         place = 1
         for measure in ("gradient", "weight_times_gradient"):
@@ -167,7 +163,7 @@ def test_tables_hold_the_layers_means(inputs):
             *(f"{n}, 10⁻³ nats" for n in ("[CLS]", "[SEP]", "Periods and commas", "Other tokens")),
         ]
         assert rows[1] == ["layer", *("mean", "95% interval", "n") * 4]
-        table = inputs.importance
+        table = inputs.table("importance")
         means = table[table["head"].isna() & (table["measure"] == measure)]
         for row in rows[2:]:
             own = means[means["layer"] == int(row[0])].set_index("key_class")
@@ -217,8 +213,8 @@ def test_a_run_without_gradients_has_no_section():
 
 def test_means_without_a_value_are_left_out():
     inputs = with_importance(mock_inputs.encoder(2, 2), absent=("punctuation",))
-    assert layer_means(inputs.importance, "gradient", "punctuation", "encoder") == {}
-    assert np.isnan(layer_means(inputs.importance, "gradient", "cls", "encoder")[1].uniform)
+    assert layer_means(inputs.table("importance"), "gradient", "punctuation", "encoder") == {}
+    assert np.isnan(layer_means(inputs.table("importance"), "gradient", "cls", "encoder")[1].uniform)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import torch
 
-from headscope.analyses.probes.training.adam import RunAdam
+from headscope.analyses.probes.fitting.adam import RunAdam
 
 
 def made(runs):

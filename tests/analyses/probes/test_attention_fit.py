@@ -8,11 +8,11 @@ import torch
 from scipy.optimize import minimize
 
 from headscope.analyses.probes.data.word_maps import SPECIAL
+from headscope.analyses.probes.fitting import attention_fit
+from headscope.analyses.probes.fitting.attention_fit import FitOptions, fit_attention
+from headscope.analyses.probes.fitting.attention_slopes import flat_weights, set_weights
+from headscope.analyses.probes.fitting.probe_training import hold_out
 from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
-from headscope.analyses.probes.training import attention_fit
-from headscope.analyses.probes.training.attention_fit import FitOptions, fit_attention
-from headscope.analyses.probes.training.attention_slopes import flat_weights, set_weights
-from headscope.analyses.probes.training.train import hold_out
 from support.probe_data import made_up_tables, made_up_trees, on_disk, probe_data
 
 

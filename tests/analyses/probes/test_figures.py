@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headscope.analyses.probes.catalogue import SYSTEMS
 from headscope.analyses.probes.figures.curves import probe_distances, probe_layers
-from headscope.analyses.probes.figures.head_weights import probe_weights
-from headscope.analyses.probes.figures.scores import SYSTEMS, probe_scores, scores_of
+from headscope.analyses.probes.figures.score_lines import probe_scores, scores_of
+from headscope.analyses.probes.figures.weight_grids import probe_weights
 from headscope.figures.saving import svg_text
 from headscope.figures.style import role_colour
 from headscope.statistics.arc_bins import DISTANCES

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from headscope.analyses.probes.training.levenberg import Levenberg
+from headscope.analyses.probes.fitting.levenberg import Levenberg
 
 
 def minimised(function, start, *, tolerance=1e-8, most=60):

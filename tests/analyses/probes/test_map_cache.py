@@ -8,7 +8,7 @@ import pytest
 
 from headscope.analyses.probes.data import map_cache
 from headscope.analyses.probes.data.map_cache import MapCache, cache_limit
-from headscope.analyses.probes.data.shards import ShardWriter
+from headscope.analyses.probes.data.table_shards import ShardWriter
 from headscope.errors import OptionError, OutputError
 
 TABLE = np.ones((64, 64, 4), dtype=np.float16)  # 32 KiB

@@ -9,23 +9,20 @@ import pandas as pd
 import pytest
 
 from headscope.analyses import STAGES
-from headscope.analyses.probes import measure as probes
 from headscope.analyses.probes import score_rows as scores
 from headscope.analyses.probes import trained_parsers as probe_stage
 from headscope.analyses.probes import treebanks as probe_bench
 from headscope.analyses.probes.data.map_cache import MapCache
+from headscope.analyses.probes.fitting import probe_training as training
 from headscope.analyses.probes.measure import measure_probes
-from headscope.analyses.probes.structural.measure import measure_structural
-from headscope.analyses.probes.structural.train import StructuralOptions
-from headscope.analyses.probes.training import train as training
-from headscope.analyses.probes.training.plateau import Falling
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
 from headscope.statistics.arc_bins import DISTANCES
-from headscope.study.stages import check_maps
+from headscope.study.stages import check_maps, check_tables
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
+from support.quick_probes import quick_probes
 
 MEASURES = {
     ("attention", "trained"): ["UAS", "LAS", "control accuracy", "selectivity"],
@@ -44,11 +41,8 @@ def small():
 
     20 arcs make a relation.
     """
-    quick = StructuralOptions(rounds=3, least_steps=1, falling=Falling(least_gain=1e9, falls=0))
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(probes, "measure_structural", partial(measure_structural, options=quick))
+    with quick_probes() as patched:
         patched.setattr(scores, "FEWEST_ARCS", 20)
-        patched.setattr(training, "_LEAST_STEPS", 1)
         yield
 
 
@@ -85,6 +79,10 @@ def states():
 @pytest.fixture(scope="module")
 def result(folder, cache, states):
     return measure_probes(ModelRun(asked(folder)), states.append, cache=cache)
+
+
+def test_its_tables_are_as_their_schemas_say(result):
+    check_tables(result)
 
 
 def test_every_probe_has_its_measures(result):
@@ -208,9 +206,7 @@ def test_what_was_still_learning_is_said(folder, cache, monkeypatch):
     )
     monkeypatch.setattr(probe_stage, "FitOptions", partial(probe_stage.FitOptions, passes=1))
     found = measure_probes(ModelRun(asked(folder, seeds=1)), cache=cache)
-    names = ["probes: attention", "probes: attention and words", "distance probe: distances and words"]
-    for name in names:
-        name = name.removeprefix("probes: ")
+    for name in ("attention", "attention and words", "distances and words"):
         assert f"probes: {name}: its loss was not seen to settle; more may be found" in found.notes
 
 

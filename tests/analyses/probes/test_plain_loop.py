@@ -6,23 +6,24 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.probes.data.batches import ProbeData
-from headscope.analyses.probes.data.shards import ShardWriter, WordMaps
+from headscope.analyses.probes.data.probe_batches import ProbeData
+from headscope.analyses.probes.data.table_shards import ShardWriter, WordMaps
 from headscope.analyses.probes.data.tree_sentences import WordTable, numbered, tree_sentences
 from headscope.analyses.probes.data.word_maps import WordMapCollector, heads_of
 from headscope.analyses.probes.data.word_vectors import input_embeddings
-from headscope.analyses.probes.parsers.attention_probe import AttentionProbe, AttentionWordsProbe
+from headscope.analyses.probes.fitting.attention_fit import fit_attention
+from headscope.analyses.probes.fitting.probe_training import TrainingOptions, train
+from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
+from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
 from headscope.analyses.probes.parsers.parses import answer
 from headscope.analyses.probes.score_rows import GoldWords
-from headscope.analyses.probes.training.attention_fit import fit_attention
-from headscope.analyses.probes.training.train import TrainingOptions, train
+from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.source import ModelSource
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.sentences import SentencePacker
-from headscope.models.anatomy import examine
+from headscope.encoding.sentence_packing import SentencePacker
+from headscope.models.examination import examine
 from headscope.models.loading import load_model
 from support.plain_probe import PlainProbe, plain_heads, train_plainly
 from support.shared_data import data

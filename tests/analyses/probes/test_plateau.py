@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.analyses.probes.training.plateau import Falling, Plateau
+from headscope.analyses.probes.fitting.plateau import Falling, Plateau
 
 HOW = Falling(least_gain=0.1, factor=0.5, falls=2)
 

@@ -12,7 +12,7 @@ from headscope.analyses.probes.data.tree_sentences import (
     numbered,
     tree_sentences,
 )
-from headscope.corpora.annotation import AnnotatedDocument, Sentence
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def document(name, *sentences):
     return AnnotatedDocument(
         id=name,
         sentences=tuple(
-            Sentence(words=tuple(words), heads=tuple(heads), relations=tuple(relations))
+            AnnotatedSentence(words=tuple(words), heads=tuple(heads), relations=tuple(relations))
             for words, heads, relations in sentences
         ),
     )

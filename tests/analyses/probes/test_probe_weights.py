@@ -3,14 +3,11 @@
 import numpy as np
 import torch
 
-from headscope.analyses.probes.head_weights import (
-    WEIGHT_COLUMNS,
-    attention_weights,
-    mean_word_weights,
-    weight_rows,
-)
-from headscope.analyses.probes.parsers.attention_probe import AttentionProbe, AttentionWordsProbe
-from headscope.attention.tile import HeadId
+from headscope.analyses.probes.head_weights import gold_arcs, weight_rows
+from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
+from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
+from headscope.analyses.probes.tables import PROBE_WEIGHTS
+from headscope.attention.head_id import HeadId
 from support.probe_data import WORDS, made_up_trees, probe_data
 
 VECTORS = torch.from_numpy(np.random.default_rng(3).normal(size=(len(WORDS), 4)).astype(np.float32))
@@ -19,7 +16,8 @@ VECTORS = torch.from_numpy(np.random.default_rng(3).normal(size=(len(WORDS), 4))
 def test_attention_alone_has_one_weight_a_head():
     probe = AttentionProbe((0, 0, 1), 3, special=True, seeds=(0, 1, 2))
     wanted = (probe.weights[0] + probe.weights[1]).detach().numpy() / 2
-    np.testing.assert_allclose(attention_weights(probe, (0, 1)), wanted, rtol=1e-6)
+    nothing = np.zeros(0, dtype=np.int64)
+    np.testing.assert_allclose(probe.head_weights((0, 1), (nothing, nothing)), wanted, rtol=1e-6)
 
 
 def test_with_words_it_is_the_mean_over_gold_arcs():
@@ -36,7 +34,7 @@ def test_with_words_it_is_the_mean_over_gold_arcs():
                 share = torch.einsum("w,rdwk->rdk", candidate, probe.weights[:, 0].detach())
                 share = share + torch.einsum("w,rdwk->rdk", dependent, probe.weights[:, 1].detach())
                 given.append((share + probe.bias.detach()).mean(0).numpy())
-    found = mean_word_weights(probe, (0, 1), sentences, words)
+    found = probe.head_weights((0, 1), gold_arcs(sentences, words))
     np.testing.assert_allclose(found, np.mean(given, axis=0), rtol=1e-4, atol=1e-5)
 
 
@@ -44,7 +42,7 @@ def test_rows_name_heads_and_directions():
     weights = np.arange(4.0).reshape(2, 2)
     heads = [HeadId("encoder", 1, 1), HeadId("decoder", 2, 3)]
     table = weight_rows("attention", weights, heads)
-    assert list(table.columns) == WEIGHT_COLUMNS
+    assert list(table.columns) == PROBE_WEIGHTS.names
     assert table.to_numpy().tolist() == [
         ["attention", "encoder", 1, 1, "head->dependent", 0.0],
         ["attention", "encoder", 1, 1, "dependent->head", 2.0],

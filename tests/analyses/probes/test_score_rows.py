@@ -6,17 +6,15 @@ import numpy as np
 import pytest
 
 from headscope.analyses.probes.data.tree_sentences import TreeSentence
-from headscope.analyses.probes.differences import PROBE_DIFFERENCE_COLUMNS, probe_differences
+from headscope.analyses.probes.probe_differences import probe_differences
 from headscope.analyses.probes.score_rows import (
-    DISTANCE_COLUMNS,
-    PROBE_COLUMNS,
-    RELATION_COLUMNS,
     GoldWords,
     ProbeAnswers,
     distance_rows,
     probe_rows,
     relation_rows,
 )
+from headscope.analyses.probes.tables import PROBE_BY_DISTANCE, PROBE_DIFFERENCES, PROBE_RELATIONS, PROBES
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.confidence import difference_interval, ratio_interval
 from headscope.statistics.groups import group_of
@@ -52,7 +50,7 @@ def test_scores_of_seeds_and_their_mean_worked_by_hand():
     control = np.array([[1, 1, 1, 0, 0], [0, 0, 1, 0, 0]], dtype=float)
     measures = {"UAS": right, "control accuracy": control, "selectivity": right - control}
     table = probe_rows(ProbeAnswers("attention", "trained", None, measures), gold)
-    assert list(table.columns) == PROBE_COLUMNS
+    assert list(table.columns) == PROBES.names
     assert table["seed"].dtype == "Int64"
     assert table["seed"].fillna(-1).tolist() == [0, 1, -1] * 3
     # Punctuation does not count: 4 words.
@@ -126,7 +124,7 @@ def test_probes_are_compared_on_the_same_words(many):
     sentences, gold, answers = many
     other = replace(answers, probe="distances and words", right={"UAS": 1 - answers.right["UAS"]})
     table = probe_differences([answers, other], gold)
-    assert list(table.columns) == PROBE_DIFFERENCE_COLUMNS
+    assert list(table.columns) == PROBE_DIFFERENCES.names
     (row,) = table.to_dict("records")
     assert (row["probe"], row["than_probe"]) == (answers.probe, "distances and words")
     one, counts = sums(sentences, answers.right["UAS"].mean(0), counted)
@@ -147,7 +145,7 @@ def test_selectivity_may_be_below_nothing(many):
 def test_relations_with_100_arcs_and_no_punctuation(many):
     sentences, gold, answers = many
     table = relation_rows(answers, gold)
-    assert list(table.columns) == RELATION_COLUMNS
+    assert list(table.columns) == PROBE_RELATIONS.names
     frequent = {}
     for one in sentences:
         for name in one.relations:
@@ -175,7 +173,7 @@ def test_a_relation_with_99_arcs_has_no_row():
 def test_distances_of_arcs_between_words(many):
     sentences, gold, answers = many
     table = distance_rows(answers, gold)
-    assert list(table.columns) == DISTANCE_COLUMNS
+    assert list(table.columns) == PROBE_BY_DISTANCE.names
     table = table.set_index("distance")
     assert list(table.index) == list(DISTANCES)
     for name in DISTANCES:

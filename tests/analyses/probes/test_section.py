@@ -1,30 +1,28 @@
 """Probes in the page: tables read back and compared with the frames, sentences with their support, what is missing."""
 
-from dataclasses import replace
-
 import pytest
 
-from headscope.analyses.probes.figures.scores import SYSTEMS
+from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.figures.drawings import save_probe_figures
 from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS, probe_findings
 from headscope.analyses.probes.lines import line_of, probe_lines
 from headscope.analyses.probes.page_tables import weights_table
-from headscope.analyses.probes.section import probes_section, read_line, save_probe_figures
+from headscope.analyses.probes.section import probes_section, read_line
 from headscope.prepare.overlap import overlap_facts
-from headscope.reporting.kit.kinds import kinds_of
 from headscope.study.paper import paper_numbers
 from support import mock_inputs
+from support.measured import about, only, with_parts
 from support.mock_probes import RELATIONS, SCORES, VECTORS, probe_facts, with_probes
 from support.page_tables import Tables
 
 
 def built(inputs, *, links=False):
-    kinds = kinds_of(inputs)
-    return probes_section(inputs, kinds, probe_findings(inputs, several=len(kinds) > 1), links=links)
+    return only(probes_section(about(inputs, found=probe_findings(about(inputs)), links=links)))
 
 
 def without_figures(inputs):
     """The run with table 3 alone: drawings take most of the time."""
-    return replace(
+    return with_parts(
         inputs, probe_relations=None, probe_by_distance=None, probe_weights=None, probe_layers=None
     )
 
@@ -45,7 +43,7 @@ def tables(markup):
 
 
 def mean(inputs, probe, model, measure):
-    table = inputs.probes
+    table = inputs.table("probes")
     rows = table[
         (table["probe"] == probe)
         & (table["model"] == model)
@@ -88,7 +86,7 @@ def test_table_3_is_the_frame(inputs, tables):
 
 def test_the_papers_column_stands_beside_the_papers_model_only(inputs, markup):
     assert "In the paper" not in markup
-    own = replace(without_figures(inputs), is_bert_base=True, paper=paper_numbers())
+    own = with_parts(without_figures(inputs), is_bert_base=True, paper=paper_numbers())
     rows = Tables(built(own)).found["table-3"]
     assert rows[0][-1] == "paper"
     printed = {row[0]: row[-1] for row in rows[1:] if len(row) > 1}
@@ -102,8 +100,8 @@ def test_the_papers_column_stands_beside_the_papers_model_only(inputs, markup):
 
 def test_relations_and_distances_are_the_frames(inputs, tables):
     for name, frame, column in (
-        ("table-probe-relations", inputs.probe_relations, "relation"),
-        ("table-probe-distances", inputs.probe_by_distance, "distance"),
+        ("table-probe-relations", inputs.table("probe_relations"), "relation"),
+        ("table-probe-distances", inputs.table("probe_by_distance"), "distance"),
     ):
         header, *body = tables[name]
         keys = [key for key in SYSTEMS if key[0] != "structural"]
@@ -121,7 +119,7 @@ def test_relations_and_distances_are_the_frames(inputs, tables):
 def test_the_largest_weights_whatever_their_sign(inputs, tables):
     rows = tables["table-probe-weights"][1:]
     assert [row[0] for row in rows if len(row) == 1] == ["Attention", "Attention and words"]
-    own = inputs.probe_weights[inputs.probe_weights["probe"] == "attention"]
+    own = inputs.table("probe_weights")[inputs.table("probe_weights")["probe"] == "attention"]
     largest = own.loc[own["weight"].abs().sort_values(ascending=False).index[:20]]
     shown = [row for row in rows if len(row) == 3][:20]
     assert [row[0] for row in shown] == [f"{r['layer']}-{r['head']}" for r in largest.to_dict("records")]
@@ -134,7 +132,7 @@ def test_the_largest_weights_whatever_their_sign(inputs, tables):
 
 def test_the_layers_are_the_frame(inputs, tables):
     body = tables["table-probe-layers"][2:]
-    frame = inputs.probe_layers
+    frame = inputs.table("probe_layers")
     assert [row[0] for row in body] == ["0, embeddings", *map(str, range(1, len(body)))]
     for layer, row in enumerate(body):
         uuas, spearman = (
@@ -154,7 +152,7 @@ def test_the_layers_are_the_frame(inputs, tables):
 
 
 def sentences(inputs, topic):
-    return [one.text for one in probe_findings(inputs, several=False) if one.topic == topic]
+    return [one.text for one in probe_findings(about(inputs)) if one.topic == topic]
 
 
 def test_sentences(inputs):
@@ -184,7 +182,7 @@ def test_sentences(inputs):
         "undirected arcs, and distances that correlate with the tree’s at 0.76 (0.75 to 0.77).",
         "The embeddings alone hold 64.0% (63.0 to 65.0): +9.0 points (8.4 to 9.6) between them.",
     ]
-    own = inputs.probe_weights[inputs.probe_weights["probe"] == "attention"].sort_values(
+    own = inputs.table("probe_weights")[inputs.table("probe_weights")["probe"] == "attention"].sort_values(
         "weight", ascending=False
     )
     heads = list(dict.fromkeys(zip(own["layer"], own["head"])))[:5]
@@ -197,7 +195,7 @@ def test_sentences(inputs):
 
 def test_nothing_is_claimed_without_intervals(inputs):
     few = with_probes(mock_inputs.encoder(), documents=3)
-    text = " ".join(one.text for one in probe_findings(few, several=False))
+    text = " ".join(one.text for one in probe_findings(about(few)))
     assert "not tested: that needs at least 10 documents" in text
     assert "more than it learns by heart" in text
     assert "not shown to be more than it learns by heart" in text
@@ -228,7 +226,7 @@ def test_a_difference_that_is_not_sure_is_bounded():
 
 
 def test_lines_without_their_mean_are_left_out(inputs):
-    table = inputs.probes
+    table = inputs.table("probes")
     assert len(probe_lines(table)) == 7
     assert probe_lines(None) == []
     assert probe_lines(table[table["seed"].notna()]) == []
@@ -257,13 +255,13 @@ def test_what_was_trained_on_and_measured_is_said_in_the_caption(inputs):
     ):
         told = {"probes": {**probe_facts(), "overlap": facts}}
         assert read_line(told).endswith(f". {said}")
-        page = built(replace(inputs, manifest={**inputs.manifest, **told}))
+        page = built(with_parts(inputs, manifest={**inputs.manifest, **told}))
         assert said in page
 
 
 def test_a_run_without_probes_has_no_section():
     assert built(mock_inputs.encoder()) is None
-    assert probe_findings(mock_inputs.encoder(), several=False) == []
+    assert probe_findings(about(mock_inputs.encoder())) == []
 
 
 def test_what_is_missing_is_left_out(inputs):
@@ -272,30 +270,32 @@ def test_what_is_missing_is_left_out(inputs):
 
 
 def test_hostile_names_stay_text(inputs):
-    probes = inputs.probes.copy()
+    probes = inputs.table("probes").copy()
     probes["vectors"] = probes["vectors"].where(probes["vectors"].isna(), "<script>alert(1)</script>")
-    relations = inputs.probe_relations.replace({"relation": {RELATIONS[0]: "<img src=x>"}})
-    markup = built(replace(without_figures(inputs), probes=probes, probe_relations=relations))
+    relations = inputs.table("probe_relations").replace({"relation": {RELATIONS[0]: "<img src=x>"}})
+    markup = built(with_parts(without_figures(inputs), probes=probes, probe_relations=relations))
     assert "<script" not in markup
     assert "<img" not in markup
 
 
 def test_files_and_links(inputs, tmp_path):
-    paths = save_probe_figures(inputs, kinds_of(inputs), tmp_path)
+    paths = save_probe_figures(about(inputs), tmp_path)
     names = {path.name for path in paths}
     expected = ["probe-scores", "probe-distances", "probe-weights", "probe-weights-attention-and-words"]
     assert names == {f"{name}.{end}" for name in [*expected, "probe-layers"] for end in ("svg", "png")}
     linked = built(
-        replace(inputs, probe_weights=inputs.probe_weights.groupby("probe").head(4), probe_relations=None),
+        with_parts(
+            inputs, probe_weights=inputs.table("probe_weights").groupby("probe").head(4), probe_relations=None
+        ),
         links=True,
     )
     for name in names:
         assert f'href="figures/{name}"' in linked
-    assert save_probe_figures(mock_inputs.encoder(), kinds_of(inputs), tmp_path) == []
+    assert save_probe_figures(about(mock_inputs.encoder()), tmp_path) == []
 
 
 def test_several_kinds_each_have_their_grid():
-    inputs = replace(with_probes(mock_inputs.t5()), probe_by_distance=None, probe_layers=None)
+    inputs = with_parts(with_probes(mock_inputs.t5()), probe_by_distance=None, probe_layers=None)
     markup = built(inputs)
     for kind in ("encoder", "decoder"):
         assert f"Attention, {kind}" in markup
@@ -305,7 +305,7 @@ def test_several_kinds_each_have_their_grid():
 
 
 def sentences_of(inputs):
-    (one,) = [one for one in probe_findings(inputs, several=True) if one.topic == WEIGHTS]
+    (one,) = [one for one in probe_findings(about(inputs)) if one.topic == WEIGHTS]
     return one.text
 
 

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.probes.structural import measure as structural
-from headscope.analyses.probes.structural.measure import LAYER_COLUMNS, PROBE_COLUMNS, measure_structural
-from headscope.analyses.probes.structural.train import StructuralOptions
+from headscope.analyses.probes.structural.layer_training import StructuralOptions
+from headscope.analyses.probes.structural.measure import measure_structural
+from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES
 from headscope.errors import InputError, OutputError
 from support.structural import planted_states
 
@@ -55,7 +56,7 @@ def tables(states):
 def test_the_layer_with_the_tree_is_chosen(tables):
     found, _ = tables
     layers = found.layers
-    assert list(layers.columns) == LAYER_COLUMNS
+    assert list(layers.columns) == PROBE_LAYERS.names
     assert layers["layer"].tolist() == [0, 0, 1, 1, 2, 2]
     assert layers["measure"].tolist() == ["UUAS", "Spearman"] * 3
     assert layers.loc[layers["chosen"], "layer"].unique().tolist() == [1]
@@ -71,7 +72,7 @@ def test_the_layer_with_the_tree_is_chosen(tables):
 def test_the_rows_of_each_seed_and_of_their_mean(tables):
     found, _ = tables
     probes, layers = found.probes, found.layers
-    assert list(probes.columns) == PROBE_COLUMNS
+    assert list(probes.columns) == PROBES.names
     assert set(probes["probe"]) == {"structural"}
     assert set(probes["model"]) == {"trained"}
     assert set(probes["vectors"]) == {"layer 1"}

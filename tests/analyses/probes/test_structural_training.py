@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.probes.structural.state_store import StateStore, split_held_out
-from headscope.analyses.probes.structural.train import (
+from headscope.analyses.probes.fitting.plateau import Falling
+from headscope.analyses.probes.structural.layer_training import (
     SentenceBatches,
     StructuralOptions,
     mean_loss,
@@ -15,8 +15,8 @@ from headscope.analyses.probes.structural.train import (
     structural_loss,
     train_structural,
 )
+from headscope.analyses.probes.structural.state_store import StateStore, split_held_out
 from headscope.analyses.probes.structural.tree_distances import tree_distances
-from headscope.analyses.probes.training.plateau import Falling
 from support.structural import made_up_states, planted_states
 
 

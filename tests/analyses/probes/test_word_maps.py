@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.analyses.probes.data.shards import ShardWriter, WordMaps
+from headscope.analyses.probes.data.table_shards import ShardWriter, WordMaps
 from headscope.analyses.probes.data.word_maps import WordMapCollector, bytes_of, heads_of
+from headscope.attention.head_id import HeadId
 from headscope.attention.scan import scan
-from headscope.attention.tile import HeadId
 from headscope.encoding.segment import NO_WORD
 from headscope.models.anatomy import KindLayout
 from support.hand_made import HandMadeSource, random_map

@@ -1,17 +1,18 @@
 """Surface statistics against attention made by hand, and against a plain loop."""
 
 import math
+from collections import defaultdict
 
 import numpy as np
 import pytest
 
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.row_sums import SURFACE_STATISTICS
-from headscope.analyses.surface.tables import surface_table
+from headscope.analyses.surface.layout import surface_table
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from headscope.errors import AttentionError
 from headscope.statistics.roles import roles
+from headscope.statistics.statistic_catalogue import NAMES
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, COMMA, DOT, SEP, made_up_segments
 
@@ -91,7 +92,7 @@ def test_punctuation_is_full_stop_and_comma_together():
 
 def test_uniform_attention_equals_its_own_reference():
     table = table_of([SENTENCE], lambda _: np.full((1, 1, N, N), 1 / N))
-    for statistic in SURFACE_STATISTICS:
+    for statistic in NAMES:
         assert value(table, statistic) == pytest.approx(value(table, statistic, column="uniform"), abs=1e-12)
     assert value(table, "entropy") == pytest.approx(math.log(N))
     assert value(table, "previous", column="uniform") == pytest.approx((N - 1) / N / N)
@@ -137,10 +138,10 @@ def test_against_a_plain_loop():
     punctuation = {DOT, COMMA}
     for layer in range(layers):
         for head in range(heads):
-            collected = {name: [] for name in SURFACE_STATISTICS}
+            collected = {}
             for one in segments:
                 weights, ids, n = random_map(one)[layer, head], one.ids.tolist(), len(one)
-                rows = {name: [] for name in SURFACE_STATISTICS}
+                rows = defaultdict(list)
                 for i in range(n):
                     row = weights[i]
                     rows["previous"].append(row[i - 1] if i > 0 else 0)
@@ -157,8 +158,8 @@ def test_against_a_plain_loop():
                         rows["entropy_cls"].append(entropy)
                     rows["max_weight"].append(max(row))
                 for name, numbers in rows.items():
-                    if numbers:
-                        collected[name].append(sum(numbers) / len(numbers))
+                    collected.setdefault(name, []).append(sum(numbers) / len(numbers))
+            assert len(collected) == 11
             for name, numbers in collected.items():
                 assert value(table, name, head + 1, layer + 1) == pytest.approx(np.mean(numbers), abs=1e-12)
                 assert value(table, name, head + 1, layer + 1, "n") == len(numbers)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from headscope.analyses.surface.measure import measure_surface
-from headscope.maps.source import MapsSource
+from headscope.maps.maps_source import MapsSource
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
-from headscope.study.folder import damaged_files
+from headscope.prepare.prepared_run import prepare
 from headscope.study.manifest import read_manifest, write_manifest
+from headscope.study.run_folder import damaged_files
 from headscope.study.study import open_study
 from headscope.study.writing import write_run
 from support.commands import run_command
@@ -122,3 +122,15 @@ def test_the_signature_of_a_stage_changes_with_its_version(folder):
     }
     assert STAGES["surface"].version == 3
     assert len(set(ids.values())) == 3
+
+
+def test_a_new_statistic_makes_a_finished_stage_stale(folder, monkeypatch):
+    from headscope.analyses import STAGES
+    from headscope.statistics import statistic_catalogue as catalogue
+    from headscope.study.stage_signature import stage_signature
+
+    options = RunOptions(model=str(folder / "tiny"), text=(str(folder / "text.txt"),), stages=("surface",))
+    run = prepare(options)
+    before = stage_signature(STAGES["surface"], run.signature, options, before={})
+    monkeypatch.setattr(catalogue, "NAMES", (*catalogue.NAMES, "nearby"))
+    assert stage_signature(STAGES["surface"], run.signature, options, before={}) != before

@@ -11,8 +11,8 @@ from fuzz.sample import Sample
 from fuzz.target import Check, Target
 from headscope.corpora.digest import CorpusDigest
 from headscope.corpora.mentions.conll2012 import read_conll2012
-from headscope.corpora.mentions.corpus import read_coreference
-from headscope.corpora.mentions.gap import HEADER, read_gap
+from headscope.corpora.mentions.coreference_files import read_coreference
+from headscope.corpora.mentions.gap_rows import HEADER, read_gap
 from headscope.corpora.reading import read_corpus
 from headscope.errors import InputError
 from headscope_grammar import conllu_lines, synthetic_documents

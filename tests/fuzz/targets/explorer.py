@@ -15,10 +15,10 @@ import h11
 
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
-from headscope.app.explorer.app import Explorer
 from headscope.app.explorer.limits import Limits
-from headscope.app.explorer.models import Named, Shelf
+from headscope.app.explorer.model_shelf import NamedModel, Shelf
 from headscope.app.explorer.request import LookRequest
+from headscope.app.explorer.web_app import Explorer
 from headscope.errors import InputError
 from headscope.views.snapshot.snapshot_of import reader_of
 from support.hostile import printable
@@ -56,7 +56,7 @@ def _seeds(folder: Path) -> list[Sample]:
 def _prepare(folder: Path) -> Check:
     readers = {family: reader_of(tiny_loaded(family)) for family in ("bert", "gpt2", "t5")}
     shelf = Shelf(
-        [Named(name=name, source=name) for name in readers],
+        [NamedModel(name=name, source=name) for name in readers],
         load=lambda source, **_: readers[source],
     )
     limits = Limits(characters=400, tokens=40, body=4000, seconds=5.0, kept=1 << 22)

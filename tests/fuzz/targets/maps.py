@@ -10,13 +10,13 @@ from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.attention.scan import scan
-from headscope.maps.folder import MapsFolder
+from headscope.maps.growing_folder import MapsFolder
 from headscope.maps.index import MapEntry, MapsIndex, Tokens
+from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickle_conversion import maps_to_pickle
-from headscope.maps.source import MapsSource
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
 
 _SIDE = Tokens(
     tokens=["[CLS]", "the", "cat", "##s", "sat", "[SEP]"],

@@ -5,14 +5,14 @@ from unittest.mock import patch
 
 from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
-from headscope.app.explorer.study import study_blocks, study_model
-from headscope.atlas.page import head_atlas
+from headscope.app.api import head_atlas
+from headscope.app.explorer.opened_study import study_blocks, study_model
 from headscope.errors import InputError
 from headscope.prepare.options import RunOptions
-from headscope.prepare.run import prepare
+from headscope.prepare.prepared_run import prepare
+from headscope.reporting.from_study import first_findings, measured_in
 from headscope.reporting.kit import drawing
-from headscope.reporting.page import render_report
-from headscope.reporting.run import first_findings, inputs_of
+from headscope.reporting.report_page import render_report
 from headscope.study.study import open_study
 from headscope.study.writing import write_run
 from support.mock_inputs import encoder, section_4, t5
@@ -81,7 +81,7 @@ def _report(folder: Path) -> Check:
             raise InputError("measured again before it is drawn")
         first_findings(study)
         with patch.object(drawing, "svg_text", lambda figure: empty):
-            render_report(inputs_of(study))
+            render_report(measured_in(study))
 
     return run
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from headscope.corpora.annotation import AnnotatedDocument, Sentence
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 
 
 def document_lines(document: AnnotatedDocument) -> Iterator[str]:
@@ -19,7 +19,7 @@ def document_lines(document: AnnotatedDocument) -> Iterator[str]:
         yield ""
 
 
-def _rows(sentence: Sentence, start: int, marks: Mapping[int, str]) -> Iterator[str]:
+def _rows(sentence: AnnotatedSentence, start: int, marks: Mapping[int, str]) -> Iterator[str]:
     tags = sentence.tags or ("_",) * len(sentence)
     spaces = spaces_after(sentence)
     table = zip(sentence.words, tags, sentence.heads, sentence.relations, spaces, strict=True)
@@ -30,7 +30,7 @@ def _rows(sentence: Sentence, start: int, marks: Mapping[int, str]) -> Iterator[
         yield f"{at + 1}\t{word}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t{last}"
 
 
-def spaces_after(sentence: Sentence) -> list[bool]:
+def spaces_after(sentence: AnnotatedSentence) -> list[bool]:
     """Tell for each word whether the written sentence has a space behind it; the last one has."""
     text = sentence.text or " ".join(sentence.words)
     spaces, at = [], 0

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.document import document_id
 from headscope_grammar.cast.scene import Scene
 from headscope_grammar.phrases.common import Tree
@@ -104,7 +104,7 @@ def write(*, seed: int, ordinal: int) -> Written:
 
 def _attempt(rng: Random, ordinal: int) -> Written | None:
     scene = Scene(rng)
-    sentences: list[Sentence] = []
+    sentences: list[AnnotatedSentence] = []
     mentions: list[Mention] = []
     constructions: list[tuple[str, ...]] = []
     offset = 0

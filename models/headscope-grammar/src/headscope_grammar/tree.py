@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Union
 
-from headscope.corpora.annotation import Mention, Sentence
+from headscope.corpora.annotation import AnnotatedSentence, Mention
 
 Edge = tuple[str, Union["Node", "Ref"]]
 """A relation and the child that bears it."""
@@ -169,7 +169,7 @@ class _Walk:
         return end
 
 
-def sentence_of(root: Node, *, origin: str, offset: int) -> tuple[Sentence, list[Mention]]:
+def sentence_of(root: Node, *, origin: str, offset: int) -> tuple[AnnotatedSentence, list[Mention]]:
     """Return a finished tree as a sentence, and its mentions.
 
     Args:
@@ -187,7 +187,7 @@ def sentence_of(root: Node, *, origin: str, offset: int) -> tuple[Sentence, list
     words = [text[0].upper() + text[1:] if at in capitals else text for at, text in enumerate(words)]
     spaces = [not (after.glued or node.opens) for node, after in pairwise(nodes)]
     text = "".join(form + " " * space for form, space in zip(words, [*spaces, False], strict=True))
-    sentence = Sentence(
+    sentence = AnnotatedSentence(
         words=tuple(words),
         heads=tuple(walk.heads),
         relations=tuple(walk.relations),

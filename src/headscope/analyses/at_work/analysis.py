@@ -2,4 +2,10 @@
 
 from headscope.analyses.analysis import Analysis
 
-ANALYSIS = Analysis(name="at_work", question="What do the best heads do on a sentence?", stages=())
+ANALYSIS = Analysis(
+    name="at_work",
+    question="What do the best heads do on a sentence?",
+    stages=(),
+    terminal=None,
+    figures=("figure-5",),
+)

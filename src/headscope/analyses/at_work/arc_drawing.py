@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headscope.figures.arc_diagram import LONGEST_WORD
-from headscope.figures.arcs import FAINT, Arcs
+from headscope.figures.arc_strokes import FAINT, ArcStrokes
 from headscope.figures.labels import label
 from headscope.views.markup import Html, el
 from headscope.visible import titled
@@ -14,14 +14,14 @@ STEP = 17
 LEVELS = 16
 
 
-def drawing(arcs: Arcs, *, role: str, label_: str, rows: int | None = None) -> Html:
+def drawing(arcs: ArcStrokes, *, role: str, label_: str, rows: int | None = None) -> Html:
     """Return the picture as `<svg>`.
 
     Lines to and from special tokens, and those tokens, are in class `special`, so that one switch of the page can
     hide them.
 
     Args:
-        arcs: from `headscope.figures.arcs.arcs_of`.
+        arcs: from `headscope.figures.arc_strokes.arcs_of`.
         role: `syntax` or `coreference`, for the colour.
         label_: what it shows, for those who do not see it.
         rows: how many words there is room for, so that pictures side by side are of one height.
@@ -44,7 +44,7 @@ def _y(place: int) -> float:
     return STEP * place + STEP / 2
 
 
-def _lines(arcs: Arcs) -> list[Html]:
+def _lines(arcs: ArcStrokes) -> list[Html]:
     """Gather lines by strength, darkness and whether they touch a special token; the darkest are drawn last."""
     groups: dict[tuple[bool, int, bool], list[str]] = {}
     for one in arcs.strokes():
@@ -62,7 +62,7 @@ def _lines(arcs: Arcs) -> list[Html]:
     ]
 
 
-def _missed(arcs: Arcs) -> Html | None:
+def _missed(arcs: ArcStrokes) -> Html | None:
     """Dash the line that should have been the darkest."""
     paths = [
         f"M{LEFT} {_y(query):g}L{RIGHT} {_y(key):g}"
@@ -72,7 +72,7 @@ def _missed(arcs: Arcs) -> Html | None:
     return el("path", d="".join(paths), class_="missed") if paths else None
 
 
-def _word(arcs: Arcs, side: str, place: int) -> Html:
+def _word(arcs: ArcStrokes, side: str, place: int) -> Html:
     token = arcs.tokens[place]
     drawn = label(token, LONGEST_WORD)
     whole = titled(token)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 
 from headscope.analyses.at_work.arc_drawing import drawing
 from headscope.analyses.coreference.found_antecedents import Antecedents, antecedents_of
 from headscope.analyses.dependency.relations import Relation, relations_of
-from headscope.figures.arcs import MOST_TOKENS, Arcs, arcs_of
-from headscope.reporting.kit.inputs import ReportInputs
+from headscope.analyses.for_report import arc_examples
+from headscope.figures.arc_diagram import arc_diagram
+from headscope.figures.arc_strokes import MOST_TOKENS, ArcStrokes, arcs_of
+from headscope.figures.saving import save
 from headscope.reporting.kit.links import file_links, head_link
+from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import offset_words, share
+from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.relation_names import COREFERENCE, DIRECTIONS, short, terms
-from headscope.reporting.kit.tables import Table
-from headscope.reporting.kit.words import Words, capital, count, head_name, join, plain
+from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.words import capital, count, head_name, join, plain
 from headscope.views.markup import Html, el
 
 SHOWN = 8
@@ -36,15 +41,15 @@ class Group:
         return self.rows[0]
 
 
-def groups_of(inputs: ReportInputs) -> list[Group]:
+def groups_of(run: Measured) -> list[Group]:
     """Return the relations with examples, in the order of table 1, coreference at the end of those that stand open."""
-    table = inputs.arc_examples
+    table = arc_examples(run)
     if table is None or table.empty:
         return []
     by_name: dict[str, list[pd.Series]] = {}
     for _, row in table.iterrows():
         by_name.setdefault(str(row["relation"]), []).append(row)
-    order = {one.name: place for place, one in enumerate(relations_of(inputs)) if not one.overall}
+    order = {one.name: place for place, one in enumerate(relations_of(run)) if not one.overall}
     names = sorted((name for name in by_name if name in order), key=lambda name: order[name])
     names += sorted(name for name in by_name if name not in order and name != COREFERENCE)
     if COREFERENCE in by_name:
@@ -55,9 +60,9 @@ def groups_of(inputs: ReportInputs) -> list[Group]:
     ]
 
 
-def figure_examples(inputs: ReportInputs) -> tuple[pd.DataFrame, dict[str, str]] | None:
+def figure_examples(run: Measured) -> tuple[pd.DataFrame, dict[str, str]] | None:
     """Return the rows of figure 5 as a file, in order, with each relation's title; None where there is none."""
-    groups = groups_of(inputs)[:SHOWN]
+    groups = groups_of(run)[:SHOWN]
     if not groups:
         return None
     rows = pd.DataFrame([row for group in groups for row in group.rows])
@@ -68,13 +73,24 @@ def figure_examples(inputs: ReportInputs) -> tuple[pd.DataFrame, dict[str, str]]
     return rows, titles
 
 
-def arcs_section(inputs: ReportInputs, words: Words, *, several: bool, links: bool) -> Html | None:
-    """Build the section, or None where the run kept no example."""
-    groups = groups_of(inputs)
+def save_arcs_figure(about: Context, folder: Path) -> list[Path]:
+    """Write figure 5 as SVG and PNG, and return their paths; none where the run kept no example."""
+    examples = figure_examples(about.run)
+    if examples is None:
+        return []
+    rows, titles = examples
+    special = (about.words.cls, about.words.sep)
+    return [*save(arc_diagram(rows, titles=titles, special=special), folder, "figure-5")]
+
+
+def arcs_section(about: Context) -> list[Section]:
+    """Build the section; none where the run kept no example."""
+    run, words, several = about.run, about.words, about.several
+    groups = groups_of(run)
     if not groups:
-        return None
-    measured = {one.name: one for one in relations_of(inputs)}
-    coreference = antecedents_of(inputs)
+        return []
+    measured = {one.name: one for one in relations_of(run)}
+    coreference = antecedents_of(run)
     special = tuple(name for name in (words.cls, words.sep))
     shown = [_group(group, measured, coreference, special, several) for group in groups[:SHOWN]]
     folded = [_group(group, measured, coreference, special, several) for group in groups[SHOWN:]]
@@ -90,7 +106,7 @@ def arcs_section(inputs: ReportInputs, words: Words, *, several: bool, links: bo
         if folded
         else None
     )  # fmt: skip
-    return el(
+    html = el(
         "section",
         el("h2", "The best heads at work"),
         el("p", "Two of the clearest sentences of each head, and one where it goes wrong.", class_="why"),
@@ -101,9 +117,10 @@ def arcs_section(inputs: ReportInputs, words: Words, *, several: bool, links: bo
            "dashed the right one. Percent: the weight of the right lines, on average.", class_="caption"),
         more,
         _table(groups, several),
-        file_links("figure-5", "Figure 5 of the paper, drawn for this model") if links else None,
+        file_links("figure-5", "Figure 5 of the paper, drawn for this model") if about.links else None,
         id="section-arcs",
     )  # fmt: skip
+    return [Section(name="arcs", title="The best heads at work", html=html)]
 
 
 def _title(relation: str) -> str:
@@ -116,7 +133,7 @@ def _group(
 ) -> Html:  # fmt: skip
     drawn = [(row, arcs_of(row, special=special)) for row in group.rows]
     tall = max(len(arcs.tokens) for _, arcs in drawn)
-    figures = [_example(row, arcs, group.relation, tall) for row, arcs in drawn]
+    figures = [_example(row, arcs, tall) for row, arcs in drawn]
     return el(
         "div",
         el("div", _heading(group, measured, coreference, several), class_="arc-head"),
@@ -163,9 +180,8 @@ def _fact(value: float, what: str) -> Html:
     return el("li", el("b", f"{share(value)}%"), f" {what}")
 
 
-def _example(row: pd.Series, arcs: Arcs, relation: str, tall: int) -> Html:
+def _example(row: pd.Series, arcs: ArcStrokes, tall: int) -> Html:
     right = str(row["outcome"]) == "right"
-    role = COREFERENCE if relation == COREFERENCE else "syntax"
     value = share(float(row["value"]))
     caption = [el("b", "Right" if right else "Wrong", class_=None if right else "cross")]
     where = f"words {arcs.first + 1}–{arcs.first + len(arcs.tokens)} of {arcs.total}"
@@ -175,7 +191,7 @@ def _example(row: pd.Series, arcs: Arcs, relation: str, tall: int) -> Html:
     return el(
         "figure",
         el("figcaption", caption, f" · {value}%{note}"),
-        drawing(arcs, role=role, label_=told, rows=min(tall, MOST_TOKENS)),
+        drawing(arcs, role=str(row["role"]), label_=told, rows=min(tall, MOST_TOKENS)),
     )  # fmt: skip
 
 

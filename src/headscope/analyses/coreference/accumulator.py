@@ -15,7 +15,7 @@ from headscope.analyses.coreference.mention_table import FIELD, MENTION_TYPES, M
 from headscope.attention.tile import AttentionTile
 from headscope.attention.word_rows import WordRows
 from headscope.encoding.batching import Batch
-from headscope.encoding.segment import PIECES
+from headscope.encoding.choices import PIECES
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span
 from headscope.statistics.kept import Declared, State, counted
@@ -26,7 +26,7 @@ class CoreferenceOptions:
     """How antecedents are read off attention.
 
     Attributes:
-        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.words`).
+        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
         strict: whether a head must look at an antecedent more than at any other word, instead of more than at
             the head words of the other candidates.
     """

@@ -1,6 +1,7 @@
 """Coreference heads and GAP, declared."""
 
 from headscope.analyses.analysis import Analysis, Stage
+from headscope.analyses.command import Command
 
 ANALYSIS = Analysis(
     name="coreference",
@@ -17,10 +18,20 @@ ANALYSIS = Analysis(
         Stage(
             name="gap",
             measure="gap.measure:measure_gap",
+            tables="tables:GAP_TABLES",
             corpora=("gap",),
             asked="coreference",
             options=("pieces",),
             version=2,
         ),
     ),
+    command=Command(
+        name="coref",
+        help=(
+            "Score every head on antecedents of mentions, beside baselines; GAP's files by gender.\n\n"
+            "Without --coref the synthetic documents are read."
+        ),
+        place=60,
+    ),
+    study="in_study:STUDY",
 )

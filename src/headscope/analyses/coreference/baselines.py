@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.coreference.antecedents import candidate_words, first_headed
+from headscope.analyses.coreference.mention_rules.agreement import agreement, features_of
 from headscope.analyses.coreference.mention_table import MentionTable
-from headscope.analyses.coreference.mentions.agreement import agreement, features_of
 
 NEAREST, HEAD_MATCH, HEAD_MATCH_ELSE_NEAREST, RULES = BASELINES = (
     "nearest",

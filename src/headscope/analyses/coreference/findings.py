@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.coreference.found_antecedents import Antecedents, Chosen, antecedents_of
+from headscope.analyses.coreference.found_antecedents import Antecedents, SelectedHead, antecedents_of
 from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.reporting.kit.cells import Cell, number
 from headscope.reporting.kit.comparing import compared, comparisons
-from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.linked_sentences import Sentence, named, sentence
 from headscope.reporting.kit.numbers import told
-from headscope.reporting.kit.sentences import Sentence, named, sentence
+from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import count, join, percent, plain
 
 TOPIC = "coreference"
@@ -27,9 +27,9 @@ SYSTEMS = {
 TYPES = {"all": "all mentions", "pronoun": "pronouns", "proper": "proper names", "nominal": "nominals"}
 
 
-def coreference_findings(inputs: ReportInputs, *, several: bool) -> list[Sentence]:
+def coreference_findings(about: Context) -> list[Sentence]:
     """Return the sentences on coreference; none where the run has none."""
-    table = antecedents_of(inputs)
+    table = antecedents_of(about.run)
     if table is None:
         return []
     best = table.held_out
@@ -37,8 +37,8 @@ def coreference_findings(inputs: ReportInputs, *, several: bool) -> list[Sentenc
         return [
             sentence(TOPIC, "no head could be chosen on one half of the documents and scored on the other.")
         ]
-    gaps = inputs.coreference_differences
-    out = [*_main(table, best, gaps, several), *_types(best, gaps), *_control(table, gaps)]
+    gaps = about.run.table("coreference_differences")
+    out = [*_main(table, best, gaps, about.several), *_types(best, gaps), *_control(table, gaps)]
     if not best.cells["all"].has_interval:
         out.append(
             sentence(
@@ -53,7 +53,7 @@ def _nothing() -> Cell:
     return Cell(float("nan"), float("nan"), float("nan"), float("nan"), 0)
 
 
-def _main(table: Antecedents, best: Chosen, gaps: pd.DataFrame | None, several: bool) -> list[Sentence]:
+def _main(table: Antecedents, best: SelectedHead, gaps: pd.DataFrame | None, several: bool) -> list[Sentence]:
     own = best.cells["all"]
     sides: dict[str, list[str]] = {"more": [], "less": [], "same": [], "untested": []}
     for name, cells in table.systems.items():
@@ -88,7 +88,7 @@ def _main(table: Antecedents, best: Chosen, gaps: pd.DataFrame | None, several: 
     return [*out, *([sentence(TOPIC, "; ".join(rest) + ".")] if rest else [])]
 
 
-def _types(best: Chosen, gaps: pd.DataFrame | None) -> list[Sentence]:
+def _types(best: SelectedHead, gaps: pd.DataFrame | None) -> list[Sentence]:
     """The best type of mention against the worst, where their difference is sure."""
     cells = {name: cell for name, cell in best.cells.items() if name != "all" and cell.exists}
     if len(cells) < 2:

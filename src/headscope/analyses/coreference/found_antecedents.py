@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headscope.analyses.coreference.baselines import BASELINES
+from headscope.analyses.coreference.mention_table import MENTION_TYPES
 from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records, runs
-from headscope.reporting.kit.inputs import ReportInputs
-
-TYPES = ("all", "pronoun", "proper", "nominal")
-BASELINES = ("nearest", "head match", "head match, else nearest", "rules")
+from headscope.reporting.kit.measured import Measured
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SelectedHead:
     """A head selected for all mentions, with its own accuracy by type; `others` are heads chosen for single types.
 
     `held_out` is the accuracy of the selection, at all mentions, on documents that did not choose; `q` tests it against
@@ -37,19 +36,20 @@ class Antecedents:
 
     types: tuple[str, ...]
     counts: Mapping[str, int]
-    held_out: Chosen | None
-    same_data: Chosen | None
+    held_out: SelectedHead | None
+    same_data: SelectedHead | None
     systems: Mapping[str, Mapping[str, Cell]]
     control: Mapping[str, Runs]
 
 
-def antecedents_of(inputs: ReportInputs) -> Antecedents | None:
+def antecedents_of(run: Measured) -> Antecedents | None:
     """Read table 2, or None where the run has no coreference."""
-    rows = records(inputs.coreference)
-    if inputs.coreference is None:
+    table = run.table("coreference")
+    if table is None:
         return None
+    rows = records(table)
     present = {str(row["mention_type"]) for row in rows}
-    types = tuple([one for one in TYPES if one in present] + sorted(present - set(TYPES)))
+    types = tuple([one for one in MENTION_TYPES if one in present] + sorted(present - set(MENTION_TYPES)))
     systems: dict[str, dict[str, Cell]] = {}
     for row in rows:
         if str(row["system"]) != "head":
@@ -71,7 +71,7 @@ def antecedents_of(inputs: ReportInputs) -> Antecedents | None:
     )
 
 
-def _chosen(rows: list[dict[str, Any]], selection: str) -> Chosen | None:
+def _chosen(rows: list[dict[str, Any]], selection: str) -> SelectedHead | None:
     own = {str(row["mention_type"]): row for row in rows
            if row["model"] == "trained" and row["selection"] == selection
            and number(row.get("layer")) == number(row.get("layer"))}  # fmt: skip
@@ -80,7 +80,7 @@ def _chosen(rows: list[dict[str, Any]], selection: str) -> Chosen | None:
     main = own.get("all") or next(iter(own.values()))
     place = (str(main["kind"]), int(main["layer"]), int(main["head"]))
     named = {name: (str(row["kind"]), int(row["layer"]), int(row["head"])) for name, row in own.items()}
-    return Chosen(
+    return SelectedHead(
         *place,
         share=number(main.get("share")),
         held_out=cell_of(main, "held_out", "held_out_ci"),

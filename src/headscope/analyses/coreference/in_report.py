@@ -1,30 +1,27 @@
 """What the report shows of coreference."""
 
-from __future__ import annotations
-
 from headscope.analyses.coreference.findings import TOPIC, coreference_findings
 from headscope.analyses.coreference.section import coreference_section
-from headscope.reporting.kit.parts import Context, Parts, Section, Term
-from headscope.reporting.kit.sentences import Sentence
+from headscope.analyses.coreference.targets import ANTECEDENT, antecedent_targets
+from headscope.reporting.kit.relation_names import COREFERENCE
+from headscope.reporting.kit.report_parts import Parts, corpus_line
 
-_TERMS = (
+TERMS = (
     ("Coreference", "a mention counts if an earlier one in its window is of its entity; it is right if the candidate’s "
      "head word with most attention from its own head word is such a one. Nearest: the rightmost candidate; same head "
      "word: the nearest with it; four rules: full string, head word, number, gender and person, any"),
 )  # fmt: skip
 
-
-def _findings(about: Context) -> list[Sentence]:
-    return coreference_findings(about.inputs, several=about.several)
-
-
-def _sections(about: Context) -> list[Section]:
-    html = coreference_section(about.inputs, about.found, several=about.several)
-    return [Section(name="coreference", title="Coreference", html=html)]
-
-
-def _terms(about: Context) -> tuple[Term, ...]:
-    return _TERMS if about.inputs.coreference is not None else ()
-
-
-PARTS = Parts(findings=_findings, sections=_sections, terms=_terms, headline={TOPIC: 40})
+PARTS = Parts(
+    findings=coreference_findings,
+    sections=coreference_section,
+    terms=TERMS,
+    explained=("coreference",),
+    headline={TOPIC: 40},
+    read=lambda manifest: corpus_line(manifest.get("coreference"), "window"),
+    targets=antecedent_targets,
+    known=(ANTECEDENT,),
+    arcs="coreference_examples",
+    role=COREFERENCE,
+    needed={"coreference": ("coreference_heads", "give the run a --coref")},
+)

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from headscope.analyses.stage_result import StageResult
-from headscope.reporting.kit.terminal import Grid, interval, percent, q_value
+from headscope.reporting.kit.numbers import q_words
+from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen
 
 
-def shown(result: StageResult) -> Iterator[Grid | str]:
-    """Yield table 2, or GAP's."""
-    return _gap(result) if result.name == "gap" else _systems(result)
+def shown(*results: StageResult) -> Iterator[Grid | str]:
+    """Yield table 2, and GAP's, as far as they were measured."""
+    for result in results:
+        yield from _gap(result) if result.name == "gap" else _systems(result)
 
 
 def _systems(result: StageResult) -> Iterator[Grid | str]:
@@ -24,9 +26,9 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
     rows = systems.assign(name=[_name(row, several=several) for row in systems.to_dict("records")])
     for name, own in rows.groupby("name", sort=False):
         cells = {
-            kind: f"{percent(part['accuracy'].mean())} ({interval(part.iloc[0])})"
+            kind: f"{percent_or_hyphen(part['accuracy'].mean())} ({interval_or_hyphen(part.iloc[0].to_dict())})"
             if len(part) == 1
-            else percent(part["held_out" if part["held_out"].notna().all() else "accuracy"].mean())
+            else percent_or_hyphen(part["held_out" if part["held_out"].notna().all() else "accuracy"].mean())
             for kind, part in own.groupby("mention_type")
         }
         tested = own[
@@ -34,7 +36,7 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
         ]
         q = tested.loc[tested["mention_type"] == "all", "q_value"]
         lines.append(
-            [str(name), *(cells.get(kind, "-") for kind in types), q_value(q.iloc[0]) if len(q) else ""]
+            [str(name), *(cells.get(kind, "-") for kind in types), q_words(q.iloc[0]) if len(q) else ""]
         )
     yield Grid(columns, lines)
     facts = result.facts["coreference"]
@@ -47,8 +49,8 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
     if len(held):
         yield (
             "held-out: the head that halves of the documents choose most often; what is chosen on one half is right "
-            f"for {percent(held.iloc[0])} on the other; q: one-sided test of the choice against nearest and against "
-            "head match, else nearest"
+            f"for {percent_or_hyphen(held.iloc[0])} on the other; q: one-sided test of the choice against nearest and "
+            "against head match, else nearest"
         )
     for why, number in facts["lost_why"].items():
         yield f"left out {number:,}: {why}"
@@ -82,7 +84,7 @@ def _gap(result: StageResult) -> Iterator[Grid | str]:
     lines = []
     for name, own in named.groupby("name", sort=False):
         values = own.set_index(["measure", "gender"])["value"]
-        lines.append([str(name), *(percent(values.get(key, float("nan"))) for key in measures)])
+        lines.append([str(name), *(percent_or_hyphen(values.get(key, float("nan"))) for key in measures)])
     columns = [("system", "left"), *((f"{measure}, {gender}", "right") for measure, gender in measures)]
     yield Grid(columns, lines)
     yield f"{facts['name']}: {facts['used']:,} of {facts['rows']:,} rows of GAP; percent"

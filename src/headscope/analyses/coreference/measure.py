@@ -8,27 +8,27 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.coreference.accumulator import CoreferenceAccumulator, CoreferenceOptions
-from headscope.analyses.coreference.mentions.head_rule import rule_agreement
+from headscope.analyses.coreference.mention_rules.head_rule import rule_agreement
+from headscope.analyses.coreference.mention_windows import MentionCounts, coreference_segments
 from headscope.analyses.coreference.questions import coreference_questions
 from headscope.analyses.coreference.systems import CoreferenceResult
-from headscope.analyses.coreference.windows import MentionCounts, coreference_segments
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.attention.model_source import TileSource
 from headscope.attention.scan import scan
-from headscope.attention.source import TileSource
 from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.encoding.segment import Segment
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
-from headscope.examples.arcs import (
+from headscope.examples.arc_examples import (
     FEWEST_WORDS,
     MOST_WORDS,
     ArcExamples,
-    Wanted,
+    WantedHead,
 )
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.progress import Watcher, told
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.prepare.progress import Watcher, scan_teller
+from headscope.statistics.confidence import too_few
 
 _EXAMPLE_TOKENS = 28
 _EXAMPLE_WINDOWS = 400
@@ -45,7 +45,7 @@ def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageRes
     Raises:
         InputError: no mention of the corpus can be scored.
     """
-    bench = _Bench(run, watch)
+    bench = _CoreferenceBench(run, watch)
     counts = MentionCounts()
     known = KnownPieces(run.encoder, "coreference corpus")
     sums = bench.count(run.over(known.watch(bench.segments(counts))), "coreference heads")
@@ -65,12 +65,14 @@ def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageRes
         heads.append(other.heads())
         gaps.append(result.against(other))
     facts = {"name": bench.name, **bench.facts(counts)}
+    # Of one document nothing is held out: a part without rows would make fractions of the counts of the others.
+    found = [gap for gap in gaps if len(gap)]
     return StageResult(
         name="coreference",
         tables={
             "coreference": pd.concat(systems, ignore_index=True),
             "coreference_heads": pd.concat(heads, ignore_index=True),
-            "coreference_differences": pd.concat(gaps, ignore_index=True),
+            "coreference_differences": pd.concat(found or gaps, ignore_index=True),
             "coreference_examples": bench.examples(result),
         },
         facts={"coreference": facts},
@@ -79,7 +81,7 @@ def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageRes
     )
 
 
-class _Bench:
+class _CoreferenceBench:
     """The corpus, the model that reads it, and how antecedents are read off."""
 
     def __init__(self, run: ModelRun, watch: Watcher | None) -> None:
@@ -109,16 +111,15 @@ class _Bench:
         def read(segments: int) -> int:
             return min(documents, documents * segments // windows)
 
-        tell = told(self.watch, stage, read, total=documents, limit=self.run.options.limit)
+        tell = scan_teller(self.watch, stage, read, total=documents, limit=self.run.options.limit)
         scan(source, [sums], progress=tell)
         return sums
 
     def examples(self, result: CoreferenceResult) -> pd.DataFrame:
         """Draw the best head on short windows, read by themselves."""
         best = result.best()
-        wanted = [] if best is None else [Wanted("coreference", *best, "mention->antecedent")]
-        vocabulary = self.run.encoder.vocabulary
-        special = (vocabulary.cls_name or "[CLS]", vocabulary.sep_name or "[SEP]")
+        wanted = [] if best is None else [WantedHead("coreference", *best, "mention->antecedent")]
+        special = self.run.encoder.vocabulary.special_names
         examples = ArcExamples(wanted, coreference_questions, special=special, pieces=self.how.pieces)
         short = (
             segment
@@ -172,8 +173,10 @@ def _nothing(name: str, counts: MentionCounts) -> str:
     )
 
 
-def _notes(facts: dict[str, Any]) -> Iterator[str]:
-    if facts["documents"] < FEWEST_DOCUMENTS:
-        yield f"coreference: {TOO_FEW}; it has {facts['documents']}"
-    if number := facts["unmatched_brackets"]:
-        yield f"coreference: {unmatched_line(number, facts['unmatched_named'])}"
+def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
+    number = facts["unmatched_brackets"]
+    return notes_on(
+        "coreference",
+        too_few(facts["documents"], here="it has"),
+        unmatched_line(number, facts["unmatched_named"]) if number else None,
+    )

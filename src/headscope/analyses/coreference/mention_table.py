@@ -18,8 +18,8 @@ MENTION_TYPES = ("all", "pronoun", "proper", "nominal")
 
 
 @dataclass(frozen=True, eq=False)
-class MentionTable:
-    """Mentions in order (by start, longer first); positions count words from the window's first.
+class Mentions:
+    """Mentions in order (by start, longer first), positions in words.
 
     Attributes:
         starts, ends: first word, and the word after the last, `[mention]`.
@@ -27,9 +27,6 @@ class MentionTable:
         entities: whose mention it is, by number, `[mention]`.
         types: index in `MENTION_TYPES`, `[mention]`.
         allowed: which may be candidates, `[mention]`.
-        asked: the mentions that count, `[asked]`.
-        candidate_words: head words of their candidates, `[asked, word]`.
-        right_words: which of those head a mention of the entity, `[asked, word]`.
     """
 
     starts: NDArray[np.int64]
@@ -38,12 +35,24 @@ class MentionTable:
     entities: NDArray[np.int64]
     types: NDArray[np.int64]
     allowed: NDArray[np.bool_]
-    asked: NDArray[np.int64]
-    candidate_words: NDArray[np.bool_]
-    right_words: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.heads)
+
+
+@dataclass(frozen=True, eq=False)
+class MentionTable(Mentions):
+    """The mentions of a window; positions count from the window's first word.
+
+    Attributes:
+        asked: the mentions that count, `[asked]`.
+        candidate_words: head words of their candidates, `[asked, word]`.
+        right_words: which of those head a mention of the entity, `[asked, word]`.
+    """
+
+    asked: NDArray[np.int64]
+    candidate_words: NDArray[np.bool_]
+    right_words: NDArray[np.bool_]
 
     @property
     def asked_heads(self) -> NDArray[np.int64]:

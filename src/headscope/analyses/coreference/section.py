@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headscope.analyses.coreference.findings import TOPIC, TYPES, lost
-from headscope.analyses.coreference.found_antecedents import Antecedents, Chosen, antecedents_of
+from headscope.analyses.coreference.found_antecedents import Antecedents, SelectedHead, antecedents_of
 from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records
-from headscope.reporting.kit.inputs import ReportInputs
 from headscope.reporting.kit.links import head_link, linked
+from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import DASH, ends, share, told
-from headscope.reporting.kit.sentences import Sentence
+from headscope.reporting.kit.page_rows import scrolled
+from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.strip import scale, strip
-from headscope.reporting.kit.tables import scrolled
 from headscope.reporting.kit.words import capital, percent, plain
 from headscope.views.markup import Html, el
 
@@ -27,27 +27,28 @@ SYSTEM_NAMES = {
 MOST_HEADS = 10
 
 
-def coreference_section(inputs: ReportInputs, found: Sequence[Sentence], *, several: bool) -> Html | None:
-    """Build the section, or None where the run has neither coreference nor GAP."""
-    table = antecedents_of(inputs)
-    if table is None and inputs.gap is None:
-        return None
+def coreference_section(about: Context) -> list[Section]:
+    """Build the section; none where the run has neither coreference nor GAP."""
+    run, several = about.run, about.several
+    table = antecedents_of(run)
+    if table is None and run.table("gap") is None:
+        return []
     parts: list[Html | None] = []
     if table is not None:
-        parts += linked([one for one in found if one.topic == TOPIC])
+        parts += linked([one for one in about.found if one.topic == TOPIC])
         if table.types:
             parts.append(
-                scrolled(table_2(table, inputs, several=several), "Antecedents found, by type of mention")
+                scrolled(table_2(table, run, several=several), "Antecedents found, by type of mention")
             )
             parts.append(el("p", "Dot: accuracy on its 95% interval, on all documents. Held-out: the head that halves "
                             "of the documents choose most often, and below it what such a choice is worth on the "
                             "other halves. The paper’s way chooses and scores on the same documents.",
                             class_="caption"))  # fmt: skip
-            parts.append(_best_heads(inputs, several))
-        read = lost(inputs.manifest)
+            parts.append(_best_heads(run, several))
+        read = lost(run.manifest)
         parts.append(el("p", " ".join(read), class_="caption") if read else None)
-    parts += _gap(inputs, several)
-    return el(
+    parts += _gap(run, several)
+    html = el(
         "section",
         el("h2", "Coreference"),
         el("p", "Does a mention’s head word attend most, among the earlier mentions, to one of its own entity?",
@@ -55,9 +56,10 @@ def coreference_section(inputs: ReportInputs, found: Sequence[Sentence], *, seve
         parts,
         id="section-coreference",
     )  # fmt: skip
+    return [Section(name="coreference", title="Coreference", html=html)]
 
 
-def table_2(table: Antecedents, inputs: ReportInputs, *, several: bool) -> Html:
+def table_2(table: Antecedents, run: Measured, *, several: bool) -> Html:
     """Return table 2: systems down, types of mention across, each number with its interval drawn and printed."""
     header = [
         el("th", capital(TYPES.get(name, plain(name))), el("small", f"n {table.counts[name]:,}"), scale(),
@@ -78,13 +80,13 @@ def table_2(table: Antecedents, inputs: ReportInputs, *, several: bool) -> Html:
                                                          else "one seed"), scope="row")  # fmt: skip
         rows.append(el("tr", label, [_control(table.control.get(name)) for name in table.types]))
     bodies = [el("tbody", rows)]
-    if inputs.is_bert_base and inputs.paper is not None:
-        bodies.append(_paper(inputs.paper.get("table2", {}), table.types))
+    if run.is_bert_base and run.paper is not None:
+        bodies.append(_paper(run.paper.get("table2", {}), table.types))
     return el("table", el("thead", el("tr", el("th", "system", scope="col"), header)), bodies, id="table-2",
               class_="relations")  # fmt: skip
 
 
-def _head_row(one: Chosen, how: str, types: Sequence[str], several: bool, strong: bool) -> Html:
+def _head_row(one: SelectedHead, how: str, types: Sequence[str], several: bool, strong: bool) -> Html:
     often = f", chosen in {percent(one.share, 0)} of halves" if one.share == one.share else ""
     if one.held_out.exists:
         often += f"; the choice is worth {told(one.held_out)}"
@@ -129,8 +131,8 @@ def _paper(printed: Mapping[str, Mapping[str, object]], types: Sequence[str]) ->
     return el("tbody", heading, rows)
 
 
-def _best_heads(inputs: ReportInputs, several: bool) -> Html | None:
-    rows = [row for row in records(inputs.coreference_heads) if row["model"] == "trained"]
+def _best_heads(run: Measured, several: bool) -> Html | None:
+    rows = [row for row in records(run.table("coreference_heads")) if row["model"] == "trained"]
     by_head: dict[tuple[str, int, int], dict[str, Cell]] = {}
     for row in rows:
         place = (str(row["kind"]), int(row["layer"]), int(row["head"]))
@@ -154,8 +156,8 @@ def _best_heads(inputs: ReportInputs, several: bool) -> Html | None:
     return el("details", el("summary", summary), scrolled(table, summary))
 
 
-def _gap(inputs: ReportInputs, several: bool) -> list[Html]:
-    rows = records(inputs.gap)
+def _gap(run: Measured, several: bool) -> list[Html]:
+    rows = records(run.table("gap"))
     if not rows:
         return []
     columns = [

@@ -12,25 +12,22 @@ from numpy.typing import NDArray
 from headscope.analyses.coreference.accumulator import CoreferenceSums
 from headscope.analyses.coreference.baselines import BASELINES
 from headscope.analyses.coreference.gap.accumulator import GAP_MEASURES, GapSums
-from headscope.analyses.coreference.gap.inputs import GAP_BASELINES, GENDERS
+from headscope.analyses.coreference.gap.gap_segments import GAP_BASELINES, GENDERS
 from headscope.analyses.coreference.mention_table import MENTION_TYPES
-from headscope.statistics.confidence import Interval, difference_interval, ratio_interval
-from headscope.statistics.selection import Chosen, held_out, same_data, selection_margin
+from headscope.analyses.coreference.tables import (
+    COREFERENCE,
+    COREFERENCE_DIFFERENCES,
+    COREFERENCE_HEADS,
+    GAP,
+)
+from headscope.statistics.confidence import Interval, difference_interval, ends_of, ratio_interval
+from headscope.statistics.selection import Chosen, both_ways, selection_margin
 from headscope.statistics.significance import selection_p
+from headscope.statistics.table_schema import TableSchema
 
 _HEAD = ("kind", "layer", "head")
 _NUMBERS = ("accuracy", "ci_low", "ci_high")
-_GAP = ("difference", "ci_low", "ci_high")
 _HELD = ("held_out", "held_out_ci_low", "held_out_ci_high")
-COLUMNS = [
-    *("model", "seed", "selection", "system", *_HEAD, "share", "mention_type", "n", *_NUMBERS, *_HELD),
-    "q_value",
-]
-DIFFERENCE_COLUMNS = [
-    *("mention_type", "system", "than", "than_type", "seed", "n", "difference", "ci_low", "ci_high"),
-]
-HEADS_COLUMNS = ["model", "seed", *_HEAD, "mention_type", "n", *_NUMBERS]
-GAP_COLUMNS = ["system", "selection", *_HEAD, "gender", "measure", "n", "value", "ci_low", "ci_high"]
 _STRONGEST = (BASELINES.index("head match, else nearest"), BASELINES.index("nearest"))
 
 
@@ -71,20 +68,17 @@ class CoreferenceResult:
                 **dict(zip(_HEAD, head)),
                 "mention_type": name,
                 "n": int(self.counts[:, t].sum()),
-                **_ends(interval, (c, t)),
+                **ends_of(interval, (c, t), "accuracy"),
             }
             for c, head in enumerate(self.candidates)
             for t, name in enumerate(MENTION_TYPES)
         ]
-        return self._named(rows, HEADS_COLUMNS)
+        return self._named(rows, COREFERENCE_HEADS)
 
     @cached_property
     def chosen(self) -> dict[str, Chosen]:
         """The head that is best at all mentions, by how it was selected; one stands for all types, as in table 2."""
-        return {
-            "held-out": held_out(self.hits, self.counts, by=0, seed=self.seed),
-            "same-data": same_data(self.hits, self.counts, by=0),
-        }
+        return both_ways(self.hits, self.counts, by=0, seed=self.seed)
 
     def systems(self) -> pd.DataFrame:
         """Return `coreference.parquet`: the head that is best at all mentions, and what does without attention.
@@ -106,15 +100,15 @@ class CoreferenceResult:
                         "share": chosen.share[t],
                         "mention_type": name,
                         "n": int(self.counts[:, t].sum()),
-                        **_ends(chosen.own, t),
-                        **_ends(chosen.held_out, t, _HELD),
+                        **ends_of(chosen.own, t, "accuracy"),
+                        **ends_of(chosen.held_out, t, "held_out", "held_out_"),
                         "q_value": self._selection_q() if t == 0 and selection == "held-out" else np.nan,
                     }
                 )
-        table = self._named(rows, COLUMNS)
+        table = self._named(rows, COREFERENCE)
         if self.model != "trained":
             return table
-        return pd.concat([table, self._baselines()], ignore_index=True).astype(_INTEGERS)
+        return _typed(pd.concat([table, self._baselines()], ignore_index=True), COREFERENCE)
 
     def best(self) -> tuple[str, int, int] | None:
         """Name the head that held-out selection takes, or None where nothing was counted."""
@@ -128,7 +122,7 @@ class CoreferenceResult:
         """
         chosen = self.chosen["held-out"]
         if (chosen.candidate < 0).all():
-            return _frame([], DIFFERENCE_COLUMNS)
+            return _frame([], COREFERENCE_DIFFERENCES)
         own = self.hits[:, chosen.candidate[0]]
         beside = np.broadcast_to(own[:, None], self.fixed.shape)
         gap = difference_interval(
@@ -136,7 +130,7 @@ class CoreferenceResult:
         )
         rows = [
             {"mention_type": name, "system": "head", "than": system, "n": int(self.counts[:, t].sum()),
-             **_ends(gap, (b, t), _GAP)}
+             **ends_of(gap, (b, t), "difference")}
             for b, system in enumerate(BASELINES)
             for t, name in enumerate(MENTION_TYPES)
         ]  # fmt: skip
@@ -146,21 +140,21 @@ class CoreferenceResult:
             rows.append(
                 {"mention_type": MENTION_TYPES[one], "system": "head", "than": "head",
                  "than_type": MENTION_TYPES[other], "n": int(self.counts[:, [one, other]].sum()),
-                 **_ends(gap, (), _GAP)}
+                 **ends_of(gap, (), "difference")}
             )  # fmt: skip
-        return _frame(rows, DIFFERENCE_COLUMNS)
+        return _frame(rows, COREFERENCE_DIFFERENCES)
 
     def against(self, other: "CoreferenceResult") -> pd.DataFrame:
         """Return rows of `coreference_differences.parquet`: this model's selection less a control's, same splits."""
         if len(other.counts) != len(self.counts):
-            return _frame([], DIFFERENCE_COLUMNS)
+            return _frame([], COREFERENCE_DIFFERENCES)
         gap = selection_margin(self.chosen["held-out"], other.chosen["held-out"], self.counts)
         rows = [
             {"mention_type": name, "system": "selection", "than": other.model, "seed": other.control_seed,
-             "n": int(self.counts[:, t].sum()), **_ends(gap, t, _GAP)}
+             "n": int(self.counts[:, t].sum()), **ends_of(gap, t, "difference")}
             for t, name in enumerate(MENTION_TYPES)
         ]  # fmt: skip
-        return _frame(rows, DIFFERENCE_COLUMNS)
+        return _frame(rows, COREFERENCE_DIFFERENCES)
 
     def _selection_q(self) -> float:
         """One test, so that q is p; controls have none."""
@@ -177,16 +171,16 @@ class CoreferenceResult:
                 "system": system,
                 "mention_type": name,
                 "n": int(self.counts[:, t].sum()),
-                **_ends(interval, (b, t)),
+                **ends_of(interval, (b, t), "accuracy"),
             }
             for b, system in enumerate(BASELINES)
             for t, name in enumerate(MENTION_TYPES)
         ]
-        return _frame(rows, COLUMNS)
+        return _frame(rows, COREFERENCE)
 
-    def _named(self, rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
+    def _named(self, rows: list[dict[str, Any]], schema: TableSchema) -> pd.DataFrame:
         named = [{"model": self.model, "seed": self.control_seed, **row} for row in rows]
-        return _frame(named, columns)
+        return _frame(named, schema)
 
 
 def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
@@ -199,8 +193,7 @@ def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
         own, number = first.ratio(right, measure)
         numbers = {"measure": measure}
         # The head is the same for both measures: F1 is a multiple of the same hits.
-        both = {"held-out": held_out(own, number, by=0, seed=seed), "same-data": same_data(own, number, by=0)}
-        for selection, chosen in both.items():
+        for selection, chosen in both_ways(own, number, by=0, seed=seed).items():
             if chosen.candidate[0] < 0:
                 continue
             head = dict(zip(_HEAD, candidates[int(chosen.candidate[0])]))
@@ -213,14 +206,13 @@ def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
         for b, system in enumerate(GAP_BASELINES):
             one = Interval(interval.value[b], interval.low[b], interval.high[b])
             rows += [{"system": system, **numbers, **row} for row in _by_gender(one, first, measure)]
-    return _frame(rows, GAP_COLUMNS)
+    return _frame(rows, GAP)
 
 
 def _by_gender(interval: Interval, sums: GapSums, measure: str) -> Iterator[dict[str, Any]]:
     counted = sums.true if measure == "accuracy" else sums.rows
     for g, gender in enumerate(GENDERS):
-        ends = _ends(interval, g)
-        yield {"gender": gender, "n": int(counted[:, g].sum()), "value": ends.pop("accuracy"), **ends}
+        yield {"gender": gender, "n": int(counted[:, g].sum()), **ends_of(interval, g)}
 
 
 def _heads(sums: Sequence[CoreferenceSums] | Sequence[GapSums]) -> list[tuple[str, int, int]]:
@@ -237,14 +229,13 @@ def _flat(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate([table.reshape(len(table), -1, table.shape[-1]) for table in tables], axis=1)
 
 
-def _ends(interval: Interval, place: Any, names: tuple[str, str, str] = _NUMBERS) -> dict[str, float]:
-    ends = (interval.value, interval.low, interval.high)
-    return {name: float(end[place]) for name, end in zip(names, ends, strict=True)}
+def _frame(rows: list[dict[str, Any]], schema: TableSchema) -> pd.DataFrame:
+    return _typed(pd.DataFrame(rows).reindex(columns=schema.names), schema)
 
 
-_INTEGERS = {"seed": "Int64", "layer": "Int64", "head": "Int64"}
-
-
-def _frame(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
-    table = pd.DataFrame(rows).reindex(columns=columns)
-    return table.astype({name: kind for name, kind in _INTEGERS.items() if name in columns})
+def _typed(table: pd.DataFrame, schema: TableSchema) -> pd.DataFrame:
+    """Give columns their types where pandas took them for fractions, as values of them are missing, or all are."""
+    words = [column.name for column in schema.columns if column.dtype == "text"]
+    empty = {name: pd.Series([None] * len(table), dtype=object) for name in words if table[name].isna().all()}
+    whole = {column.name: "Int64" for column in schema.columns if column.dtype == "Int64"}
+    return table.assign(**empty).astype(whole)

@@ -1,7 +1,6 @@
 """Which word each head points every word at, against the gold trees (section 4.2)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,69 +9,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.dependency.arc_runs import ArcRuns, sum_runs
-from headscope.analyses.dependency.arcs import OFFSETS, Arcs, ArcTable
 from headscope.analyses.dependency.attending import Attending, resting
 from headscope.analyses.dependency.batch_arcs import Pointer, reachable
+from headscope.analyses.dependency.gold_arcs import OFFSETS, Arcs, ArcTable
 from headscope.analyses.dependency.head_answers import Answers, judge, read_answers
+from headscope.analyses.dependency.sums import NOOP_CLASSES, DependencyOptions, DependencySums
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words import between_words, word_axis
+from headscope.attention.word_attention import between_words, word_axis
 from headscope.encoding.batching import Batch
 from headscope.encoding.tree_fields import arcs_of_fields
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.kept import Declared, State, counted, summed, total
-
-DIRECTIONS = ("dependent->head", "head->dependent")
-NOOP_CLASSES = ("sep", "cls")
-
-
-@dataclass(frozen=True, kw_only=True)
-class DependencyOptions:
-    """How predictions are read off attention.
-
-    Attributes:
-        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.words`).
-        special: whether special tokens are candidates too.
-        both: whether the sum of the two directions is scored as well.
-        compat: the original notebook's choices (see `heads.arcs` and `heads.pointing`).
-    """
-
-    pieces: str = "mean"
-    special: bool = False
-    both: bool = False
-    compat: bool = False
-
-    @property
-    def directions(self) -> tuple[str, ...]:
-        """Names of the directions that are scored."""
-        return (*DIRECTIONS, "both") if self.both else DIRECTIONS
-
-
-@dataclass(frozen=True)
-class DependencySums:
-    """What was counted of one kind of attention; `cell` is relation x distance.
-
-    Attributes:
-        kind: `encoder` or `decoder`.
-        hits: right answers, `[group, cell, layer, head, direction]`.
-        noop: attention to sep and cls from the words that attend in a relation, each counted once in it,
-            `[group, relation, direction, layer, head, NOOP_CLASSES]`; see `heads.attending`.
-        attending: how many words those are, `[group, relation, direction]`.
-        counts: arcs, `[group, cell]`.
-        offsets: right answers of each fixed offset, `[group, cell, OFFSETS]`.
-        reachable: arcs that the mask allows, `[relation, layer, direction]`.
-        other: right answers with special tokens treated the other way, `[relation, layer, head, direction]`.
-    """
-
-    kind: str
-    hits: NDArray[np.int32]
-    noop: NDArray[np.float64]
-    attending: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    offsets: NDArray[np.int32]
-    reachable: NDArray[np.int64]
-    other: NDArray[np.int64]
 
 
 class DependencyAccumulator(Accumulator):

@@ -1,6 +1,7 @@
 """Dependency heads, declared."""
 
 from headscope.analyses.analysis import Analysis, Stage
+from headscope.analyses.command import Command
 
 ANALYSIS = Analysis(
     name="dependency",
@@ -19,4 +20,14 @@ ANALYSIS = Analysis(
             version=2,
         ),
     ),
+    command=Command(
+        name="syntax",
+        help=(
+            "Score every head on dependency relations: the best head of each beside the best fixed offset.\n\n"
+            "Without --treebank or --maps the synthetic treebank is read."
+        ),
+        place=50,
+    ),
+    study="in_study:STUDY",
+    figures=("relations-by-layer", "accuracy-by-distance"),
 )

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.analyses.dependency.arcs import Arcs
-from headscope.attention.words import WordAxis
+from headscope.analyses.dependency.gold_arcs import Arcs
+from headscope.attention.word_attention import WordAxis
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
 

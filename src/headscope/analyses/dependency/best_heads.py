@@ -1,46 +1,28 @@
 """The tables of section 4.2, made of what `DependencyAccumulator` counted."""
 
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.dependency.accumulator import DependencyAccumulator, DependencySums
-from headscope.analyses.dependency.arcs import OFFSETS, ArcTable
-from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS
-from headscope.statistics.confidence import Interval, ratio_interval
-from headscope.statistics.selection import Chosen, held_out, margin, same_data, selection_margin
+from headscope.analyses.dependency.accumulator import DependencyAccumulator
+from headscope.analyses.dependency.gold_arcs import OFFSETS
+from headscope.analyses.dependency.head_choices import choose_heads, choose_offsets
+from headscope.analyses.dependency.relation_counts import TOTALS, RelationCounts
+from headscope.analyses.dependency.tables import (
+    DEPENDENCY,
+    DEPENDENCY_BASELINES,
+    DEPENDENCY_BEST,
+    DEPENDENCY_DIFFERENCES,
+)
+from headscope.statistics.confidence import ends_of, ratio_interval
+from headscope.statistics.selection import Chosen, margin, selection_margin
 from headscope.statistics.significance import against_every, false_discovery, selection_p
-
-TOTALS = ("all", "all_but_punct_root")
-COLUMNS = [
-    *("model", "seed", "kind", "layer", "head", "direction", "relation"),
-    *("n", "reachable", "accuracy", "ci_low", "ci_high", "q_value"),
-]
-BEST_COLUMNS = [
-    *("model", "seed", "selection", "relation", "n", "kind", "layer", "head", "share", "direction"),
-    *("accuracy", "ci_low", "ci_high", "held_out", "held_out_ci_low", "held_out_ci_high"),
-    *("baseline_offset", "baseline_accuracy", "baseline_ci_low", "baseline_ci_high"),
-    *("margin", "margin_ci_low", "margin_ci_high", "q_value"),
-]
-DIFFERENCE_COLUMNS = ["relation", "than", "seed", "n", "difference", "ci_low", "ci_high"]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A head read in one direction."""
-
-    kind: str
-    layer: int
-    head: int
-    direction: str
 
 
 class DependencyResult:
-    """The counts of one model laid out for tables: relations with at least 100 arcs, and the two totals of any size.
+    """The counts of one model laid out for tables.
 
     Args:
         accumulator: after the scan.
@@ -52,11 +34,8 @@ class DependencyResult:
         ValueError: no arc was counted.
 
     Attributes:
-        relations: rows of the tables, the totals first.
-        candidates: every head in every direction, in the order of the arrays.
-        hits: `[group, candidate, relation]`.
-        counts: `[group, relation]`.
-        offsets: hits of the fixed offsets, `[group, OFFSETS, relation]`.
+        counted: the counts.
+        relations, candidates, hits, counts, offsets: of `counted`.
     """
 
     def __init__(
@@ -68,39 +47,14 @@ class DependencyResult:
         seed: int = 0,
     ) -> None:
         self.model, self.control_seed, self.seed = model, control_seed, seed
-        self.table: ArcTable = accumulator.table
-        self.options = accumulator.options
-        self.sums: tuple[DependencySums, ...] = accumulator.compute()
-        rows = self.table.aggregates
-        first = self.sums[0]
-        cells = _by_relation(first.counts, self.table)
-        self.rows = {
-            name: own
-            for name, own in rows.items()
-            if cells[:, own].sum() >= (1 if name in TOTALS else FEWEST_ARCS)
-            and name.partition(":")[0] != "root"
-        }
-        if not self.rows:
-            raise ValueError(
-                "expected counts of at least one arc, came none; scan sentences with trees first"
-            )
-        self.relations = tuple(self.rows)
-        self.candidates = [
-            Candidate(part.kind, layer + 1, head + 1, direction)
-            for part in self.sums
-            for layer in range(part.hits.shape[2])
-            for head in range(part.hits.shape[3])
-            for direction in self.options.directions
-        ]
-        hits = np.concatenate([self._flat(part.hits) for part in self.sums], axis=2)
-        self.hits = self._sum(hits).transpose(0, 2, 1)
-        self.counts = self._sum(cells)
-        self.offsets = self._sum(_by_relation(first.offsets, self.table)).transpose(0, 2, 1)
+        self.counted = RelationCounts(accumulator)
+        self.relations, self.candidates = self.counted.relations, self.counted.candidates
+        self.hits, self.counts, self.offsets = self.counted.hits, self.counted.counts, self.counted.offsets
 
     def heads(self) -> pd.DataFrame:
         """Return `dependency.parquet`: every head, direction and relation."""
         interval = ratio_interval(self.hits, self.counts[:, None], scale="share")
-        reachable = np.concatenate([self._reachable(part) for part in self.sums])
+        reachable = self.counted.reachable()
         q = self.q_values
         frames = []
         for column, relation in enumerate(self.relations):
@@ -112,7 +66,7 @@ class DependencyResult:
             frame["ci_low"], frame["ci_high"] = interval.low[:, column], interval.high[:, column]
             frame["q_value"] = q[:, column]
             frames.append(frame)
-        return self._named(pd.concat(frames, ignore_index=True))[COLUMNS]
+        return self._named(pd.concat(frames, ignore_index=True))[DEPENDENCY.names]
 
     @cached_property
     def q_values(self) -> NDArray[np.float64]:
@@ -141,15 +95,7 @@ class DependencyResult:
     @cached_property
     def chosen(self) -> dict[str, Chosen]:
         """The best head of each relation, by how it was selected; compat knows the paper's way only."""
-        order = self._order()
-        hits = self.hits[:, order]
-        found = {"same-data": same_data(hits, self.counts)}
-        if not self.options.compat:
-            found = {"held-out": held_out(hits, self.counts, seed=self.seed), **found}
-        return {
-            name: replace(one, candidate=np.where(one.candidate < 0, -1, order[one.candidate]))
-            for name, one in found.items()
-        }
+        return choose_heads(self.counted, seed=self.seed)
 
     def best(self) -> pd.DataFrame:
         """Return `dependency_best.parquet`: the best head of each relation, held-out and on the same data.
@@ -162,7 +108,7 @@ class DependencyResult:
         keep = [i for i, name in enumerate(self.relations) if name.partition(":")[0] != "punct"]
         rows = []
         for selection, heads in self.chosen.items():
-            offsets = self._best_offsets(selection)
+            offsets = choose_offsets(self.counted, selection, seed=self.seed)
             gap = margin(self.hits, heads.candidate, self.offsets, offsets.candidate, self.counts)
             for column in keep:
                 place = int(heads.candidate[column])
@@ -176,16 +122,18 @@ class DependencyResult:
                         "n": int(self.counts[:, column].sum()),
                         **vars(self.candidates[place]),
                         "share": heads.share[column],
-                        **_ends(heads.own, column, "accuracy", ""),
-                        **_ends(heads.held_out, column, "held_out", "held_out_"),
+                        **ends_of(heads.own, column, "accuracy"),
+                        **ends_of(heads.held_out, column, "held_out", "held_out_"),
                         "baseline_offset": OFFSETS[int(offsets.candidate[column])],
-                        **_ends(offsets.own, column, "baseline_accuracy", "baseline_"),
-                        **_ends(gap, column, "margin", "margin_"),
+                        **ends_of(offsets.own, column, "baseline_accuracy", "baseline_"),
+                        **ends_of(gap, column, "margin", "margin_"),
                         "q_value": q,
                     }
                 )
-        table = pd.DataFrame(rows, columns=[name for name in BEST_COLUMNS if name not in ("model", "seed")])
-        return self._named(table)[BEST_COLUMNS]
+        table = pd.DataFrame(
+            rows, columns=[name for name in DEPENDENCY_BEST.names if name not in ("model", "seed")]
+        )
+        return self._named(table)[DEPENDENCY_BEST.names]
 
     def against(self, other: "DependencyResult") -> pd.DataFrame:
         """Return rows of `dependency_differences.parquet`: this model's selection less another's, on the same arcs.
@@ -195,8 +143,8 @@ class DependencyResult:
         Args:
             other: counts of a control over the same treebank.
         """
-        if self.options.compat or len(other.counts) != len(self.counts):
-            return pd.DataFrame(columns=DIFFERENCE_COLUMNS)
+        if self.counted.options.compat or len(other.counts) != len(self.counts):
+            return pd.DataFrame(columns=DEPENDENCY_DIFFERENCES.names)
         ours, theirs = self.chosen["held-out"], other.chosen["held-out"]
         gap = selection_margin(ours, theirs, self.counts)
         rows = [
@@ -205,12 +153,12 @@ class DependencyResult:
                 "than": other.model,
                 "seed": other.control_seed,
                 "n": int(self.counts[:, column].sum()),
-                **_ends(gap, column, "difference", ""),
+                **ends_of(gap, column, "difference"),
             }
             for column, relation in enumerate(self.relations)
             if ours.candidate[column] >= 0 and relation.partition(":")[0] != "punct"
         ]
-        return pd.DataFrame(rows, columns=DIFFERENCE_COLUMNS).astype({"seed": "Int64"})
+        return pd.DataFrame(rows, columns=DEPENDENCY_DIFFERENCES.names).astype({"seed": "Int64"})
 
     def baselines(self) -> pd.DataFrame:
         """Return `dependency_baselines.parquet`: every fixed offset, and right- and left-branching.
@@ -226,32 +174,12 @@ class DependencyResult:
                 "offset": offset,
                 "relation": relation,
                 "n": int(self.counts[:, column].sum()),
-                "accuracy": interval.value[OFFSETS.index(offset), column],
-                "ci_low": interval.low[OFFSETS.index(offset), column],
-                "ci_high": interval.high[OFFSETS.index(offset), column],
+                **ends_of(interval, (OFFSETS.index(offset), column), "accuracy"),
             }
             for baseline, offset in named
             for column, relation in enumerate(self.relations)
         ]
-        names = ["baseline", "offset", "relation", "n", "accuracy", "ci_low", "ci_high"]
-        return pd.DataFrame(rows, columns=names)
-
-    def special_changes(self) -> dict[str, Any]:
-        """Say how many accuracies change when special tokens are treated the other way, and by how much at most."""
-        other = np.concatenate([self._flat(part.other[None]) for part in self.sums], axis=2)[0]
-        changed = np.stack([other[rows].sum(0) for rows in self.rows.values()], axis=1)
-        before, number = self.hits.sum(0), self.counts.sum(0)
-        difference = np.abs(changed - before) / np.maximum(number, 1)
-        return {
-            "accuracies": int((difference > 0).sum()),
-            "of": int(difference.size),
-            "largest": float(difference.max(initial=0.0)),
-        }
-
-    def place(self, row: Any) -> int:
-        """Index of the candidate that a row of a table names."""
-        wanted = Candidate(row["kind"], int(row["layer"]), int(row["head"]), row["direction"])
-        return self.candidates.index(wanted)
+        return pd.DataFrame(rows, columns=DEPENDENCY_BASELINES.names)
 
     def _tested(self) -> list[int]:
         """The relations that are tested: not the totals, and none of a control's."""
@@ -259,65 +187,7 @@ class DependencyResult:
             return []
         return [i for i, name in enumerate(self.relations) if name not in TOTALS]
 
-    def _best_offsets(self, selection: str) -> Chosen:
-        """The offset chosen as the head was; on a tie the notebook takes the last."""
-        order = np.arange(len(OFFSETS))[:: -1 if self.options.compat else 1]
-        hits = self._allowed_offsets()[:, order]
-        found = (
-            held_out(hits, self.counts, seed=self.seed)
-            if selection == "held-out"
-            else same_data(hits, self.counts)
-        )
-        return replace(found, candidate=np.where(found.candidate < 0, -1, order[found.candidate]))
-
-    def _allowed_offsets(self) -> NDArray[Any]:
-        """The notebook looks at offsets from -3 to 2 only; others never win there."""
-        if not self.options.compat:
-            return self.offsets
-        outside = np.array([not -3 <= offset <= 2 for offset in OFFSETS])
-        return np.where(outside[None, :, None], -1, self.offsets)
-
-    def _order(self) -> NDArray[np.int64]:
-        """Candidates in the order in which the first wins a tie; in the notebook the last layer and head do."""
-        every = np.arange(len(self.candidates))
-        if not self.options.compat:
-            return every
-        last = [(own.layer, own.head, own.direction == "head->dependent") for own in self.candidates]
-        return np.array(sorted(every.tolist(), key=last.__getitem__, reverse=True))
-
-    def _flat(self, table: NDArray[Any]) -> NDArray[Any]:
-        """`[group, cell or relation, layer, head, direction]` to `[group, relation, candidate]`."""
-        flat = table.reshape(*table.shape[:2], -1)
-        return _by_relation(flat, self.table) if table.shape[1] == self.table.cells else flat
-
-    def _sum(self, table: NDArray[Any]) -> NDArray[Any]:
-        """Sum `[group, relation, ...]` to the rows of the tables, `[group, row, ...]`."""
-        parts = [table[:, own].sum(1) for own in self.rows.values()]
-        return np.stack(parts, axis=1) if parts else np.zeros((len(table), 0, *table.shape[2:]))
-
-    def _reachable(self, part: DependencySums) -> NDArray[np.float64]:
-        """Share of arcs that the mask allows, `[candidate of this kind, relation]`."""
-        heads = part.hits.shape[3]
-        number = self.counts.sum(0)
-        rows = np.stack([part.reachable[own].sum(0) for own in self.rows.values()], axis=-1)
-        return np.repeat((rows / number)[:, None], heads, axis=1).reshape(-1, len(self.rows))
-
     def _named(self, table: pd.DataFrame) -> pd.DataFrame:
         table.insert(0, "model", self.model)
         table.insert(1, "seed", pd.Series([self.control_seed] * len(table), dtype="Int64"))
         return table
-
-
-def _ends(interval: Interval, place: int, name: str, prefix: str) -> dict[str, float]:
-    return {
-        name: float(interval.value[place]),
-        f"{prefix}ci_low": float(interval.low[place]),
-        f"{prefix}ci_high": float(interval.high[place]),
-    }
-
-
-def _by_relation(cells: NDArray[Any], table: ArcTable) -> NDArray[Any]:
-    """Sum distances away: `[group, cell, ...]` to `[group, relation, ...]`."""
-    shape = (len(cells), len(table.relations), len(DISTANCES), *cells.shape[2:])
-    total: NDArray[Any] = cells.reshape(shape).sum(2, dtype=np.int64)
-    return total

@@ -7,22 +7,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.dependency.accumulator import NOOP_CLASSES
-from headscope.analyses.dependency.arcs import OFFSETS
 from headscope.analyses.dependency.attending import rest_of
-from headscope.analyses.dependency.best_heads import TOTALS, DependencyResult
+from headscope.analyses.dependency.best_heads import DependencyResult
+from headscope.analyses.dependency.gold_arcs import OFFSETS
+from headscope.analyses.dependency.relation_counts import TOTALS
+from headscope.analyses.dependency.sums import NOOP_CLASSES
+from headscope.analyses.dependency.tables import DEPENDENCY_BY_DISTANCE, DEPENDENCY_NOOP
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.confidence import difference_interval, ratio_interval
 
 _MEASURED = ("accuracy", "ci_low", "ci_high")
 _HEAD = ["kind", "layer", "head", "direction", "relation"]
-DISTANCE_COLUMNS = [
-    *("model", *_HEAD, "distance", "n", "accuracy", "ci_low", "ci_high"),
-    *("baseline_offset", "baseline_accuracy"),
-]
-NOOP_COLUMNS = [
-    *(*_HEAD, "key_class", "n", "n_other", "attending", "others", "difference", "ci_low", "ci_high"),
-]
 
 
 def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
@@ -35,11 +30,11 @@ def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame
         best: `DependencyResult.best`; its first selection is taken, held-out where there is one.
     """
     rows, hits, counts = [], [], []
-    root = result.table.relations.index("root")
+    root = result.counted.table.relations.index("root")
     for row in _chosen(best):
         part, place = _own(result, row)
         for number, distance in enumerate(DISTANCES):
-            relations = result.rows[row["relation"]]
+            relations = result.counted.rows[row["relation"]]
             cells = relations[relations != root] * len(DISTANCES) + number
             own = part.counts[:, cells].sum(1)
             if not own.sum():
@@ -58,12 +53,12 @@ def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame
                     "baseline_accuracy": fixed / own.sum(),
                 }
             )
-    table = pd.DataFrame(rows, columns=[c for c in DISTANCE_COLUMNS if c not in _MEASURED])
+    table = pd.DataFrame(rows, columns=[c for c in DEPENDENCY_BY_DISTANCE.names if c not in _MEASURED])
     if rows:
         interval = ratio_interval(np.stack(hits, axis=1), np.stack(counts, axis=1), scale="share")
         ends = (interval.value, interval.low, interval.high)
         table = table.assign(**dict(zip(_MEASURED, ends, strict=True)))
-    return table.reindex(columns=DISTANCE_COLUMNS)
+    return table.reindex(columns=DEPENDENCY_BY_DISTANCE.names)
 
 
 def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
@@ -79,7 +74,9 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
         if row["relation"] in TOTALS:
             continue
         part, (layer, head, direction) = _own(result, row)
-        (relation,) = result.rows[row["relation"]].tolist()  # labels are folded before they are counted
+        (relation,) = result.counted.rows[
+            row["relation"]
+        ].tolist()  # labels are folded before they are counted
         counts = rest_of(part.attending, relation, direction)
         for which, key_class in enumerate(NOOP_CLASSES):
             attention = part.noop[:, :, :, layer, head, which]
@@ -97,12 +94,12 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
                     "others": _mean(others, counts[1]),
                 }
             )
-    table = pd.DataFrame(rows, columns=NOOP_COLUMNS[:-3])
+    table = pd.DataFrame(rows, columns=DEPENDENCY_NOOP.names[:-3])
     if rows:
         stacked = [np.stack(side, axis=1) for side in zip(*sides, strict=True)]
         difference = difference_interval(*stacked)
         table = table.assign(difference=difference.value, ci_low=difference.low, ci_high=difference.high)
-    return table.reindex(columns=NOOP_COLUMNS)
+    return table.reindex(columns=DEPENDENCY_NOOP.names)
 
 
 def _mean(sums: NDArray[Any], counts: NDArray[Any]) -> float:
@@ -119,6 +116,6 @@ def _chosen(best: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 def _own(result: DependencyResult, row: dict[str, Any]) -> tuple[Any, tuple[int, int, int]]:
     """Return the counts of a row's kind of attention, and the head's place `[layer, head, direction]` in them."""
-    part = next(sums for sums in result.sums if sums.kind == row["kind"])
-    direction = result.options.directions.index(row["direction"])
+    part = next(sums for sums in result.counted.sums if sums.kind == row["kind"])
+    direction = result.counted.options.directions.index(row["direction"])
     return part, (int(row["layer"]) - 1, int(row["head"]) - 1, direction)

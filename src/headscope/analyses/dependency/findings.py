@@ -7,14 +7,16 @@ from collections.abc import Sequence
 import pandas as pd
 
 from headscope.analyses.dependency.page_tables import key_words
-from headscope.analyses.dependency.relations import Relation, relations_of, single
+from headscope.analyses.dependency.relations import Relation, relations_of, resting_of, single
 from headscope.reporting.kit.cells import Cell, cell_of, number, records
 from headscope.reporting.kit.comparing import Comparison, comparisons
-from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, named, sentence
+from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import offset_words, told
 from headscope.reporting.kit.relation_names import OVERALL, attending, found, short
-from headscope.reporting.kit.sentences import HeadRef, Sentence, named, sentence
-from headscope.reporting.kit.words import FEWEST_DOCUMENTS, Words, count, join, percent
+from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.words import Words, count, join, percent
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 TOPIC = "syntax"
 REST = "syntax_rest"
@@ -40,11 +42,12 @@ def share_of(part: int, relations: int) -> str:
     return f"{part:,} of {count(relations, 'relation')}"
 
 
-def syntax_findings(inputs: ReportInputs, words: Words, *, several: bool) -> list[Sentence]:
+def syntax_findings(about: Context) -> list[Sentence]:
     """Return the sentences on dependency relations; none where the run has no treebank."""
-    if inputs.dependency_best is None:
+    run, words, several = about.run, about.words, about.several
+    if run.table("dependency_best") is None:
         return []
-    relations = relations_of(inputs)
+    relations = relations_of(run)
     chosen = single(relations)
     if not chosen:
         return [sentence(TOPIC, "this treebank has no relation with 100 cases or more for which a head could be "
@@ -53,11 +56,11 @@ def syntax_findings(inputs: ReportInputs, words: Words, *, several: bool) -> lis
         *_clearest(chosen, several),
         _how_many(chosen),
         *_direction(chosen),
-        *_control(chosen, inputs.dependency_differences),
+        *_control(chosen, run.table("dependency_differences")),
     ]
-    out += _overall(relations, inputs, several)
-    out += noop_findings(inputs, words, several=several)
-    out += _special(inputs, words)
+    out += _overall(relations, run, several)
+    out += noop_findings(run, words, several=several)
+    out += _special(run, words)
     if not any(one.held_out and one.held_out.accuracy.has_interval for one in chosen):
         out.append(sentence(TOPIC, "accuracies have no intervals: an interval needs at least 10 documents."))
     return out
@@ -160,14 +163,14 @@ def _control(chosen: Sequence[Relation], gaps: pd.DataFrame | None) -> list[Sent
     ]
 
 
-def _overall(relations: Sequence[Relation], inputs: ReportInputs, several: bool) -> list[Sentence]:
+def _overall(relations: Sequence[Relation], run: Measured, several: bool) -> list[Sentence]:
     """The best head for every word, beside the branching baselines."""
     by_name = {one.name: one for one in relations}
     name = next((one for one in reversed(OVERALL) if one in by_name and by_name[one].held_out), None)
     best = by_name[name].held_out if name else None
     if best is None:
         return []
-    branches = {str(row["baseline"]): cell_of(row) for row in records(inputs.dependency_baselines)
+    branches = {str(row["baseline"]): cell_of(row) for row in records(run.table("dependency_baselines"))
                 if row["relation"] == name and row["baseline"] != "offset"}  # fmt: skip
     called = {
         "right-branching": "always the next word (right-branching)",
@@ -195,10 +198,10 @@ def difference(row: dict[str, object]) -> Cell:
     return Cell(gap, low, high, float("nan"), int(number(row["n"])))
 
 
-def noop_findings(inputs: ReportInputs, words: Words, *, several: bool) -> list[Sentence]:
+def noop_findings(run: Measured, words: Words, *, several: bool) -> list[Sentence]:
     """Say for how many relations the words that attend rest less on a special token than other words do."""
     out = []
-    every = [row for row in records(inputs.dependency_noop) if row["relation"] not in OVERALL]
+    every = [row for row in records(resting_of(run)) if row["relation"] not in OVERALL]
     means = {
         name: _mean([number(row["others"]) for row in every if row["key_class"] == name])
         for name in ("sep", "cls")
@@ -254,8 +257,8 @@ def _mean(values: Sequence[float]) -> float:
     return sum(known) / len(known) if known else float("nan")
 
 
-def _special(inputs: ReportInputs, words: Words) -> list[Sentence]:
-    told_of = inputs.manifest.get("treebank") or {}
+def _special(run: Measured, words: Words) -> list[Sentence]:
+    told_of = run.manifest.get("treebank") or {}
     changes = told_of.get("special_changes") or {}
     if "accuracies" not in changes or "of" not in changes:
         return []

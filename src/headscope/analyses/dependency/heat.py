@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from headscope.analyses.dependency.figures.relation_layers import STEPS, LayerBest, best_by_layer, step_of
 from headscope.analyses.dependency.relations import Relation
 from headscope.reporting.kit.cells import number, records
-from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.page_rows import scrolled
 from headscope.reporting.kit.relation_names import DIRECTIONS, short
-from headscope.reporting.kit.tables import scrolled
 from headscope.reporting.kit.words import anchor
 from headscope.views.markup import Html, el
 
@@ -17,10 +17,10 @@ MOST_CELLS = 1500
 """Beyond these a model's table would be the heaviest part of the page: the most frequent relations stay."""
 
 
-def best_offsets(inputs: ReportInputs) -> dict[str, float]:
+def best_offsets(run: Measured) -> dict[str, float]:
     """Return each relation's best fixed offset's accuracy over the whole treebank, a fraction."""
     found: dict[str, float] = {}
-    for row in records(inputs.dependency_baselines):
+    for row in records(run.table("dependency_baselines")):
         value = number(row["accuracy"])
         if row["baseline"] == "offset" and value == value:
             name = str(row["relation"])
@@ -42,13 +42,12 @@ def heat_name(kind: str, *, first: bool) -> str:
     return "relations-by-layer" if first else f"relations-by-layer-{kind}"
 
 
-def heat_table(
-    inputs: ReportInputs, relations: Sequence[Relation], *, kind: str, several: bool
-) -> Html | None:
+def heat_table(run: Measured, relations: Sequence[Relation], *, kind: str, several: bool) -> Html | None:
     """Return the heat map of one kind of attention, each cell linked to the card of its head."""
-    if inputs.dependency is None:
+    accuracies = run.table("dependency")
+    if accuracies is None:
         return None
-    found = best_by_layer(inputs.dependency, best_offsets(inputs), kind=kind)
+    found = best_by_layer(accuracies, best_offsets(run), kind=kind)
     names = kept_relations(relations, found)
     if not names:
         return None

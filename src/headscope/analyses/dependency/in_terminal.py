@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headscope.analyses.dependency.best_heads import TOTALS
+from headscope.analyses.dependency.relation_counts import TOTALS
 from headscope.analyses.stage_result import StageResult
-from headscope.reporting.kit.terminal import Grid, interval, percent, q_value
+from headscope.reporting.kit.numbers import q_words
+from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen
 from headscope.statistics.arc_bins import FEWEST_ARCS
 
 
@@ -32,12 +33,12 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
         head = f"{row['layer']}-{row['head']}"
         cells = (
             *(row["relation"], f"{row['n']:,}", f"{row['kind']} {head}" if several else head),
-            *(row["direction"], percent(row["accuracy"]), interval(row)),
-            *(f"{row['baseline_offset']:+d}", percent(row["baseline_accuracy"])),
-            *(percent(row["margin"]), interval(row, "margin_")),
-            *([percent(row["held_out"])] if held else []),
-            *([percent(chance.get(row["relation"], float("nan")))] if len(chance) else []),
-            "" if row["relation"] in TOTALS else q_value(row["q_value"]),
+            *(row["direction"], percent_or_hyphen(row["accuracy"]), interval_or_hyphen(row)),
+            *(f"{row['baseline_offset']:+d}", percent_or_hyphen(row["baseline_accuracy"])),
+            *(percent_or_hyphen(row["margin"]), interval_or_hyphen(row, "margin_")),
+            *([percent_or_hyphen(row["held_out"])] if held else []),
+            *([percent_or_hyphen(chance.get(row["relation"], float("nan")))] if len(chance) else []),
+            "" if row["relation"] in TOTALS else q_words(row["q_value"]),
         )
         rows.append(cells)
     yield Grid(columns, rows)

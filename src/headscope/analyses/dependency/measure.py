@@ -1,28 +1,29 @@
 """The stage of section 4.2: which head finds which dependency relation."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.dependency.accumulator import DependencyAccumulator, DependencyOptions
-from headscope.analyses.dependency.arcs import ArcTable
-from headscope.analyses.dependency.best_heads import DIFFERENCE_COLUMNS, DependencyResult
+from headscope.analyses.dependency.accumulator import DependencyAccumulator
+from headscope.analyses.dependency.best_heads import DependencyResult
 from headscope.analyses.dependency.details import distance_table, noop_table
+from headscope.analyses.dependency.gold_arcs import ArcTable
 from headscope.analyses.dependency.questions import dependency_questions
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.dependency.sums import DependencyOptions
+from headscope.analyses.dependency.tables import DEPENDENCY_DIFFERENCES
+from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.attention.model_source import TileSource
 from headscope.attention.scan import scan
-from headscope.attention.source import TileSource
 from headscope.errors import InputError
-from headscope.examples.arcs import (
+from headscope.examples.arc_examples import (
     ArcExamples,
     wanted_heads,
 )
 from headscope.prepare.options import RunOptions
-from headscope.prepare.progress import Watcher, told
-from headscope.prepare.run import Run
+from headscope.prepare.prepared_run import Run
+from headscope.prepare.progress import Watcher, scan_teller
 from headscope.prepare.trees import trees_of
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.statistics.confidence import too_few
 
 
 def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
@@ -52,7 +53,7 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
         def documents(segments: int) -> int:
             return bench.documents * segments // max(1, bench.sentences)
 
-        tell = told(watch, stage, documents, total=bench.documents, limit=options.limit)
+        tell = scan_teller(watch, stage, documents, total=bench.documents, limit=options.limit)
         scan(source, [sums], progress=tell)
         if not sums.words:
             raise InputError(bench.nothing())
@@ -78,7 +79,7 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
     tables = {
         "dependency": pd.concat(heads, ignore_index=True),
         "dependency_best": pd.concat(choices, ignore_index=True),
-        "dependency_differences": pd.concat(gaps or [pd.DataFrame(columns=DIFFERENCE_COLUMNS)]),
+        "dependency_differences": pd.concat(gaps or [pd.DataFrame(columns=DEPENDENCY_DIFFERENCES.names)]),
         "dependency_baselines": result.baselines(),
         "dependency_by_distance": distance_table(result, best),
         "dependency_noop": noop_table(result, best),
@@ -90,7 +91,7 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
         "pieces": how.pieces,
         "compat": options.compat,
         "special_kept": options.special_tokens,
-        "special_changes": result.special_changes(),
+        "special_changes": result.counted.special_changes(),
     }
     return StageResult(
         name="syntax",
@@ -101,11 +102,14 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
     )
 
 
-def _notes(facts: dict[str, Any]) -> Iterator[str]:
-    for why, number in facts.get("skipped", {}).items():
-        yield f"treebank: {number:,} of {number + facts['sentences']:,} sentences were left out ({why})"
-    if facts.get("words_dropped") or facts.get("words_merged"):
-        lost = facts["words_dropped"] + facts["words_merged"]
-        yield f"treebank: {lost:,} words have no piece of their own; they count as not found"
-    if facts["documents"] < FEWEST_DOCUMENTS:
-        yield f"treebank: {TOO_FEW}; it has {facts['documents']}"
+def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
+    lost = facts.get("words_dropped", 0) + facts.get("words_merged", 0)
+    return notes_on(
+        "treebank",
+        *(
+            f"{number:,} of {number + facts['sentences']:,} sentences were left out ({why})"
+            for why, number in facts.get("skipped", {}).items()
+        ),
+        f"{lost:,} words have no piece of their own; they count as not found" if lost else None,
+        too_few(facts["documents"], here="it has"),
+    )

@@ -9,9 +9,9 @@ from headscope.analyses.dependency.relations import Best, Relation
 from headscope.reporting.kit.cells import Runs, number
 from headscope.reporting.kit.links import head_link, numbered
 from headscope.reporting.kit.numbers import DASH, ends, offset_words, q_words, share
+from headscope.reporting.kit.page_rows import Table, scrolled
 from headscope.reporting.kit.relation_names import DIRECTIONS, gloss, short
 from headscope.reporting.kit.strip import scale, strip
-from headscope.reporting.kit.tables import Table, scrolled
 from headscope.reporting.kit.words import Words, percent
 from headscope.views.markup import Html, el, raw
 
@@ -170,8 +170,8 @@ def noop_table(rows: Sequence[Mapping[str, Any]], words: Words, *, several: bool
         body.append(
             (
                 short(str(row["relation"])), name, DIRECTIONS.get(str(row["direction"]), DASH),
-                key_words(str(row["key_class"]), words), _share(row["attending"]), f"{int(row['n']):,}",
-                _share(row["others"]), f"{int(row['n_other']):,}", _share(row["difference"]),
+                key_words(str(row["key_class"]), words), share(number(row["attending"])), f"{int(row['n']):,}",
+                share(number(row["others"])), f"{int(row['n_other']):,}", share(number(row["difference"])),
                 DASH if low != low else f"{share(low)} to {share(high)}",
             )
         )  # fmt: skip
@@ -184,11 +184,6 @@ def noop_table(rows: Sequence[Mapping[str, Any]], words: Words, *, several: bool
         name="table-syntax-noop",
         words=(2, 3),
     ).html()  # fmt: skip
-
-
-def _share(value: Any) -> str:
-    """Return a fraction in percent, a dash for what was not measured."""
-    return DASH if number(value) != number(value) else share(number(value))
 
 
 def key_words(key_class: str, words: Words) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records, runs
-from headscope.reporting.kit.inputs import ReportInputs
-from headscope.reporting.kit.relation_names import OVERALL
+import pandas as pd
 
-SIGNIFICANT = 0.05
-"""A head beats its offset where Benjamini-Hochberg's q lies below this."""
+from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records, runs
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.relation_names import OVERALL
+from headscope.statistics.significance import SIGNIFICANT
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,19 @@ class Relation:
         return self.name in OVERALL
 
 
-def relations_of(inputs: ReportInputs) -> tuple[Relation, ...]:
+def relations_of(run: Measured) -> tuple[Relation, ...]:
     """Return every relation of the run, the widest margin above its offset first, what was not chosen held-out last."""
     by_name: dict[str, list[dict[str, Any]]] = {}
-    for row in records(inputs.dependency_best):
+    for row in records(run.table("dependency_best")):
         by_name.setdefault(str(row["relation"]), []).append(row)
     every = [_relation(name, rows) for name, rows in by_name.items()]
     return tuple(sorted(every, key=_order))
+
+
+def resting_of(run: Measured) -> pd.DataFrame | None:
+    """Return `dependency_noop`; None where an earlier version wrote it, of dependents that do not attend."""
+    table = run.table("dependency_noop")
+    return table if table is not None and "attending" in table else None
 
 
 def single(relations: tuple[Relation, ...]) -> list[Relation]:

@@ -15,43 +15,41 @@ from headscope.analyses.dependency.page_tables import (
     paper_table,
     same_data_table,
 )
-from headscope.analyses.dependency.relations import Relation, relations_of, single
+from headscope.analyses.dependency.relations import Relation, relations_of, resting_of, single
 from headscope.reporting.kit.cells import number, records
 from headscope.reporting.kit.drawing import inline
-from headscope.reporting.kit.inputs import ReportInputs
-from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import file_links, linked
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.page_rows import scrolled
 from headscope.reporting.kit.relation_names import OVERALL, short
-from headscope.reporting.kit.sentences import Sentence
-from headscope.reporting.kit.tables import scrolled
-from headscope.reporting.kit.words import Words, capital, count, join, percent, plain
+from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.words import capital, count, join, percent, plain
 from headscope.views.markup import Html, el
 
 CURVES = 8
 """How many relations' curves stand open in the page; the table below has them all."""
 
 
-def syntax_section(inputs: ReportInputs, kinds: Sequence[Kind], words: Words, found: Sequence[Sentence],
-                   *, links: bool) -> Html | None:  # fmt: skip
-    """Build the section, or None where the run has no treebank."""
-    if inputs.dependency_best is None:
-        return None
-    several = len(kinds) > 1
-    relations = relations_of(inputs)
-    parts: list[Html | None] = list(linked([one for one in found if one.topic == TOPIC]))
+def syntax_section(about: Context) -> list[Section]:
+    """Build the section; none where the run has no treebank."""
+    run, several = about.run, about.several
+    if run.table("dependency_best") is None:
+        return []
+    relations = relations_of(run)
+    parts: list[Html | None] = list(linked([one for one in about.found if one.topic == TOPIC]))
     if any(one.held_out for one in relations):
         parts.append(scrolled(main_table(relations, several=several), "Best head of each relation"))
         parts.append(el("p", _legend(relations), class_="caption"))
-    read = treebank_line(inputs.manifest)
+    read = treebank_line(run.manifest)
     parts.append(el("p", read, class_="caption") if read else None)
-    parts += linked([one for one in found if one.topic == DETAIL])
+    parts += linked([one for one in about.found if one.topic == DETAIL])
     parts.append(same_data_table(relations, several=several))
-    if inputs.is_bert_base and inputs.paper is not None:
-        parts.append(paper_table(relations, inputs.paper.get("table1", [])))
-    parts += _layers(inputs, relations, kinds, links)
-    parts += _distances(inputs, relations, several, links)
-    parts += _noop(inputs, relations, words, found, several)
-    return el(
+    if run.is_bert_base and run.paper is not None:
+        parts.append(paper_table(relations, run.paper.get("table1", [])))
+    parts += _layers(about, relations)
+    parts += _distances(about, relations)
+    parts += _noop(about, relations)
+    html = el(
         "section",
         el("h2", "Dependency relations"),
         el("p", "Does one head find a word’s syntactic head, better than always pointing a fixed number of words away?",
@@ -59,6 +57,7 @@ def syntax_section(inputs: ReportInputs, kinds: Sequence[Kind], words: Words, fo
         parts,
         id="section-syntax",
     )  # fmt: skip
+    return [Section(name="syntax", title="Dependency relations", html=html)]
 
 
 def _legend(relations: Sequence[Relation]) -> list[Html | str]:
@@ -118,17 +117,14 @@ def _pieces(how: object) -> str:
     return {"mean": "averaged", "first": "the first piece’s", "max": "the largest"}.get(str(how), "averaged")
 
 
-def _layers(
-    inputs: ReportInputs, relations: Sequence[Relation], kinds: Sequence[Kind], links: bool
-) -> list[Html]:
-    several = len(kinds) > 1
+def _layers(about: Context, relations: Sequence[Relation]) -> list[Html]:
     out: list[Html] = []
-    for place, kind in enumerate(kinds):
-        table = heat_table(inputs, relations, kind=kind.name, several=several)
+    for place, kind in enumerate(about.kinds):
+        table = heat_table(about.run, relations, kind=kind.name, several=about.several)
         if table is not None:
-            out += [*([el("h4", capital(kind.name))] if several else []), table]
+            out += [*([el("h4", capital(kind.name))] if about.several else []), table]
             name = heat_name(kind.name, first=place == 0)
-            out += [file_links(name, "This table as a figure")] if links else []
+            out += [file_links(name, "This table as a figure")] if about.links else []
     if not out:
         return []
     title = el("h3", "In which layers")
@@ -136,15 +132,17 @@ def _layers(
     return [title, caption, *out, heat_key()]
 
 
-def curve_relations(relations: Sequence[Relation], inputs: ReportInputs) -> list[str]:
+def curve_relations(relations: Sequence[Relation], run: Measured) -> list[str]:
     """Return the relations whose curves are drawn: those of table 1 that have cases at some distance, in its order."""
-    known = {str(row["relation"]) for row in records(inputs.dependency_by_distance) if number(row["n"]) > 0}
+    known = {
+        str(row["relation"]) for row in records(run.table("dependency_by_distance")) if number(row["n"]) > 0
+    }
     return [one.name for one in single(tuple(relations)) if one.name in known]
 
 
-def _distances(inputs: ReportInputs, relations: Sequence[Relation], several: bool, links: bool) -> list[Html]:
-    names = curve_relations(relations, inputs)
-    table = inputs.dependency_by_distance
+def _distances(about: Context, relations: Sequence[Relation]) -> list[Html]:
+    names = curve_relations(relations, about.run)
+    table = about.run.table("dependency_by_distance")
     if table is None or not names:
         return []
     figures = []
@@ -163,22 +161,15 @@ def _distances(inputs: ReportInputs, relations: Sequence[Relation], several: boo
         el("p", why, class_="why"),
         el("div", figures, class_="panels curves"),
         el("p", caption, class_="caption"),
-        distance_table(rows, several=several),
+        distance_table(rows, several=about.several),
     ]
-    return [*out, *([file_links("accuracy-by-distance", "All relations as a figure")] if links else [])]
+    return [*out, *([file_links("accuracy-by-distance", "All relations as a figure")] if about.links else [])]
 
 
-def _noop(
-    inputs: ReportInputs,
-    relations: Sequence[Relation],
-    words: Words,
-    found: Sequence[Sentence],
-    several: bool,
-) -> list[Html]:
+def _noop(about: Context, relations: Sequence[Relation]) -> list[Html]:
+    words = about.words
     order = {one.name: place for place, one in enumerate(relations)}
-    rows = sorted(
-        records(inputs.dependency_noop), key=lambda row: order.get(str(row["relation"]), len(order))
-    )
+    rows = sorted(records(resting_of(about.run)), key=lambda row: order.get(str(row["relation"]), len(order)))
     if not rows:
         return []
     present = {str(row["key_class"]) for row in rows}
@@ -187,9 +178,9 @@ def _noop(
         el("h3", f"At rest on {join(tokens)}"),
         el("p", "If a head rests there when its relation is not called for, the words that attend in the relation rest "
            "less.", class_="why"),
-        *linked([one for one in found if one.topic == REST]),
+        *linked([one for one in about.found if one.topic == REST]),
         el("p", "Attention from the words that attend in a relation, in its best head, beside that from all others: "
            "its dependents where the dependent attends to its head word, the head words where they attend to their "
            "dependents; each word once.", class_="caption"),
-        noop_table(rows, words, several=several),
+        noop_table(rows, words, several=about.several),
     ]  # fmt: skip

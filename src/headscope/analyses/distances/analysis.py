@@ -1,6 +1,10 @@
 """Distances between heads and their map, declared."""
 
+from pathlib import Path
+
 from headscope.analyses.analysis import PACKING, Analysis, Stage
+from headscope.analyses.command import Command, OutputFile
+from headscope.analyses.option import Option
 
 ANALYSIS = Analysis(
     name="distances",
@@ -10,15 +14,45 @@ ANALYSIS = Analysis(
         Stage(
             name="distances",
             measure="measure:measure_distances",
+            tables="tables:DISTANCE_TABLES",
             corpora=("text",),
             options=PACKING,
             version=2,
+            place=2,
         ),
         Stage(
             name="map",
             measure="measure_map:measure_head_map",
+            tables="tables:MAP_TABLES",
             after=("distances", "surface", "syntax", "coreference"),
             version=2,
+            place=2,
         ),
     ),
+    command=Command(
+        name="cluster",
+        help=(
+            "Measure how far apart heads' attention is, put heads into clusters, and test whether layers are alike."
+            "\n\nDistances are Jensen-Shannon divergences in nats, averaged over the tokens of the text."
+        ),
+        # The map names the roles that the surface gives.
+        stages=("surface", "distances", "map"),
+        files=(
+            OutputFile(
+                option=Option(
+                    name="matrix",
+                    kind=Path | None,
+                    help=(
+                        "Write the divergences as a heads x heads array (.npy), heads layer by layer; one file for "
+                        "each kind of attention where the model has several."
+                    ),
+                ),
+                check="matrix_file:check",
+                write="matrix_file:write",
+            ),
+        ),
+        tells_run=True,
+        place=70,
+    ),
+    figures=("figure-6", "head-tree"),
 )

@@ -11,31 +11,36 @@ import pandas as pd
 from headscope.analyses.distances.pair_table import nearest_pairs
 from headscope.analyses.distances.stability import STABLE
 from headscope.reporting.kit.cells import number, records
-from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, numbered, sentence
 from headscope.reporting.kit.numbers import nats, p_words, span
-from headscope.reporting.kit.sentences import HeadRef, Sentence, numbered, sentence
-from headscope.reporting.kit.words import FEWEST_DOCUMENTS, Words, count, join, plain
+from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.words import Words, count, join, plain
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.significance import SIGNIFICANT
 
 TOPIC = "distances"
-SIGNIFICANT = 0.05
 ONE_ROLE = 0.75
 """A cluster is said to be of a role where so many of its heads have it."""
 
 
-def distances_findings(inputs: ReportInputs, words: Words, *, several: bool) -> list[Sentence]:
+def distances_findings(about: Context) -> list[Sentence]:
     """Return the sentences on distances between heads; none where they were not measured."""
-    if inputs.layer_effect is None or inputs.head_map is None or inputs.head_clusters is None:
+    effects, places, every, pairs = (
+        about.run.table(name) for name in ("layer_effect", "head_map", "head_clusters", "head_distances")
+    )
+    if effects is None or places is None or every is None:
         return []
+    words, several = about.words, about.several
     found: list[Sentence] = []
-    for row in records(inputs.layer_effect):
+    for row in records(effects):
         kind = str(row["kind"])
-        heads = inputs.head_map[inputs.head_map["kind"] == kind]
-        clusters = inputs.head_clusters[inputs.head_clusters["kind"] == kind]
+        heads = places[places["kind"] == kind]
+        clusters = every[every["kind"] == kind]
         own = [
             _layers(row, several),
             *_tree(row, clusters, several),
             *_by_role(heads, clusters, words),
-            *_nearest(inputs.head_distances, kind, several),
+            *_nearest(pairs, kind, several),
         ]
         found += [replace(one, kind=kind) for one in own]
     return found

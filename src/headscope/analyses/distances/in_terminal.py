@@ -11,7 +11,7 @@ from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
 from headscope.analyses.distances.findings import trust
 from headscope.analyses.distances.pair_table import nearest_pairs
 from headscope.analyses.stage_result import StageResult
-from headscope.reporting.kit.terminal import Grid
+from headscope.reporting.kit.terminal import Grid, nats_to_four
 
 MOST_HEADS, MOST_PAIRS = 14, 8
 
@@ -44,15 +44,11 @@ def effect_line(effect: dict[Any, Any]) -> str:
     """Say how alike heads of a layer are, in one line."""
     if effect["effect"] != effect["effect"]:
         return f"within and between layers: not comparable, {effect['reason']}"
+    within, between, less = (nats_to_four(effect[name]) for name in ("within", "between", "effect"))
     return (
-        f"divergence within layers {nats(effect['within'])}, between {nats(effect['between'])}: between less within "
-        f"{nats(effect['effect'])}{_ends(effect, ' ({})')} nats, p = {effect['p']:.4f}"
+        f"divergence within layers {within}, between {between}: between less within "
+        f"{less}{_ends(effect, ' ({})')} nats, p = {effect['p']:.4f}"
     )
-
-
-def nats(value: float) -> str:
-    """Write a divergence with four digits after the point, and a small one with three that count."""
-    return f"{value:.4f}" if abs(value) >= 0.01 or value == 0 else f"{value:.3g}"
 
 
 def cut_line(effect: dict[Any, Any]) -> str:
@@ -89,7 +85,7 @@ def _pairs(nearest: pd.DataFrame) -> Grid:
     lines = []
     for row in nearest.to_dict("records"):
         pair = f"{row['layer_a']}-{row['head_a']} and {row['layer_b']}-{row['head_b']}"
-        lines.append([pair, nats(row["divergence"]), _ends(row, "{}") or "-"])
+        lines.append([pair, nats_to_four(row["divergence"]), _ends(row, "{}") or "-"])
     return Grid(columns, lines)
 
 
@@ -97,7 +93,7 @@ def _ends(row: dict[Any, Any], form: str) -> str:
     """Write a row's interval into a form, nothing where it has none."""
     if row["ci_low"] != row["ci_low"]:
         return ""
-    return form.format(f"{nats(row['ci_low'])} to {nats(row['ci_high'])}")
+    return form.format(f"{nats_to_four(row['ci_low'])} to {nats_to_four(row['ci_high'])}")
 
 
 def _reading(distances: StageResult) -> Iterator[Grid | str]:

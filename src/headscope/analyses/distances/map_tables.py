@@ -11,28 +11,9 @@ from headscope.analyses.distances.embedding import Embedding, embed
 from headscope.analyses.distances.layer_effect import LayerEffect, layer_effect
 from headscope.analyses.distances.result import DivergenceResult
 from headscope.analyses.distances.stability import RESAMPLES, Stability, stability
+from headscope.analyses.distances.tables import HEAD_CLUSTERS, HEAD_MAP, LAYER_EFFECT
+from headscope.statistics.table_schema import TableSchema
 
-MAP_COLUMNS = ["kind", "layer", "head", "x", "y", "cluster", "role", "finds"]
-CLUSTER_COLUMNS = [
-    *("kind", "cluster", "size", "stability", "ci_low", "ci_high", "medoid_layer", "medoid_head"),
-    *("divergence", "n"),
-]
-EFFECT_COLUMNS = [
-    *(
-        "kind",
-        "within",
-        "between",
-        "effect",
-        "ci_low",
-        "ci_high",
-        "p",
-        "n",
-        "stress",
-        "clusters",
-        "silhouette",
-    ),
-    *("adjusted_rand", "adjusted_rand_low", "adjusted_rand_high", "reason"),
-]
 HeadNumber = tuple[str, int, int]
 """(kind, layer, head), 1-based."""
 
@@ -85,9 +66,9 @@ def map_tables(
             )
         )
     return {
-        "head_map": _frame([_places(kind, roles, finds) for kind in kinds], MAP_COLUMNS),
-        "head_clusters": _frame([_clusters(kind) for kind in kinds], CLUSTER_COLUMNS),
-        "layer_effect": _frame([_effect(kind) for kind in kinds], EFFECT_COLUMNS),
+        "head_map": _frame([_places(kind, roles, finds) for kind in kinds], HEAD_MAP),
+        "head_clusters": _frame([_clusters(kind) for kind in kinds], HEAD_CLUSTERS),
+        "layer_effect": _frame([_effect(kind) for kind in kinds], LAYER_EFFECT),
     }
 
 
@@ -127,7 +108,7 @@ def _clusters(kind: _Kind) -> pd.DataFrame:
                 *(apart.mean() if len(apart) else np.nan, kind.result.n),
             )
         )
-    return pd.DataFrame(rows, columns=CLUSTER_COLUMNS)
+    return pd.DataFrame(rows, columns=HEAD_CLUSTERS.names)
 
 
 def _effect(kind: _Kind) -> pd.DataFrame:
@@ -137,8 +118,9 @@ def _effect(kind: _Kind) -> pd.DataFrame:
         *(effect.n, kind.embedding.stress, kind.clusters.number, kind.clusters.silhouette),
         *(*kind.stability.adjusted_rand, effect.reason),
     )
-    return pd.DataFrame([row], columns=EFFECT_COLUMNS).astype({"reason": object})
+    return pd.DataFrame([row], columns=LAYER_EFFECT.names).astype({"reason": object})
 
 
-def _frame(parts: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
-    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
+def _frame(parts: list[pd.DataFrame], schema: TableSchema) -> pd.DataFrame:
+    names = schema.names
+    return pd.concat(parts, ignore_index=True)[names] if parts else pd.DataFrame(columns=names)

@@ -2,10 +2,10 @@
 
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.pair_table import pair_table
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.scan import scan
-from headscope.prepare.progress import Watcher, told
-from headscope.prepare.run import Stream
+from headscope.prepare.prepared_run import Stream
+from headscope.prepare.progress import Watcher, scan_teller
 
 
 def measure_distances(run: Stream, watch: Watcher | None = None) -> StageResult:
@@ -17,15 +17,15 @@ def measure_distances(run: Stream, watch: Watcher | None = None) -> StageResult:
     """
     sums = DivergenceAccumulator(run.layout, seed=run.options.seed)
 
-    tell = told(watch, "head distances", run.done, total=run.total, limit=run.options.limit)
+    tell = scan_teller(watch, "head distances", run.done, total=run.total, limit=run.options.limit)
     scan(run.source(), [sums], progress=tell)
     results = sums.compute()
     facts = {
         result.kind: {"segments": result.segments, "rows": result.n, "rows_read": result.rows_read}
         for result in results
     }
-    notes = [
-        f"distances: of {result.n:,} rows of {result.kind} attention a seeded sample of {result.rows_read:,} was read; "
+    sampled = [
+        f"of {result.n:,} rows of {result.kind} attention a seeded sample of {result.rows_read:,} was read; "
         "sampling_error says how far off that may be"
         for result in results
         if result.rows_read < result.n
@@ -34,6 +34,6 @@ def measure_distances(run: Stream, watch: Watcher | None = None) -> StageResult:
         name="distances",
         tables={"head_distances": pair_table(results)},
         facts={"distances": facts},
-        notes=tuple(notes),
+        notes=notes_on("distances", *sampled),
         state=sums.state(),
     )

@@ -2,16 +2,20 @@
 
 from collections.abc import Mapping
 
+import pandas as pd
+
+from headscope.analyses import of_table
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.clusters import FEWEST_CLUSTERS, MOST_CLUSTERS
 from headscope.analyses.distances.layer_effect import PERMUTATIONS
 from headscope.analyses.distances.map_tables import HeadNumber, map_tables
 from headscope.analyses.distances.stability import RESAMPLES
+from headscope.analyses.for_study import finders
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
+from headscope.prepare.prepared_run import Stream
 from headscope.prepare.progress import Watcher
-from headscope.prepare.run import Stream
-from headscope.statistics.roles import finds, roles
+from headscope.statistics.roles import roles
 
 
 def measure_head_map(
@@ -61,7 +65,10 @@ def roles_in(earlier: Mapping[str, StageResult]) -> dict[HeadNumber, str]:
 
 
 def finds_in(earlier: Mapping[str, StageResult]) -> dict[HeadNumber, list[str]] | None:
-    """Return what heads find, or None where neither relations nor coreference were measured."""
-    stages = (("syntax", "dependency_best"), ("coreference", "coreference"))
-    tables = [earlier[stage].tables[table] if stage in earlier else None for stage, table in stages]
-    return None if all(table is None for table in tables) else finds(*tables)
+    """Return what heads find, or None where nothing was looked for."""
+
+    def read(table: str) -> pd.DataFrame | None:
+        made = of_table()[table].name
+        return earlier[made].tables[table] if made in earlier else None
+
+    return finders(read)

@@ -12,7 +12,7 @@ from headscope.analyses.distances.stability import STABLE
 from headscope.reporting.kit.cells import number, records
 from headscope.reporting.kit.links import head_link
 from headscope.reporting.kit.numbers import nats, span
-from headscope.reporting.kit.tables import Table, scrolled
+from headscope.reporting.kit.page_rows import Table, scrolled
 from headscope.reporting.kit.words import Words, capital, layer_list, plain
 from headscope.views.markup import Html, el
 

@@ -7,12 +7,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.distances.result import DivergenceResult
+from headscope.analyses.distances.tables import HEAD_DISTANCES
 from headscope.statistics.confidence import ratio_interval
-
-PAIR_COLUMNS = [
-    *("kind_a", "layer_a", "head_a", "kind_b", "layer_b", "head_b"),
-    *("divergence", "ci_low", "ci_high", "sampling_error", "n"),
-]
 
 
 def pair_table(results: Sequence[DivergenceResult]) -> pd.DataFrame:
@@ -39,8 +35,8 @@ def pair_table(results: Sequence[DivergenceResult]) -> pd.DataFrame:
             columns[f"kind_{name}"] = np.full(len(place), result.kind, dtype=object)
             columns[f"layer_{name}"] = place // result.heads + 1
             columns[f"head_{name}"] = place % result.heads + 1
-        parts.append(pd.DataFrame(columns)[PAIR_COLUMNS])
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=PAIR_COLUMNS)
+        parts.append(pd.DataFrame(columns)[HEAD_DISTANCES.names])
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=HEAD_DISTANCES.names)
 
 
 def matrix_of(

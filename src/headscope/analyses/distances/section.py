@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+
+import pandas as pd
 
 from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
 from headscope.analyses.distances.figures.dendrogram import dendrogram
@@ -14,11 +15,12 @@ from headscope.analyses.distances.stability import STABLE
 from headscope.figures.saving import save
 from headscope.reporting.kit.cells import number, records
 from headscope.reporting.kit.drawing import inline
-from headscope.reporting.kit.inputs import ReportInputs
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_links, file_links, linked
-from headscope.reporting.kit.sentences import Sentence
-from headscope.reporting.kit.words import FEWEST_DOCUMENTS, Words, capital
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.words import capital
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.groups import GROUPS
 from headscope.views.markup import Html, el
 
@@ -30,22 +32,21 @@ MOST_IN_TREE = 200
 """A larger tree would be the longest thing in the page; its file has it all the same."""
 
 
-def distances_section(
-    inputs: ReportInputs, kinds: Sequence[Kind], words: Words, found: Sequence[Sentence], *, links: bool
-) -> Html | None:
-    """Build the section, or None where distances were not measured."""
-    if inputs.head_map is None or inputs.head_distances is None or inputs.layer_effect is None:
-        return None
-    present = [kind for kind in kinds if (inputs.head_map["kind"] == kind.name).any()]
+def distances_section(about: Context) -> list[Section]:
+    """Build the section; none where distances were not measured."""
+    run = about.run
+    places, pairs = run.table("head_map"), run.table("head_distances")
+    if places is None or pairs is None or run.table("layer_effect") is None:
+        return []
+    present = [kind for kind in about.kinds if (places["kind"] == kind.name).any()]
     if not present:
-        return None
-    several = len(kinds) > 1
+        return []
     parts: list[Html | None] = []
     for place, kind in enumerate(present):
-        parts += [el("h3", capital(kind.name))] if several else []
-        parts += linked([one for one in found if one.topic == TOPIC and one.kind == kind.name])
-        parts += _kind(inputs, kind, words, several=several, links=links, first=place == 0)
-    return el(
+        parts += [el("h3", capital(kind.name))] if about.several else []
+        parts += linked([one for one in about.found if one.topic == TOPIC and one.kind == kind.name])
+        parts += _kind(about, places, pairs, kind, first=place == 0)
+    html = el(
         "section",
         el("h2", "Which heads are alike"),
         el("p", "How far apart are two heads’ attention, token by token, and do heads of a layer or of a role stand "
@@ -53,6 +54,7 @@ def distances_section(
         parts,
         id="section-distances",
     )  # fmt: skip
+    return [Section(name="distances", title="Which heads are alike", html=html)]
 
 
 def map_name(kind: str, *, first: bool) -> str:
@@ -65,17 +67,16 @@ def tree_name(kind: str, *, first: bool) -> str:
     return "head-tree" if first else f"head-tree-{kind}"
 
 
-def save_distance_figures(
-    inputs: ReportInputs, kinds: Sequence[Kind], words: Words, folder: Path
-) -> list[Path]:
+def save_distance_figures(about: Context, folder: Path) -> list[Path]:
     """Write figure 6 and the tree of heads of each kind as SVG and PNG, and return their paths."""
-    table, pairs = inputs.head_map, inputs.head_distances
+    run, words = about.run, about.words
+    table, pairs = run.table("head_map"), run.table("head_distances")
     if table is None or pairs is None:
         return []
     paths: list[Path] = []
-    present = [kind.name for kind in kinds if (table["kind"] == kind.name).any()]
+    present = [kind.name for kind in about.kinds if (table["kind"] == kind.name).any()]
     for place, kind in enumerate(present):
-        drawn = head_map(table, kind=kind, stress=_stress(inputs, kind), names=words.roles)
+        drawn = head_map(table, kind=kind, stress=_stress(run, kind), names=words.roles)
         paths += save(drawn, folder, map_name(kind, first=place == 0))
         tree = dendrogram(pairs, table, kind=kind, names=words.roles)
         paths += save(tree, folder, tree_name(kind, first=place == 0))
@@ -83,18 +84,17 @@ def save_distance_figures(
 
 
 def _kind(
-    inputs: ReportInputs, kind: Kind, words: Words, *, several: bool, links: bool, first: bool
+    about: Context, places: pd.DataFrame, pairs: pd.DataFrame, kind: Kind, *, first: bool
 ) -> list[Html]:
-    assert inputs.head_map is not None
-    assert inputs.head_distances is not None
-    heads = inputs.head_map[inputs.head_map["kind"] == kind.name]
+    words, several = about.words, about.several
+    heads = places[places["kind"] == kind.name]
     figures = []
     for colouring in COLOURINGS:
         figure = map_panel(heads, kind=kind.name, colouring=colouring, names=words.roles)
         told = f"Map of the {kind.name} heads by {colouring}; the table below holds the numbers."
         drawn = inline(figure, name=f"map-{colouring}-{kind.name}", label=told)
         figures.append(el("figure", drawn))
-    stress = _stress(inputs, kind.name)
+    stress = _stress(about.run, kind.name)
     fit = "" if stress is None else f", with a stress of {stress:.2f} (0 is exact, 0.2 poor)"
     out = [
         el("div", figures, class_="panels maps"),
@@ -102,49 +102,49 @@ def _kind(
            f"for Jensen–Shannon divergences in nats{fit}; the directions mean nothing. Click a mark to open its card. "
            f"{GROUPED}", class_="caption"),
     ]  # fmt: skip
-    if links:
+    if about.links:
         out.append(
             figure_links("figure-6")
             if first
             else file_links(map_name(kind.name, first=False), "This map as a figure")
         )
-    out.append(heads_table(inputs.head_distances, heads, words, kind=kind.name, several=several))
-    out += _clusters(inputs, kind, words, several=several, links=links, first=first)
+    out.append(heads_table(pairs, heads, words, kind=kind.name, several=several))
+    out += _clusters(about, pairs, heads, kind, first=first)
     if kind.size > 1:
         out += [
             el("h4", "Most alike"),
-            pairs_table(inputs.head_distances, heads, words, kind=kind.name, several=several),
+            pairs_table(pairs, heads, words, kind=kind.name, several=several),
         ]
     return out
 
 
 def _clusters(
-    inputs: ReportInputs, kind: Kind, words: Words, *, several: bool, links: bool, first: bool
+    about: Context, pairs: pd.DataFrame, heads: pd.DataFrame, kind: Kind, *, first: bool
 ) -> list[Html]:
-    table, pairs, heads = inputs.head_clusters, inputs.head_distances, inputs.head_map
-    if table is None or pairs is None or heads is None or not (table["kind"] == kind.name).any():
+    words, table = about.words, about.run.table("head_clusters")
+    if table is None or not (table["kind"] == kind.name).any():
         return []
-    own, members = table[table["kind"] == kind.name], heads[heads["kind"] == kind.name]
+    own = table[table["kind"] == kind.name]
     out = [
         el("h4", "Clusters"),
-        clusters_table(own, members, words, kind=kind.name, several=several),
+        clusters_table(own, heads, words, kind=kind.name, several=about.several),
         el("p", "Average linkage on the root of the divergence, cut where the mean silhouette is best. Stability: the "
            "mean, over resampled documents, of the Jaccard index with the cluster most like it; below "
            f"{STABLE:g} a cluster is not to be trusted: it stands here dimmed, and no sentence names it. A dash: not "
            f"tested, which needs at least {FEWEST_DOCUMENTS} documents.", class_="caption"),
     ]  # fmt: skip
     if 1 < kind.size <= MOST_IN_TREE:
-        drawn = dendrogram(pairs, members, kind=kind.name, names=words.roles)
+        drawn = dendrogram(pairs, heads, kind=kind.name, names=words.roles)
         told = f"Tree of the {kind.name} heads by average linkage; the table above lists the clusters."
         summary = "Figure: the tree of heads"
         picture = inline(drawn, name=f"tree-{kind.name}", label=told)
         out.append(el("details", el("summary", summary), el("figure", picture, class_="tree")))
-    if links:
+    if about.links:
         out.append(file_links(tree_name(kind.name, first=first), "The tree of heads as a figure"))
     return out
 
 
-def _stress(inputs: ReportInputs, kind: str) -> float | None:
-    rows = [row for row in records(inputs.layer_effect) if row["kind"] == kind]
+def _stress(run: Measured, kind: str) -> float | None:
+    rows = [row for row in records(run.table("layer_effect")) if row["kind"] == kind]
     stress = number(rows[0]["stress"]) if rows else float("nan")
     return None if stress != stress else stress

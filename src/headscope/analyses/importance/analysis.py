@@ -1,6 +1,9 @@
 """Gradient importance, declared."""
 
 from headscope.analyses.analysis import PACKING, Analysis, Stage
+from headscope.analyses.command import Command
+from headscope.analyses.option import Option
+from headscope.encoding.choices import LOSSES
 
 ANALYSIS = Analysis(
     name="importance",
@@ -13,9 +16,30 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=(*PACKING, "loss"),
             version=2,
+            given=("loss",),
+            place=1,
             refused=(
                 "saved maps hold no gradients; give a model and text in place of --maps to measure importance"
             ),
         ),
     ),
+    command=Command(
+        name="importance",
+        help=(
+            "Take the gradient of the model's loss by its attention: what the loss depends on, by class of token.\n\n"
+            "Needs a checkpoint with a trained head; the embedded model has one."
+        ),
+        # Here `none` is no choice: whoever names no loss gets the model's own.
+        reworded=(
+            Option(
+                name="loss",
+                choices=LOSSES,
+                help=(
+                    "mlm (encoders), clm (decoders) or denoise (encoder-decoders); by the model's kind when not given."
+                ),
+            ),
+        ),
+        place=80,
+    ),
+    figures=("figure-3",),
 )

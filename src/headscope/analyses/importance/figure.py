@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from headscope.figures.axes import layer_axis, say_absent
 from headscope.figures.series import Series, draw_heads, draw_means
-from headscope.figures.style import SOFT, figure_of, look, new_figure, role_colour
+from headscope.figures.style import SOFT, figure_of, house_style, new_figure, role_colour
 from headscope.figures.surface_points import kinds_in
 
 MEASURES: Mapping[str, tuple[str, str]] = {
@@ -40,7 +40,7 @@ def importance_curves(
         ValueError: `axes` has another shape than the kinds by two.
     """
     kinds = kinds_in(importance)
-    with look():
+    with house_style():
         if axes is None:
             deepest = int(importance["layer"].max())
             width = min(max(0.42 * deepest + 2.2, 4.6), 9.0)
@@ -79,7 +79,7 @@ def importance_panel(
     every = [class_series(importance, measure, name, kind=kind) for name in NAMES]
     present = [series for series in every if not series.empty]
     absent = [names[series.statistic] for series in every if series.empty]
-    with look():
+    with house_style():
         if ax is None:
             ax = new_figure(5.0, 3.2).subplots()
         ax.set_title(MEASURES[measure][0])

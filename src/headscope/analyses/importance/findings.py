@@ -13,12 +13,13 @@ import pandas as pd
 
 from headscope.analyses.importance.figure import MEASURES, class_series
 from headscope.reporting.kit.cells import Cell, cell_of, records
+from headscope.reporting.kit.claim_rules import WHERE, stands_out, target
 from headscope.reporting.kit.comparing import Comparison
-from headscope.reporting.kit.inputs import ReportInputs
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.rules import WHERE, stands_out, target
-from headscope.reporting.kit.sentences import Sentence, sentence
-from headscope.reporting.kit.words import Words, layer_list, percent
+from headscope.reporting.kit.linked_sentences import Sentence, sentence
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.words import layer_list, percent
 
 TOPIC = "importance"
 TESTED = "95% intervals of the paired differences"
@@ -48,31 +49,31 @@ class Compared:
         return "even" if gap.verdict == "same" else gap.verdict
 
 
-def importance_findings(inputs: ReportInputs, kinds: Sequence[Kind], words: Words) -> list[Sentence]:
+def importance_findings(about: Context) -> list[Sentence]:
     """Say for each class of token that layers rest on how much less or more the loss depends on attention to it.
 
     A layer is spoken of where its average attention to the class stands out, and where the whole interval of the
     difference to other tokens lies on one side for at least one measure. A sentence gives both measures.
     """
-    if inputs.importance is None or inputs.importance_differences is None:
+    if any(about.run.table(name) is None for name in ("importance", "importance_differences")):
         return []
-    several = len(kinds) > 1
     return [
         made
-        for kind in kinds
+        for kind in about.kinds
         for name in ("cls", "sep", "punctuation")
-        for made in _resting(inputs, kind, name, words, several)
+        for made in _resting(about, kind, name)
     ]
 
 
-def compared(inputs: ReportInputs, key_class: str, kind: str) -> dict[int, tuple[Compared, ...]]:
+def compared(run: Measured, key_class: str, kind: str) -> dict[int, tuple[Compared, ...]]:
     """Compare a class with other tokens, layer by layer: one comparison a measure, in the order of `MEASURES`."""
-    if inputs.importance is None:
+    table = run.table("importance")
+    if table is None:
         return {}
     by_measure = []
     for measure in MEASURES:
-        own, other = (layer_means(inputs.importance, measure, name, kind) for name in (key_class, "other"))
-        apart = layer_differences(inputs.importance_differences, measure, key_class, kind)
+        own, other = (layer_means(table, measure, name, kind) for name in (key_class, "other"))
+        apart = layer_differences(run.table("importance_differences"), measure, key_class, kind)
         by_measure.append(
             {
                 layer: Compared(own[layer].value, other[layer].value, apart[layer])
@@ -99,8 +100,9 @@ def layer_differences(table: pd.DataFrame | None, measure: str, key_class: str, 
     return {layer: cell for layer, cell in cells.items() if cell.exists}
 
 
-def _resting(inputs: ReportInputs, kind: Kind, name: str, words: Words, several: bool) -> list[Sentence]:
-    known = compared(inputs, name, kind.name)
+def _resting(about: Context, kind: Kind, name: str) -> list[Sentence]:
+    words, several = about.words, about.several
+    known = compared(about.run, name, kind.name)
     resting = {n: cell.value for n, cell in kind.each_layer(name) if stands_out(cell) and n in known}
     groups: dict[tuple[bool, tuple[str, ...]], list[int]] = {}
     for layer in resting:

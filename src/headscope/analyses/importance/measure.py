@@ -12,25 +12,24 @@ from headscope.analyses.importance.accumulator import (
     ImportanceAccumulator,
     ImportanceResult,
 )
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
+from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.gradients import GradientSource, LossCounts
 from headscope.attention.scan import scan
 from headscope.encoding.batching import length_buckets
-from headscope.encoding.questions import GivenLabels
+from headscope.encoding.loss_questions import GivenLabels
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OptionError
-from headscope.models.anatomy import Anatomy, examine
+from headscope.models.anatomy import Anatomy
+from headscope.models.examination import examine
 from headscope.models.loading import LoadedModel
 from headscope.models.losses import ask_of, choose_loss
 from headscope.models.task_heads import load_task_model
-from headscope.prepare.model_run import ModelRun, auto_batch_size
-from headscope.prepare.progress import Watcher, told
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.prepare.input_sizes import auto_batch_size
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.progress import Watcher, scan_teller
+from headscope.statistics.confidence import too_few
 
-IMPORTANCE_COLUMNS = ["kind", "layer", "head", "measure", "key_class", "value", "ci_low", "ci_high", "n"]
-DIFFERENCE_COLUMNS = [
-    *("kind", "layer", "head", "measure", "key_class", "difference", "ci_low", "ci_high", "n")
-]
 _NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32
 
 Labels = Callable[[Segment], Sequence[int]]
@@ -72,7 +71,11 @@ def measure_importance(
     source = GradientSource(loaded.model, anatomy, run.encoder.vocabulary, batches, ask)
     sums = ImportanceAccumulator(anatomy.layout)
 
-    scan(source, [sums], progress=told(watch, "importance", run.done, total=run.total, limit=options.limit))
+    scan(
+        source,
+        [sums],
+        progress=scan_teller(watch, "importance", run.done, total=run.total, limit=options.limit),
+    )
     if not source.counts.segments:
         raise InputError(
             "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
@@ -86,7 +89,7 @@ def measure_importance(
             "importance_differences": importance_differences(results),
         },
         facts={"importance": facts},
-        notes=tuple(_notes(facts, len(sums.sums))),
+        notes=_notes(facts, len(sums.sums)),
         state=sums.state(),
     )
 
@@ -122,7 +125,7 @@ def importance_table(results: Sequence[ImportanceResult]) -> pd.DataFrame:
                 }
             )
         )
-    return pd.concat(parts, ignore_index=True)[IMPORTANCE_COLUMNS]
+    return pd.concat(parts, ignore_index=True)[IMPORTANCE.names]
 
 
 def importance_differences(results: Sequence[ImportanceResult]) -> pd.DataFrame:
@@ -151,7 +154,7 @@ def importance_differences(results: Sequence[ImportanceResult]) -> pd.DataFrame:
                 }
             )
         )
-    return pd.concat(parts, ignore_index=True)[DIFFERENCE_COLUMNS]
+    return pd.concat(parts, ignore_index=True)[IMPORTANCE_DIFFERENCES.names]
 
 
 def gradient_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
@@ -178,11 +181,10 @@ def _facts(loss: str, counts: LossCounts) -> dict[str, Any]:
     }
 
 
-def _notes(facts: dict[str, Any], documents: int) -> list[str]:
-    notes = []
-    if facts["nothing_to_predict"]:
-        number = facts["nothing_to_predict"]
-        notes.append(f"importance: inputs left out because there is nothing to predict in them: {number:,}")
-    if documents < FEWEST_DOCUMENTS:
-        notes.append(f"importance: {TOO_FEW}; this run has {documents}")
-    return notes
+def _notes(facts: dict[str, Any], documents: int) -> tuple[str, ...]:
+    number = facts["nothing_to_predict"]
+    return notes_on(
+        "importance",
+        f"inputs left out because there is nothing to predict in them: {number:,}" if number else None,
+        too_few(documents),
+    )

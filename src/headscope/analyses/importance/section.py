@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.importance.figure import MEASURES, NAMES, importance_panel
+from headscope.analyses.importance.figure import MEASURES, NAMES, importance_curves, importance_panel
 from headscope.analyses.importance.findings import TOPIC, layer_differences, layer_means
+from headscope.figures.saving import save
 from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.drawing import inline
-from headscope.reporting.kit.inputs import ReportInputs
-from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_links, linked
-from headscope.reporting.kit.sentences import Sentence
-from headscope.reporting.kit.tables import Table
+from headscope.reporting.kit.page_rows import Table
+from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import Words, capital, count
 from headscope.views.markup import Html, el
 
@@ -42,41 +42,49 @@ _LOSSES = {
 }
 
 
-def importance_section(inputs: ReportInputs, kinds: Sequence[Kind], words: Words, found: Sequence[Sentence],
-                       *, links: bool) -> Html | None:  # fmt: skip
-    """Build the section, or None where the run took no gradients."""
-    table = inputs.importance
+def importance_section(about: Context) -> list[Section]:
+    """Build the section; none where the run took no gradients."""
+    run, several = about.run, about.several
+    table, differences = run.table("importance"), run.table("importance_differences")
     if table is None:
-        return None
-    several = len(kinds) > 1
-    names = class_names(words)
+        return []
+    names = class_names(about.words)
     parts: list[Html | None] = []
-    for kind in kinds:
+    for kind in about.kinds:
         if several:
             parts.append(el("h3", capital(kind.name)))
-        parts += linked([one for one in found if one.topic == TOPIC and one.kind in ("", kind.name)])
+        parts += linked([one for one in about.found if one.topic == TOPIC and one.kind in ("", kind.name)])
         figures = []
         for measure, (title, _) in MEASURES.items():
             figure = importance_panel(table, measure, kind=kind.name, names=names)
             label = f"{title} of each {kind.name} head by layer and class of token; the table below holds the means."
             figures.append(el("figure", inline(figure, name=f"{kind.name}-{measure}", label=label)))
         parts.append(el("div", figures, class_="panels"))
-        if kind is kinds[0]:
-            parts.append(el("p", f"{loss_line(inputs.manifest)} {CAPTION}".strip(), class_="caption"))
+        if kind is about.kinds[0]:
+            parts.append(el("p", f"{loss_line(run.manifest)} {CAPTION}".strip(), class_="caption"))
         parts += [
             measure_table(table, measure, kind.name, names, several=several).html() for measure in MEASURES
         ]
-        if inputs.importance_differences is not None:
-            apart = differences_table(inputs.importance_differences, kind.name, names, several=several)
+        if differences is not None:
+            apart = differences_table(differences, kind.name, names, several=several)
             parts.append(apart.html())
-    return el(
+    html = el(
         "section",
         el("h2", "What the loss depends on"),
         el("p", WHY, class_="why"),
         parts,
-        figure_links("figure-3") if links else None,
+        figure_links("figure-3") if about.links else None,
         id="section-importance",
     )
+    return [Section(name="importance", title="What the loss depends on", html=html)]
+
+
+def save_importance_figure(about: Context, folder: Path) -> list[Path]:
+    """Write figure 3 as SVG and PNG, and return their paths; none where the run took no gradients."""
+    table = about.run.table("importance")
+    if table is None:
+        return []
+    return [*save(importance_curves(table, names=class_names(about.words)), folder, "figure-3")]
 
 
 def measure_table(

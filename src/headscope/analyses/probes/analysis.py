@@ -1,6 +1,7 @@
 """Probes, declared."""
 
 from headscope.analyses.analysis import Analysis, Stage
+from headscope.analyses.command import Command
 
 ANALYSIS = Analysis(
     name="probes",
@@ -13,7 +14,19 @@ ANALYSIS = Analysis(
             corpora=("treebank", "treebank_train"),
             options=("seeds", "vectors_hash", "fold_labels", "pieces", "compat"),
             version=2,
+            place=3,
             refused="probes need a model; give one with --treebank and --treebank-train in place of --maps",
         ),
     ),
+    command=Command(
+        name="probe",
+        help=(
+            "Train probes on --treebank-train and measure them on --treebank: what all heads know of syntax together."
+            "\n\nBeside them stand the same probes on random weights, a parser that sees words and distances only, and "
+            "the structural probe on each layer's vectors."
+        ),
+        without=("compat",),
+        place=90,
+    ),
+    figures=("probe-scores", "probe-distances", "probe-weights", "probe-layers"),
 )

@@ -9,9 +9,10 @@ import pandas as pd
 from headscope.analyses.probes.lines import ProbeLine, line_of, probe_lines
 from headscope.reporting.kit.cells import Cell, number, records
 from headscope.reporting.kit.comparing import Comparison, compared
-from headscope.reporting.kit.inputs import ReportInputs
+from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, numbered, sentence
+from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import told
-from headscope.reporting.kit.sentences import HeadRef, Sentence, numbered, sentence
+from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import join, plain
 
 TOPIC = "probes"
@@ -23,16 +24,17 @@ LAYERS = "probes_layers"
 MOST_HEADS = 5
 
 
-def probe_findings(inputs: ReportInputs, *, several: bool) -> list[Sentence]:
+def probe_findings(about: Context) -> list[Sentence]:
     """Return the sentences on probes; none where the run has none."""
-    lines = probe_lines(inputs.probes)
+    run = about.run
+    lines = probe_lines(run.table("probes"))
     out = [
-        *_parser(lines, inputs.probe_differences),
+        *_parser(lines, run.table("probe_differences")),
         *_selective(lines),
         *_tree(lines),
-        *_listened(inputs, several),
+        *_listened(run, about.several),
     ]
-    return [*out, *_layers(inputs, lines)]
+    return [*out, *_layers(run, lines)]
 
 
 def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]:
@@ -135,9 +137,9 @@ def _tree(lines: list[ProbeLine]) -> list[Sentence]:
     return [sentence(DETAIL, f"{line.system.name}: {join(parts)}.")] if parts else []
 
 
-def _listened(inputs: ReportInputs, several: bool) -> list[Sentence]:
+def _listened(run: Measured, several: bool) -> list[Sentence]:
     """The heads with the largest weights of the probe over attention alone."""
-    rows = [row for row in records(inputs.probe_weights) if row["probe"] == "attention"]
+    rows = [row for row in records(run.table("probe_weights")) if row["probe"] == "attention"]
     rows = [row for row in rows if number(row["weight"]) > 0]
     if not rows:
         return []
@@ -158,7 +160,7 @@ def _listened(inputs: ReportInputs, several: bool) -> list[Sentence]:
     ]
 
 
-def _layers(inputs: ReportInputs, lines: Sequence[ProbeLine]) -> list[Sentence]:
+def _layers(run: Measured, lines: Sequence[ProbeLine]) -> list[Sentence]:
     line = line_of(list(lines), "structural")
     if line is None:
         return []
@@ -173,11 +175,12 @@ def _layers(inputs: ReportInputs, lines: Sequence[ProbeLine]) -> list[Sentence]:
     ]
     rows = {
         int(row["layer"]): cell_of_layer(row)
-        for row in records(inputs.probe_layers)
+        for row in records(run.table("probe_layers"))
         if row["measure"] == "UUAS"
     }
-    chosen = [int(row["layer"]) for row in records(inputs.probe_layers) if row["chosen"]]
-    gap = _gap(inputs.probe_differences, ("structural", "trained"), ("embeddings", "trained"), measure="UUAS")
+    chosen = [int(row["layer"]) for row in records(run.table("probe_layers")) if row["chosen"]]
+    gaps = run.table("probe_differences")
+    gap = _gap(gaps, ("structural", "trained"), ("embeddings", "trained"), measure="UUAS")
     if 0 in rows and chosen and chosen[0] in rows and gap is not None and gap.verdict == "more":
         out.append(
             sentence(LAYERS, f"the embeddings alone hold {told(rows[0])}: {gap.points()} between them.")

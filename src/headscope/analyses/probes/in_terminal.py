@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from headscope.analyses.probes.figures.scores import SYSTEMS
+from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.findings import cell_of_layer, correlation
+from headscope.analyses.probes.names import STRUCTURAL
 from headscope.analyses.stage_result import StageResult
-from headscope.reporting.kit.terminal import Grid, interval, percent
+from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen
 
 _MORE = {
     "UAS tree": "as a tree",
@@ -31,12 +33,12 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
         if system.measure not in own:
             continue
         row = own[system.measure]
-        where = f", {row['vectors']}" if probe == "structural" else ""
+        where = f", {row['vectors']}" if probe == STRUCTURAL else ""
         measure = f" ({system.measure})" if system.measure != "UAS" else ""
         cells = (
             f"{system.name}{where}{measure}",
-            *(percent(row["value"]), interval(row), percent(row["spread"])),
-            *(percent(own[name]["value"]) if name in own else "-" for name in more),
+            *(percent_or_hyphen(row["value"]), interval_or_hyphen(row), percent_or_hyphen(row["spread"])),
+            *(percent_or_hyphen(own[name]["value"]) if name in own else "-" for name in more),
             f"{row['n']:,}",
         )
         lines.append(cells)
@@ -54,9 +56,7 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
 
 def _spearman(means: Any) -> str:
     """Say how well the structural probe's distances correlate with the trees'."""
-    rows = means[(means["probe"] == "structural") & (means["measure"] == "Spearman")]
+    rows = means[(means["probe"] == STRUCTURAL) & (means["measure"] == "Spearman")]
     if rows.empty or rows.iloc[0]["value"] != rows.iloc[0]["value"]:
         return ""
-    row = rows.iloc[0]
-    ends = "" if row["ci_low"] != row["ci_low"] else f" ({row['ci_low']:.2f} to {row['ci_high']:.2f})"
-    return f"; structural probe's distances, Spearman: {row['value']:.2f}{ends}"
+    return f"; structural probe's distances, Spearman: {correlation(cell_of_layer(dict(rows.iloc[0])))}"

@@ -7,19 +7,20 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.probes.data.map_cache import MapCache, cache_folder, cache_limit
-from headscope.analyses.probes.differences import probe_differences
+from headscope.analyses.probes.fitting.attention_fit import Fitted
+from headscope.analyses.probes.probe_differences import probe_differences
 from headscope.analyses.probes.score_rows import distance_rows, probe_rows, relation_rows
-from headscope.analyses.probes.structural.measure import STRUCTURAL, StructuralTables, measure_structural
-from headscope.analyses.probes.trained_parsers import ProbeStage
-from headscope.analyses.probes.training.attention_fit import Fitted
+from headscope.analyses.probes.structural.measure import TRAINING, StructuralTables, measure_structural
+from headscope.analyses.probes.trained_parsers import OVER_MODEL, WITHOUT_ATTENTION, ProbeStage
 from headscope.analyses.probes.treebanks import USUAL_LENGTH, ProbeBench, ProbeTreebank
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.hidden import word_states
 from headscope.encoding.batching import length_buckets
-from headscope.prepare.model_run import ModelRun, auto_batch_size
+from headscope.prepare.input_sizes import auto_batch_size
+from headscope.prepare.model_run import ModelRun
 from headscope.prepare.overlap import overlap_facts, overlap_line
 from headscope.prepare.progress import Progress, Watcher
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, TOO_FEW
+from headscope.statistics.confidence import too_few
 
 
 def measure_probes(
@@ -40,7 +41,7 @@ def measure_probes(
     bench = ProbeBench(run, cache or MapCache(cache_folder(), gib=cache_limit()), tell)
     stage = ProbeStage(bench)
     stage.attention()
-    stage.distances()
+    stage.without_attention()
     stage.controls()
     stage.right_branching()
     structural = _structural(run, stage, tell)
@@ -101,7 +102,7 @@ class _Teller:
             return
         if what != self.what:
             self.what, self.began = what, time.perf_counter()
-        unit = "probes" if what == STRUCTURAL else "sentences"
+        unit = "probes" if what == TRAINING else "sentences"
         self.watch(Progress(what, 0, None, done, total, time.perf_counter() - self.began, unit))
 
 
@@ -120,27 +121,27 @@ def _fit(fitted: Fitted) -> dict[str, Any]:
     return {"loss": fitted.loss.tolist(), "gap": fitted.gap.tolist(), "passes": fitted.passes}
 
 
-def _unsettled(names: Sequence[str], structural: StructuralTables) -> list[str]:
+def _unsettled(names: Sequence[str], structural: StructuralTables) -> tuple[str, ...]:
     """Say of which probes it is not known that they could learn no more."""
     every = [
-        *(name.removeprefix("probes: ") for name in names),
-        *([] if structural.facts["settled"] else [STRUCTURAL]),
+        *(name.removeprefix(f"{OVER_MODEL}: ").removeprefix(f"{WITHOUT_ATTENTION}: ") for name in names),
+        *([] if structural.facts["settled"] else [TRAINING]),
     ]
-    return [f"probes: {name}: its loss was not seen to settle; more may be found" for name in every]
+    return notes_on(
+        "probes", *(f"{name}: its loss was not seen to settle; more may be found" for name in every)
+    )
 
 
-def _notes(bench: ProbeBench, overlap: dict[str, Any]) -> list[str]:
-    notes = [f"probes: {overlap_line(overlap)}"] if overlap["sentences"] else []
+def _notes(bench: ProbeBench, overlap: dict[str, Any]) -> tuple[str, ...]:
+    said = [overlap_line(overlap) if overlap["sentences"] else None]
     for what, bank in (("train", bench.train), ("dev", bench.dev)):
         if left := len(bank.sentences) - len(bank.numbers):
-            notes.append(
-                f"probes: {left:,} of {len(bank.sentences):,} sentences of {what} were left out (over the limit)"
+            said.append(
+                f"{left:,} of {len(bank.sentences):,} sentences of {what} were left out (over the limit)"
             )
         if unknown := bank.known.note():
-            notes.append(f"probes: {what}: {unknown}")
-    documents = len({sentence.document for sentence in bench.dev.read})
-    if documents < FEWEST_DOCUMENTS:
-        notes.append(f"probes: {TOO_FEW}; dev has {documents}")
+            said.append(f"{what}: {unknown}")
+    said.append(too_few(len({sentence.document for sentence in bench.dev.read}), here="dev has"))
     if len({sentence.document for sentence in bench.train.read}) < 2:
-        notes.append("probes: train is one document; sentences of it were held out in place of documents")
-    return notes
+        said.append("train is one document; sentences of it were held out in place of documents")
+    return notes_on("probes", *said)

@@ -1,4 +1,3 @@
-"""What tables call the probes of section 5."""
+"""What tables call the probes of section 5 that are no classes of parsers."""
 
-ATTENTION, ATTENTION_WORDS = "attention", "attention and words"
-DISTANCES_WORDS, RIGHT_BRANCHING = "distances and words", "right-branching"
+RIGHT_BRANCHING, STRUCTURAL = "right-branching", "structural"

@@ -7,15 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.probes.figures.head_weights import TITLES
-from headscope.analyses.probes.figures.scores import SYSTEMS
+from headscope.analyses.probes.catalogue import OVER_ATTENTION, SYSTEMS
+from headscope.analyses.probes.figures.weight_grids import TITLES
 from headscope.analyses.probes.lines import ProbeLine
 from headscope.reporting.kit.cells import Cell, cell_of, number, records
 from headscope.reporting.kit.links import head_link
 from headscope.reporting.kit.numbers import DASH, ends, share
+from headscope.reporting.kit.page_rows import Table, scrolled
 from headscope.reporting.kit.relation_names import short
 from headscope.reporting.kit.strip import scale, strip
-from headscope.reporting.kit.tables import Table, scrolled
 from headscope.reporting.kit.words import plain
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.views.markup import Html, el
@@ -64,7 +64,7 @@ def table_3(lines: Sequence[ProbeLine], *, paper: Mapping[str, Any] | None = Non
 
 def _row(line: ProbeLine, more: Sequence[str], printed: Mapping[str, float]) -> Html:
     score, spread = line.score, line.spread[line.system.measure]
-    own = line.model == "trained" and line.probe in ("attention", "attention and words")
+    own = line.model == "trained" and line.probe in OVER_ATTENTION
     seeds = DASH if not line.seeds else f"{line.seeds}"
     given = printed.get(line.system.paper or "", float("nan"))
     below = plain(line.vectors) if line.vectors else None

@@ -9,14 +9,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.probes.data.tree_sentences import TreeSentence, is_punctuation
+from headscope.analyses.probes.tables import PROBE_BY_DISTANCE, PROBE_RELATIONS, PROBES
 from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, distance_bins
-from headscope.statistics.confidence import Interval, Scale, ratio_interval
+from headscope.statistics.confidence import Interval, Scale, ends_of, ratio_interval
 from headscope.statistics.groups import GROUPS, group_of
 
-PROBE_COLUMNS = ["probe", "measure", "model", "vectors", "seed", "value", "ci_low", "ci_high", "n", "spread"]
 SELECTIVITY = "selectivity"
-RELATION_COLUMNS = ["probe", "model", "vectors", "relation", "n", "value", "ci_low", "ci_high"]
-DISTANCE_COLUMNS = ["probe", "model", "vectors", "distance", "n", "value", "ci_low", "ci_high"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +101,10 @@ def probe_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
             at = -1 if line is None else line
             spread = float(values.std(ddof=1)) if line is None and len(values) > 1 else np.nan
             rows.append(
-                {"measure": measure, "seed": line, "n": number, **_ends(interval, at), "spread": spread}
+                {"measure": measure, "seed": line, "n": number, **ends_of(interval, at), "spread": spread}
             )
     table = pd.DataFrame(rows)
-    return _named(table, answers).astype({"seed": "Int64"})[PROBE_COLUMNS]
+    return _named(table, answers).astype({"seed": "Int64"})[PROBES.names]
 
 
 def relation_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
@@ -121,7 +119,7 @@ def relation_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
         key=lambda at: (-counts[at], str(names[at])),
     )
     table = _classes(answers, gold, codes, [str(name) for name in names], frequent)
-    return _named(table.rename(columns={"class": "relation"}), answers)[RELATION_COLUMNS]
+    return _named(table.rename(columns={"class": "relation"}), answers)[PROBE_RELATIONS.names]
 
 
 def distance_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
@@ -131,7 +129,7 @@ def distance_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
     """
     places = list(range(len(DISTANCES)))
     table = _classes(answers, gold, gold.distances, list(DISTANCES), places)
-    return _named(table.rename(columns={"class": "distance"}), answers)[DISTANCE_COLUMNS]
+    return _named(table.rename(columns={"class": "distance"}), answers)[PROBE_BY_DISTANCE.names]
 
 
 def by_documents(
@@ -159,16 +157,8 @@ def _classes(
     sums = np.bincount(cells, weights=right, minlength=shape[0] * shape[1]).reshape(shape)
     counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
     interval = ratio_interval(sums, counts, scale="share")
-    rows = [{"class": names[at], "n": int(counts[:, at].sum()), **_ends(interval, at)} for at in chosen]
+    rows = [{"class": names[at], "n": int(counts[:, at].sum()), **ends_of(interval, at)} for at in chosen]
     return pd.DataFrame(rows, columns=["class", "n", "value", "ci_low", "ci_high"])
-
-
-def _ends(interval: Interval, place: int) -> dict[str, float]:
-    return {
-        "value": float(interval.value[place]),
-        "ci_low": float(interval.low[place]),
-        "ci_high": float(interval.high[place]),
-    }
 
 
 def _named(table: pd.DataFrame, answers: ProbeAnswers) -> pd.DataFrame:

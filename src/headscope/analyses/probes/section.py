@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from headscope.analyses.probes.figures.curves import probe_distances, probe_layers
-from headscope.analyses.probes.figures.head_weights import probe_weights, weights_of
-from headscope.analyses.probes.figures.scores import SYSTEMS, probe_scores
+from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.figures.drawings import Drawings, drawings_of, grids_of, paper_of, weights_name
 from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS
 from headscope.analyses.probes.lines import probe_lines
 from headscope.analyses.probes.page_tables import classes_table, layers_table, table_3, weights_table
-from headscope.figures.saving import save
 from headscope.prepare.overlap import overlap_line
 from headscope.reporting.kit.drawing import inline
-from headscope.reporting.kit.inputs import ReportInputs
-from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import file_links, linked
-from headscope.reporting.kit.sentences import Sentence
-from headscope.reporting.kit.tables import scrolled
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.page_rows import scrolled
+from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import capital, count, plain
 from headscope.views.markup import Html, el
 
@@ -40,29 +37,30 @@ TERMS = (
 )  # fmt: skip
 
 
-def probes_section(
-    inputs: ReportInputs, kinds: Sequence[Kind], found: Sequence[Sentence], *, links: bool
-) -> Html | None:
-    """Build the section, or None where the run has no probes."""
-    lines = probe_lines(inputs.probes)
+def probes_section(about: Context) -> list[Section]:
+    """Build the section; none where the run has no probes."""
+    run, found, links = about.run, about.found, about.links
+    lines = probe_lines(run.table("probes"))
     if not lines:
-        return None
+        return []
     parts: list[Html | None] = list(linked([one for one in found if one.topic == TOPIC]))
-    parts.append(scrolled(table_3(lines, paper=_paper(inputs)), "Heads found by each probe"))
-    parts.append(el("p", f"{read_line(inputs.manifest)} {_CAPTION}".strip(), class_="caption"))
+    parts.append(scrolled(table_3(lines, paper=paper_of(run)), "Heads found by each probe"))
+    parts.append(el("p", f"{read_line(run.manifest)} {_CAPTION}".strip(), class_="caption"))
     parts += linked([one for one in found if one.topic == DETAIL])
     if links:
         parts.append(file_links("probe-scores", "Table 3 of the paper as a figure, for this model"))
-    parts += _near_and_far(inputs, links)
-    parts += _weights(inputs, kinds, found, links)
-    parts += _layers(inputs, found, links)
-    return el(
+    drawings = drawings_of(about)
+    parts += _near_and_far(run, drawings, links)
+    parts += _weights(about, drawings)
+    parts += _layers(run, found, drawings, links)
+    html = el(
         "section",
         el("h2", "What all heads know together"),
         el("p", WHY, class_="why"),
         parts,
         id="section-probes",
     )
+    return [Section(name="probes", title="What all heads know together", html=html)]
 
 
 _CAPTION = (
@@ -90,66 +88,28 @@ def read_line(manifest: Mapping[str, Any]) -> str:
     return ". ".join(out) + "."
 
 
-def save_probe_figures(inputs: ReportInputs, kinds: Sequence[Kind], folder: Path) -> list[Path]:
-    """Write the figures of probes as SVG and PNG, each where there is something to draw, and return their paths."""
-    paths: list[Path] = []
-    if probe_lines(inputs.probes) and inputs.probes is not None:
-        paths += save(probe_scores(inputs.probes, paper=_paper(inputs)), folder, "probe-scores")
-    if inputs.probe_by_distance is not None:
-        paths += save(probe_distances(inputs.probe_by_distance), folder, "probe-distances")
-    if inputs.probe_weights is not None:
-        for probe, kind in _grids(inputs, kinds):
-            figure = probe_weights(inputs.probe_weights, probe, kind=kind)
-            paths += save(figure, folder, weights_name(probe, kind, kinds))
-    if inputs.probe_layers is not None:
-        paths += save(probe_layers(inputs.probe_layers), folder, "probe-layers")
-    return paths
-
-
-def weights_name(probe: str, kind: str, kinds: Sequence[Kind]) -> str:
-    """Return the name of a grid's file: the first kind of a model needs none of its own."""
-    name = "probe-weights" if probe == "attention" else f"probe-weights-{probe.replace(' ', '-')}"
-    return name if kind == kinds[0].name else f"{name}-{kind}"
-
-
-def _paper(inputs: ReportInputs) -> Mapping[str, Any] | None:
-    return inputs.paper.get("table3") if inputs.is_bert_base and inputs.paper is not None else None
-
-
-def _grids(inputs: ReportInputs, kinds: Sequence[Kind]) -> list[tuple[str, str]]:
-    table = inputs.probe_weights
-    if table is None:
-        return []
-    probes = [probe for probe, model in SYSTEMS if model == "trained" and probe in set(table["probe"])]
-    return [
-        (probe, kind.name)
-        for probe in probes
-        for kind in kinds
-        if len(weights_of(table, probe, kind=kind.name))
-    ]
-
-
-def _near_and_far(inputs: ReportInputs, links: bool) -> list[Html | None]:
+def _near_and_far(run: Measured, drawings: Drawings, links: bool) -> list[Html | None]:
     out: list[Html | None] = []
-    if inputs.probe_by_distance is not None:
-        figure = probe_distances(inputs.probe_by_distance)
+    by_distance, by_relation = run.table("probe_by_distance"), run.table("probe_relations")
+    if by_distance is not None:
+        figure = drawings["probe-distances"]()
         label = "Heads found by each probe by distance; the table below holds the numbers."
         out += [
             el("h3", "Near and far"),
             el("figure", inline(figure, name="probe-distances", label=label)),
             file_links("probe-distances", "These curves as a figure") if links else None,
             classes_table(
-                inputs.probe_by_distance,
+                by_distance,
                 "distance",
                 name="table-probe-distances",
                 summary="Table: heads found by distance",
                 header="words apart",
             ),
         ]
-    if inputs.probe_relations is not None:
+    if by_relation is not None:
         out.append(
             classes_table(
-                inputs.probe_relations,
+                by_relation,
                 "relation",
                 name="table-probe-relations",
                 summary="Table: heads found by relation",
@@ -159,26 +119,24 @@ def _near_and_far(inputs: ReportInputs, links: bool) -> list[Html | None]:
     return out
 
 
-def _weights(
-    inputs: ReportInputs, kinds: Sequence[Kind], found: Sequence[Sentence], links: bool
-) -> list[Html | None]:
-    grids = _grids(inputs, kinds)
-    if not grids or inputs.probe_weights is None:
+def _weights(about: Context, drawings: Drawings) -> list[Html | None]:
+    kinds, several, table = about.kinds, about.several, about.run.table("probe_weights")
+    grids = [] if table is None else grids_of(table, kinds)
+    if table is None or not grids:
         return []
-    several = len(kinds) > 1
     out: list[Html | None] = [
         el("h3", "Which heads the parser listens to"),
-        *linked([one for one in found if one.topic == WEIGHTS]),
+        *linked([one for one in about.found if one.topic == WEIGHTS]),
     ]
     for probe, kind in grids:
-        figure = probe_weights(inputs.probe_weights, probe, kind=kind)
+        name = weights_name(probe, kind, kinds)
         title = SYSTEMS[probe, "trained"].name + (f", {kind}" if several else "")
         label = (
             f"Weights that the probe on {probe} gives the {kind} heads; the table below holds the largest."
         )
-        drawn = inline(figure, name=f"probe-weights-{probe.replace(' ', '-')}-{kind}", label=label)
+        drawn = inline(drawings[name](), name=f"probe-weights-{probe.replace(' ', '-')}-{kind}", label=label)
         out += [el("h4", capital(title)), el("figure", drawn)]
-        out.append(file_links(weights_name(probe, kind, kinds), "This grid as a figure") if links else None)
+        out.append(file_links(name, "This grid as a figure") if about.links else None)
     caption = (
         "A cell is a head; the fuller its colour, the larger its weight, on one scale for both directions; with a bar: "
         "below zero. With words a head’s weight depends on the two words: the mean over the gold arcs. Click a cell to "
@@ -187,14 +145,15 @@ def _weights(
     return [
         *out,
         el("p", caption, class_="caption"),
-        weights_table(inputs.probe_weights, several=several),
+        weights_table(table, several=several),
     ]
 
 
-def _layers(inputs: ReportInputs, found: Sequence[Sentence], links: bool) -> list[Html | None]:
-    if inputs.probe_layers is None:
+def _layers(run: Measured, found: Sequence[Sentence], drawings: Drawings, links: bool) -> list[Html | None]:
+    table = run.table("probe_layers")
+    if table is None:
         return []
-    figure = probe_layers(inputs.probe_layers)
+    figure = drawings["probe-layers"]()
     label = "What the structural probe finds in each layer; the table below holds the numbers."
     caption = (
         "A ring marks the layer that did best on a held-out tenth of the train documents. Bands: 95% intervals over "
@@ -206,5 +165,5 @@ def _layers(inputs: ReportInputs, found: Sequence[Sentence], links: bool) -> lis
         el("figure", inline(figure, name="probe-layers", label=label)),
         el("p", caption, class_="caption"),
         file_links("probe-layers", "These curves as a figure") if links else None,
-        layers_table(inputs.probe_layers),
+        layers_table(table),
     ]

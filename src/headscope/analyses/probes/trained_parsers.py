@@ -6,23 +6,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.probes.data.batches import ProbeData
-from headscope.analyses.probes.data.shards import WordMaps
-from headscope.analyses.probes.head_weights import attention_weights, mean_word_weights, weight_rows
-from headscope.analyses.probes.names import ATTENTION, ATTENTION_WORDS, DISTANCES_WORDS, RIGHT_BRANCHING
-from headscope.analyses.probes.parsers.attention_probe import AttentionProbe, AttentionWordsProbe
+from headscope.analyses.probes.catalogue import PROBES
+from headscope.analyses.probes.data.probe_batches import ProbeData
+from headscope.analyses.probes.data.table_shards import WordMaps
+from headscope.analyses.probes.fitting.attention_fit import FitOptions, Fitted, fit_attention
+from headscope.analyses.probes.fitting.probe_training import Record, TrainingOptions, hold_out, train
+from headscope.analyses.probes.head_weights import gold_arcs, weight_rows
+from headscope.analyses.probes.names import RIGHT_BRANCHING
+from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
 from headscope.analyses.probes.parsers.decoding import right_branching
-from headscope.analyses.probes.parsers.distance_probe import DistanceWordsProbe
 from headscope.analyses.probes.parsers.label_probe import LabelProbe, root_label
-from headscope.analyses.probes.parsers.learner import ArcProbe, Learner
+from headscope.analyses.probes.parsers.learner import ArcProbe, Learner, Seen
 from headscope.analyses.probes.parsers.parses import ArcAnswers, answer
 from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers
-from headscope.analyses.probes.training.attention_fit import FitOptions, Fitted, fit_attention
-from headscope.analyses.probes.training.train import Record, TrainingOptions, hold_out, train
 from headscope.analyses.probes.treebanks import ProbeBench
 
-# Whose answers are decoded into trees too, of the first seed: networkx takes some 20 ms a sentence.
-_TREES = {ATTENTION_WORDS: (0,)}
+# What is said to be done, on the trained model and on none.
+OVER_MODEL, WITHOUT_ATTENTION = "probes", "probes without attention"
 _WEIGHTS_AT_ONCE = {"cpu": 1 << 23, "cuda": 1 << 27, "mps": 1 << 25}
 
 
@@ -57,48 +57,45 @@ class ProbeStage:
         self.fits: dict[str, Fitted] = {}
 
     def attention(self) -> None:
-        """Attention alone, and with words, on the trained model: parsers, their labels, their control task."""
+        """The probes that read attention, on the trained model: parsers, their labels, their control task."""
         maps, dev = self.bench.trained()
-        runs = range(len(self.seeds))
-        alone, words = self._parsers(*self._tasks())
-        labels = self._labellers()
-        parsers: dict[str, ArcProbe] = {ATTENTION: alone, ATTENTION_WORDS: words}
-        learners = {ATTENTION_WORDS: words, **{f"labels, {name}": each for name, each in labels.items()}}
-        self._train(learners, maps, "probes")
-        self._fit(alone, maps, "probes")
-        for name, parser in parsers.items():
-            answers = self._answer(parser, dev, labels=labels[name], trees=_TREES.get(name, ()))
-            self._add(name, "trained", answers)
+        parsers = self._parsers(*self._tasks(), attention=True)
+        labels = {each.name: self._labeller(each) for each in parsers if each.labelled}
+        self._learn(
+            parsers, maps, OVER_MODEL, also={f"labels, {name}": each for name, each in labels.items()}
+        )
+        for each in parsers:
+            self._add(type(each), "trained", self._answer(each, dev, labels=labels.get(each.name)))
         data = self.bench.data(self.bench.dev, None)
-        given = mean_word_weights(words, runs, self.bench.dev.read, _chosen(data.words, data))
-        self.weights += [
-            weight_rows(ATTENTION, attention_weights(alone, runs), self.bench.heads),
-            weight_rows(ATTENTION_WORDS, given, self.bench.heads),
-        ]
+        arcs = gold_arcs(self.bench.dev.read, _chosen(data.words, data))
+        for each in parsers:
+            if (weights := each.head_weights(range(len(self.seeds)), arcs)) is not None:
+                self.weights.append(weight_rows(each.name, weights, self.bench.heads))
 
-    def distances(self) -> None:
-        """Words and distances, which need no more of a model than its vectors."""
-        tasks, seeds = self._tasks()
-        probe = DistanceWordsProbe(tasks, self.bench.vectors.vectors, seeds=seeds)
-        self._train({DISTANCES_WORDS: probe}, None, "distance probe")
-        self._add(DISTANCES_WORDS, "trained", self._answer(probe, None))
+    def without_attention(self) -> None:
+        """The probes that need no more of a model than its vectors."""
+        parsers = self._parsers(*self._tasks(), attention=False)
+        self._learn(parsers, None, WITHOUT_ATTENTION)
+        for each in parsers:
+            self._add(type(each), "trained", self._answer(each, None))
 
     def controls(self) -> None:
         """The parsers over attention on models with random weights, another model for every seed."""
-        found: dict[str, list[ArcAnswers]] = {ATTENTION: [], ATTENTION_WORDS: []}
+        found: dict[type[ArcProbe], list[ArcAnswers]] = {}
         for number, seed in enumerate(self.seeds):
             with self.bench.control(number) as (maps, dev):
-                alone, words = self._parsers([0], [seed])
+                parsers = [
+                    each for each in self._parsers([0], [seed], attention=True) if each.control is not None
+                ]
                 what, held_out = f"probes on random weights {number + 1}", self.held_out[number : number + 1]
-                self._train({ATTENTION_WORDS: words}, maps, what, held_out=held_out)
-                self._fit(alone, maps, what, held_out=held_out)
-                for name, parser in ((ATTENTION, alone), (ATTENTION_WORDS, words)):
-                    found[name].append(self._answer(parser, dev))
-        for name, several in found.items():
+                self._learn(parsers, maps, what, held_out=held_out)
+                for each in parsers:
+                    found.setdefault(type(each), []).append(self._answer(each, dev, trees=False))
+        for probe, several in found.items():
             lines = {
                 key: np.concatenate([getattr(each, key) for each in several]) for key in vars(several[0])
             }
-            self._add(name, "control", ArcAnswers(**lines))
+            self._add(probe, "control", ArcAnswers(**lines))
 
     def right_branching(self) -> None:
         """The tree in which every word's head is the next; the last word's is the root."""
@@ -110,22 +107,38 @@ class ProbeStage:
         """Tasks and seeds of runs: every seed at the tree, then the first at the control task, which is dear."""
         return [*(0 for _ in self.seeds), 1], [*self.seeds, self.seeds[0]]
 
-    def _parsers(
-        self, tasks: Sequence[int], seeds: Sequence[int]
-    ) -> tuple[AttentionProbe, AttentionWordsProbe]:
-        width, special = len(self.bench.heads), self.bench.run.encoder.special_tokens_single > 0
-        return (
-            AttentionProbe(tasks, width, special=special, seeds=seeds),
-            AttentionWordsProbe(tasks, width, self.bench.vectors.vectors, special=special, seeds=seeds),
+    def _parsers(self, tasks: Sequence[int], seeds: Sequence[int], *, attention: bool) -> list[ArcProbe]:
+        seen = Seen(
+            heads=len(self.bench.heads),
+            vectors=self.bench.vectors.vectors,
+            special=self.bench.run.encoder.special_tokens_single > 0,
         )
+        wanted = [probe for probe in PROBES if probe.reads_attention == attention]
+        return [probe.of(seen, tasks, seeds=seeds) for probe in wanted]
 
-    def _labellers(self) -> dict[str, LabelProbe]:
-        seen = {ATTENTION: None, ATTENTION_WORDS: self.bench.vectors.vectors}
+    def _labeller(self, probe: ArcProbe) -> LabelProbe:
+        """Return a probe that names arcs and sees what a parser sees."""
+        vectors = self.bench.vectors.vectors if probe.reads_words else None
         width, labels = len(self.bench.heads), len(self.bench.labels)
-        return {
-            name: LabelProbe(len(self.seeds), width, labels, vectors, seeds=self.seeds)
-            for name, vectors in seen.items()
-        }
+        return LabelProbe(len(self.seeds), width, labels, vectors, seeds=self.seeds)
+
+    def _learn(
+        self,
+        parsers: Sequence[ArcProbe],
+        maps: WordMaps | None,
+        what: str,
+        *,
+        also: Mapping[str, Learner] | None = None,
+        held_out: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Train parsers side by side with others; what can be fitted to its optimum is."""
+        fitted = [each for each in parsers if isinstance(each, AttentionProbe)]
+        learners: dict[str, Learner] = {each.name: each for each in parsers if each not in fitted}
+        if learners := {**learners, **(also or {})}:
+            self._train(learners, maps, what, held_out=held_out)
+        for each in fitted:
+            assert maps is not None  # it reads attention
+            self._fit(each, maps, what, held_out=held_out)
 
     def _train(
         self,
@@ -155,14 +168,14 @@ class ProbeStage:
         held_out: NDArray[np.bool_] | None = None,
     ) -> None:
         total = len(self.bench.train.numbers)
-        self.fits[f"{what}: {ATTENTION}"] = fit_attention(
+        self.fits[f"{what}: {probe.name}"] = fit_attention(
             probe,
             self.bench.data(self.bench.train, maps),
             self.held_out if held_out is None else held_out,
             options=FitOptions(weights=self.how.weights, seed=self.how.seed),
             device=self.device,
             progress=lambda number, done: self.bench.tell(
-                f"{what}, {ATTENTION} alone, pass {number + 1}", done, total
+                f"{what}, {probe.name} alone, pass {number + 1}", done, total
             ),
         )
 
@@ -177,18 +190,18 @@ class ProbeStage:
         maps: WordMaps | None,
         *,
         labels: LabelProbe | None = None,
-        trees: Sequence[int] = (),
+        trees: bool = True,
     ) -> ArcAnswers:
         return answer(
             probe,
             self.bench.data(self.bench.dev, maps),
             labels=labels,
-            trees=trees,
+            trees=probe.tree_seeds if trees else (),
             weights=self.how.weights,
             device=self.device,
         )
 
-    def _add(self, name: str, model: str, answers: ArcAnswers) -> None:
+    def _add(self, probe: type[ArcProbe], model: str, answers: ArcAnswers) -> None:
         """Compare answers with the gold trees and, where a run had the control task, with that."""
         runs = len(self.seeds)
         found: dict[str, NDArray[np.bool_]] = {"UAS": answers.heads[:runs] == self.gold.heads}
@@ -200,8 +213,8 @@ class ProbeStage:
         if len(answers.heads) > runs:
             right["control accuracy"] = (answers.heads[runs:] == answers.targets[runs:]).astype(np.float64)
             right["selectivity"] = right["UAS"][:1] - right["control accuracy"]
-        vectors = None if name == ATTENTION else self.bench.vectors.name
-        self.found.append(ProbeAnswers(name, model, vectors, right))
+        vectors = self.bench.vectors.name if probe.reads_words else None
+        self.found.append(ProbeAnswers(probe.name, model, vectors, right))
 
     def _labels(self, answers: ArcAnswers) -> NDArray[np.int64]:
         """The label of each chosen arc; those from the root bear the one that most such arcs of train do."""

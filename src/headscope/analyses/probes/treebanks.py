@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from headscope.analyses.probes.data.batches import ProbeData
 from headscope.analyses.probes.data.control_task import control_targets
 from headscope.analyses.probes.data.map_cache import MapCache
-from headscope.analyses.probes.data.shards import ShardWriter, WordMaps
+from headscope.analyses.probes.data.probe_batches import ProbeData
+from headscope.analyses.probes.data.table_shards import ShardWriter, WordMaps
 from headscope.analyses.probes.data.tree_sentences import (
     TreeSentence,
     WordTable,
@@ -23,7 +23,7 @@ from headscope.analyses.probes.data.word_maps import SPECIAL, WordMapCollector, 
 from headscope.analyses.probes.data.word_vectors import WordVectors, input_embeddings, read_vectors
 from headscope.attention.scan import ScanCounts, scan
 from headscope.encoding.segment import Segment
-from headscope.encoding.sentences import SentencePacker
+from headscope.encoding.sentence_packing import SentencePacker
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.models.random_weights import with_random_weights

@@ -1,6 +1,6 @@
 """Surface statistics of every head: positions, special tokens, entropy (sections 3.1 to 3.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,18 +8,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.surface.row_sums import (
-    SURFACE_STATISTICS,
-    row_selections,
-    surface_row_counts,
-    surface_sums,
-)
+from headscope.analyses.surface.row_sums import row_selections, surface_row_counts, surface_sums
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, Scale, mapped, ratio_interval
 from headscope.statistics.kept import Declared, counted, summed
+from headscope.statistics.statistic_catalogue import STATISTICS, Unit
+
+_SCALES: Mapping[Unit, Scale] = {Unit.SHARE: "share", Unit.NATS: "positive"}
 
 
 @dataclass(frozen=True)
@@ -28,10 +26,10 @@ class SurfaceResult:
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        heads: every head's values, `[layer, head, SURFACE_STATISTICS]`.
-        layers: the mean over a layer's heads, `[layer, SURFACE_STATISTICS]`.
-        uniform: what uniform attention over the visible keys gives, `[layer, SURFACE_STATISTICS]`.
-        n: segments that have such rows, `[layer, SURFACE_STATISTICS]`; 0 where it cannot occur.
+        heads: every head's values, `[layer, head, STATISTICS]`.
+        layers: the mean over a layer's heads, `[layer, STATISTICS]`.
+        uniform: what uniform attention over the visible keys gives, `[layer, STATISTICS]`.
+        n: segments that have such rows, `[layer, STATISTICS]`; 0 where it cannot occur.
     """
 
     kind: str
@@ -57,7 +55,7 @@ class SurfaceAccumulator(Accumulator):
 
     def declare(self) -> Declared:
         """Keep each kind's sums of segment means, and how many segments each is of."""
-        width = len(SURFACE_STATISTICS)
+        width = len(STATISTICS)
         # One place beyond the heads holds uniform attention.
         sums = {part.kind: summed(part.layers, part.heads + 1, width) for part in self.layout}
         return sums | {f"n_{part.kind}": counted(width) for part in self.layout}
@@ -118,11 +116,10 @@ class SurfaceAccumulator(Accumulator):
 
 
 def _intervals(sums: NDArray[np.float64], counts: NDArray[np.int32]) -> Interval:
-    """Intervals of `[group, ..., SURFACE_STATISTICS]`: shares of attention as shares, entropies as what is positive."""
-    nats = np.array([name.startswith("entropy") for name in SURFACE_STATISTICS])
+    """Intervals of `[group, ..., STATISTICS]`, each on the scale of its unit."""
     found = [np.empty(sums.shape[1:]) for _ in range(3)]
-    scales: tuple[tuple[NDArray[np.bool_], Scale], ...] = ((~nats, "share"), (nats, "positive"))
-    for own, scale in scales:
+    for unit, scale in _SCALES.items():
+        own = np.array([one.unit is unit for one in STATISTICS.values()])
         part = ratio_interval(sums[..., own], counts[..., own], scale=scale)
         for whole, ends in zip(found, (part.value, part.low, part.high), strict=True):
             whole[..., own] = ends

@@ -1,6 +1,10 @@
 """Surface statistics, declared."""
 
+from pathlib import Path
+
 from headscope.analyses.analysis import PACKING, Analysis, Stage
+from headscope.analyses.command import Command, OutputFile
+from headscope.analyses.option import Option
 
 ANALYSIS = Analysis(
     name="surface",
@@ -8,7 +12,31 @@ ANALYSIS = Analysis(
     stages=(
         # 2: the table `clearest`. 3: intervals and tests that keep their level, the table of differences.
         Stage(
-            name="surface", measure="measure:measure_surface", corpora=("text",), options=PACKING, version=3
+            name="surface",
+            measure="measure:measure_surface",
+            corpora=("text",),
+            options=PACKING,
+            version=3,
+            listed="statistics.statistic_catalogue:NAMES",
         ),
     ),
+    command=Command(
+        name="stats",
+        help="Print what each head attends to: positions, special tokens, punctuation, entropy, and its role.",
+        files=(
+            OutputFile(
+                option=Option(
+                    name="out",
+                    kind=Path | None,
+                    flags=("--out", "-o"),
+                    help="Write the whole table to a .csv, .json or .parquet file.",
+                ),
+                check="table_file:check",
+                write="table_file:write",
+            ),
+        ),
+        tells_run=True,
+        place=10,
+    ),
+    figures=("figure-1", "figure-2", "figure-4"),
 )

@@ -4,27 +4,23 @@ import pandas as pd
 
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.differences import surface_differences
-from headscope.analyses.surface.tables import surface_table
+from headscope.analyses.surface.layout import surface_table
+from headscope.analyses.surface.surface_differences import surface_differences
 from headscope.attention.scan import scan
 from headscope.examples.clearest import ClearestAccumulator
 from headscope.examples.collector import ExampleCollector, examples_table
+from headscope.examples.example_tables import CLEAREST
 from headscope.examples.excerpts import ExcerptCollector, wanted_segments
-from headscope.prepare.progress import Watcher, told
-from headscope.prepare.run import Run
+from headscope.prepare.prepared_run import Run
+from headscope.prepare.progress import Watcher, scan_teller
 from headscope.statistics.roles import roles
-
-CLEAREST_COLUMNS = [
-    *("kind", "layer", "head", "behaviour", "rank", "value", "document", "segment"),
-    *("start", "tokens", "keys", "weights", "text"),
-]
 
 
 def measure_surface(run: Run, watch: Watcher | None = None) -> StageResult:
     """Measure what heads look at in text: one scan, the table, and sentences to draw heads on."""
     sums, clearest = SurfaceAccumulator(run.layout), ClearestAccumulator(run.layout)
 
-    tell = told(watch, "reading heads", run.done, total=run.total, limit=run.options.limit)
+    tell = scan_teller(watch, "reading heads", run.done, total=run.total, limit=run.options.limit)
     scan(run.source(), [sums, clearest], progress=tell)
     surface = surface_table(sums.compute())
     named = roles(surface)
@@ -66,7 +62,7 @@ def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame)
         about = vars(excerpt.wanted)
         rows.append(
             {
-                **{name: about[name] for name in CLEAREST_COLUMNS if name in about},
+                **{name: about[name] for name in CLEAREST.names if name in about},
                 "start": excerpt.start,
                 "tokens": tokens,
                 "keys": keys,
@@ -74,4 +70,4 @@ def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame)
                 "text": text,
             }
         )
-    return pd.DataFrame(rows, columns=CLEAREST_COLUMNS)
+    return pd.DataFrame(rows, columns=CLEAREST.names)

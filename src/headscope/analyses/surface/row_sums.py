@@ -4,49 +4,32 @@ import torch
 from jaxtyping import Bool, Float, Float64, Int
 from torch import Tensor
 
-from headscope.attention.row_statistics import ROW_STATISTICS
-from headscope.encoding.vocabulary import KeyClass
+from headscope.statistics.statistic_catalogue import STATISTICS, Rows
 
 # Each statistic: which number of a row, over which rows.
-_ALL, _SEP, _CLS, _NOT_SEP = 0, 1, 2, 3
-_DEFINITIONS = {
-    "previous": ("previous", _ALL),
-    "next": ("next", _ALL),
-    "current": ("current", _ALL),
-    "cls": ("cls", _ALL),
-    "sep": ("sep", _ALL),
-    "punctuation": ("punctuation", _ALL),
-    "sep_to_sep": ("sep", _SEP),
-    "other_to_sep": ("sep", _NOT_SEP),
-    "entropy": ("entropy", _ALL),
-    "entropy_cls": ("entropy", _CLS),
-    "max_weight": ("max_weight", _ALL),
-}
-SURFACE_STATISTICS = tuple(_DEFINITIONS)
-_COLUMN = torch.tensor([ROW_STATISTICS.index(column) for column, _ in _DEFINITIONS.values()])
-_ROWS = torch.tensor([rows for _, rows in _DEFINITIONS.values()])
+_COLUMN = torch.tensor([int(one.quantity) for one in STATISTICS.values()])
+_ROWS = torch.tensor([list(Rows).index(one.rows) for one in STATISTICS.values()])
 
 
 def row_selections(
     row_classes: Int[Tensor, "batch row"], row_valid: Bool[Tensor, "batch row"]
-) -> Float64[Tensor, "batch row 4"]:
-    """Return which rows each kind of average runs over, `[batch, row, 4]` float64.
-
-    The four: all rows, rows of `sep`, rows of `cls`, rows that are not `sep`. Padding is in none.
-    """
-    sep = (row_classes == KeyClass.SEP) & row_valid
-    cls = (row_classes == KeyClass.CLS) & row_valid
-    return torch.stack([row_valid, sep, cls, row_valid & ~sep], dim=-1).double()
+) -> Float64[Tensor, "batch row selection"]:
+    """Return which rows each kind of mean runs over, `[batch, row, Rows]` float64; padding is in none."""
+    chosen = []
+    for rows in Rows:
+        of_class = row_classes == rows.key_class if rows.key_class is not None else row_valid
+        chosen.append(row_valid & (of_class if rows.inside else ~of_class))
+    return torch.stack(chosen, dim=-1).double()
 
 
 def surface_sums(
-    statistics: Float[Tensor, "batch head row quantity"], selections: Float64[Tensor, "batch row 4"]
-) -> Float64[Tensor, "batch head 11"]:
-    """Sum row statistics over rows, `[batch, head, SURFACE_STATISTICS]` float64.
+    statistics: Float[Tensor, "batch head row quantity"], selections: Float64[Tensor, "batch row selection"]
+) -> Float64[Tensor, "batch head statistic"]:
+    """Sum row statistics over rows, `[batch, head, STATISTICS]` float64.
 
     Args:
         statistics: `[batch, head, row, ROW_STATISTICS]`.
-        selections: from `row_selections`, `[batch, row, 4]`.
+        selections: from `row_selections`, `[batch, row, Rows]`.
     """
     # A padding row may hold NaN (nothing is visible from it) and 0 x NaN is NaN: such rows are emptied first.
     counted = selections[:, None, :, :1] > 0
@@ -58,7 +41,10 @@ def surface_sums(
 
 def surface_row_counts(
     lengths: Int[Tensor, " batch"], rows_per_class: Int[Tensor, "batch 4"]
-) -> Float64[Tensor, "batch 11"]:
-    """How many rows of a segment each statistic averages over, `[batch, SURFACE_STATISTICS]` float64."""
-    sep, cls = rows_per_class[:, KeyClass.SEP], rows_per_class[:, KeyClass.CLS]
-    return torch.stack([lengths, sep, cls, lengths - sep], dim=-1).double()[:, _ROWS.to(lengths.device)]
+) -> Float64[Tensor, "batch statistic"]:
+    """How many rows of a segment each statistic averages over, `[batch, STATISTICS]` float64."""
+    numbers = []
+    for rows in Rows:
+        of_class = rows_per_class[:, rows.key_class] if rows.key_class is not None else lengths
+        numbers.append(of_class if rows.inside else lengths - of_class)
+    return torch.stack(numbers, dim=-1).double()[:, _ROWS.to(lengths.device)]

@@ -13,12 +13,14 @@ from headscope.figures.line_diagram import example_panel
 from headscope.figures.series import select
 from headscope.figures.statistic_panel import statistic_panel
 from headscope.reporting.kit.drawing import inline
-from headscope.reporting.kit.inputs import ReportInputs
 from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import figure_links, linked
-from headscope.reporting.kit.sentences import Sentence
-from headscope.reporting.kit.tables import Table, example_table, layer_table, role_table
-from headscope.reporting.kit.words import ROLES, SHARES, Words, anchor, capital, plain
+from headscope.reporting.kit.page_rows import Table, example_table, layer_table, role_table
+from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.words import Words, anchor, capital, plain
+from headscope.statistics.role_catalogue import SHOWN
+from headscope.statistics.statistic_catalogue import Topic, is_share, of_topic
 from headscope.views.markup import Html, el
 
 CAPTION = (
@@ -29,14 +31,18 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Plan:
-    """A section: its id, title and why it is there, the findings it takes, its statistics, and the paper's figure."""
+    """A section: its id, title and why it is there, the findings it takes, and the paper's figure."""
 
-    name: str
+    name: Topic
     title: str
     why: str
     topics: tuple[str, ...]
-    statistics: tuple[str, ...]
     figure: str
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """What it shows."""
+        return of_topic(self.name)
 
 
 def plans(words: Words) -> tuple[Plan, ...]:
@@ -45,51 +51,57 @@ def plans(words: Words) -> tuple[Plan, ...]:
         Plan(
             "position", "Position",
             "Does a head look at the token before, after, or at itself?",
-            ("position",), ("previous", "next", "current"), "figure-2",
+            ("position",), "figure-2",
         ),
         Plan(
             "special", "Special tokens and punctuation",
             f"{capital(words.cls)}, {words.sep}, periods and commas are in nearly every input: much attention can "
             "rest there.",
-            ("special",), ("cls", "sep", "punctuation"), "figure-2",
+            ("special",), "figure-2",
         ),
         Plan(
             "noop", f"Is {words.sep} a place to rest?",
             f"If {words.sep} gathered its segment’s meaning, it would look around; if it is where heads rest when they "
             "have nothing to do, it looks at itself.",
-            ("noop",), ("sep_to_sep", "other_to_sep"), "figure-2",
+            ("noop",), "figure-2",
         ),
         Plan(
             "focus", "Focused or broad",
             "A low entropy means few tokens; the dashed line is attention spread evenly over all that is visible.",
-            ("focus",), ("entropy", "entropy_cls"), "figure-4",
+            ("focus",), "figure-4",
         ),
     )  # fmt: skip
 
 
-def section(plan: Plan, inputs: ReportInputs, kinds: Sequence[Kind], words: Words, found: Sequence[Sentence],
-            *, explain: bool, links: bool) -> Html | None:  # fmt: skip
-    """Build one section, or None where none of its statistics can occur; `explain` says how to read its panels."""
-    occurring = [kind for kind in kinds if any(kind.occurs(name) for name in plan.statistics)]
-    if not occurring:
-        return None
-    several = len(kinds) > 1
+def surface_sections(about: Context) -> list[Section]:
+    """Build a section for each plan whose statistics can occur, the first with how to read its panels, and roles."""
+    made: list[Section] = []
+    for plan in plans(about.words):
+        occurring = [kind for kind in about.kinds if any(kind.occurs(name) for name in plan.statistics)]
+        if occurring:
+            html = _section(plan, about, occurring, explain=not made)
+            made.append(Section(name=plan.name, title=plan.title, html=html))
+    return [*made, Section(name="roles", title="Roles and examples", html=roles_section(about))]
+
+
+def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: bool) -> Html:
+    words, several = about.words, about.several
     parts: list[Html | None] = []
     for kind in occurring:
         absent = [words.statistics[name] for name in plan.statistics if not kind.occurs(name)]
         note = f"Left out because it cannot occur here: {', '.join(absent)}. " if absent else ""
         if several:
             parts.append(el("h3", capital(kind.name)))
-        mine = [one for one in found if one.topic in plan.topics and _about(one, kind, several)]
+        mine = [one for one in about.found if one.topic in plan.topics and _is_of(one, kind, several)]
         parts += linked(mine)
-        parts.append(el("div", panels(plan, inputs, kind, words), class_="panels"))
+        parts.append(el("div", panels(plan, about, kind), class_="panels"))
         caption = note + (CAPTION if explain and kind is occurring[0] else "")
         parts.append(el("p", caption, class_="caption") if caption else None)
         table = layer_table(
             kind, plan.statistics, words, name=f"table-{plan.name}-{kind.name}", several=several
         )
         parts.append(table.html() if table else None)
-    download = figure_links(plan.figure) if links else None
+    download = figure_links(plan.figure) if about.links else None
     return el(
         "section",
         el("h2", plan.title),
@@ -100,38 +112,36 @@ def section(plan: Plan, inputs: ReportInputs, kinds: Sequence[Kind], words: Word
     )
 
 
-def _about(sentence: Sentence, kind: Kind, several: bool) -> bool:
+def _is_of(sentence: Sentence, kind: Kind, several: bool) -> bool:
     return not several or sentence.kind == kind.name
 
 
-def panels(plan: Plan, inputs: ReportInputs, kind: Kind, words: Words) -> list[Html]:
+def panels(plan: Plan, about: Context, kind: Kind) -> list[Html]:
     """Draw one panel for each statistic that occurs; shares in a section have the same axis."""
+    run, words = about.run, about.words
     present = [name for name in plan.statistics if kind.occurs(name)]
-    top = share_top(*(select(inputs.surface, name, kind=kind.name) for name in present))
+    top = share_top(*(select(run.surface, name, kind=kind.name) for name in present))
     out = []
     for name in present:
         title = capital(words.statistics[name])
-        if name in SHARES:
+        if is_share(name):
             figure = statistic_panel(
-                inputs.surface, name, kind=kind.name, roles=inputs.roles, names=words.statistics, top=top
+                run.surface, name, kind=kind.name, roles=run.roles, names=words.statistics, top=top
             )
             what = "share of attention"
         else:
-            figure = entropy_panel(
-                inputs.surface, name, kind=kind.name, roles=inputs.roles, names=words.statistics
-            )
+            figure = entropy_panel(run.surface, name, kind=kind.name, roles=run.roles, names=words.statistics)
             what = "nats"
         label = f"{title}: {what} of each {kind.name} head, by layer; the table below holds the numbers."
         out.append(el("figure", inline(figure, name=f"{kind.name}-{name}", label=label)))
     return out
 
 
-def roles_section(inputs: ReportInputs, kinds: Sequence[Kind], words: Words, found: Sequence[Sentence],
-                  *, links: bool) -> Html:  # fmt: skip
+def roles_section(about: Context) -> Html:
     """Show the clearest example of each role, as figure 1 of the paper does, and count the roles."""
-    several = len(kinds) > 1
-    rows = inputs.examples[inputs.examples["behaviour"] != "shared"]
-    order = {kind.name: place for place, kind in enumerate(kinds)}
+    words, several = about.words, about.several
+    rows = about.run.examples[about.run.examples["behaviour"] != "shared"]
+    order = {kind.name: place for place, kind in enumerate(about.kinds)}
     records = sorted(
         (row for _, row in rows.iterrows()),
         key=lambda row: (order.get(row["kind"], 9), _rank(row["behaviour"]), row["layer"], row["head"]),
@@ -158,19 +168,19 @@ def roles_section(inputs: ReportInputs, kinds: Sequence[Kind], words: Words, fou
         "section",
         el("h2", "Roles, with an example of each"),
         el("p", "The strongest head of each role on the sentence where it shows most clearly.", class_="why"),
-        linked([one for one in found if one.topic == "roles"]),
+        linked([one for one in about.found if one.topic == "roles"]),
         el("div", figures, class_="panels examples") if figures else el("p", "This run kept no examples."),
         el("p", "On the left the tokens that attend, on the right those attended to; the darkness of a line is its "
            "weight. Click one to open its head’s card.", class_="caption"),
-        role_table(kinds, words).html(),
+        role_table(about.kinds, words).html(),
         table.html() if table else None,
-        figure_links("figure-1") if links and records else None,
+        figure_links("figure-1") if about.links and records else None,
         id="section-roles",
     )  # fmt: skip
 
 
 def _rank(behaviour: str) -> int:
-    return ROLES.index(behaviour) if behaviour in ROLES else len(ROLES)
+    return SHOWN.index(behaviour) if behaviour in SHOWN else len(SHOWN)
 
 
 def _number(value: object) -> float:

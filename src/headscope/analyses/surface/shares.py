@@ -7,18 +7,21 @@ from collections.abc import Sequence
 import pandas as pd
 
 from headscope.reporting.kit.cells import Cell
+from headscope.reporting.kit.claim_rules import LEAST_SHARE, WHERE, beats_all, stands_out, strongest, target
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.rules import (
-    BEHAVIOURS,
-    LEAST_SHARE,
-    WHERE,
-    beats_all,
-    stands_out,
-    strongest,
-    target,
+from headscope.reporting.kit.linked_sentences import (
+    HeadRef,
+    Sentence,
+    listed,
+    measured,
+    named,
+    numbered,
+    sentence,
 )
-from headscope.reporting.kit.sentences import HeadRef, Sentence, listed, measured, named, numbered, sentence
 from headscope.reporting.kit.words import Words, count, layer_list, percent
+
+BEHAVIOURS = ("previous", "next", "current", "cls", "sep", "punctuation")
+"""The shares of which `nothing` says that none is large."""
 
 
 def nothing(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:

@@ -6,11 +6,12 @@ from collections import Counter
 
 import pandas as pd
 
+from headscope.reporting.kit.claim_rules import WHERE
 from headscope.reporting.kit.comparing import Comparison, Verdict, compared, comparisons
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.rules import BROAD_RATIO, WHERE
-from headscope.reporting.kit.sentences import Sentence, measured, named, sentence
+from headscope.reporting.kit.linked_sentences import Sentence, measured, named, sentence
 from headscope.reporting.kit.words import Words, amount, count, layer_list, percent
+from headscope.statistics.role_catalogue import BROAD_RATIO
 
 
 def noop(kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool) -> list[Sentence]:

@@ -1,26 +1,24 @@
-"""The command line: one file a command, heavy imports inside the commands."""
+"""The command line: analyses' commands by their list, one file for each other; heavy imports inside the commands."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 import typer
 
+from headscope.analyses import ANALYSES
+from headscope.analyses.command import LAST
 from headscope.app.cli import (
     atlas,
-    cluster,
     convert,
-    coref,
     explore,
     extract,
-    importance,
-    probe,
     report,
     segments,
-    stats,
-    syntax,
     train,
     view,
 )
+from headscope.app.cli.measuring import command_of
 from headscope.app.cli.printing import fit_output, say, say_beside
 from headscope.app.cli.usage import run
 from headscope.app.stopping import STOPPED, Stoppable
@@ -34,20 +32,30 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("report")(report.command)
-app.command("stats")(stats.command)
-app.command("segments")(segments.command)
-app.command("extract")(extract.command)
-app.command("convert")(convert.command)
-app.command("syntax")(syntax.command)
-app.command("coref")(coref.command)
-app.command("cluster")(cluster.command)
-app.command("importance")(importance.command)
-app.command("probe")(probe.command)
-app.command("train")(train.command)
-app.command("view")(view.command)
-app.command("explore")(explore.command)
-app.command("atlas")(atlas.command)
+# By place in the list of commands, in which those of analyses say theirs themselves.
+_OTHERS: dict[str, tuple[int, Callable[..., None]]] = {
+    "report": (0, report.command),
+    "segments": (20, segments.command),
+    "extract": (30, extract.command),
+    "convert": (40, convert.command),
+    "train": (LAST + 10, train.command),
+    "view": (LAST + 20, view.command),
+    "explore": (LAST + 30, explore.command),
+    "atlas": (LAST + 40, atlas.command),
+}
+
+
+def add_commands() -> None:
+    """Fill the program with its commands, in the order of their places."""
+    commands = [(place, name, function.__doc__, function) for name, (place, function) in _OTHERS.items()]
+    for analysis in ANALYSES:
+        if (own := analysis.command) is not None:
+            commands.append((own.place, own.name, own.help, command_of(analysis, own)))
+    for _, name, help_text, function in sorted(commands, key=itemgetter(0)):
+        app.command(name, help=help_text)(function)
+
+
+add_commands()
 
 
 @app.callback(invoke_without_command=True)

@@ -19,7 +19,7 @@ def command(
     One file, index.html, which loads nothing; a head's card is index.html#encoder-8-10, two are compared at
     index.html#encoder-8-10~encoder-3-1.
     """
-    from headscope.atlas.page import head_atlas
+    from headscope.app.api import head_atlas
 
     page = head_atlas(study, out=out)
     say(f"atlas: {page} ({page.stat().st_size / 1e6:.1f} MB)")

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say, say_beside
 from headscope.app.stopping import STOPPED
 from headscope.errors import OptionError
 from headscope.installing import how_to_install
+from headscope.models.dtypes import DTYPES
 
 if TYPE_CHECKING:
-    from headscope.app.explorer.models import Named
+    from headscope.app.explorer.model_shelf import NamedModel
 
 EXAMPLE = "The cat sat on the mat, because it was warm."
 
@@ -46,14 +48,14 @@ def command(
     device: o.Device = "auto",
 ) -> None:
     """Open a page on which to type a sentence and see what every head looks at; Ctrl-C stops it."""
-    o.choose("--dtype", dtype, ("float32", "float64", "bfloat16", "float16"))
+    choose("--dtype", dtype, DTYPES)
     if revision is not None and len(model or ()) != 1:
         raise OptionError("--revision is of one model; give one --model with it")
     _check_installed()
     from secrets import token_urlsafe
 
-    from headscope.app.explorer.app import create_app
     from headscope.app.explorer.serve import HOST, listen, serve
+    from headscope.app.explorer.web_app import create_app
 
     named, blocks = _models(model, revision, study)
     bound = listen(port)
@@ -76,7 +78,7 @@ def command(
 
 def _models(
     names: list[str] | None, revision: str | None, study: Path | None
-) -> "tuple[list[Named], dict[str, Any] | None]":
+) -> "tuple[list[NamedModel], dict[str, Any] | None]":
     """Return the models that may be looked at, and the data blocks of the study's atlas."""
     from headscope.app.explorer.naming import named_models
 
@@ -85,7 +87,7 @@ def _models(
     if sys.stderr.isatty():
         # It takes seconds, before there is an address to print.
         say_beside(f"reading {study}")
-    from headscope.app.explorer.study import study_blocks, study_model
+    from headscope.app.explorer.opened_study import study_blocks, study_model
     from headscope.study.study import open_study
 
     opened = open_study(study)

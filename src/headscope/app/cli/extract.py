@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
 from headscope.errors import OptionError
@@ -14,10 +15,13 @@ if TYPE_CHECKING:
     from headscope.study.extraction import Extraction
 
 
-@o.takes(
+SHARED = (
     *("model", "revision", "pieces", "packing", "max_length", "token_types"),
     *("limit", "device", "dtype", "seed"),
 )
+
+
+@o.takes(*(o.OPTIONS[name] for name in SHARED))
 def command(
     text: Annotated[
         list[str] | None,
@@ -58,8 +62,8 @@ def command(
     **given: Any,
 ) -> None:
     """Run a model over text and write its attention maps to disk."""
-    o.choose("--format", form, ("safetensors", "pickle"))
-    o.choose("--store", store, ("float16", "float32"))
+    choose("--format", form, ("safetensors", "pickle"))
+    choose("--store", store, ("float16", "float32"))
     if form == "pickle" and store != "float16":
         raise OptionError(
             "--format pickle holds float16, as the original's; use --format safetensors for float32"

@@ -8,11 +8,10 @@ import typer
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
 
+_FIRST = ("text", "model", "revision", "treebank", "treebank_train", "coref", "loss", "maps", "strict_input")
 
-@o.takes(
-    *("text", "model", "revision", "treebank", "treebank_train", "coref", "loss", "maps", "strict_input"),
-    *(*o.SURFACE, *o.SYNTAX, *o.COREFERENCE, *o.PROBES, *o.MACHINE),
-)
+
+@o.takes(*o.in_order(o.OPTIONS.values(), first=_FIRST), o.QUIET)
 def command(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Folder of the run: new, empty, or of the same run.")
@@ -26,9 +25,9 @@ def command(
     """
     quiet = given.pop("quiet")
     asked = o.run_options(**given)
-    from headscope.app.cli.progress import ProgressPrinter
-    from headscope.atlas.run import ATLAS, run_report
-    from headscope.reporting.run import first_findings
+    from headscope.app.cli.progress_lines import ProgressPrinter
+    from headscope.atlas.atlas_files import ATLAS, run_report
+    from headscope.reporting.from_study import first_findings
 
     with ProgressPrinter(quiet=quiet) as watch:
         study = run_report(asked, out=out, watch=watch)

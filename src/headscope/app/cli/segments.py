@@ -8,8 +8,10 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
+from headscope.encoding.choices import PACKINGS, TOO_LONG
 from headscope.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -50,8 +52,8 @@ def command(
     force: o.Force = False,
 ) -> None:
     """Cut text into inputs of at most --max-length tokens and write them as JSON for `headscope extract`."""
-    o.choose("--packing", packing, ("pretraining", "paragraphs", "single"))
-    o.choose("--too-long", too_long, ("truncate", "skip", "error"))
+    choose("--packing", packing, PACKINGS)
+    choose("--too-long", too_long, TOO_LONG)
     place = out or default_out(text or [])
 
     from headscope.corpora.reading import read_corpus

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say, say_beside
+from headscope.encoding.choices import PACKINGS
 from headscope.errors import OptionError
+from headscope.training.training_options import PRECISIONS
 
 if TYPE_CHECKING:
     from headscope.training.session import TrainingProgress
@@ -85,13 +88,13 @@ def command(
 
     A training that was stopped goes on when the same command is given again, to the same weights.
     """
-    o.choose("--packing", packing, ("pretraining", "paragraphs", "single"))
-    o.choose("--dtype", dtype, ("auto", "float32", "bfloat16"))
+    choose("--packing", packing, PACKINGS)
+    choose("--dtype", dtype, PRECISIONS)
     if not (text or treebank):
         raise OptionError("nothing to train on was given; expected --text with a text file, or --treebank")
 
-    from headscope.training.options import Size, TrainOptions
-    from headscope.training.run import run_training
+    from headscope.training.training_options import Size, TrainOptions
+    from headscope.training.training_run import run_training
 
     asked = TrainOptions(
         text=tuple(text or ()),
@@ -163,7 +166,7 @@ class TrainingPrinter:
 
 def describe(progress: "TrainingProgress") -> str:
     """Say a state in one line: the step, the losses, and how much longer."""
-    from headscope.app.cli.progress import duration
+    from headscope.app.cli.progress_lines import duration
 
     words = [f"step {progress.step:,} of {progress.steps:,}"]
     if progress.loss is not None:

@@ -6,10 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
+from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
 from headscope.errors import OptionError
-from headscope.views.catalogue import needs_neuron, view_names
+from headscope.models.dtypes import DTYPES
+from headscope.storage.file_place import check_file_place
+from headscope.views.view_catalogue import needs_neuron, view_names
 
 VIEWS = view_names()
 MOST_RANGES = 1_000
@@ -78,17 +81,16 @@ def command(
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("attention.html"),
 ) -> None:
     """Write a page of a model's attention on one text: all views, one file, nothing from the network."""
-    o.choose("view", which, VIEWS)
-    o.choose("--too-long", too_long, ("error", "truncate"))
-    o.choose("--dtype", dtype, ("float32", "float64", "bfloat16", "float16"))
+    choose("view", which, VIEWS)
+    choose("--too-long", too_long, ("error", "truncate"))
+    choose("--dtype", dtype, DTYPES)
     heads, layers = numbers("--head", head), numbers("--include-layers", include_layers)
-    if out.is_dir() or not out.resolve().parent.is_dir():
-        raise OptionError(f"--out {out} is no place for a file; give a file in a folder that exists")
+    check_file_place("--out", out)
 
     from headscope.storage.files import place_text
     from headscope.views.attention_page import attention_page
     from headscope.views.figure_call import figure_call
-    from headscope.views.snapshot.snapshot_of import look
+    from headscope.views.snapshot.snapshot_of import take_snapshot
     from headscope.views.state import opening
 
     read = demonstration() if text is None else text
@@ -99,7 +101,7 @@ def command(
         "max_length": max_length,
         "revision": revision,
     }
-    view = look(
+    view = take_snapshot(
         model,
         read,
         text_b,

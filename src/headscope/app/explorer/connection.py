@@ -14,7 +14,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from headscope.app.explorer.answers import Refusal, busy, last_answer
+from headscope.app.explorer.http_answers import Refusal, busy, last_answer
 from headscope.app.explorer.limits import Limits
 
 _SYSTEMS_BUFFER = 128 * 1024

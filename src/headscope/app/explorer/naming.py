@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from headscope.app.explorer.models import Named
+from headscope.app.explorer.model_shelf import NamedModel
 from headscope.errors import OptionError
 from headscope.visible import titled
 
@@ -13,8 +13,8 @@ EMBEDDED = "headscope-minilm"
 
 
 def named_models(
-    names: Sequence[str] | None = None, *, revision: str | None = None, study: Named | None = None
-) -> list[Named]:
+    names: Sequence[str] | None = None, *, revision: str | None = None, study: NamedModel | None = None
+) -> list[NamedModel]:
     """Return models by the names of the page: hub names whole, folders by their last part.
 
     Args:
@@ -25,7 +25,7 @@ def named_models(
     Raises:
         OptionError: one is named twice, or has no name.
     """
-    found: list[Named] = []
+    found: list[NamedModel] = []
     sources: Sequence[str | None] = names or [None]
     for source in sources:
         if source is not None and not source.strip():
@@ -35,7 +35,7 @@ def named_models(
         name = _free(_called(source), [each.name for each in found])
         same = study is not None and name == study.name
         found.append(
-            Named(
+            NamedModel(
                 name=name,
                 source=source,
                 revision=revision,

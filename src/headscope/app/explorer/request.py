@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
 
-from headscope.app.explorer.answers import Refusal
+from headscope.app.explorer.http_answers import Refusal
 from headscope.app.explorer.limits import Limits
 from headscope.visible import shorten, visible
 

@@ -17,7 +17,7 @@ from headscope.errors import OptionError
 if TYPE_CHECKING:
     from uvicorn import Config, Server
 
-    from headscope.app.explorer.app import Explorer
+    from headscope.app.explorer.web_app import Explorer
 
 HOST = "127.0.0.1"
 # How often the server looks whether it shall stop, and how long answers on their way may take then.

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from headscope.app.explorer.answers import busy
+from headscope.app.explorer.http_answers import busy
 
 Answer = TypeVar("Answer")
 STOPPING = "the explorer is being stopped"

@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from headscope.corpora.fetch.hub import trouble_of
-from headscope.corpora.fetch.names import FORM, Place, parse
+from headscope.corpora.fetch.hub_trouble import trouble_of
+from headscope.corpora.fetch.names import FORM, HubPlace, parse
 from headscope.corpora.fetch.refusals import refuse
 from headscope.errors import InputError
 
@@ -62,12 +62,12 @@ def fetch(name: str, *, cache_dir: Path | None = None) -> Path:
     return plain
 
 
-def _kept(folder: Path, place: Place, commit: str) -> Path:
+def _kept(folder: Path, place: HubPlace, commit: str) -> Path:
     stem = f"{place.config}-{place.split}-{commit}"
     return folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '-', stem)}.{place.source.ending}"
 
 
-def _download(place: Place, revision: str, cache_dir: Path | None) -> Path:
+def _download(place: HubPlace, revision: str, cache_dir: Path | None) -> Path:
     """Return the Parquet file in the hub's cache, its checksum compared."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
 
@@ -117,7 +117,7 @@ def _resumed(download: Callable[..., Path]) -> Path:
         return download(anew=True)  # where it stopped it cannot go on: from the start
 
 
-def _compare(parquet: Path, digest: str, place: Place) -> None:
+def _compare(parquet: Path, digest: str, place: HubPlace) -> None:
     """Remove a file that is not what the hub announced; large files are announced by their SHA-256."""
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
         return

@@ -61,7 +61,7 @@ LOOK = "names are a language code, _ and a treebank, as ud:en_ewt or ud:fr_gsd"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class HubPlace:
     """What one name asks for; `revision` is None where the name has none."""
 
     name: str
@@ -76,7 +76,7 @@ class Place:
         return self.source.file.format(config=self.config, split=self.split)
 
 
-def parse(name: str) -> Place:
+def parse(name: str) -> HubPlace:
     """Read a name.
 
     Raises:
@@ -107,4 +107,4 @@ def parse(name: str) -> Place:
         raise InputError(
             f"the revision {printable(revision)} is no branch, tag or commit; leave it out, or write {corpus}@main"
         )
-    return Place(name=corpus, source=source, config=config, split=split, revision=revision)
+    return HubPlace(name=corpus, source=source, config=config, split=split, revision=revision)

@@ -3,14 +3,14 @@
 from difflib import get_close_matches
 from typing import NoReturn
 
-from headscope.corpora.fetch.hub import trouble_of
-from headscope.corpora.fetch.names import LOOK, Place
+from headscope.corpora.fetch.hub_trouble import trouble_of
+from headscope.corpora.fetch.names import LOOK, HubPlace
 from headscope.errors import InputError
 
 _AGAIN = "run the same command again"
 
 
-def refuse(error: Exception, place: Place, revision: str, *, begun: bool = False) -> NoReturn:
+def refuse(error: Exception, place: HubPlace, revision: str, *, begun: bool = False) -> NoReturn:
     """Raise what an error of the hub means for a place; an error that is not about the hub as it is.
 
     Args:
@@ -59,7 +59,7 @@ def refuse(error: Exception, place: Place, revision: str, *, begun: bool = False
     raise InputError(sentence) from error
 
 
-def _no_file(place: Place, revision: str) -> InputError:
+def _no_file(place: HubPlace, revision: str) -> InputError:
     """Say what there is instead, if the hub can be asked."""
     if place.source.ending != "conllu":
         return InputError(
@@ -82,7 +82,7 @@ def _no_file(place: Place, revision: str) -> InputError:
     return InputError(f"the hub has no treebank {place.name}; {LOOK}")
 
 
-def _listing(place: Place, revision: str, folder: str) -> list[str]:
+def _listing(place: HubPlace, revision: str, folder: str) -> list[str]:
     """Return the names in a folder of the repository; none when the hub does not say."""
     from huggingface_hub import HfApi
 

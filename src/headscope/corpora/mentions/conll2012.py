@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headscope.corpora.annotation import AnnotatedDocument, Mention, Sentence, Unmatched
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention, Unmatched
 from headscope.corpora.document import document_id
 from headscope.corpora.files import expand, open_lines
 from headscope.corpora.mentions.brackets import Brackets, match_brackets, printable
@@ -99,7 +99,7 @@ class _Part:
     document: str
     number: str
     origin: str
-    sentences: list[Sentence] = field(default_factory=list)
+    sentences: list[AnnotatedSentence] = field(default_factory=list)
     brackets: list[Brackets] = field(default_factory=list)
     words: int = 0
 
@@ -178,7 +178,7 @@ def _rows(lines: Sequence[str], name: str, first: int) -> list[list[str]]:
     return rows
 
 
-def _sentence(rows: Sequence[Sequence[str]], name: str, first: int) -> Sentence:
+def _sentence(rows: Sequence[Sequence[str]], name: str, first: int) -> AnnotatedSentence:
     words = tuple(_ESCAPED.get(columns[3], columns[3]) for columns in rows)
     tags = tuple(columns[4] for columns in rows)
     bits = [columns[5] for columns in rows]
@@ -187,7 +187,7 @@ def _sentence(rows: Sequence[Sequence[str]], name: str, first: int) -> Sentence:
     if not _NONE.issuperset(bits) and not any("(NOPARSE" in bit for bit in bits):
         origins = [f"{name}, line {number}" for number in range(first, first + len(rows))]
         heads = dependency_heads(bits, tags, origins=origins)
-    return Sentence(
+    return AnnotatedSentence(
         words=words,
         heads=heads,
         relations=tuple("dep" if head else "root" for head in heads),

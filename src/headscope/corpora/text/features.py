@@ -4,11 +4,13 @@ The original reads a list of objects (`.json`); JSON Lines, one object a line (`
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from headscope.corpora.document import Document, document_id
 from headscope.corpora.files import expand, open_text, split_lines
+from headscope.corpora.formats import TextFormat
 from headscope.corpora.opening import source_name
 from headscope.corpora.text.json_stream import line_values, list_values
 from headscope.errors import InputError
@@ -129,3 +131,18 @@ def _kind(value: Any) -> str:
     if isinstance(value, int | float):
         return f"the number {value}"[:40]
     return "a string" if isinstance(value, str) else "a list" if isinstance(value, list) else "an object"
+
+
+_EXAMPLE = ('{"text": "The cat sat."}', '{"text": "It slept."}')
+LIST = TextFormat(
+    expected=EXPECTED_FEATURES,
+    documents=partial(feature_documents, by_line=False),
+    example=f"[{', '.join(_EXAMPLE)}]",
+    begins="[",
+)
+LINES = TextFormat(
+    expected=EXPECTED_FEATURES,
+    documents=partial(feature_documents, by_line=True),
+    example="\n".join(_EXAMPLE),
+    begins="{",
+)

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from headscope.corpora.document import Document, document_id
-from headscope.corpora.files import EXPECTED_TEXT, expand, open_lines
+from headscope.corpora.files import EXPECTED_TEXT, expand, open_lines, split_lines
+from headscope.corpora.formats import TextFormat
 from headscope.corpora.opening import source_name
 from headscope.errors import InputError
 
@@ -67,3 +68,10 @@ def _blocks(lines: Iterable[str], name: str) -> Iterator[tuple[int, tuple[str, .
             block = []
     if block:
         yield first, tuple(block)
+
+
+def _documents(pieces: Iterable[str], /, *, name: str, start: int) -> Iterator[Document]:
+    return text_documents(split_lines(pieces, name=name), name=name, start=start)
+
+
+FORMAT = TextFormat(expected=EXPECTED_TEXT, documents=_documents, example="The cat sat.\n\nIt slept.\n")

@@ -10,6 +10,7 @@ from pathlib import Path
 from headscope.corpora.annotation import AnnotatedDocument, Mention, Unmatched
 from headscope.corpora.document import document_id
 from headscope.corpora.files import expand, open_text, split_lines
+from headscope.corpora.formats import TreeFormat
 from headscope.corpora.opening import source_name
 from headscope.corpora.trees.conllu_rows import ConlluSentence, conllu_blocks, read_block
 from headscope.errors import InputError
@@ -93,3 +94,13 @@ def _mentions(held: list[ConlluSentence], name: str) -> tuple[tuple[Mention, ...
     origins = [f"{name}, line {number}" for number in lines]
     first = held[0].block
     return mentions_of(values, origins=origins, empty=empty, declared=first.declared, document=first.document)
+
+
+def _documents(
+    pieces: Iterable[str], /, *, name: str, start: int, left_out: Counter[str]
+) -> Iterator[AnnotatedDocument]:
+    return conllu_documents(split_lines(pieces, name=name), name=name, start=start, left_out=left_out)
+
+
+_EXAMPLE = "1\tit\t_\tPRON\t_\t_\t2\tnsubj\t_\t_\n2\tslept\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+FORMAT = TreeFormat(expected=EXPECTED_CONLLU, documents=_documents, example=_EXAMPLE)

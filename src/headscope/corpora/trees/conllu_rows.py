@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from headscope.corpora.annotation import Sentence
+from headscope.corpora.annotation import AnnotatedSentence
 from headscope.corpora.trees.tree import MAX_ROWS, check_relations, check_tree, read_heads, shown, too_long
 from headscope.errors import InputError
 
@@ -34,7 +34,7 @@ class ConlluSentence:
         marks: `Entity=` of each word and each empty node, the number of its line, whether it is an empty node.
     """
 
-    sentence: Sentence
+    sentence: AnnotatedSentence
     block: ConlluBlock
     marks: tuple[tuple[str, int, bool], ...]
 
@@ -121,14 +121,14 @@ def read_block(block: ConlluBlock, *, name: str, left_out: Counter[str]) -> Conl
     return ConlluSentence(sentence=sentence, block=block, marks=tuple(marks))
 
 
-def _sentence(rows: list[list[str]], lines: list[int], *, name: str, text: str) -> Sentence:
+def _sentence(rows: list[list[str]], lines: list[int], *, name: str, text: str) -> AnnotatedSentence:
     origins = [f"{name}, line {number}" for number in lines]
     _, words, _, universal, own, _, written, relations, _, _ = zip(*rows, strict=True)
     heads = read_heads(written, words=words, origins=origins)
     check_relations(relations, words=words, origins=origins)
     check_tree(words, heads, origins=origins)
     tags = [tag if tag not in ("", "_") else other or "_" for tag, other in zip(universal, own, strict=True)]
-    return Sentence(
+    return AnnotatedSentence(
         words=words,
         heads=heads,
         relations=relations,

@@ -3,12 +3,14 @@
 A blank line ends a sentence: `the 2-det`, `fox 3-nsubj`, `ran 0-root`. Heads are counted from 1, 0 is the root.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from headscope.corpora.annotation import AnnotatedDocument, Sentence
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.corpora.document import document_id
 from headscope.corpora.files import expand, open_text, split_lines
+from headscope.corpora.formats import TreeFormat
 from headscope.corpora.opening import source_name
 from headscope.corpora.trees.tree import MAX_ROWS, check_relations, check_tree, read_heads, shown, too_long
 from headscope.errors import InputError
@@ -73,7 +75,7 @@ def _blocks(lines: Iterable[str], name: str) -> Iterator[tuple[int, list[str]]]:
         yield number + 1 - len(block), block
 
 
-def _sentence(block: list[str], first: int, name: str) -> Sentence:
+def _sentence(block: list[str], first: int, name: str) -> AnnotatedSentence:
     origins = [f"{name}, line {number}" for number in range(first, first + len(block))]
     words, written, relations = [], [], []
     for line, origin in zip(block, origins, strict=True):
@@ -91,10 +93,19 @@ def _sentence(block: list[str], first: int, name: str) -> Sentence:
     heads = read_heads(written, words=words, origins=origins)
     check_relations(relations, words=words, origins=origins)
     check_tree(words, heads, origins=origins)
-    return Sentence(words=tuple(words), heads=heads, relations=tuple(relations), origin=origins[0])
+    return AnnotatedSentence(words=tuple(words), heads=heads, relations=tuple(relations), origin=origins[0])
 
 
 def _wrong(line: str, fields: list[str]) -> str:
     found = f"{len(fields)} fields" if len(fields) > 1 else f"only {shown(fields[0])}"
     hint = "; a CoNLL-U file must be named .conllu" if line.count("\t") == 9 or line[0] == "#" else ""
     return f"expected a word and its head-label with a space between them (fox 3-nsubj), found {found}{hint}"
+
+
+def _documents(
+    pieces: Iterable[str], /, *, name: str, start: int, left_out: Counter[str]
+) -> Iterator[AnnotatedDocument]:
+    return relation_line_documents(split_lines(pieces, name=name), name=name, start=start)
+
+
+FORMAT = TreeFormat(expected=EXPECTED_LINES, documents=_documents, example="it 2-nsubj\nslept 0-root\n")

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from headscope.corpora.annotation import AnnotatedDocument, Sentence
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.errors import OptionError
 
 FORMS = (".conllu", ".txt", ".json")
@@ -60,7 +60,7 @@ def to_conllu(document: AnnotatedDocument, *, newdoc: bool = True) -> str:
     return "".join(out)
 
 
-def to_relation_lines(sentence: Sentence) -> str:
+def to_relation_lines(sentence: AnnotatedSentence) -> str:
     """Return a sentence as `word head-label` lines with a blank line after them.
 
     White space within a word becomes `_`: the format has no place for it.
@@ -70,7 +70,7 @@ def to_relation_lines(sentence: Sentence) -> str:
     return "".join(lines) + "\n"
 
 
-def to_entry(sentence: Sentence) -> str:
+def to_entry(sentence: AnnotatedSentence) -> str:
     """Return a sentence as the JSON of an entry of the original's features."""
     return json.dumps({"words": sentence.words, "heads": sentence.heads, "relns": sentence.relations})
 

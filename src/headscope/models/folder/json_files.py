@@ -6,6 +6,7 @@ from typing import Any
 
 from headscope.errors import ModelError
 from headscope.models.folder.shown import a_kind, shown
+from headscope.storage.bounded_json import TooDeepError, TooLargeError, read_bounded
 
 MOST_BYTES = 4 << 20
 """A configuration of 100,000 labels takes as much; real ones take kilobytes."""
@@ -23,15 +24,15 @@ def read_object(path: Path, *, most: int = MOST_BYTES, again: str = "save the mo
     Raises:
         ModelError: it is too large, not JSON, nested too deeply, or holds something else.
     """
-    size = path.stat().st_size
-    if size > most:
-        raise ModelError(
-            f"{shown(path)} has {size:,} bytes; expected at most {most:,}, and a model's own has thousands: {again}"
-        )
     too_deep = f"{shown(path)} is nested more than {MOST_DEPTH} deep; expected a plain object: {again}"
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except RecursionError as error:
+        value = read_bounded(path, most=most)
+    except TooLargeError as error:
+        raise ModelError(
+            f"{shown(path)} has {error.size:,} bytes; expected at most {most:,}, and a model's own has thousands: "
+            f"{again}"
+        ) from None
+    except TooDeepError as error:
         raise ModelError(too_deep) from error
     except ValueError as error:
         broken = isinstance(error, json.JSONDecodeError | UnicodeDecodeError)

@@ -1,4 +1,4 @@
-"""What came from a model folder, as a message may show it: one line, nothing invisible, not long."""
+"""A model's name, and what came from its folder, as people are shown them: one line, nothing invisible, not long."""
 
 from typing import Any
 
@@ -14,3 +14,9 @@ def a_kind(value: Any) -> str:
     """Say what a JSON value is: `a list`, `text`, `null` ..."""
     kinds = {dict: "an object", list: "a list", str: "text", bool: "true or false", float: "a fraction"}
     return "null" if value is None else kinds.get(type(value), "a number")
+
+
+def short_name(name: str) -> str:
+    """Return a local folder's last part, and a hub name whole."""
+    looks_local = name.startswith(("/", ".", "~")) or "\\" in name
+    return name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] if looks_local else name

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from headscope.reporting.kit.cells import Cell
-from headscope.reporting.kit.inputs import ReportInputs
-from headscope.reporting.kit.words import STATISTICS
+from headscope.reporting.kit.measured import Measured
+from headscope.statistics.role_catalogue import OTHERWISE
+from headscope.statistics.statistic_catalogue import NAMES
 
 COLUMNS = ("value", "ci_low", "ci_high", "uniform", "n")
 
@@ -60,24 +61,24 @@ class Kind:
         return self.roles[(layer - 1) * self.heads_per_layer + head - 1]
 
 
-def kinds_of(inputs: ReportInputs) -> tuple[Kind, ...]:
+def kinds_of(run: Measured) -> tuple[Kind, ...]:
     """Lay out every kind that the manifest names, in its order."""
     return tuple(
-        _kind(inputs, str(entry["kind"]), int(entry["layers"]), int(entry["heads"]))
-        for entry in inputs.manifest["kinds"]
+        _kind(run, str(entry["kind"]), int(entry["layers"]), int(entry["heads"]))
+        for entry in run.manifest["kinds"]
     )
 
 
-def _kind(inputs: ReportInputs, name: str, layers: int, heads: int) -> Kind:
-    rows = inputs.surface[inputs.surface["kind"] == name]
+def _kind(run: Measured, name: str, layers: int, heads: int) -> Kind:
+    rows = run.surface[run.surface["kind"] == name]
     by_head, by_layer = {}, {}
-    for statistic in STATISTICS:
+    for statistic in NAMES:
         part = rows[rows["statistic"] == statistic]
         is_mean = part["head"].isna()
         by_head[statistic] = _filled((layers, heads), part[~is_mean])
         by_layer[statistic] = _filled((layers,), part[is_mean])
-    roles = np.full((layers, heads), "mixed", dtype=object)
-    told = inputs.roles[inputs.roles["kind"] == name]
+    roles = np.full((layers, heads), OTHERWISE, dtype=object)
+    told = run.roles[run.roles["kind"] == name]
     for layer, head, role in zip(told["layer"], told["head"], told["role"]):
         roles[int(layer) - 1, int(head) - 1] = str(role)
     return Kind(name, layers, heads, by_head, by_layer, tuple(roles.ravel()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headscope.reporting.kit.sentences import HeadRef, Sentence
+from headscope.reporting.kit.linked_sentences import HeadRef, Sentence
 from headscope.reporting.kit.words import anchor
 from headscope.views.markup import Html, el
 

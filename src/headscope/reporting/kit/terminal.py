@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -22,17 +20,17 @@ class Grid:
     rows: Sequence[Sequence[str]]
 
 
-def percent(value: float) -> str:
-    """Write a share as percent, and what is not known as a dash."""
+def percent_or_hyphen(value: float) -> str:
+    """Write a share in percent without its sign, and what is not known as a hyphen: terminals may not have a dash."""
     return "-" if value != value else f"{100 * value:.1f}"
 
 
-def interval(row: pd.Series[Any] | dict[Any, Any], prefix: str = "") -> str:
-    """Write a row's interval in percent."""
+def interval_or_hyphen(row: Mapping[Any, Any], prefix: str = "") -> str:
+    """Write a row's interval in percent, `72.9 to 77.4`, a hyphen for none."""
     low, high = row[f"{prefix}ci_low"], row[f"{prefix}ci_high"]
     return "-" if low != low else f"{100 * low:.1f} to {100 * high:.1f}"
 
 
-def q_value(value: float) -> str:
-    """Write a q with three digits, and that nothing was tested in words."""
-    return "not tested" if value != value else "<0.001" if value < 0.001 else f"{value:.3f}"
+def nats_to_four(value: float) -> str:
+    """Write a divergence with four digits after the point, a digit more than the page; small ones with three."""
+    return f"{value:.4f}" if abs(value) >= 0.01 or value == 0 else f"{value:.3g}"

@@ -8,24 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headscope.figures.labels import shorten, visible
-
-SHARES = (
-    "previous",
-    "next",
-    "current",
-    "cls",
-    "sep",
-    "punctuation",
-    "sep_to_sep",
-    "other_to_sep",
-    "max_weight",
-)
-STATISTICS = (
-    "previous", "next", "current", "cls", "sep", "punctuation", "sep_to_sep", "other_to_sep",
-    "entropy", "entropy_cls", "max_weight",
-)  # fmt: skip
-ROLES = ("previous", "next", "cls", "sep", "punctuation", "broad", "mixed")
-FEWEST_DOCUMENTS = 10
+from headscope.statistics.role_catalogue import ROLES, SHOWN
+from headscope.statistics.statistic_catalogue import STATISTICS, Special, is_share
 
 
 @dataclass(frozen=True)
@@ -37,27 +21,23 @@ class Words:
     cls: str
     sep: str
 
+    def fill(self, words: str) -> str:
+        """Put the tokens' names into words of the catalogues."""
+        return Special(cls=self.cls, sep=self.sep).fill(words)
+
 
 def words_for(manifest: Mapping[str, Any]) -> Words:
     """Take the special tokens' names from the manifest; `[CLS]` and `[SEP]` where it names none."""
     special = manifest["signature"]["model"].get("special", {"cls": "[CLS]", "sep": "[SEP]"})
     cls = special.get("cls") or "the first token"
     sep = special.get("sep") or "the separator"
-    statistics = {
-        "previous": "previous token",
-        "next": "next token",
-        "current": "current token",
-        "cls": cls,
-        "sep": sep,
-        "punctuation": "period or comma",
-        "sep_to_sep": f"{sep} to {sep}",
-        "other_to_sep": f"other to {sep}",
-        "entropy": "entropy",
-        "entropy_cls": f"entropy from {cls}",
-        "max_weight": "largest weight",
-    }
-    roles = {name: statistics[name] for name in ("previous", "next", "cls", "sep", "punctuation")}
-    return Words(statistics=statistics, roles=roles | {"broad": "broad", "mixed": "mixed"}, cls=cls, sep=sep)
+    tokens = Special(cls=cls, sep=sep)
+    return Words(
+        statistics={one.name: tokens.fill(one.label) for one in STATISTICS.values()},
+        roles={name: tokens.fill(ROLES[name].called) for name in SHOWN},
+        cls=cls,
+        sep=sep,
+    )
 
 
 def capital(text: str) -> str:
@@ -85,7 +65,7 @@ def percent(share: float, decimals: int | None = None) -> str:
 
 def amount(value: float, statistic: str, decimals: int | None = None) -> str:
     """Return a value as the report's sentences write it: percent for shares, `3.86 nats` for entropies."""
-    return percent(value, decimals) if statistic in SHARES else f"{value:.2f} nats"
+    return percent(value, decimals) if is_share(statistic) else f"{value:.2f} nats"
 
 
 def interval_decimals(low: float, high: float) -> int:
@@ -97,7 +77,7 @@ def interval(low: float, high: float, statistic: str) -> str:
     """Return `97 to 98` or, where whole percents would show no width, `97.6 to 97.9`; empty without an interval."""
     if math.isnan(low) or math.isnan(high):
         return ""
-    if statistic not in SHARES:
+    if not is_share(statistic):
         return f"{low:.2f} to {high:.2f}"
     decimals = interval_decimals(low, high)
     return f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}"
@@ -107,7 +87,7 @@ def table_number(value: float, statistic: str) -> str:
     """Return a value as tables print it: percent with one decimal without its sign, nats with two, `–` for null."""
     if math.isnan(value):
         return "–"
-    return f"{100 * value:.1f}" if statistic in SHARES else f"{value:.2f}"
+    return f"{100 * value:.1f}" if is_share(statistic) else f"{value:.2f}"
 
 
 def join(parts: list[str]) -> str:

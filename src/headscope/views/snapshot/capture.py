@@ -11,17 +11,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.attention.model_source import fallback_weights
 from headscope.attention.score_parts import NeuronLayer
-from headscope.attention.source import fallback_weights
 from headscope.attention.tap import AttentionCall, Tap, eager_evaluation
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, OptionError
-from headscope.models.anatomy import Anatomy, CallSite, KindLayout, examine
-from headscope.models.inputs import no_cache
+from headscope.models.anatomy import Anatomy, CallSite, KindLayout
+from headscope.models.examination import examine
+from headscope.models.forward_inputs import no_cache
 from headscope.models.loading import LoadedModel
+from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
 from headscope.views.snapshot.model_input import Asked, Reading, read
 from headscope.views.snapshot.neuron import DIFFERENT, neuron_layer
-from headscope.views.snapshot.snapshot import AttentionView, KindMaps
 from headscope.visible import shorten
 
 MOST_WEIGHTS = 1 << 28
@@ -58,7 +59,7 @@ class AttentionReader:
         layers: Sequence[int] = (),
         neuron: bool | None = False,
         **more: Any,
-    ) -> AttentionView:
+    ) -> AttentionSnapshot:
         """Run the model on a text and return all its weights, those of transformers' own eager attention.
 
         Generated tokens are read with the rest in one go, which gives each the weights it had when it was written.
@@ -87,7 +88,7 @@ class AttentionReader:
             if wanted[part.kind]
         )
         title = " → ".join(each for each in (text, text_b) if each is not None)
-        return AttentionView(
+        return AttentionSnapshot(
             title=shorten(" ".join(title.split()), LONGEST_HEADING),
             model=self.loaded.name,
             kinds=kinds,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from headscope.encoding.token_names import named_tokens
 from headscope.errors import AttentionError, InputError, OptionError
-from headscope.views.snapshot.snapshot import AttentionView, Axis, KindMaps
+from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 from headscope.visible import titled
 
 _NOT_KEPT = (
@@ -56,7 +56,7 @@ def raw_view(
     readable: bool = True,
     title: str = "Attention",
     model: str = "",
-) -> AttentionView:
+) -> AttentionSnapshot:
     """Return a view of attention that was computed elsewhere.
 
     Either `attention` with `tokens`, or one to three of `encoder_attention`, `decoder_attention` and
@@ -97,7 +97,7 @@ def raw_view(
         # A view of one kind: whether later tokens are hidden tells which.
         kind = _maps("encoder", attention, axis, None, chosen)
         kind = replace(kind, kind="decoder") if kind.causal else kind
-        return AttentionView(title=title, model=model, kinds=(kind,))
+        return AttentionSnapshot(title=title, model=model, kinds=(kind,))
     if all(part is None for part in parts.values()):
         raise OptionError(
             "there is no attention to draw; give attention with tokens, or encoder_attention, decoder_attention or "
@@ -113,7 +113,7 @@ def raw_view(
         queries = _axis(sides[side], f"{side}_tokens", own, readable=readable)
         keys = None if other is None else _axis(sides[other], f"{other}_tokens", own, readable=readable)
         kinds.append(_maps(name, part, queries, keys, chosen))
-    return AttentionView(title=title, model=model, kinds=tuple(kinds))
+    return AttentionSnapshot(title=title, model=model, kinds=tuple(kinds))
 
 
 def raw_maps(attention: Any, *, kind: str = "encoder") -> NDArray[np.float32]:

@@ -11,8 +11,8 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import Segment
 from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
+from headscope.models.forward_inputs import model_inputs
 from headscope.models.generation import generate
-from headscope.models.inputs import model_inputs
 from headscope.models.loading import LoadedModel, longest_input
 from headscope.views.snapshot.text_input import (
     TOO_LONG,

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from headscope.attention.score_parts import NeuronLayer
-from headscope.attention.tap import AttentionCall
-from headscope.models.anatomy import CallSite, scaling_of
+from headscope.attention.tap import AttentionCall, scaling_of
+from headscope.models.anatomy import CallSite
 
 # How far the softmax of the scores that are shown may lie from the weights that the model computed.
 _TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-4}

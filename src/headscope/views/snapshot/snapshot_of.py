@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headscope.errors import ModelError, OptionError
+from headscope.models.folder.shown import short_name
 
 if TYPE_CHECKING:
+    from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
     from headscope.views.snapshot.capture import AttentionReader
-    from headscope.views.snapshot.snapshot import AttentionView
 
 
 def reader_of(
@@ -56,7 +57,7 @@ def reader_of(
     return AttentionReader(LoadedModel(model=model, tokeniser=tokenizer, name=short_name(name)))
 
 
-def look(
+def take_snapshot(
     model: Any = None,
     text: str | None = None,
     text_b: str | None = None,
@@ -74,7 +75,7 @@ def look(
     tokenizer: Any = None,
     neuron: bool | None = None,
     **more: Any,
-) -> AttentionView:
+) -> AttentionSnapshot:
     """Return a view of a model's attention on a text, or of attention that was computed elsewhere.
 
     Args:
@@ -137,9 +138,3 @@ def look(
     if neuron and len(refused) == len(view.kinds):
         raise ModelError(str(refused[0]).rstrip("."))
     return view
-
-
-def short_name(name: str) -> str:
-    """Return a local folder's last part, and a hub name whole."""
-    looks_local = name.startswith(("/", ".", "~")) or "\\" in name
-    return name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] if looks_local else name

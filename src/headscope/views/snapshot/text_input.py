@@ -15,7 +15,7 @@ from headscope.encoding.readable import readable_tokens
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
-from headscope.views.snapshot.snapshot import Axis
+from headscope.views.snapshot.attention_snapshot import Axis
 
 TOO_LONG = ("error", "truncate")
 _WORD_MARKS = ("\u0120", "\u2581", "\u010a")  # byte-level BPE's and SentencePiece's marks, and a line break

@@ -15,11 +15,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.coreference.gap.inputs import FIELD, GAP_BASELINES, GENDERS, GapQuestion
+from headscope.analyses.coreference.gap.gap_segments import FIELD, GAP_BASELINES, GENDERS, GapQuestion
 from headscope.attention.tile import AttentionTile
 from headscope.attention.word_rows import WordRows, places_of_words
 from headscope.encoding.batching import Batch
-from headscope.encoding.segment import PIECES
+from headscope.encoding.choices import PIECES
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span
 from headscope.statistics.kept import Declared, State, counted, summed
@@ -72,7 +72,7 @@ class GapAccumulator(Accumulator):
 
     Args:
         layout: the kinds of attention; cross attention is left out.
-        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.words`).
+        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
 
     Raises:
         ValueError: `pieces` is not known.

@@ -1,14 +1,14 @@
 """The stage on GAP: which head points a pronoun at the right one of two names."""
 
 from headscope.analyses.coreference.gap.accumulator import GapAccumulator
-from headscope.analyses.coreference.gap.inputs import GapCounts, gap_segments
+from headscope.analyses.coreference.gap.gap_segments import GapCounts, gap_segments
 from headscope.analyses.coreference.systems import gap_table
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.scan import scan
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.progress import Watcher, told
+from headscope.prepare.progress import Watcher, scan_teller
 
 
 def measure_gap(run: ModelRun, watch: Watcher | None = None) -> StageResult:
@@ -25,7 +25,7 @@ def measure_gap(run: ModelRun, watch: Watcher | None = None) -> StageResult:
     counts = GapCounts()
     sums = GapAccumulator(run.layout, pieces=run.options.pieces)
 
-    tell = told(watch, "GAP", int, total=None, limit=run.options.limit)
+    tell = scan_teller(watch, "GAP", int, total=None, limit=run.options.limit)
     segments = gap_segments(
         run.gap.read(limit=run.options.limit), run.encoder, max_length=run.options.max_length, counts=counts
     )

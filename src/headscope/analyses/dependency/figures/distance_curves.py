@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from headscope.figures.axes import say_absent
 from headscope.figures.labels import label
-from headscope.figures.style import LINE, SOFT, figure_of, look, new_figure, role_colour
+from headscope.figures.style import LINE, SOFT, figure_of, house_style, new_figure, role_colour
 from headscope.statistics.arc_bins import DISTANCES, SHORT
 
 COLUMNS = 4
@@ -29,7 +29,7 @@ def distance_panel(
         ax: where to draw; made when not given.
     """
     known = rows[(rows["n"] > 0) & rows["accuracy"].notna()]
-    with look():
+    with house_style():
         if ax is None:
             ax = new_figure(2.7, 2.1).subplots()
         if known.empty:
@@ -89,7 +89,7 @@ def distance_curves(by_distance: pd.DataFrame, *, relations: Sequence[str] | Non
         raise ValueError(
             "Expected accuracies by distance of at least one relation, got none; run with a larger treebank."
         )
-    with look():
+    with house_style():
         columns = min(COLUMNS, len(names))
         lines = -(-len(names) // columns)
         figure = new_figure(2.7 * columns, 2.1 * lines + 0.3)

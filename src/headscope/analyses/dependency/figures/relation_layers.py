@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from headscope.figures.labels import label
-from headscope.figures.style import INK, SOFT, figure_of, look, new_figure
+from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure
 from headscope.palette import palette
 
 STEPS = 9
@@ -117,7 +117,7 @@ def relation_layers(
             f"Expected accuracies of {kind} heads for at least one relation, got none; run with a larger treebank."
         )
     layers = max(cell.layer for name in names for cell in found[name])
-    with look():
+    with house_style():
         if ax is None:
             ax = new_figure(min(1.9 + 0.48 * layers, 30.0), 0.75 + 0.27 * len(names)).subplots()
         for y, name in enumerate(names):

@@ -15,7 +15,16 @@ from matplotlib.lines import Line2D
 from headscope.analyses.distances.clusters import Clusters, cluster
 from headscope.analyses.distances.pair_table import matrix_of
 from headscope.figures.axes import say_absent
-from headscope.figures.style import INK, LINE, SOFT, figure_of, look, new_figure, role_colour, role_outline
+from headscope.figures.style import (
+    INK,
+    LINE,
+    SOFT,
+    figure_of,
+    house_style,
+    new_figure,
+    role_colour,
+    role_outline,
+)
 from headscope.palette import palette
 
 WIDTH, LINE_HEIGHT = 6.4, 0.155
@@ -54,7 +63,7 @@ def dendrogram(
         raise ValueError(f"Expected {kind} heads for a tree, got {present}; give a kind that the table has.")
     places = [(int(layer), int(head)) for layer, head in heads[["layer", "head"]].to_numpy()]
     shown = min(len(places), MOST_LABELLED)
-    with look():
+    with house_style():
         if ax is None:
             ax = new_figure(WIDTH, 0.8 + LINE_HEIGHT * shown).subplots()
         if len(places) < 2:

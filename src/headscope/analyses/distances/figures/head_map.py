@@ -11,12 +11,21 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.distances.figures.plane import SIDE, Plane, height_of, lay_out
 from headscope.figures.axes import say_absent
-from headscope.figures.label_places import Place, Wanted, place_labels
+from headscope.figures.label_places import LabelPlace, WantedLabel, place_labels
 from headscope.figures.labels import label
 from headscope.figures.layer_colours import layer_colour, on_layer
-from headscope.figures.style import INK, SOFT, TICK, figure_of, look, new_figure, role_colour, role_outline
+from headscope.figures.style import (
+    INK,
+    SOFT,
+    TICK,
+    figure_of,
+    house_style,
+    new_figure,
+    role_colour,
+    role_outline,
+)
 from headscope.palette import palette
-from headscope.statistics.roles import ROLES
+from headscope.statistics.role_catalogue import ROLES
 
 COLOURINGS = ("role", "layer")
 NUMBERED = 200
@@ -39,7 +48,7 @@ def head_map(
         ValueError: the table has no head of this kind.
     """
     heads = _heads(table, kind)
-    with look():
+    with house_style():
         figure = new_figure(2 * SIDE + 0.2, height_of(heads) + (0.45 if stress is None else 0.7))
         for colouring, ax in zip(COLOURINGS, figure.subplots(1, 2)):
             map_panel(table, kind=kind, colouring=colouring, names=names, ax=ax)
@@ -77,7 +86,7 @@ def map_panel(
     if colouring not in COLOURINGS:
         raise ValueError(f"Expected a colouring by role or layer, got {colouring!r}; choose one of them.")
     heads = _heads(table, kind)
-    with look():
+    with house_style():
         if ax is None:
             ax = new_figure(SIDE, height_of(heads) + 0.45).subplots()
         ax.set_title(f"By {colouring}")
@@ -118,9 +127,9 @@ def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict
         points.set_urls([f"#{kind}-{a}-{b}" for a, b in heads.loc[these, ["layer", "head"]].to_numpy()])
         points.set_gid(f"heads--{kind}--map--{role}")
     called = {role: names.get(role) or _called(role) for role in present}
-    wanted = [Wanted(called[role], 9.0, _central(marks, roles == role)) for role in reversed(by_size)]
+    wanted = [WantedLabel(called[role], 9.0, _central(marks, roles == role)) for role in reversed(by_size)]
     finders = _finders(heads)
-    wanted += [Wanted(text, 8.0, marks[[place]]) for place, text in finders]
+    wanted += [WantedLabel(text, 8.0, marks[[place]]) for place, text in finders]
     placed = place_labels(wanted, marks, plane.box, reach=6.0)
     colours = [role_colour(role) for role in reversed(by_size)] + [INK] * len(finders)
     for name, place, colour in zip(wanted, placed, colours):
@@ -146,7 +155,8 @@ def _by_layer(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane) -> None:
     _discs(ax, heads, kind, layers, size, 3.0)
     marks, own = plane.points(heads), heads["layer"].to_numpy()
     wanted = [
-        Wanted(f"layer {layer}", 8.0, _central(marks, own == layer)) for layer in sorted(set(own.tolist()))
+        WantedLabel(f"layer {layer}", 8.0, _central(marks, own == layer))
+        for layer in sorted(set(own.tolist()))
     ]
     for name, found in zip(wanted, place_labels(wanted, marks, plane.box)):
         if found is not None:
@@ -192,7 +202,7 @@ def _finders(heads: pd.DataFrame) -> list[tuple[int, str]]:
     return [(place, text) for _, place, text in found[:MOST_NAMED]]
 
 
-def _write(ax: Axes, plane: Plane, name: Wanted, place: Place, colour: str) -> None:
+def _write(ax: Axes, plane: Plane, name: WantedLabel, place: LabelPlace, colour: str) -> None:
     box = place.box
     across = {"left": box.left, "right": box.right}.get(place.side, (box.left + box.right) / 2)
     x, y = plane.back(across, (box.bottom + box.top) / 2)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from headscope.analyses.probes.data.shards import WordMaps
+from headscope.analyses.probes.data.table_shards import WordMaps
 from headscope.errors import OptionError, OutputError
-from headscope.storage.parts import contents
 from headscope.storage.scratch import scratch, sweep_scratch
+from headscope.storage.unfinished import contents
 
 CACHE_GIB = 20.0
 GIB_VARIABLE = "HEADSCOPE_CACHE_GIB"

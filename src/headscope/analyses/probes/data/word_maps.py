@@ -7,10 +7,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.probes.data.shards import ShardWriter
-from headscope.attention.tile import AttentionTile, HeadId
+from headscope.analyses.probes.data.table_shards import ShardWriter
+from headscope.attention.head_id import HeadId
+from headscope.attention.tile import AttentionTile
+from headscope.attention.word_attention import WordAxis, between_words, word_axis
 from headscope.attention.word_rows import places_of_words
-from headscope.attention.words import WordAxis, between_words, word_axis
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD
 from headscope.models.anatomy import KindLayout
@@ -44,7 +45,7 @@ class WordMapCollector:
         writer: takes the tables.
         layout: the kinds of attention; cross attention, whose rows and columns are different words, is left out.
         numbers: place in the treebank of each (document, index).
-        pieces: attention from a cut word (`attention.words`).
+        pieces: attention from a cut word (`attention.word_attention`).
     """
 
     needs: frozenset[str] = frozenset({"weights"})

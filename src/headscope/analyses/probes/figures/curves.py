@@ -7,9 +7,19 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from headscope.analyses.probes.figures.scores import SYSTEMS, System
+from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.system import System
 from headscope.figures.axes import say_absent
-from headscope.figures.style import INK, LINE, SOFT, figure_of, look, new_figure, role_colour, role_outline
+from headscope.figures.style import (
+    INK,
+    LINE,
+    SOFT,
+    figure_of,
+    house_style,
+    new_figure,
+    role_colour,
+    role_outline,
+)
 from headscope.statistics.arc_bins import DISTANCES, SHORT
 
 MEASURES = {"UUAS": "syntax", "Spearman": "next"}
@@ -30,7 +40,7 @@ def probe_distances(by_distance: pd.DataFrame, *, ax: Axes | None = None) -> Fig
         ]
         if len(rows):
             lines.append((system, rows))
-    with look():
+    with house_style():
         if ax is None:
             ax = new_figure(8.2, 3.4).subplots()
         if not lines:
@@ -63,7 +73,7 @@ def probe_layers(layers: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
         ax: where to draw; made when not given.
     """
     last = int(layers["layer"].max())
-    with look():
+    with house_style():
         if ax is None:
             ax = new_figure(min(max(4.2, 0.3 * last + 2.2), 10.0), 2.9).subplots()
         ends = []

@@ -1,12 +1,15 @@
-"""Parsers that see frozen attention: a weight for every head, or one that the two words set (section 5)."""
+"""The parser that sees frozen attention alone: a weight for every head (section 5)."""
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope.analyses.probes.data.batches import ProbeBatch
-from headscope.analyses.probes.parsers.learner import ArcProbe
+from headscope.analyses.probes.data.probe_batches import ProbeBatch
+from headscope.analyses.probes.parsers.learner import ArcProbe, Seen
+from headscope.analyses.probes.system import System
 
 DIRECTIONS = ("head->dependent", "dependent->head")
 
@@ -52,12 +55,21 @@ class AttentionProbe(ArcProbe):
         seeds: of the first weights, one a run.
     """
 
+    name = "attention"
+    system = System(name="Attention", role="previous", paper="attention")
+    control = System(name="Attention, random weights", role="cls")
+    labelled = True
     rate = 0.1
 
     def __init__(self, tasks: Sequence[int], heads: int, *, special: bool, seeds: Sequence[int]) -> None:
         super().__init__(tasks)
         self.weights = nn.Parameter(glorot((2, heads), heads, 1, seeds))
         self.root = Root(self.runs, special=special)
+
+    @classmethod
+    def of(cls, seen: Seen, tasks: Sequence[int], *, seeds: Sequence[int]) -> "AttentionProbe":
+        """See `ArcProbe.of`."""
+        return cls(tasks, seen.heads, special=seen.special, seeds=seeds)
 
     def raw(self, batch: ProbeBatch) -> Tensor:
         """See `ArcProbe.raw`."""
@@ -71,73 +83,12 @@ class AttentionProbe(ArcProbe):
         root = self.root.score(from_special, to_special)
         return torch.cat([root[..., None], down + up], dim=3)
 
-
-class AttentionWordsProbe(ArcProbe):
-    """Attention and words: the weight of head k for the pair (i, j) is a linear function of both words' vectors.
-
-    W_k (v_i + v_j, one behind the other) + bias splits into a share of the candidate, one of the dependent and the
-    bias, so no pair of vectors is ever laid out: each word has two weights a head and direction, and the tables of
-    attention are contracted with those of its row and those of its column.
-
-    Args:
-        tasks: the task of each run.
-        heads: number of heads.
-        vectors: of all word types, `[type, width]`; they are not trained.
-        special: whether inputs have special tokens.
-        seeds: of the first weights, one a run.
-    """
-
-    rate = 0.003
-    vectors: Tensor
-
-    def __init__(
-        self,
-        tasks: Sequence[int],
-        heads: int,
-        vectors: Tensor,
-        *,
-        special: bool,
-        seeds: Sequence[int],
-    ) -> None:
-        super().__init__(tasks)
-        self.register_buffer("vectors", vectors, persistent=False)
-        width = vectors.shape[1]
-        # [run, role of the word (candidate, dependent), direction, width, head]
-        self.weights = nn.Parameter(glorot((2, 2, width, heads), 2 * width, heads, seeds))
-        self.bias = nn.Parameter(torch.zeros(self.runs, 2, heads))
-        self.root_vector = nn.Parameter(torch.zeros(self.runs, width))
-        self.root = Root(self.runs, special=special)
-
-    def raw(self, batch: ProbeBatch) -> Tensor:
-        """See `ArcProbe.raw`."""
-        own = self.word_weights(batch.words)
-        candidate, dependent = own[:, :, :, 0], own[:, :, :, 1] + self.bias
-        # Attention from i to j lies in row i, column j; from j to i in row j, column i. What rows know is contracted
-        # in one go, what columns know in another: `[batch, row or column, the other, 2 x run]`.
-        rows = _contract(batch.tables, candidate[:, :, :, 0], dependent[:, :, :, 1])
-        columns = _contract(batch.flipped, dependent[:, :, :, 0], candidate[:, :, :, 1])
-        of_candidates = rows[0] + columns[1]
-        words = of_candidates.transpose(1, 2) + columns[0] + rows[1]
-        of_root = torch.einsum("rw,rdwk->rdk", self.root_vector, self.weights[:, 0])
-        total = dependent + of_root
-        from_special = torch.einsum("bxdk,bdrk->rbdx", batch.to_words, total[:, :, :, 0])
-        to_special = torch.einsum("bdxk,bdrk->rbdx", batch.to_special, total[:, :, :, 1])
-        root = self.root.score(from_special, to_special)
-        return torch.cat([root[..., None], words.permute(3, 0, 1, 2)], dim=3)
-
-    def word_weights(self, words: Tensor) -> Tensor:
-        """Return each word's share of the heads' weights, `[batch, word, run, role, direction, head]`."""
-        runs, width, heads = self.runs, *self.weights.shape[3:]
-        flat = self.weights.permute(3, 0, 1, 2, 4).reshape(width, -1)
-        own: Tensor = (self.vectors[words] @ flat).view(*words.shape, runs, 2, 2, heads)
-        return own
-
-
-def _contract(tables: Tensor, *weights: Tensor) -> tuple[Tensor, Tensor]:
-    """Contract `[batch, line, place, head]` with two sets of weights of its lines, `[batch, line, run, head]`."""
-    runs = weights[0].shape[2]
-    both = tables @ torch.cat(weights, dim=2).transpose(2, 3)
-    return both[..., :runs], both[..., runs:]
+    def head_weights(
+        self, runs: Sequence[int], arcs: tuple[NDArray[np.int64], NDArray[np.int64]]
+    ) -> NDArray[np.float64]:
+        """See `ArcProbe.head_weights`: the weights themselves, whatever the arcs."""
+        chosen: NDArray[np.float64] = self.weights.detach()[list(runs)].mean(0).double().cpu().numpy()
+        return chosen
 
 
 def glorot(shape: tuple[int, ...], fan_in: int, fan_out: int, seeds: Sequence[int]) -> Tensor:

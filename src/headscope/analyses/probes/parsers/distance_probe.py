@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from headscope.analyses.probes.data.batches import ProbeBatch
+from headscope.analyses.probes.data.probe_batches import ProbeBatch
 from headscope.analyses.probes.parsers.attention_probe import glorot
-from headscope.analyses.probes.parsers.learner import ArcProbe
+from headscope.analyses.probes.parsers.learner import ArcProbe, Seen
 from headscope.analyses.probes.parsers.pair_layer import pair_scores
+from headscope.analyses.probes.system import System
 
 HIDDEN = 256
 NEAR = 5  # distances up to this have an indicator each, ahead and behind
@@ -33,6 +34,10 @@ class DistanceWordsProbe(ArcProbe):
         hidden: number of hidden units.
     """
 
+    name = "distances and words"
+    system = System(name="Distances and words", role="next", paper="distances + GloVe")
+    reads_attention = False
+    reads_words = True
     rate = 0.003
     vectors: Tensor
 
@@ -49,6 +54,11 @@ class DistanceWordsProbe(ArcProbe):
         self.bias = nn.Parameter(torch.zeros(self.runs, hidden))
         self.root = nn.Parameter(torch.zeros(self.runs, hidden))
         self.out = nn.Parameter(glorot((hidden,), hidden, 1, seeds))
+
+    @classmethod
+    def of(cls, seen: Seen, tasks: Sequence[int], *, seeds: Sequence[int]) -> "DistanceWordsProbe":
+        """See `ArcProbe.of`."""
+        return cls(tasks, seen.vectors, seeds=seeds)
 
     def raw(self, batch: ProbeBatch) -> Tensor:
         """See `ArcProbe.raw`."""

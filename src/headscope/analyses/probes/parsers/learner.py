@@ -7,11 +7,15 @@ that Adam trains each as if it were alone, while the attention, which is what co
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope.analyses.probes.data.batches import ProbeBatch
+from headscope.analyses.probes.data.probe_batches import ProbeBatch
+from headscope.analyses.probes.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +59,60 @@ class Learner(nn.Module, ABC):
         """Answer a batch and compare with what is right."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What a probe may see of a model and a treebank.
+
+    Attributes:
+        heads: number of heads.
+        vectors: of all word types, `[type, width]`; they are not trained.
+        special: whether inputs have special tokens.
+    """
+
+    heads: int
+    vectors: Tensor
+    special: bool
+
+
 class ArcProbe(Learner):
     """A probe that scores every word, and the root, as the head of every word (section 5).
 
     The candidates for a word in a tree are the other words and the root. In a control task they are all words, the
     word itself among them, and no root: that is where its targets lie.
+
+    Attributes:
+        name: in tables.
+        system: its line of table 3.
+        control: the same on models with random weights; None where it is not trained on such.
+        reads_attention: whether it sees attention; one that does not is trained once, whatever the model.
+        reads_words: whether it sees words' vectors.
+        labelled: whether a label probe that sees the same names its arcs.
+        tree_seeds: the seeds whose best trees are wanted too; networkx takes some 20 ms a sentence.
     """
+
+    name: ClassVar[str]
+    system: ClassVar[System]
+    control: ClassVar[System | None] = None
+    reads_attention: ClassVar[bool] = True
+    reads_words: ClassVar[bool] = False
+    labelled: ClassVar[bool] = False
+    tree_seeds: ClassVar[tuple[int, ...]] = ()
+
+    @classmethod
+    @abstractmethod
+    def of(cls, seen: Seen, tasks: Sequence[int], *, seeds: Sequence[int]) -> "ArcProbe":
+        """Make the probe of several runs: the task and the seed of the first weights of each."""
+
+    def head_weights(
+        self, runs: Sequence[int], arcs: tuple[NDArray[np.int64], NDArray[np.int64]]
+    ) -> NDArray[np.float64] | None:
+        """Return the weight of each head, the mean over runs, `[direction, head]`; None where it has no such.
+
+        Args:
+            runs: which of its runs.
+            arcs: the word types of the head and of the dependent of gold arcs between words, `[arc]` each.
+        """
+        return None
 
     @abstractmethod
     def raw(self, batch: ProbeBatch) -> Tensor:

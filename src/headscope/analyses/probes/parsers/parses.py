@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.analyses.probes.data.batches import ProbeData
+from headscope.analyses.probes.data.probe_batches import ProbeData
 from headscope.analyses.probes.parsers.decoding import best_tree
 from headscope.analyses.probes.parsers.label_probe import LabelProbe
 from headscope.analyses.probes.parsers.learner import ArcProbe

@@ -13,27 +13,31 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from headscope.analyses.probes.structural.scores import MEASURES, Score, StructuralScorer, structural_scores
-from headscope.analyses.probes.structural.state_store import StateStore, share_of, split_held_out
-from headscope.analyses.probes.structural.train import (
+from headscope.analyses.probes.names import STRUCTURAL
+from headscope.analyses.probes.structural.layer_training import (
     SentenceBatches,
     StructuralOptions,
     StructuralProbe,
     train_structural,
 )
+from headscope.analyses.probes.structural.state_store import StateStore, share_of, split_held_out
+from headscope.analyses.probes.structural.tree_scores import (
+    MEASURES,
+    Score,
+    StructuralScorer,
+    structural_scores,
+)
+from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES
 from headscope.attention.hidden import WordStates
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OutputError
-from headscope.statistics.confidence import difference_interval
+from headscope.statistics.confidence import difference_interval, ends_of
 from headscope.storage.scratch import scratch
 
-NAME = "structural"
 MOST_BYTES = 4 << 30
-STRUCTURAL = "structural probe"
+TRAINING = "structural probe"
 """What the caller is told is being done."""
 _LEAST_SHARE = 0.02
-PROBE_COLUMNS = ["probe", "measure", "model", "vectors", "seed", "value", "ci_low", "ci_high", "n", "spread"]
-LAYER_COLUMNS = ["layer", "measure", "value", "ci_low", "ci_high", "n", "held_out", "chosen"]
 
 StateReader = Callable[[Iterable[Segment]], Iterable[WordStates]]
 Teller = Callable[[str, int, int | None], None]
@@ -101,12 +105,12 @@ def measure_structural(
     with scratch(Path(tempfile.gettempdir()) if folder is None else folder, "headscope") as base:
         base.mkdir()
         stores, share = _fill(read, train, dev, base, words=words, seed=seed, most_bytes=most_bytes, say=say)
-        bench = _Bench(*stores, seed=seed, options=options or StructuralOptions(), device=device)
+        bench = _StructuralBench(*stores, seed=seed, options=options or StructuralOptions(), device=device)
         layers, total = bench.store.layers, bench.store.layers + seeds - 1
         first: list[Sums] = []
         held: list[Sums] = []
         for layer in range(layers):
-            say(STRUCTURAL, layer, total)
+            say(TRAINING, layer, total)
             probe = bench.train(layer, 0)
             first.append(bench.score(probe, layer))
             held.append(bench.score(probe, layer, held_out=True))
@@ -114,9 +118,9 @@ def measure_structural(
         chosen = int(np.nanargmax([_or_low(scores["UUAS"].value) for scores in held_scores]))
         every = [first[chosen]]
         for number in range(1, seeds):
-            say(STRUCTURAL, layers + number - 1, total)
+            say(TRAINING, layers + number - 1, total)
             every.append(bench.score(bench.train(chosen, number), chosen))
-        say(STRUCTURAL, total, total)
+        say(TRAINING, total, total)
         sentences = len(bench.batches.sentences) + len(bench.held_out.sentences)
     facts = {"layer": chosen, "sentences": sentences, "sampled": share, "settled": bench.settled}
     return StructuralTables(
@@ -131,7 +135,7 @@ def _or_low(value: float) -> float:
     return value if value == value else -1.0
 
 
-class _Bench:
+class _StructuralBench:
     """The stored vectors, split, and probes made on them."""
 
     def __init__(
@@ -227,8 +231,8 @@ def _probe_rows(every: Sequence[Sums], layer: int) -> pd.DataFrame:
         values = [scores[measure].value for scores in single]
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
         rows.append({"measure": measure, "seed": None, **_ends(mean[measure]), "spread": spread})
-    table = pd.DataFrame(rows).assign(probe=NAME, model="trained", vectors=f"layer {layer}")
-    return table.astype({"seed": "Int64"})[PROBE_COLUMNS]
+    table = pd.DataFrame(rows).assign(probe=STRUCTURAL, model="trained", vectors=f"layer {layer}")
+    return table.astype({"seed": "Int64"})[PROBES.names]
 
 
 def _layer_rows(first: Sequence[Sums], held: Sequence[dict[str, Score]], chosen: int) -> pd.DataFrame:
@@ -239,7 +243,7 @@ def _layer_rows(first: Sequence[Sums], held: Sequence[dict[str, Score]], chosen:
         for measure in MEASURES:
             row = {"layer": layer, "measure": measure, **_ends(scores[measure])}
             rows.append({**row, "held_out": held[layer][measure].value, "chosen": layer == chosen})
-    return pd.DataFrame(rows, columns=LAYER_COLUMNS)
+    return pd.DataFrame(rows, columns=PROBE_LAYERS.names)
 
 
 def layer_difference(chosen: Sums, embeddings: Sums) -> pd.DataFrame:
@@ -247,9 +251,8 @@ def layer_difference(chosen: Sums, embeddings: Sums) -> pd.DataFrame:
     sides = (chosen["hits"], chosen["arcs"], embeddings["hits"], embeddings["arcs"])
     gap = difference_interval(*sides, answers=True)
     row = {
-        "probe": NAME, "model": "trained", "than_probe": "embeddings", "than_model": "trained", "measure": "UUAS",
-        "n": int(chosen["arcs"].sum()), "difference": float(gap.value), "ci_low": float(gap.low),
-        "ci_high": float(gap.high),
+        "probe": STRUCTURAL, "model": "trained", "than_probe": "embeddings", "than_model": "trained", "measure": "UUAS",
+        "n": int(chosen["arcs"].sum()), **ends_of(gap, (), "difference"),
     }  # fmt: skip
     return pd.DataFrame([row])
 

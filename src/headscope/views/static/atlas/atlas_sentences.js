@@ -35,10 +35,9 @@ function labelOf({ what, label, outcome }) {
 
 function tellSentence(sentence, role) {
   if (sentence.what === "role") {
-    const statistic = role.statistic || "max_weight";
+    const { statistic, says } = role.shown || role;
     const known = statisticNamed(statistic);
     const value = el("strong", {}, amount(sentence.value, !known || known.share));
-    const says = role.statistic ? role.says : "is its largest weight, on average over tokens";
     return [value, ` ${says}, over this whole input.`];
   }
   const named = ([query, key]) => `${sentence.tokens[query][0]} → ${(sentence.keys || sentence.tokens)[key][0]}`;

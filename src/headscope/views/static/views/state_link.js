@@ -5,7 +5,7 @@ import { headLabels, keysOf } from "./embedded_source.js";
 import { OFFERED, VIEWS } from "./list.js";
 
 // The choices of single views, once where two share one.
-const OWN = [...new Map(VIEWS.flatMap(({ fields }) => fields).map((field) => [field.name, field])).values()];
+const OWN = [...new Map(VIEWS.flatMap(({ fields = [] }) => fields).map((field) => [field.name, field])).values()];
 export const THRESHOLDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 
 // What can be chosen in an input: which levels and filters it offers.

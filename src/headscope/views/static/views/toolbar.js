@@ -23,7 +23,7 @@ export class Toolbar {
     this.least = selectField({ label: "Lines from", onPick: (value) => set({ least: Number(value) }) });
     this.special = checkField({ label: "special tokens", onPick: (special) => set({ special }) });
     // The choices of single views, once where two share one.
-    const own = new Map(views.flatMap(({ fields }) => fields).filter(({ label }) => label).map((field) => [field.name, field]));
+    const own = new Map(views.flatMap(({ fields = [] }) => fields).filter(({ label }) => label).map((field) => [field.name, field]));
     this.own = [...own.values()].map((field) => ({ field, control: selectField({ label: field.label, onPick: (value) => set({ [field.name]: value }) }) }));
     this.steps = stepField({ label: "Step", onPick: (step) => set({ token: step < 0 ? null : { side: "query", at: this.rows[step] } }) });
     const take = [
@@ -59,7 +59,7 @@ export class Toolbar {
     present(this.special, offers.special, state.special);
     for (const { field, control } of this.own) {
       const options = field.options(kind);
-      present(control, view.fields.includes(field) && options.length > 1, state[field.name], options);
+      present(control, view.fields?.includes(field) && options.length > 1, state[field.name], options);
     }
     this.rows = offers.steps;
     const step = state.token && state.token.side === "query" ? this.rows.indexOf(state.token.at) : -1;

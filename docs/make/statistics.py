@@ -1,0 +1,53 @@
+"""Write the statistics and the roles into docs/definitions.md: `python docs/make/statistics.py`."""
+
+import re
+import textwrap
+from itertools import groupby
+from pathlib import Path
+
+from headscope.statistics.role_catalogue import OTHERWISE, ROLES
+from headscope.statistics.statistic_catalogue import STATISTICS
+
+PAGE = Path(__file__).parents[1] / "definitions.md"
+
+
+def statistics_table() -> str:
+    """Return a line for each statistic, neighbours that have one meaning in one."""
+    lines = ["| statistic | meaning |", "|---|---|"]
+    for meaning, group in groupby(STATISTICS.values(), key=lambda one: one.meaning):
+        lines.append(f"| {_quoted([one.name for one in group])} | {meaning} |")
+    return "\n".join(lines)
+
+
+def roles_paragraph() -> str:
+    """Return from where on each role holds, in the order in which they are tried."""
+    parts = []
+    tried = [role for role in ROLES.values() if role.statistic]
+    for (above, of_uniform), group in groupby(tried, key=lambda role: (role.above, role.of_uniform)):
+        own = list(group)
+        what = f": {own[0].statistic}" if of_uniform else ""
+        end = " of that of uniform attention" if of_uniform else ""
+        parts.append(f"{_quoted([role.name for role in own])}{what} above {above}{end}")
+    return textwrap.fill(f"**Roles**, the first that holds: {'; '.join(parts)}; else `{OTHERWISE}`.", width=120)
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def written(page: str) -> str:
+    """Return the page with what stands between the marks `<!-- statistics -->` and `<!-- roles -->` made anew.
+
+    Raises:
+        ValueError: a mark is missing.
+    """
+    for name, text in (("statistics", statistics_table()), ("roles", roles_paragraph())):
+        mark = re.compile(rf"(<!-- {name}: [^>]*-->\n).*?(\n<!-- end of {name} -->)", re.DOTALL)
+        page, found = mark.subn(lambda marks, text=text: f"{marks[1]}{text}{marks[2]}", page)
+        if found != 1:
+            raise ValueError(f"expected one block `<!-- {name}: ... -->` in the page, found {found}")
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

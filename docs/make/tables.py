@@ -1,0 +1,61 @@
+"""Make docs/tables.md from the schemas of the tables: `make docs`."""
+
+from math import inf
+from pathlib import Path
+
+from headscope.analyses import ANALYSES
+from headscope.statistics.table_schema import Column, TableSchema
+
+PAGE = Path(__file__).parents[1] / "tables.md"
+BEGINNING = """# Tables
+
+Each table of a run is `tables/NAME.parquet`; `study.table("NAME")` is the same as a data frame ([Python](python.md)),
+and [files](files.md) says what else a run directory holds. Layers and heads count from 1; shares lie from 0 to 1, never
+percent; entropies and divergences are in nats. What every number means exactly stands in
+[definitions](definitions.md).
+
+A value may be missing only where the last column says what that means: a missing `Int64` is `<NA>`, a missing `float64`
+NaN. A table without rows has its columns, and no types. Every table is held against what stands here before it is
+written: names, order and types of the columns, missing values, bounds, words, and that no two rows are of one thing.
+`make docs` makes this page from the same lines of the source.
+"""
+
+
+def page() -> str:
+    """Return the whole page."""
+    parts = [BEGINNING]
+    for analysis in ANALYSES:
+        tables = [table for stage in analysis.stages for table in analysis.tables(stage)]
+        if tables:
+            parts.append(f"## {analysis.question}\n")
+            parts += [described(table) for table in tables]
+    return "\n".join(parts)
+
+
+def described(table: TableSchema) -> str:
+    """Return the part about one table."""
+    rows = "\n".join(row(column) for column in table.columns)
+    key = ", ".join(f"`{name}`" for name in table.key)
+    return (
+        f"### `{table.name}`\n\n{table.meaning}\n\nOne row for each {key}.\n\n"
+        f"| column | type | unit | meaning | missing |\n|---|---|---|---|---|\n{rows}\n"
+    )
+
+
+def row(column: Column) -> str:
+    """Return a column's line: what it may hold stands beside what it means."""
+    cells = (f"`{column.name}`", column.dtype, column.unit, column.meaning + held(column), column.missing)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def held(column: Column) -> str:
+    """Return the words or the numbers that a column may hold, where that is not plain from its unit."""
+    if column.choices:
+        return "; one of " + ", ".join(f"`{choice}`" for choice in column.choices)
+    if column.bounds is None or column.unit.startswith("share") or column.bounds[1] == inf:
+        return ""
+    return f"; from {column.bounds[0]:.4g} to {column.bounds[1]:.4g}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,144 @@
+"""Rows of GAP as model inputs, and what does without attention: random, nearest, first."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.corpora.mentions.gap_rows import GapRow
+from headscope.encoding.document_windows import fitting_words
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.segment import NO_WORD, Segment
+
+FIELD = "gap"
+GENDERS = ("all", "masculine", "feminine")
+RANDOM, NEAREST, FIRST = GAP_BASELINES = ("random", "nearest", "first")
+TOO_LONG, NO_PIECE = "pronoun and names do not fit", "pronoun or name has no piece"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GapQuestion:
+    """A pronoun and two names in a segment; positions count its words from 0.
+
+    Attributes:
+        pronoun: the pronoun.
+        a, b: first word of each name, and the word after its last.
+        truth: whether the pronoun stands for a, and whether for b; one of them at most.
+        gender: of the pronoun, `masculine` or `feminine`.
+    """
+
+    pronoun: int
+    a: tuple[int, int]
+    b: tuple[int, int]
+    truth: tuple[bool, bool]
+    gender: str
+
+    @property
+    def last_words(self) -> tuple[int, int]:
+        """The last word of each name: what attention to the name is attention to."""
+        return self.a[1] - 1, self.b[1] - 1
+
+    @property
+    def genders(self) -> NDArray[np.int32]:
+        """Where the row is counted, `[GENDERS]` of 0 and 1."""
+        return np.array([name in ("all", self.gender) for name in GENDERS], dtype=np.int32)
+
+    def baselines(self) -> NDArray[np.float64]:
+        """How often each baseline marks a true name, `[GAP_BASELINES]`.
+
+        `random`: 0.5 on a row with a true name, the expected value of a fair coin. `nearest`: the name with
+        fewest words between it and the pronoun, on either side. `first`: the name that stands first. A wins ties.
+        """
+        between = [
+            self.pronoun - name[1] if name[0] <= self.pronoun else name[0] - self.pronoun - 1
+            for name in (self.a, self.b)
+        ]
+        nearest, first = int(between[1] < between[0]), int(self.b[0] < self.a[0])
+        return np.array([sum(self.truth) / 2, self.truth[nearest], self.truth[first]], dtype=np.float64)
+
+
+@dataclass
+class GapCounts:
+    """What became of the rows; filled while `gap_segments` runs.
+
+    Attributes:
+        rows: rows read.
+        used: rows made into segments.
+        shortened: those of them from which words were left out.
+        lost: rows left out, by reason.
+    """
+
+    rows: int = 0
+    used: int = 0
+    shortened: int = 0
+    lost: Counter[str] = field(default_factory=Counter)
+
+
+def gap_segments(
+    rows: Iterable[GapRow], encoder: Encoder, *, max_length: int, counts: GapCounts | None = None
+) -> Iterator[Segment]:
+    """Yield each row as a segment, with its `GapQuestion` in `fields["gap"]`.
+
+    Of a row that is too long the text's end is left out, as far as pronoun and names allow, then its beginning.
+
+    Args:
+        rows: from `corpora.gap`.
+        encoder: the tokeniser's wrap.
+        max_length: tokens in a segment at most, special tokens included.
+        counts: told what became of the rows.
+    """
+    counts = GapCounts() if counts is None else counts
+    room = max_length - encoder.special_tokens_single
+    for row in rows:
+        counts.rows += 1
+        first, end = _stretch(row, encoder, room)
+        if first == end:
+            counts.lost[TOO_LONG] += 1
+            continue
+        words = row.words[first:end]
+        pieces, alignment = encoder.piece_words(words)
+        question = GapQuestion(
+            pronoun=row.pronoun - first,
+            a=(row.a[0] - first, row.a[1] - first),
+            b=(row.b[0] - first, row.b[1] - first),
+            truth=row.truth,
+            gender=row.gender,
+        )
+        if not np.isin((question.pronoun, *question.last_words), alignment.word_ids).all():
+            counts.lost[NO_PIECE] += 1
+            continue
+        shortened = len(words) < len(row.words)
+        counts.used += 1
+        counts.shortened += shortened
+        yield encoder.segment(
+            pieces,
+            document=row.document_id,
+            index=0,
+            alignment=alignment,
+            words=words,
+            shortened=shortened,
+            fields={FIELD: question},
+        )
+
+
+def _stretch(row: GapRow, encoder: Encoder, room: int) -> tuple[int, int]:
+    """Return the first word to keep of a row and the word after the last; twice the same where it does not fit."""
+    spans = ((row.pronoun, row.pronoun + 1), row.a, row.b)
+    least, most = min(span[0] for span in spans), max(span[1] for span in spans)
+    pieces, alignment = encoder.piece_words(row.words)
+    if len(pieces) <= room:
+        return 0, len(row.words)
+    first, end = 0, fitting_words(row.words, 0, encoder, room)
+    if end < most:
+        own = alignment.word_ids[alignment.word_ids != NO_WORD]
+        per_word = np.bincount(own, minlength=len(row.words))[:most]
+        first, end = int((per_word[::-1].cumsum()[::-1] > room).sum()), most
+    # Alone, the stretch may have more pieces than it had within the text.
+    while len(encoder.piece_words(row.words[first:end])[0]) > room:
+        if end > most:
+            end -= 1
+        else:
+            first += 1
+    return (first, end) if first <= least else (end, end)

@@ -1,0 +1,19 @@
+"""What a study knows of coreference: the heads that find antecedents, and how many mentions were read."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from headscope.analyses.study_parts import StudyParts
+
+
+def summary(manifest: Mapping[str, Any]) -> list[str]:
+    """Say how many mentions and how many rows of GAP count."""
+    read = []
+    if coreference := manifest.get("coreference"):
+        read.append(f"{coreference['counted']:,} mentions with an antecedent")
+    if gap := manifest.get("gap"):
+        read.append(f"{gap['used']:,} rows of GAP")
+    return read
+
+
+STUDY = StudyParts(chosen="coreference", named=lambda _: "coreference", summary=summary)

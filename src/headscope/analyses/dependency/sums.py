@@ -1,0 +1,57 @@
+"""What is counted of dependency heads, and how their predictions are read off attention."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+DIRECTIONS = ("dependent->head", "head->dependent")
+NOOP_CLASSES = ("sep", "cls")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DependencyOptions:
+    """How predictions are read off attention.
+
+    Attributes:
+        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
+        special: whether special tokens are candidates too.
+        both: whether the sum of the two directions is scored as well.
+        compat: the original notebook's choices (see `heads.arcs` and `heads.pointing`).
+    """
+
+    pieces: str = "mean"
+    special: bool = False
+    both: bool = False
+    compat: bool = False
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """Names of the directions that are scored."""
+        return (*DIRECTIONS, "both") if self.both else DIRECTIONS
+
+
+@dataclass(frozen=True)
+class DependencySums:
+    """What was counted of one kind of attention; `cell` is relation x distance.
+
+    Attributes:
+        kind: `encoder` or `decoder`.
+        hits: right answers, `[group, cell, layer, head, direction]`.
+        noop: attention to sep and cls from the words that attend in a relation, each counted once in it,
+            `[group, relation, direction, layer, head, NOOP_CLASSES]`; see `heads.attending`.
+        attending: how many words those are, `[group, relation, direction]`.
+        counts: arcs, `[group, cell]`.
+        offsets: right answers of each fixed offset, `[group, cell, OFFSETS]`.
+        reachable: arcs that the mask allows, `[relation, layer, direction]`.
+        other: right answers with special tokens treated the other way, `[relation, layer, head, direction]`.
+    """
+
+    kind: str
+    hits: NDArray[np.int32]
+    noop: NDArray[np.float64]
+    attending: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    offsets: NDArray[np.int32]
+    reachable: NDArray[np.int64]
+    other: NDArray[np.int64]

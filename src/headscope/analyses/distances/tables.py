@@ -1,0 +1,134 @@
+"""The tables of distances between heads, and of their map."""
+
+from dataclasses import replace
+from math import log
+
+from headscope.statistics.columns import (
+    FEW,
+    FROM_ONE,
+    KIND,
+    PLACE,
+    POSITIVE,
+    SHARE,
+    count,
+    difference,
+    ends,
+    number,
+    text,
+)
+from headscope.statistics.role_catalogue import ROLES
+from headscope.statistics.table_schema import Column, TableSchema
+
+_ROWS = "rows of attention"
+_NATS = "nats"
+_JS = (0.0, log(2))
+_ONE = "there is no such pair"
+
+HEAD_DISTANCES = TableSchema(
+    name="head_distances",
+    meaning="The Jensen-Shannon divergence of each pair of heads of a kind.",
+    columns=(
+        *(
+            replace(column, name=f"{column.name}_{side}", meaning=f"{column.meaning}: {which} head")
+            for side, which in (("a", "first"), ("b", "second"))
+            for column in PLACE
+        ),
+        Column("divergence", "mean over all rows of all inputs", unit=_NATS, bounds=_JS),
+        *ends("divergence", unit=_NATS, bounds=POSITIVE),
+        Column(
+            "sampling_error",
+            "its standard error for a sample of rows; 0 for all",
+            unit=_NATS,
+            bounds=POSITIVE,
+        ),
+        count("n", _ROWS),
+    ),
+    key=("kind_a", "layer_a", "head_a", "kind_b", "layer_b", "head_b"),
+)
+
+HEAD_MAP = TableSchema(
+    name="head_map",
+    meaning="Each head's place on the map of distances, its cluster, its role and what it finds.",
+    columns=(
+        *PLACE,
+        number("x", "place across", unit=_NATS),
+        number("y", "place upwards", unit=_NATS),
+        Column("cluster", "number of its cluster", "int64", bounds=FROM_ONE),
+        text("role", "its role", missing="surface statistics were not measured", choices=tuple(ROLES)),
+        text(
+            "finds",
+            "relations, and `coreference`, with commas between them",
+            missing="neither relations nor coreference were measured",
+        ),
+    ),
+    key=("kind", "layer", "head"),
+)
+
+HEAD_CLUSTERS = TableSchema(
+    name="head_clusters",
+    meaning="Heads that are alike: average linkage on the root of the divergence.",
+    columns=(
+        KIND,
+        Column("cluster", "its number", "int64", bounds=FROM_ONE),
+        count("size", "heads", meaning="how many it has"),
+        Column(
+            "stability",
+            "mean Jaccard index with its likest cluster over resampled documents",
+            unit="share",
+            missing=f"{FEW}, or one cluster",
+            bounds=SHARE,
+        ),
+        *(
+            Column(
+                f"ci_{end}",
+                f"{percent} percentile of that over the resamples",
+                unit="share",
+                missing=f"{FEW}, or one cluster",
+                bounds=SHARE,
+            )
+            for end, percent in (("low", "2.5"), ("high", "97.5"))
+        ),
+        Column("medoid_layer", "layer of the head in its middle", "int64", bounds=FROM_ONE),
+        Column("medoid_head", "head in its middle", "int64", bounds=FROM_ONE),
+        Column("divergence", "mean within it", unit=_NATS, missing="it has one head", bounds=_JS),
+        count("n", _ROWS),
+    ),
+    key=("kind", "cluster"),
+)
+
+LAYER_EFFECT = TableSchema(
+    name="layer_effect",
+    meaning="Whether heads of a layer are more alike than heads of different layers, and how good the map and the "
+    "clusters are.",
+    columns=(
+        KIND,
+        Column("within", "mean divergence of heads of one layer", unit=_NATS, missing=_ONE, bounds=_JS),
+        Column("between", "mean divergence of heads of two layers", unit=_NATS, missing=_ONE, bounds=_JS),
+        *difference("`between` less `within`", name="effect", unit=_NATS, missing=_ONE),
+        Column("p", "of heads dealt to the layers at random", missing=_ONE, bounds=SHARE),
+        count("n", _ROWS),
+        Column("stress", "Kruskal's stress of the map; 0 is exact", bounds=POSITIVE),
+        count("clusters", "clusters", meaning="how many there are"),
+        Column("silhouette", "mean silhouette of the clusters", missing="one cluster", bounds=(-1.0, 1.0)),
+        Column(
+            "adjusted_rand",
+            "mean adjusted Rand index with clusters of resampled documents",
+            missing=f"{FEW}, or one cluster",
+            bounds=(-1.0, 1.0),
+        ),
+        *(
+            Column(
+                f"adjusted_rand_{end}",
+                f"{percent} percentile of that over the resamples",
+                missing=f"{FEW}, or one cluster",
+                bounds=(-1.0, 1.0),
+            )
+            for end, percent in (("low", "2.5"), ("high", "97.5"))
+        ),
+        text("reason", "why there is no effect", missing="there is one"),
+    ),
+    key=("kind",),
+)
+
+DISTANCE_TABLES = (HEAD_DISTANCES,)
+MAP_TABLES = (HEAD_MAP, HEAD_CLUSTERS, LAYER_EFFECT)

@@ -1,0 +1,117 @@
+"""An option: a field with its help, choices and bounds, from which the command line and the checks follow."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, TypeVar
+
+from headscope.errors import OptionError
+
+_DECLARED = "option"
+Declaring = TypeVar("Declaring", bound=type)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """What an option says of itself.
+
+    Attributes:
+        help: in a sentence, as `--help` prints it.
+        name, kind, default: of the field; `options_of` fills them in.
+        flags: as it is typed, where that is not `--name`.
+        choices: the values that it can have, beside its default; empty where any will do.
+        least: the smallest number that it can be.
+        least_typed: whether the command line knows that number; False where the model's own bound says more.
+        shown: what help shows as its default, where that is not the default itself.
+        none: how None is typed.
+        group: `corpora` and `model` (what is read, and by what), `measure` (what some stages name) or `machine` (what
+            all runs take); help keeps this order.
+        holds: corpora that are in the files which it names, as stages call them.
+        demonstrated: whether there are such files for a run to which no corpus is given.
+        of: corpora without which it means nothing.
+        shapes: as what it shapes numbers, where that is not its own name.
+    """
+
+    help: str
+    name: str = ""
+    kind: Any = str | None
+    default: Any = None
+    flags: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    least: int | None = None
+    least_typed: bool = True
+    shown: str = ""
+    none: str = ""
+    group: str = "measure"
+    holds: tuple[str, ...] = ()
+    demonstrated: bool = False
+    of: tuple[str, ...] = ()
+    shapes: str = ""
+
+    @property
+    def flag(self) -> str:
+        """How messages call it on the command line."""
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def shaping(self) -> str:
+        """The name by which stages say that it shapes their numbers."""
+        return self.shapes or self.name
+
+    def check(self, value: Any) -> None:
+        """Refuse a value that is none of the choices, or too small.
+
+        Raises:
+            OptionError: it is; names the choices, or the smallest number.
+        """
+        if self.choices and value not in (*self.choices, self.default):
+            known = ", ".join(self.choices)
+            raise OptionError(f"{self.name} {value!r} is not known; choose one of {known}")
+        if self.least is None or (value is None and self.default is None):
+            return
+        if not isinstance(value, int) or value < self.least:
+            number = "number" if self.least == 0 else "whole number"
+            raise OptionError(f"{self.name} is {value!r}; expected a {number} from {self.least}")
+
+
+def option(default: Any, **declared: Any) -> Any:
+    """Make a dataclass's field of an option: its default, and what else an `Option` says."""
+    return field(default=default, metadata={_DECLARED: Option(**declared)})
+
+
+def options_of(declaring: type) -> Mapping[str, Option]:
+    """Return the options among a dataclass's fields by name, in their order."""
+    found: Mapping[str, Option] = _read(declaring)
+    return found
+
+
+@cache
+def _read(declaring: Any) -> Mapping[str, Option]:
+    return {
+        each.name: replace(each.metadata[_DECLARED], name=each.name, kind=each.type, default=each.default)
+        for each in fields(declaring)
+        if _DECLARED in each.metadata
+    }
+
+
+def documented(declaring: Declaring) -> Declaring:
+    """Add to a dataclass's docstring what its options say of themselves."""
+    told = "".join(f"        {name}: {each.help}\n" for name, each in options_of(declaring).items())
+    declaring.__doc__ = f"{declaring.__doc__}\n\n    Attributes:\n{told}    "
+    return declaring
+
+
+def choose(option: str, value: str, known: Sequence[str]) -> str:
+    """Return the value if it is a known one.
+
+    Raises:
+        OptionError: it is not; lists the known ones and the nearest.
+    """
+    if value in known:
+        return value
+    if len(known) == 1:
+        raise OptionError(f"{option} {value!r} is not known; the only choice is {known[0]}")
+    near = get_close_matches(value, known, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise OptionError(f"{option} {value!r} is not known; choose one of {', '.join(known)}{hint}")

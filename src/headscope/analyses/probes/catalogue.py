@@ -1,0 +1,31 @@
+"""The probes of section 5; a new one is a class (`parsers.learner.ArcProbe`) and its place in `PROBES`."""
+
+from collections.abc import Mapping
+
+from headscope.analyses.probes.names import RIGHT_BRANCHING, STRUCTURAL
+from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
+from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
+from headscope.analyses.probes.parsers.distance_probe import DistanceWordsProbe
+from headscope.analyses.probes.parsers.learner import ArcProbe
+from headscope.analyses.probes.system import System
+
+PROBES: tuple[type[ArcProbe], ...] = (AttentionProbe, AttentionWordsProbe, DistanceWordsProbe)
+OVER_ATTENTION = tuple(probe.name for probe in PROBES if probe.reads_attention)
+
+
+def _systems() -> dict[tuple[str, str], System]:
+    """Put what needs no attention before what does, and that on random weights before that on the trained model."""
+    without = {(probe.name, "trained"): probe.system for probe in PROBES if not probe.reads_attention}
+    random = {(probe.name, "control"): probe.control for probe in PROBES if probe.control is not None}
+    trained = {(probe.name, "trained"): probe.system for probe in PROBES if probe.reads_attention}
+    return without | random | trained
+
+
+SYSTEMS: Mapping[tuple[str, str], System] = {
+    (STRUCTURAL, "trained"): System(
+        name="Structural probe", measure="UUAS", role="broad", paper="structural probe (UUAS)"
+    ),
+    (RIGHT_BRANCHING, "trained"): System(name="Right-branching", role="mixed", paper="right-branching"),
+    **_systems(),
+}
+"""The lines of table 3 by (probe, model), in the paper's order."""

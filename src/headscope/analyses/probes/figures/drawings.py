@@ -1,0 +1,68 @@
+"""The figures of probes, each once: by the name of its file, how it is drawn for the page and for the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.figures.curves import probe_distances, probe_layers
+from headscope.analyses.probes.figures.score_lines import probe_scores, scores_of
+from headscope.analyses.probes.figures.weight_grids import probe_weights, weights_of
+from headscope.figures.saving import save
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.report_parts import Context
+
+Drawings = Mapping[str, Callable[[], Figure]]
+
+
+def drawings_of(about: Context) -> Drawings:
+    """Return the figures that a run has something to draw in."""
+    run, kinds = about.run, about.kinds
+    scores, near, weights, layers = (
+        run.table(name) for name in ("probes", "probe_by_distance", "probe_weights", "probe_layers")
+    )
+    found: dict[str, Callable[[], Figure]] = {}
+    if scores is not None and scores_of(scores):
+        found["probe-scores"] = partial(probe_scores, scores, paper=paper_of(run))
+    if near is not None:
+        found["probe-distances"] = partial(probe_distances, near)
+    if weights is not None:
+        for probe, kind in grids_of(weights, kinds):
+            found[weights_name(probe, kind, kinds)] = partial(probe_weights, weights, probe, kind=kind)
+    if layers is not None:
+        found["probe-layers"] = partial(probe_layers, layers)
+    return found
+
+
+def save_probe_figures(about: Context, folder: Path) -> list[Path]:
+    """Write the figures of probes as SVG and PNG, and return their paths."""
+    return [path for name, draw in drawings_of(about).items() for path in save(draw(), folder, name)]
+
+
+def weights_name(probe: str, kind: str, kinds: Sequence[Kind]) -> str:
+    """Return the name of a grid's file: the first kind of a model needs none of its own."""
+    name = "probe-weights" if probe == "attention" else f"probe-weights-{probe.replace(' ', '-')}"
+    return name if kind == kinds[0].name else f"{name}-{kind}"
+
+
+def grids_of(table: pd.DataFrame, kinds: Sequence[Kind]) -> list[tuple[str, str]]:
+    """Return the probe and the kind of attention of each grid of `tables/probe_weights.parquet`."""
+    probes = [probe for probe, model in SYSTEMS if model == "trained" and probe in set(table["probe"])]
+    return [
+        (probe, kind.name)
+        for probe in probes
+        for kind in kinds
+        if len(weights_of(table, probe, kind=kind.name))
+    ]
+
+
+def paper_of(run: Measured) -> Mapping[str, Any] | None:
+    """Return the paper's table 3, where the model is the paper's."""
+    return run.paper.get("table3") if run.is_bert_base and run.paper is not None else None

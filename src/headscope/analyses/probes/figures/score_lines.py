@@ -1,0 +1,80 @@
+"""Table 3 as a picture: how many heads each probe finds, with intervals, its seeds, and the paper's own numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.system import System
+from headscope.figures.labels import label
+from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_colour
+
+
+def scores_of(probes: pd.DataFrame) -> list[tuple[System, dict[str, float], list[float]]]:
+    """Take each line of table 3 from `tables/probes.parquet`: what it is, its mean's row, its seeds' values."""
+    found = []
+    for (probe, model), system in SYSTEMS.items():
+        rows = probes[
+            (probes["probe"] == probe) & (probes["model"] == model) & (probes["measure"] == system.measure)
+        ]
+        mean = rows[rows["seed"].isna()]
+        if len(mean):
+            one = {name: float(mean.iloc[0][name]) for name in ("value", "ci_low", "ci_high", "n")}
+            found.append((system, one, [float(v) for v in rows[rows["seed"].notna()]["value"]]))
+    return found
+
+
+def probe_scores(
+    probes: pd.DataFrame, *, paper: Mapping[str, float | int] | None = None, ax: Axes | None = None
+) -> Figure:
+    """Draw a line for each probe: the mean over seeds on its 95% interval, each seed as a tick.
+
+    Args:
+        probes: `tables/probes.parquet`.
+        paper: the paper's table 3 in percent, drawn hollow; None where the model is not the paper's.
+        ax: where to draw; made when not given.
+
+    Raises:
+        ValueError: the table has no line of table 3.
+    """
+    lines = scores_of(probes)
+    if not lines:
+        raise ValueError(
+            "Expected attachment scores of at least one probe, got none; run with --treebank-train."
+        )
+    with house_style():
+        if ax is None:
+            ax = new_figure(7.2, 0.7 + 0.36 * len(lines)).subplots()
+        for y, (system, mean, seeds) in enumerate(lines):
+            colour = role_colour(system.role)
+            if np.isfinite(mean["ci_low"]):
+                ax.hlines(
+                    y, mean["ci_low"], mean["ci_high"], color=colour, linewidth=6, alpha=0.35, gid="interval"
+                )
+            ax.plot(
+                seeds, [y] * len(seeds), linestyle="", marker="|", markersize=11, color=colour, gid="seeds"
+            )
+            ax.plot(mean["value"], y, marker="o", markersize=5, color=colour, gid="mean")
+            printed = (paper or {}).get(system.paper or "")
+            if printed is not None:
+                ax.plot(
+                    printed / 100, y, marker="D", markersize=6, markerfacecolor="none", color=INK, gid="paper"
+                )
+            ax.text(1.02, y, f"{100 * mean['value']:.1f}", va="center", ha="left", color=INK, clip_on=False)
+        names = [one.name + (" (UUAS)" if one.measure == "UUAS" else "") for one, _, _ in lines]
+        ax.set_yticks(range(len(lines)), [label(name, 44) for name in names])
+        ax.tick_params(axis="y", labelcolor=INK)
+        ax.set_ylim(len(lines) - 0.5, -0.5)
+        ax.set_xlim(0, 1)
+        ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100%"])
+        ax.grid(axis="x", color=LINE)
+        for side in ("left", "bottom"):
+            ax.spines[side].set_visible(False)
+        if paper and any(system.paper in paper for system, _, _ in lines):
+            ax.set_xlabel("◇ in the paper, on the Wall Street Journal", color=SOFT)
+        return figure_of(ax)

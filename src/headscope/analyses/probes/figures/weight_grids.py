@@ -1,0 +1,97 @@
+"""What a probe gives each head: a head grid for each direction, so that one sees which heads it listens to."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from headscope.figures.axes import say_absent
+from headscope.figures.style import INK, LINE, figure_of, house_style, new_figure, role_colour
+
+TITLES = {
+    "dependent->head": "dependent → head word",
+    "head->dependent": "head word → dependent",
+}
+POSITIVE, NEGATIVE = "syntax", "sep"
+_CELL = 0.27  # inches
+
+
+def weights_of(table: pd.DataFrame, probe: str, *, kind: str) -> pd.DataFrame:
+    """Return one probe's weights of one kind of attention."""
+    return table[(table["probe"] == probe) & (table["kind"] == kind)]
+
+
+def probe_weights(
+    table: pd.DataFrame, probe: str, *, kind: str, axes: tuple[Axes, Axes] | None = None
+) -> Figure:
+    """Draw a probe's weights of one kind of attention: layers as rows, heads as columns, a grid a direction.
+
+    The stronger a cell, the larger its weight in size, on one scale for both directions; a weight below zero has
+    another colour and a bar across it. Each cell links to its head's card.
+
+    Args:
+        table: `tables/probe_weights.parquet`.
+        probe: `attention` or `attention and words`.
+        kind: `encoder` or `decoder`.
+        axes: where to draw the two directions; made when not given.
+
+    Raises:
+        ValueError: the table has no weight of this probe and kind.
+    """
+    own = weights_of(table, probe, kind=kind)
+    if own.empty:
+        raise ValueError(
+            f"Expected weights of the probe on {probe} for {kind} heads, got none; run with --treebank-train."
+        )
+    layers, heads = int(own["layer"].max()), int(own["head"].max())
+    most = float(own["weight"].abs().max()) or 1.0
+    with house_style():
+        if axes is None:
+            width = min(_CELL * heads + 0.8, 14.0)
+            figure = new_figure(2 * width, min(_CELL * layers + 0.9, 24.0))
+            left, right = figure.subplots(1, 2, sharey=True)
+            axes = (left, right)
+        for (direction, title), ax in zip(TITLES.items(), axes):
+            ax.set_title(title)
+            rows = own[own["direction"] == direction]
+            if rows.empty:
+                say_absent(ax, "This direction has no weight.")
+                continue
+            for row in rows.to_dict("records"):
+                _cell(ax, kind, int(row["layer"]), int(row["head"]), float(row["weight"]), most)
+            _grid(ax, layers, heads)
+        axes[0].set_ylabel("layer")
+        return figure_of(axes[0])
+
+
+def _cell(ax: Axes, kind: str, layer: int, head: int, weight: float, most: float) -> None:
+    colour = role_colour(POSITIVE if weight >= 0 else NEGATIVE)
+    place = (head - 0.44, layer - 0.44)
+    ax.add_patch(Rectangle(place, 0.88, 0.88, facecolor="none", edgecolor=LINE, linewidth=0.8))
+    cell = Rectangle(place, 0.88, 0.88, facecolor=colour, alpha=abs(weight) / most, linewidth=0)
+    cell.set_url(f"#{kind}-{layer}-{head}")
+    ax.add_patch(cell)
+    if weight < 0 and abs(weight) / most >= 0.1:
+        ax.plot(
+            [head - 0.2, head + 0.2],
+            [layer, layer],
+            color=INK,
+            linewidth=1,
+            solid_capstyle="butt",
+            gid="minus",
+        )
+
+
+def _grid(ax: Axes, layers: int, heads: int) -> None:
+    ax.set_xlim(0.4, heads + 0.6)
+    ax.set_ylim(layers + 0.6, 0.4)
+    ax.set_aspect("equal")
+    steps = [max(1, -(-number // 16)) for number in (heads, layers)]
+    ax.set_xticks(range(1, heads + 1, steps[0]))
+    ax.set_yticks(range(1, layers + 1, steps[1]))
+    ax.tick_params(labelsize=8)
+    ax.set_xlabel("head")
+    for spine in ax.spines.values():
+        spine.set_visible(False)

@@ -1,0 +1,213 @@
+"""Fitting the probe over attention alone to within a thousandth of a nat of its optimum.
+
+So few weights, and a loss convex in them but for the root's share, need no small steps: damped Newton steps over the
+whole of train get there in some ten passes, and say how far they are from it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.probes.data.probe_batches import ProbeData
+from headscope.analyses.probes.fitting.attention_slopes import (
+    Slopes,
+    attention_slopes,
+    flat_weights,
+    set_weights,
+)
+from headscope.analyses.probes.fitting.levenberg import Levenberg
+from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
+
+TOLERANCE = 1e-4  # nats a word, by the fit's own estimate; a tenth of what is promised
+_ROUGHLY = 2e-4  # nats: the tolerance of the first look
+_SAME = 1e-3  # nats: what two looks at one optimum differ by
+_PER_WEIGHT = 64  # words to a weight: enough of them to tell good starts from bad ones
+_NEAR = 0.02  # nats; a start that was worse by more on such a sample is no better on all
+_EXACTLY = 2e9  # multiplications of a pass up to which the curvature is read off all candidates
+# The loss is convex for given shares of the root, and where they begin decides where they end: they begin all around.
+_AROUND, _SHARE = 8, 0.3
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """How the probe is fitted.
+
+    Attributes:
+        tolerance: how far above its optimum the loss may be at the end, in nats a word.
+        passes: over the treebank at most, for each start.
+        sentences: in a batch at most.
+        weights: numbers in a batch's tables at most: what bounds memory.
+        seed: of the draws.
+    """
+
+    tolerance: float = TOLERANCE
+    passes: int = 100
+    sentences: int = 64
+    weights: int = 1 << 23
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What became of the probe.
+
+    Attributes:
+        loss: on what each run trains on, in nats a word, `[run]`.
+        gap: how far that is above the optimum, by the quadratic that fits there, `[run]`.
+        passes: over the whole treebank, all starts together.
+        settled: whether each run came within the tolerance, `[run]`.
+    """
+
+    loss: NDArray[np.float64]
+    gap: NDArray[np.float64]
+    passes: int
+    settled: NDArray[np.bool_]
+
+
+def fit_attention(
+    probe: AttentionProbe,
+    data: ProbeData,
+    held_out: NDArray[np.bool_],
+    *,
+    options: FitOptions | None = None,
+    device: torch.device | str = "cpu",
+    progress: Callable[[int, int], None] | None = None,
+) -> Fitted:
+    """Fit every run of a probe to the sentences that it does not hold out.
+
+    The best of several starts is found on a sample; from there, and from any other that was nearly as good, the fit
+    goes on over everything.
+
+    Args:
+        probe: fitted in place.
+        data: the treebank.
+        held_out: which sentences each run leaves out, as `training.probe_training` takes it.
+        options: how.
+        device: where.
+        progress: told of the pass, from 0, and of how many of its sentences have been seen.
+    """
+    fit = _Fit(probe.to(device), data, held_out, options or FitOptions(), device, progress)
+    sample = fit.sample()
+    rough: list[list[Levenberg]] = []
+    for start in _starts(probe):
+        rough.append(fit.descend(start, sample, tolerance=_ROUGHLY))
+        if all(run.value <= _SAME for run in rough[-1]):
+            break  # no start can do better
+    best: list[Levenberg] = []
+    for chosen in _candidates(rough):
+        found = fit.descend(chosen, data.numbers, tolerance=fit.how.tolerance)
+        best = [min(pair, key=lambda run: run.value) for pair in zip(best, found)] if best else found
+    set_weights(probe, _points(best))
+    return Fitted(
+        loss=np.array([run.value for run in best]),
+        gap=np.array([run.gap for run in best]),
+        passes=fit.passes,
+        settled=np.array([run.done for run in best]),
+    )
+
+
+def _starts(probe: AttentionProbe) -> list[Tensor]:
+    """Return where to begin, `[run, parameter]` each: no weight anywhere, the root's shares on a circle.
+
+    What the probe was born with plays no part, so that its runs differ by what they hold out alone.
+    """
+    nothing = torch.zeros_like(flat_weights(probe))
+    if probe.root.share is None:
+        return [nothing]
+    angles = [2 * math.pi * (place + 0.5) / _AROUND for place in range(_AROUND)]
+    places = [nothing.new_tensor([math.cos(each), math.sin(each)]) for each in angles]
+    return [torch.cat([nothing[:, :-2], _SHARE * place.expand(len(nothing), -1)], dim=1) for place in places]
+
+
+def _points(runs: Sequence[Levenberg]) -> Tensor:
+    return torch.stack([run.point for run in runs])
+
+
+def _candidates(rough: Sequence[Sequence[Levenberg]]) -> list[Tensor]:
+    """Return what to go on from, each run's best first: another only where it is nearly as good, and elsewhere.
+
+    Args:
+        rough: what each start came to, `[start][run]`.
+    """
+    ranked = [sorted(each, key=lambda one: one.value) for each in zip(*rough)]
+    others = []
+    for own in ranked:
+        near = (one for one in own[1:] if _SAME < one.value - own[0].value < _NEAR)
+        others.append(next(near, own[0]))
+    best = [own[0] for own in ranked]
+    several = any(other is not one for one, other in zip(best, others))
+    return [_points(best), *([_points(others)] if several else [])]
+
+
+class _Fit:
+    """A probe, what it is fitted to, and how."""
+
+    def __init__(
+        self,
+        probe: AttentionProbe,
+        data: ProbeData,
+        held_out: NDArray[np.bool_],
+        how: FitOptions,
+        device: torch.device | str,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self.data, self.how, self.device, self.progress = data, how, device, progress
+        # Of heads nearly alike, what tells them apart is lost in float32.
+        self.dtype = torch.float32 if torch.device(device).type == "mps" else torch.float64
+        self.probe = deepcopy(probe).to(self.dtype)
+        self.mine = ~held_out[np.arange(probe.runs) % len(held_out)]
+        self.passes = 0
+
+    def sample(self) -> NDArray[np.int64]:
+        """Draw sentences with so many words for each weight; all of them where that is nearly all."""
+        numbers = self.data.numbers
+        order = np.random.default_rng([self.how.seed, 11]).permutation(numbers)
+        words = np.cumsum([len(self.data.words[number]) for number in order.tolist()])
+        enough = _PER_WEIGHT * flat_weights(self.probe).shape[1]
+        return numbers if 2 * enough > words[-1] else np.sort(order[: np.searchsorted(words, enough) + 1])
+
+    def descend(self, start: Tensor, numbers: NDArray[np.int64], *, tolerance: float) -> list[Levenberg]:
+        """Go down from a start, `[run, parameter]`, all runs in the same passes over some sentences."""
+        runs = [Levenberg(each, tolerance=tolerance) for each in start]
+        for number in range(self.how.passes):
+            set_weights(self.probe, torch.stack([run.at for run in runs]))
+            found = self._pass(numbers, number)
+            words = found.words.clamp(min=1)
+            for at, run in enumerate(runs):
+                names = ("gradient", "curvature", "coupling")
+                run.tell(
+                    float(found.loss[at] / words[at]),
+                    *(getattr(found, name)[at] / words[at] for name in names),
+                )
+            if all(run.done or run.stuck for run in runs):
+                break
+        return runs
+
+    def _pass(self, numbers: NDArray[np.int64], number: int) -> Slopes:
+        generator = torch.Generator().manual_seed(self.how.seed * 1000 + number)
+        exactly = self._exactly(numbers)
+        total: Slopes | None = None
+        seen = 0
+        for chosen in self.data.cut(numbers, most=self.how.sentences, weights=self.how.weights // 2):
+            batch = self.data.batch(chosen, device=self.device).to(self.dtype)
+            drawn = None if exactly else torch.rand(batch.words.shape, generator=generator).to(self.device)
+            mine = torch.from_numpy(self.mine[:, chosen]).to(self.device)
+            slopes = attention_slopes(self.probe, batch, mine, drawn=drawn)
+            total = slopes if total is None else total + slopes
+            seen += len(chosen)
+            if self.progress is not None and len(numbers) == len(self.data.numbers):
+                self.progress(self.passes, seen)
+        self.passes += len(numbers) == len(self.data.numbers)
+        assert total is not None
+        return total
+
+    def _exactly(self, numbers: NDArray[np.int64]) -> bool:
+        """Whether sentences are few enough for the exact curvature; of few its estimate would be too rough."""
+        pairs = sum(len(self.data.words[number]) ** 2 for number in numbers.tolist())
+        return pairs * flat_weights(self.probe).shape[1] ** 2 <= _EXACTLY

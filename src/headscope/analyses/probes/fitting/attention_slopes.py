@@ -1,0 +1,161 @@
+"""How the loss of the probe over attention alone changes with its weights: its gradient and its curvature."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from headscope.analyses.probes.data.probe_batches import ProbeBatch
+from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """Sums over words; what they are divided by is `words`.
+
+    Attributes:
+        loss: in nats, `[run]` float64.
+        words: `[run]` float64.
+        gradient: `[run, parameter]` float64.
+        curvature: second derivatives as far as the scores are linear, never negative, `[run, parameter, parameter]`
+            float64.
+        coupling: what the root's shares and the weights add to that by their product, the same.
+    """
+
+    loss: Tensor
+    words: Tensor
+    gradient: Tensor
+    curvature: Tensor
+    coupling: Tensor
+
+    def __add__(self, other: "Slopes") -> "Slopes":
+        return Slopes(*(getattr(self, name) + getattr(other, name) for name in vars(self)))
+
+
+@torch.no_grad()
+def attention_slopes(
+    probe: AttentionProbe, batch: ProbeBatch, mine: Tensor, *, drawn: Tensor | None = None
+) -> Slopes:
+    """Return the loss over a batch, its gradient and its second derivatives.
+
+    Of a softmax over scores that are linear in the weights, the second derivatives are the covariance of what the
+    candidates add to the score, whatever the right answers are. The root's share of two places makes its score
+    bilinear: how far off the root is adds what couples the shares to the weights.
+
+    Args:
+        probe: of any number of runs.
+        batch: the sentences.
+        mine: which of them each run learns from, `[run, batch]`.
+        drawn: a number from 0 to 1 for each word, `[batch, word]`, by which one candidate stands for all: the
+            covariance without bias, for no more than the gradient costs. None reads it off all of them.
+    """
+    chances = probe.scores(batch).exp()
+    targets = batch.targets[list(probe.tasks)].clamp(min=0)[..., None]
+    mean, right = _features(probe, batch, torch.cat([chances, _only(chances, targets)])).chunk(2)
+    asked = batch.valid & mine[..., None]
+    loss = -chances.gather(3, targets)[..., 0].clamp(min=1e-30).log() * asked
+    curvature = (
+        _covariance(probe, batch, chances * asked[..., None], mean)
+        if drawn is None
+        else _drawn_covariance(probe, batch, chances, mean, asked, drawn)
+    )
+    return Slopes(
+        loss=loss.sum((1, 2)).double().cpu(),
+        words=asked.sum((1, 2)).double().cpu(),
+        gradient=((mean - right) * asked[..., None]).sum((1, 2)).double().cpu(),
+        curvature=curvature.double().cpu(),
+        coupling=_coupling(probe, batch, (chances[..., 0] - (targets[..., 0] == 0).to(chances.dtype)) * asked)
+        .double()
+        .cpu(),
+    )
+
+
+def _only(chances: Tensor, chosen: Tensor) -> Tensor:
+    """All weight on one candidate, `[run, batch, dependent, 1 + word]`."""
+    return torch.zeros_like(chances).scatter_(3, chosen, 1.0)
+
+
+def _coupling(probe: AttentionProbe, batch: ProbeBatch, away: Tensor) -> Tensor:
+    """How far off the root is (`[run, batch, dependent]`) times what its score is the product of."""
+    size = 2 * batch.tables.shape[3]
+    shares = 1 if probe.root.share is None else probe.root.share.shape[1]
+    found = away.new_zeros((probe.runs, size + shares, size + shares))
+    if probe.root.share is not None:
+        found[:, :size, size:] = torch.einsum("rbd,bdxk->rkx", away, _specials(batch))
+        found[:, size:, :size] = found[:, :size, size:].transpose(1, 2)
+    return found
+
+
+def _covariance(probe: AttentionProbe, batch: ProbeBatch, chances: Tensor, mean: Tensor) -> Tensor:
+    """The covariance over all candidates, summed over words, `[run, parameter, parameter]`."""
+    root = _features(probe, batch, _only(chances, torch.zeros_like(chances[..., :1], dtype=torch.int64)))
+    pairs = torch.cat([batch.flipped, batch.tables], dim=3)
+    pairs = torch.nn.functional.pad(pairs, (0, mean.shape[3] - pairs.shape[3]))
+    found = []
+    for run in range(probe.runs):
+        off = torch.cat([root[run][:, :, None], pairs], dim=2).sub_(mean[run][:, :, None]).flatten(0, 2)
+        found.append((off * chances[run].reshape(-1, 1)).T @ off)
+    return torch.stack(found)
+
+
+def _drawn_covariance(
+    probe: AttentionProbe, batch: ProbeBatch, chances: Tensor, mean: Tensor, asked: Tensor, drawn: Tensor
+) -> Tensor:
+    """The same by one candidate a word.
+
+    It is drawn half by the softmax and half evenly, and weighed for that: a softmax that is sure would never draw what
+    it is sure against.
+    """
+    some = (chances > 0).to(chances.dtype)
+    mixed = (chances + some / some.sum(-1, keepdim=True)) / 2
+    sums = mixed.cumsum(-1)
+    sampled = (sums < drawn[..., None] * sums[..., -1:]).sum(-1, keepdim=True)
+    off = mean - _features(probe, batch, _only(chances, sampled))
+    rows = off * (chances.gather(3, sampled) / mixed.gather(3, sampled)).sqrt() * asked[..., None]
+    return rows.flatten(1, 2).transpose(1, 2) @ rows.flatten(1, 2)
+
+
+def _features(probe: AttentionProbe, batch: ProbeBatch, of: Tensor) -> Tensor:
+    """Return weighted sums over candidates of what each adds to the score by parameter.
+
+    Args:
+        probe: of some runs.
+        batch: the sentences.
+        of: the weights, of each run once or several times over, `[run x times, batch, dependent, 1 + word]`.
+
+    Returns:
+        `[run x times, batch, dependent, parameter]`, in the order of `flat_weights`.
+    """
+    times = len(of) // probe.runs
+    words, root = of[..., 1:], of[..., :1]
+    down = torch.einsum("rbdc,bdck->rbdk", words, batch.flipped)
+    up = torch.einsum("rbdc,bdck->rbdk", words, batch.tables)
+    if probe.root.share is None:
+        return torch.cat([down, up, root], dim=3)
+    weights, share = probe.weights.flatten(1).repeat(times, 1), probe.root.share.repeat(times, 1)
+    specials = _specials(batch)
+    both = torch.cat([down, up], dim=3) + root * torch.einsum("rx,bdxk->rbdk", share, specials)
+    return torch.cat([both, root * torch.einsum("rk,bdxk->rbdx", weights, specials)], dim=3)
+
+
+def _specials(batch: ProbeBatch) -> Tensor:
+    """Attention from the two special places to each word, then to them, `[batch, word, place, 2 x head]`."""
+    return torch.cat([batch.to_words.transpose(1, 2), batch.to_special], dim=3)
+
+
+def flat_weights(probe: AttentionProbe) -> Tensor:
+    """Return all parameters of each run in one line: both directions' weights, then the root's, `[run, parameter]`."""
+    root = probe.root.constant[:, None] if probe.root.share is None else probe.root.share  # type: ignore[index]
+    return torch.cat([probe.weights.flatten(1), root], dim=1).detach().double().cpu()
+
+
+@torch.no_grad()
+def set_weights(probe: AttentionProbe, flat: Tensor) -> None:
+    """Put parameters in place, as `flat_weights` gives them."""
+    heads = probe.weights[0].numel()
+    probe.weights.copy_(flat[:, :heads].view_as(probe.weights))
+    if probe.root.share is not None:
+        probe.root.share.copy_(flat[:, heads:])
+    else:
+        assert probe.root.constant is not None
+        probe.root.constant.copy_(flat[:, heads])

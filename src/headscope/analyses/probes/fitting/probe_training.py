@@ -1,0 +1,218 @@
+"""Training probes: Adam on mini-batches, its rate falling, and for every run the epoch best on what it holds out."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.probes.data.probe_batches import ProbeBatch, ProbeData
+from headscope.analyses.probes.fitting.adam import RunAdam
+from headscope.analyses.probes.fitting.plateau import Falling, Plateau
+from headscope.analyses.probes.parsers.learner import Learner
+
+HELD_OUT = 0.1
+_FEWEST, _MOST, _STEPS = 4, 32, 400  # sentences in a batch, and steps of an epoch that are hoped for
+_LEAST_STEPS = 50  # of an epoch: after fewer, that the loss gained little says little
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """How probes are trained.
+
+    Attributes:
+        epochs: at most; a run that has not ended by then is said not to be settled.
+        passes: over train in an epoch.
+        falling: how the rate of Adam falls, by the loss on the held-out documents in nats a word.
+        sentences: in a batch at most.
+        weights: numbers in a batch's tables at most: what bounds memory.
+        seed: of the order of the batches.
+    """
+
+    epochs: int = 60
+    passes: int = 1
+    falling: Falling = field(default_factory=Falling)
+    sentences: int = 32
+    weights: int = 1 << 23
+    seed: int = 0
+
+    @classmethod
+    def of(cls, sentences: int, *, weights: int, seed: int) -> "TrainingOptions":
+        """Choose batches for a treebank of so many sentences: few are seen in small steps, so that steps are many."""
+        most = min(_MOST, max(_FEWEST, sentences // _STEPS))
+        passes = max(1, -(-_LEAST_STEPS * most // max(sentences, 1)))
+        return cls(sentences=most, passes=passes, weights=weights, seed=seed)
+
+
+@dataclass
+class Record:
+    """What became of one probe.
+
+    Attributes:
+        losses: on the held-out documents after each epoch, in nats a word, `[run]` each; on what the run trains on
+            where it holds nothing out.
+        shares: of the probe's rate that each epoch had, `[run]` each; 0 for a run that had ended.
+        best: which epoch each run's weights are of, from 1, `[run]`.
+        settled: whether each run's loss had stopped falling, `[run]`.
+    """
+
+    losses: list[NDArray[np.float64]] = field(default_factory=list)
+    shares: list[NDArray[np.float64]] = field(default_factory=list)
+    best: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    settled: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+
+def hold_out(documents: Sequence[str], *, seed: int) -> NDArray[np.bool_]:
+    """Draw a tenth of the documents, at least one; say which sentences are of them, `[sentence]`.
+
+    Where all sentences are of one document, a tenth of the sentences.
+
+    Args:
+        documents: the document of each sentence.
+        seed: of the draw.
+    """
+    names = list(dict.fromkeys(documents))
+    units = list(documents) if len(names) > 1 else [str(place) for place in range(len(documents))]
+    names = list(dict.fromkeys(units))
+    number = max(1, round(HELD_OUT * len(names)))
+    drawn = np.random.default_rng([seed, 10]).permutation(len(names))[:number]
+    chosen = {names[place] for place in drawn.tolist()}
+    return np.array([unit in chosen for unit in units])
+
+
+def train(
+    learners: Mapping[str, Learner],
+    data: ProbeData,
+    held_out: NDArray[np.bool_],
+    *,
+    options: TrainingOptions | None = None,
+    device: torch.device | str = "cpu",
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Record]:
+    """Train probes side by side on the same batches; each keeps the weights of its runs' best epochs.
+
+    The runs of a probe share the order of the batches; a run learns nothing from the sentences that it holds out.
+
+    Args:
+        learners: the probes by name; trained in place.
+        data: the treebank.
+        held_out: which sentences each run holds out, `[run, sentence]` over the whole treebank; the runs of a probe
+            take the lines in order, again from the first where they are more.
+        options: how.
+        device: where.
+        progress: told of the epoch, from 0, and of how many of its sentences have been seen.
+    """
+    how = options or TrainingOptions()
+    trained = {
+        name: _Trainee(learner.to(device), held_out, how.falling) for name, learner in learners.items()
+    }
+    watched = data.numbers[np.logical_or.reduce(held_out)[data.numbers]]
+    for epoch in range(how.epochs):
+        going = [trainee for trainee in trained.values() if trainee.goes_on]
+        if not going:
+            break
+        for number in range(how.passes):
+            done = 0
+            order = (how.seed, epoch * how.passes + number)
+            for batch in _batches(data, data.numbers, how, device=device, seed=order):
+                for trainee in going:
+                    trainee.step(batch)
+                done += len(batch.sentences)
+                if progress is not None:
+                    progress(epoch, done)
+        for batch in _batches(data, watched, how, device=device):
+            for trainee in going:
+                trainee.look(batch)
+        for trainee in going:
+            trainee.end_epoch()
+    return {name: trainee.finish() for name, trainee in trained.items()}
+
+
+def _batches(
+    data: ProbeData,
+    numbers: NDArray[np.int64],
+    how: TrainingOptions,
+    *,
+    device: torch.device | str,
+    seed: Sequence[int] | None = None,
+) -> Iterator[ProbeBatch]:
+    for chosen in data.cut(numbers, most=how.sentences, weights=how.weights, seed=seed):
+        yield data.batch(chosen, device=device)
+
+
+class _Trainee:
+    """A probe in training: its optimiser, its runs' rates, its best weights so far."""
+
+    def __init__(self, learner: Learner, held_out: NDArray[np.bool_], falling: Falling) -> None:
+        self.learner = learner
+        self.held_out = held_out[np.arange(learner.runs) % len(held_out)]
+        self.optimiser = RunAdam(learner.parameters(), learner.runs)
+        self.runs = [Plateau(falling) for _ in range(learner.runs)]
+        self.record = Record()
+        self.best = {name: value.detach().clone() for name, value in learner.named_parameters()}
+        self._reset()
+
+    def _reset(self) -> None:
+        # Nats and words of what is trained on and of what is held out.
+        self.sums = np.zeros((2, 2, self.learner.runs))
+        self.shares = np.array([0.0 if run.done else run.share for run in self.runs])
+        self.rates = torch.from_numpy(self.learner.rate * self.shares)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether any run has not ended."""
+        return not all(run.done for run in self.runs)
+
+    def _mask(self, batch: ProbeBatch, counts: Tensor) -> Tensor:
+        """Say which sentences each run holds out, `[run, batch]`."""
+        return torch.from_numpy(self.held_out[:, batch.sentences]).to(counts.device)
+
+    def _count(self, loss: Tensor, counts: Tensor, *, held: bool) -> None:
+        for place, each in enumerate((loss, counts)):
+            self.sums[int(held), place] += each.sum(1).detach().double().cpu().numpy()
+
+    def step(self, batch: ProbeBatch) -> None:
+        """Learn from a batch, every run at its own rate."""
+        judged = self.learner.judge(batch)
+        mine = ~self._mask(batch, judged.counts)
+        loss, counts = judged.loss * mine, judged.counts * mine
+        self._count(loss, counts, held=False)
+        self.optimiser.forget_gradients()
+        (loss.sum(1) / counts.sum(1).clamp(min=1)).sum().backward()  # type: ignore[no-untyped-call]
+        self.optimiser.step(self.rates)
+
+    @torch.no_grad()
+    def look(self, batch: ProbeBatch) -> None:
+        """Add up the loss on what is held out."""
+        judged = self.learner.judge(batch)
+        held = self._mask(batch, judged.counts)
+        self._count(judged.loss * held, judged.counts * held, held=True)
+
+    @torch.no_grad()
+    def end_epoch(self) -> None:
+        """Keep the weights of the runs that did better than ever; send back those that came to a stop."""
+        loss, counts = np.where(self.sums[1, 1] > 0, self.sums[1], self.sums[0])
+        losses = loss / np.maximum(counts, 1)
+        self.record.losses.append(losses)
+        self.record.shares.append(self.shares)
+        for run, (plateau, value) in enumerate(zip(self.runs, losses.tolist())):
+            better, back = plateau.tell(value)
+            for name, weights in self.learner.named_parameters():
+                if better:
+                    self.best[name][run] = weights[run]
+                elif back:
+                    weights[run] = self.best[name][run]
+            if back:
+                self.optimiser.forget(run)
+        self._reset()
+
+    @torch.no_grad()
+    def finish(self) -> Record:
+        """Put the best weights in place."""
+        for name, value in self.learner.named_parameters():
+            value.copy_(self.best[name])
+        self.record.best = np.array([run.best for run in self.runs])
+        self.record.settled = np.array([run.done for run in self.runs])
+        return self.record

@@ -1,0 +1,231 @@
+"""Training the structural probe: a linear map under which squared distances between words are those in the tree.
+
+After Hewitt and Manning 2019, "A Structural Probe for Finding Syntax in Word Representations", section 2: squared
+distance of B h, the L1 loss over the square of the sentence's length.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.probes.fitting.plateau import Falling, Plateau
+from headscope.analyses.probes.structural.state_store import StateStore, StoredSentence
+from headscope.analyses.probes.structural.tree_distances import tree_distances
+
+MOST_RANK = 128
+_WINDOW = 32  # batches' worth of sentences that are sorted by length together
+_TYPICAL = 5.0  # arcs between two words of a sentence: where the first predictions begin
+
+
+@dataclass(frozen=True, kw_only=True)
+class StructuralOptions:
+    """How the probe is trained.
+
+    Attributes:
+        rank: of the map at most; never more than the vectors' width.
+        batch_size: sentences in a step.
+        rate: of Adam at the start.
+        falling: how the rate falls, by the loss on the held-out sentences after each round.
+        rounds: at most; a round goes through all sentences once, and through few sentences more than once.
+        least_steps: in a round.
+    """
+
+    rank: int = MOST_RANK
+    batch_size: int = 64
+    rate: float = 0.001
+    falling: Falling = field(default_factory=Falling)
+    rounds: int = 60
+    least_steps: int = 100
+
+
+@dataclass(frozen=True, eq=False)
+class StructuralProbe:
+    """A trained probe.
+
+    Attributes:
+        projection: B, `[width, rank]`.
+        loss: on the held-out sentences.
+        rounds: how many it was trained for, those without progress counted.
+        settled: whether its loss had stopped falling by then.
+    """
+
+    projection: Tensor
+    loss: float
+    rounds: int
+    settled: bool
+
+    def distances(self, vectors: NDArray[np.float16]) -> NDArray[np.float32]:
+        """Return the squared distances between the words of sentences of one length, `[sentence, word, word]`.
+
+        Args:
+            vectors: as the store gives them, `[sentence, word, width]`.
+        """
+        held = torch.from_numpy(vectors.astype(np.float32)).to(self.projection.device)
+        found: NDArray[np.float32] = squared_distances(held, self.projection).cpu().numpy()
+        return found
+
+
+def squared_distances(vectors: Tensor, projection: Tensor) -> Tensor:
+    """Return |B h_i - B h_j|^2, `[batch, word, word]`.
+
+    Args:
+        vectors: `[batch, word, width]`.
+        projection: B, `[width, rank]`.
+    """
+    mapped = vectors @ projection
+    square = (mapped * mapped).sum(-1)
+    # Without the differences of all pairs in memory; rounding may fall below zero.
+    return (square[:, :, None] + square[:, None] - 2 * mapped @ mapped.transpose(1, 2)).clamp(min=0)
+
+
+def structural_loss(predicted: Tensor, gold: Tensor, known: Tensor) -> Tensor:
+    """Return the loss: |predicted - gold| summed over pairs, over the sentence's length squared, mean of sentences.
+
+    Args:
+        predicted: `[batch, word, word]`.
+        gold: arcs between words, `[batch, word, word]`.
+        known: False for padding and for words without a vector, `[batch, word]`.
+    """
+    pairs = known[:, :, None] & known[:, None]
+    off = ((predicted - gold).abs() * pairs).sum((1, 2))
+    return (off / known.sum(1).clamp(min=1).square()).mean()
+
+
+class SentenceBatches:
+    """Padded batches of stored sentences of similar length, their trees' distances beside them.
+
+    Args:
+        sentences: what to go through; gold distances are kept, 2 bytes a pair of words.
+        batch_size: sentences in a batch.
+    """
+
+    def __init__(self, sentences: Sequence[StoredSentence], *, batch_size: int) -> None:
+        self.sentences = list(sentences)
+        self.batch_size = batch_size
+        self._gold = [tree_distances(one.heads).astype(np.int16) for one in self.sentences]
+
+    @property
+    def count(self) -> int:
+        """How many batches there are."""
+        return -(-len(self.sentences) // self.batch_size)
+
+    def of(
+        self, vectors: NDArray[np.float16], *, shuffle: np.random.Generator | None = None
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Yield (vectors `[batch, word, width]`, gold `[batch, word, word]`, known `[batch, word]`).
+
+        Args:
+            vectors: one layer, as the store maps it.
+            shuffle: draws the order; that of the corpus when None.
+        """
+        for group in self._groups(shuffle):
+            own = [self.sentences[place] for place in group]
+            longest = max(map(len, own))
+            rows = np.zeros((len(own), longest), dtype=np.int64)
+            known = np.zeros((len(own), longest), dtype=bool)
+            gold = np.zeros((len(own), longest, longest), dtype=np.float32)
+            for item, (place, one) in enumerate(zip(group, own)):
+                rows[item, : len(one)] = np.arange(one.start, one.start + len(one))
+                rows[item, len(one) :] = one.start  # any row: padding is not known
+                known[item, : len(one)] = one.known
+                gold[item, : len(one), : len(one)] = self._gold[place]
+            yield torch.from_numpy(vectors[rows]).float(), torch.from_numpy(gold), torch.from_numpy(known)
+
+    def _groups(self, shuffle: np.random.Generator | None) -> list[list[int]]:
+        number = len(self.sentences)
+        order = np.arange(number) if shuffle is None else shuffle.permutation(number)
+        window = _WINDOW * self.batch_size
+        groups = []
+        for start in range(0, number, window):
+            near = sorted(
+                order[start : start + window].tolist(), key=lambda place: len(self.sentences[place])
+            )
+            groups += [near[at : at + self.batch_size] for at in range(0, len(near), self.batch_size)]
+        if shuffle is not None:
+            groups = [groups[place] for place in shuffle.permutation(len(groups))]
+        return groups
+
+
+def train_structural(
+    store: StateStore,
+    layer: int,
+    *,
+    batches: SentenceBatches,
+    held_out: SentenceBatches,
+    seed: int = 0,
+    options: StructuralOptions | None = None,
+    device: torch.device | str = "cpu",
+) -> StructuralProbe:
+    """Train the probe on one layer until its loss on the held-out sentences has stopped falling at the lowest rate.
+
+    The round whose mean projection was best on them is kept.
+
+    Args:
+        store: the vectors.
+        layer: which, 0 is the embeddings.
+        batches: sentences to train on.
+        held_out: sentences that say when to stop.
+        seed: of the first projection and of the order.
+        options: see `StructuralOptions`.
+        device: where to compute.
+    """
+    how = options or StructuralOptions()
+    vectors, rank = store.layer(layer), min(how.rank, store.width)
+    generator = torch.Generator().manual_seed(seed)
+    first = torch.randn(store.width, rank, generator=generator) * (_TYPICAL / (2 * store.width * rank)) ** 0.5
+    projection = first.to(device).requires_grad_()
+    best, plateau, done = first.to(device), Plateau(how.falling), 0
+    steps = max(batches.count, how.least_steps)
+    optimiser = torch.optim.Adam([projection], lr=how.rate)
+    coming = _endless(batches, vectors, np.random.default_rng([seed, layer]))
+    while done < how.rounds and not plateau.done:
+        total = torch.zeros_like(best)
+        for held, gold, known in islice(coming, steps):
+            predicted = squared_distances(held.to(device), projection)
+            loss = structural_loss(predicted, gold.to(device), known.to(device))
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            total += projection.detach()
+        done += 1
+        # The steps' mean: a single step's projection is too noisy to say whether there is progress.
+        mean = total / steps
+        better, back = plateau.tell(mean_loss(vectors, mean, held_out, device=device))
+        if better:
+            best = mean
+        elif back:
+            with torch.no_grad():
+                projection.copy_(best)
+            optimiser = torch.optim.Adam([projection])
+        for group in optimiser.param_groups:
+            group["lr"] = how.rate * plateau.share
+    return StructuralProbe(projection=best, loss=plateau.lowest, rounds=done, settled=plateau.done)
+
+
+def _endless(
+    batches: SentenceBatches, vectors: NDArray[np.float16], order: np.random.Generator
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    while True:
+        yield from batches.of(vectors, shuffle=order)
+
+
+def mean_loss(
+    vectors: NDArray[np.float16],
+    projection: Tensor,
+    batches: SentenceBatches,
+    *,
+    device: torch.device | str = "cpu",
+) -> float:
+    """Return the loss over sentences, each counted once."""
+    total, number = 0.0, 0
+    with torch.no_grad():
+        for held, gold, known in batches.of(vectors):
+            predicted = squared_distances(held.to(device), projection)
+            loss = structural_loss(predicted, gold.to(device), known.to(device))
+            total, number = total + float(loss) * len(held), number + len(held)
+    return total / max(number, 1)

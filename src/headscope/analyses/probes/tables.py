@@ -1,0 +1,128 @@
+"""The tables of probes."""
+
+from headscope.analyses.probes.parsers.attention_probe import DIRECTIONS
+from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.columns import (
+    FEW,
+    PLACE,
+    POSITIVE,
+    SHARE,
+    count,
+    difference,
+    ends,
+    number,
+    shares,
+    text,
+)
+from headscope.statistics.table_schema import Column, TableSchema
+
+_WORDS = "words"
+_NONE = "nothing could be scored"
+_MEASURES = ("UAS", "UAS tree", "LAS", "control accuracy", "selectivity", "UUAS", "Spearman")
+_SIGNED = ("measure", ("selectivity", "Spearman"))
+_PROBE = text("probe", "name of the probe, or of what does without one")
+_MODEL = text("model", "the model as it is, or one with random weights", choices=("trained", "control"))
+_VECTORS = text("vectors", "the vectors of words that it sees, or the layer", missing="it sees none")
+
+PROBES = TableSchema(
+    name="probes",
+    meaning="How much of the trees each probe finds: every seed, and their mean.",
+    columns=(
+        _PROBE,
+        text("measure", "what is counted", choices=_MEASURES),
+        _MODEL,
+        _VECTORS,
+        Column("seed", "which of the probes", "Int64", missing="their mean"),
+        Column("value", "the measure", unit="share", missing=_NONE, bounds=SHARE, unless=_SIGNED),
+        *ends("value", unit="share", bounds=SHARE, unless=_SIGNED, missing=f"{_NONE}, or {FEW}"),
+        count("n", f"{_WORDS}, sentences for Spearman"),
+        Column(
+            "spread",
+            "standard deviation over seeds",
+            unit="share",
+            missing="a single probe",
+            bounds=SHARE,
+        ),
+    ),
+    key=("probe", "measure", "model", "seed"),
+)
+
+PROBE_DIFFERENCES = TableSchema(
+    name="probe_differences",
+    meaning="One probe less another on the same words; of the structural probe, its layer less the embeddings.",
+    columns=(
+        _PROBE,
+        _MODEL,
+        text("than_probe", "the other probe"),
+        text("than_model", "its model", choices=("trained", "control")),
+        text("measure", "what is counted", choices=("UAS", "UUAS")),
+        count("n", _WORDS),
+        *difference("the first less the second", missing=_NONE),
+    ),
+    key=("probe", "model", "than_probe", "than_model", "measure"),
+)
+
+PROBE_RELATIONS = TableSchema(
+    name="probe_relations",
+    meaning="Heads found by each probe, by relation: means over seeds.",
+    columns=(
+        _PROBE,
+        _MODEL,
+        _VECTORS,
+        text("relation", "label in the treebank"),
+        count("n", _WORDS),
+        *shares("value", "UAS"),
+    ),
+    key=("probe", "model", "relation"),
+)
+
+PROBE_BY_DISTANCE = TableSchema(
+    name="probe_by_distance",
+    meaning="Heads found by each probe, by how far off the head word is: means over seeds.",
+    columns=(
+        _PROBE,
+        _MODEL,
+        _VECTORS,
+        text("distance", "words to the head word", choices=DISTANCES),
+        count("n", _WORDS),
+        *shares("value", "UAS", missing="no such word"),
+    ),
+    key=("probe", "model", "distance"),
+)
+
+PROBE_WEIGHTS = TableSchema(
+    name="probe_weights",
+    meaning="The weight that each probe gives each head, in each direction: means over seeds.",
+    columns=(
+        _PROBE,
+        *PLACE,
+        text("direction", "who attends to whom", choices=DIRECTIONS),
+        number("weight", "its weight", unit="score per unit of attention"),
+    ),
+    key=("probe", "kind", "layer", "head", "direction"),
+)
+
+_CORRELATION = ("measure", ("Spearman",))
+PROBE_LAYERS = TableSchema(
+    name="probe_layers",
+    meaning="The structural probe on every layer, with the first seed.",
+    columns=(
+        Column("layer", "layer whose vectors it sees; 0 for the embeddings", "int64", bounds=POSITIVE),
+        text("measure", "what is counted", choices=("UUAS", "Spearman")),
+        Column("value", "the measure", unit="share", missing=_NONE, bounds=SHARE, unless=_CORRELATION),
+        *ends("value", unit="share", bounds=SHARE, unless=_CORRELATION, missing=f"{_NONE}, or {FEW}"),
+        count("n", f"{_WORDS}, sentences for Spearman"),
+        Column(
+            "held_out",
+            "the measure on the held-out part of train, whose UUAS chooses",
+            unit="share",
+            missing=_NONE,
+            bounds=SHARE,
+            unless=_CORRELATION,
+        ),
+        Column("chosen", "whether this layer was chosen", "bool"),
+    ),
+    key=("layer", "measure"),
+)
+
+TABLES = (PROBES, PROBE_DIFFERENCES, PROBE_RELATIONS, PROBE_BY_DISTANCE, PROBE_WEIGHTS, PROBE_LAYERS)

@@ -1,0 +1,38 @@
+"""Surface statistics as a terminal shows them: a row for each head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headscope.analyses.stage_result import StageResult
+from headscope.reporting.kit.terminal import Grid
+from headscope.statistics.roles import roles
+from headscope.statistics.statistic_catalogue import STATISTICS, Rows, Unit
+
+
+def shown(result: StageResult) -> Iterator[Grid | str]:
+    """Yield a row for each head: every mean over all rows, in percent of attention or nats, and the role."""
+    surface = result.tables["surface"]
+    wide = surface[surface["head"].notna()].pivot_table(
+        index=["kind", "layer", "head"], columns="statistic", values="value", sort=False, dropna=False
+    )
+    rows = wide.reset_index().dropna(how="all", subset=list(wide.columns)).merge(roles(surface))
+    several = surface["kind"].nunique() > 1
+    columns = [one for one in STATISTICS.values() if one.rows is Rows.ALL]
+    shown = []
+    for row in rows.to_dict("records"):
+        label = f"{row['layer']}-{row['head']}"
+        cells = [_cell(row.get(one.name, float("nan")), share=one.unit is Unit.SHARE) for one in columns]
+        shown.append([f"{row['kind']} {label}" if several else label, *cells, row["role"]])
+    numbers = [(one.heading or one.name, "right") for one in columns]
+    yield Grid([("head", "left"), *numbers, ("role", "left")], shown)
+    nats = [f"{one.heading or one.name} in nats" for one in columns if one.unit is Unit.NATS]
+    told = [f"{one.heading or one.name}: {one.heading_says}" for one in columns if one.heading_says]
+    yield "; ".join(["percent of attention", *nats, *told])
+
+
+def _cell(value: float, *, share: bool) -> str:
+    """Write nats with two digits, shares as percent, and what cannot occur as a dash."""
+    if value != value:
+        return "-"
+    return f"{100 * value:.1f}" if share else f"{value:.2f}"

@@ -1,0 +1,47 @@
+"""The surface table as a file of its own: CSV, JSON or Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headscope.analyses.option import choose
+from headscope.storage.file_place import check_file_place
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from headscope.analyses.stage_result import StageResult
+
+FORMATS = {".csv": "CSV", ".json": "JSON", ".parquet": "Parquet"}
+
+
+def check(out: Path) -> None:
+    """Refuse a place for the table before the scan.
+
+    Raises:
+        OptionError: another ending, a folder, or a folder that is not there.
+    """
+    choose("--out with the ending", out.suffix, tuple(FORMATS))
+    check_file_place("--out", out)
+
+
+def write(results: Mapping[str, StageResult], out: Path) -> list[str]:
+    """Write the whole table; return what is said of it."""
+    surface = results["surface"].tables["surface"]
+    _write(surface, out)
+    return [f"table: {out} ({len(surface):,} rows)"]
+
+
+def _write(surface: pd.DataFrame, out: Path) -> None:
+    from headscope.storage.files import write_parquet, write_text
+    from headscope.storage.lock import place_held
+
+    with place_held(out):
+        if out.suffix == ".csv":
+            write_text(out, surface.to_csv(index=False))
+        elif out.suffix == ".json":
+            write_text(out, surface.to_json(orient="records", indent=1, double_precision=15))
+        else:
+            write_parquet(out, surface)

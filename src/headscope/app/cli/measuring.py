@@ -1,0 +1,115 @@
+"""The command of an analysis, made of what it declares: its options, its run, what it shows and writes."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from headscope.analyses import STAGES
+from headscope.analyses.analysis import Analysis, Stage
+from headscope.analyses.command import Command, OutputFile
+from headscope.analyses.option import Option, options_of
+from headscope.app.cli import options as o
+from headscope.app.cli.printing import say, show
+from headscope.prepare.options import RunOptions
+
+
+def command_of(
+    analysis: Analysis, command: Command, *, declaring: type[RunOptions] = RunOptions
+) -> Callable[..., None]:
+    """Make the function behind a command.
+
+    Args:
+        analysis: that declares it.
+        command: its own.
+        declaring: what its options are options of.
+    """
+    files = {file.option.name: file for file in command.files}
+    out = () if "out" in files else (o.OUT,)
+    taken = options_taken(analysis, command, declaring)
+
+    @o.takes(*command.reworded, *out, *(file.option for file in files.values()), *taken, o.QUIET)
+    def run(**given: Any) -> None:
+        places = [(file, given.pop(name)) for name, file in files.items()]
+        wanted = [(file, place) for file, place in places if place is not None]
+        for file, place in wanted:
+            analysis.load(file.check)(place)
+        folder, quiet = given.pop("out", None), given.pop("quiet")
+        o.check_choices(given, command.reworded)
+        for option in command.reworded:
+            if given[option.name] is None:
+                del given[option.name]
+        asked = o.run_options(declaring, **given, stages=analysis.measured)
+        for line in run_command(analysis, command, asked, out=folder, files=wanted, quiet=quiet):
+            say(line)
+
+    return run
+
+
+def options_taken(analysis: Analysis, command: Command, declaring: type[RunOptions]) -> list[Option]:
+    """Return the options of a run that a command takes as they are, in the order of its help."""
+    stages = list(stages_measured(analysis))
+    corpora = {corpus for stage in stages for corpus in stage.corpora}
+    shaping = {name for stage in stages for name in stage.options} - set(command.without)
+    own = {option.name for option in command.reworded}
+
+    def is_taken(option: Option) -> bool:
+        if option.name in own:
+            return False
+        if option.holds:
+            return bool(corpora & set(option.holds))
+        if option.name == "maps":
+            return any(stage.over_maps for stage in stages)
+        return (
+            option.group in ("model", "machine")
+            or option.shaping in shaping
+            or bool(corpora & set(option.of))
+        )
+
+    return o.in_order(each for each in options_of(declaring).values() if is_taken(each))
+
+
+def stages_measured(analysis: Analysis) -> Iterator[Stage]:
+    """Yield the stages that an analysis's command measures."""
+    known = {**STAGES, **{stage.name: stage for stage in analysis.stages}}
+    yield from (stage for stage in known.values() if stage.asked_as in analysis.measured)
+
+
+def run_command(
+    analysis: Analysis,
+    command: Command,
+    asked: RunOptions,
+    *,
+    out: Path | None,
+    files: list[tuple[OutputFile, Path]],
+    quiet: bool,
+) -> list[str]:
+    """Measure, write what is asked for, show what was found; return what is left to say.
+
+    Args:
+        analysis: what is shown.
+        command: its own.
+        asked: what is measured.
+        out: folder for all tables; None writes none.
+        files: what else is written, and where.
+        quiet: show no progress.
+    """
+    from headscope.app.cli.progress_lines import ProgressPrinter
+    from headscope.prepare.prepared_run import prepare
+    from headscope.study.stages import measure, stages_of
+    from headscope.study.writing import read_stages, write_run
+
+    with ProgressPrinter(quiet=quiet) as watch:
+        run = prepare(asked)
+        if out is None:
+            results = list(measure(run, watch=watch))
+        else:
+            write_run(run, out, watch=watch)
+            results = read_stages(out, *(each.name for each in stages_of(run)))
+    found = {result.name: result for result in results}
+    # Before anything is said: the reader of a pipe may leave at any line.
+    written = [line for file, place in files for line in analysis.load(file.write)(found, place)]
+    own = {stage.name for stage in analysis.stages}
+    show(analysis.shown(*(result for result in results if result.name in own)))
+    notes = [*(run.facts()["notes"] if command.tells_run else ()), *(n for r in results for n in r.notes)]
+    where = [] if out is None else [f"tables: {out / 'tables'}"]
+    return [*(f"note: {note}" for note in dict.fromkeys(notes)), *written, *where]

@@ -1,0 +1,165 @@
+"""The models that the explorer was started with, and no others: loaded one after the other, behind the page."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headscope.app.explorer.http_answers import Refusal, busy
+from headscope.errors import HeadscopeError, ModelError
+
+if TYPE_CHECKING:
+    from headscope.views.snapshot.capture import AttentionReader
+
+WAITING, LOADING, READY, FAILED = "waiting", "loading", "ready", "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedModel:
+    """A model that may be loaded.
+
+    Attributes:
+        name: what the page calls it.
+        source: what `reader_of` takes: a hub name, a folder, None for the embedded model, or a loaded one.
+        revision: branch, tag or commit on the hub.
+        roles: each head's role in the study of this model, `[layer][head]` by kind.
+        weights: the hash of the weights that the study measured; None where there is no study of it.
+        refused: why it cannot be loaded, where that is known.
+    """
+
+    name: str
+    source: Any
+    revision: str | None = None
+    roles: dict[str, tuple[tuple[str | None, ...], ...]] | None = None
+    weights: str | None = None
+    refused: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """How far a model is; `message` says why it failed, or what a reader should know of it."""
+
+    state: str = WAITING
+    message: str = ""
+    decoder: bool = False
+    writes: bool = False
+
+
+class Shelf:
+    """Loads models in a thread, in the order in which they were named.
+
+    Args:
+        named: the models.
+        dtype: precision to compute in.
+        device: `auto` or a torch device.
+        load: what makes a reader of a model; `reader_of` when None.
+    """
+
+    def __init__(
+        self,
+        named: Sequence[NamedModel],
+        *,
+        dtype: str = "float32",
+        device: str = "auto",
+        load: Callable[..., AttentionReader] | None = None,
+    ) -> None:
+        self.named = {each.name: each for each in named}
+        self.states = {name: State() for name in self.named}
+        self.readers: dict[str, AttentionReader] = {}
+        self.options = {"dtype": dtype, "device": device}
+        self._load = load
+        self._thread = threading.Thread(target=self._work, name="headscope-loading", daemon=True)
+        self._stopped = False
+        self._writers: set[str] = set()
+
+    def start(self) -> None:
+        """Begin to load."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Load no further model."""
+        self._stopped = True
+
+    def told(self) -> list[dict[str, Any]]:
+        """Return name, state, message and abilities of every model, in order."""
+        return [
+            {
+                "name": name,
+                "state": state.state,
+                "message": state.message,
+                "decoder": state.decoder,
+                "writes": state.writes,
+            }
+            for name, state in self.states.items()
+        ]
+
+    def ready(self, name: str) -> AttentionReader:
+        """Return a model that is loaded.
+
+        Raises:
+            Refusal: 404 there is no such model, 503 it is not loaded yet, 409 it could not be loaded.
+        """
+        if name not in self.named:
+            known = ", ".join(self.named)
+            raise Refusal(404, f"there is no model of this name here; the explorer was started with {known}")
+        state = self.states[name]
+        if state.state == FAILED:
+            raise Refusal(409, state.message)
+        if state.state != READY:
+            raise busy(f"{name} is still being loaded; ask again in a moment")
+        return self.readers[name]
+
+    def writer(self, name: str) -> AttentionReader:
+        """Return a model with the head that writes text; it takes the place of the one without.
+
+        Called in the thread that looks: nobody else uses the model meanwhile.
+
+        Raises:
+            HeadscopeError: the checkpoint has no such head.
+        """
+        if name not in self._writers:
+            self.readers[name] = self._read(self.named[name], writes=True)
+            self._writers.add(name)
+        return self.readers[name]
+
+    def _work(self) -> None:
+        for name, named in self.named.items():
+            if self._stopped:
+                return
+            self.states[name] = State(state=LOADING)
+            try:
+                self.readers[name] = reader = self._read(named)
+                self.states[name] = _state_of(reader, named)
+            except HeadscopeError as error:
+                self.states[name] = State(state=FAILED, message=str(error))
+            except BaseException as error:
+                # A panic in a tokeniser's Rust is no Exception, and must not end the thread.
+                reason = str(error).strip().split("\n", 1)[0] or type(error).__name__
+                self.states[name] = State(state=FAILED, message=f"{name} could not be loaded: {reason}")
+
+    def _read(self, named: NamedModel, *, writes: bool = False) -> AttentionReader:
+        if named.refused:
+            raise ModelError(named.refused)
+        # torch and transformers come in here, in the thread, so that the page is there at once.
+        from headscope.views.snapshot.snapshot_of import reader_of
+
+        load = self._load or reader_of
+        return load(named.source, revision=named.revision, writes=writes, **self.options)
+
+
+def _state_of(reader: AttentionReader, named: NamedModel) -> State:
+    anatomy = reader.anatomy
+    message = ""
+    if named.weights is not None:
+        from headscope.models.hashing import weights_hash
+
+        if weights_hash(reader.loaded) != named.weights:
+            message = f"{named.name} has other weights here than those that the study measured."
+    return State(
+        state=READY,
+        message=message,
+        decoder=anatomy.encoder_decoder,
+        writes=anatomy.encoder_decoder or all(part.kind == "decoder" for part in anatomy.layout),
+    )

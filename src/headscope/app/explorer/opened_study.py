@@ -1,0 +1,48 @@
+"""A study as the way in: its model, the roles of its heads, and the data of its atlas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headscope.app.explorer.model_shelf import NamedModel
+from headscope.app.explorer.naming import EMBEDDED
+
+if TYPE_CHECKING:
+    from headscope.study.study import Study
+
+
+def study_model(study: Study) -> NamedModel:
+    """Return the model that a study measured, as far as its manifest tells where it is.
+
+    A folder is known by its last part only: loading it says that it must be named.
+    """
+    told = study.manifest["signature"]["model"]
+    name = str(told["name"])
+    refused = f"the study's model {name} was a folder, and the study does not say where it lies; name it with --model"
+    return NamedModel(
+        name=name,
+        source=None if told.get("origin") == "embedded" or name == EMBEDDED else name,
+        revision=told.get("revision"),
+        refused=refused if told.get("origin") == "folder" else "",
+        roles=roles_of(study),
+        weights=told.get("weights"),
+    )
+
+
+def roles_of(study: Study) -> dict[str, tuple[tuple[str | None, ...], ...]]:
+    """Return each head's role, `[layer][head]` by kind."""
+    named = {(row.kind, row.layer, row.head): str(row.role) for row in study.roles.itertuples()}
+    return {
+        part["kind"]: tuple(
+            tuple(named.get((part["kind"], layer, head)) for head in range(1, part["heads"] + 1))
+            for layer in range(1, part["layers"] + 1)
+        )
+        for part in study.manifest["kinds"]
+    }
+
+
+def study_blocks(study: Study) -> dict[str, Any]:
+    """Return the data blocks of the study's atlas, by id."""
+    from headscope.atlas.blocks import atlas_blocks
+
+    return dict(atlas_blocks(study))

@@ -1,0 +1,201 @@
+"""A look: a model run once on a text, its weights encoded for the page; queries and keys when they are asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headscope.app.explorer.http_answers import Refusal
+from headscope.app.explorer.limits import Limits
+from headscope.app.explorer.request import LookRequest
+from headscope.errors import HeadscopeError
+
+if TYPE_CHECKING:
+    from headscope.app.explorer.model_shelf import NamedModel, Shelf
+    from headscope.attention.score_parts import NeuronLayer
+    from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
+    from headscope.views.snapshot.capture import AttentionReader
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Look:
+    """What is kept of a look.
+
+    Attributes:
+        request: what was asked, to run it again.
+        told: the payload without maps, as JSON, with the look's `id`.
+        layers: each layer's maps, by kind and layer's label, as `views.quantise.write_weights` writes them.
+    """
+
+    request: LookRequest
+    told: bytes
+    layers: dict[str, dict[int, bytes]]
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes."""
+        return len(self.told) + sum(len(layer) for kind in self.layers.values() for layer in kind.values())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Neuron:
+    """Queries and keys of a look.
+
+    Attributes:
+        layers: of each kind and layer's label: how the bytes are laid out, as JSON, and the bytes, as
+            `views.view_payload.neuron_bytes` writes them.
+        refused: why a kind has none, by kind.
+    """
+
+    layers: dict[str, dict[int, tuple[str, bytes]]]
+    refused: dict[str, str]
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes."""
+        return sum(len(body) for kind in self.layers.values() for _, body in kind.values())
+
+
+def take_look(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Look:
+    """Run a model on a text.
+
+    Raises:
+        Refusal: 422 the text does not suit the model, 413 it is too long for the explorer.
+    """
+    from headscope.views.figure_call import figure_call
+    from headscope.views.script_data import json_text
+    from headscope.views.view_payload import layers_of, payload
+
+    named = shelf.named[request.model]
+    view = _with_roles(_view(shelf, request, limits=limits), named)
+    layers = layers_of(view)
+    told = payload(view, maps=False, neuron=False, layers=layers)
+    told["id"] = request.id
+    source = named.source if named.source is None or isinstance(named.source, str) else named.name
+    options = {"decoder_text": request.decoder_text, "generate": request.generate, "revision": named.revision}
+    told["call"] = figure_call(source, request.text, request.text_b, **options)
+    return Look(
+        request=request,
+        told=json_text(told).encode("utf-8"),
+        layers={kind.kind: dict(zip(kind.layers, each)) for kind, each in zip(view.kinds, layers.maps)},
+    )
+
+
+def take_neuron(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Neuron:
+    """Run a model on a text once more, and keep queries and keys of all its layers.
+
+    Raises:
+        Refusal: as `take_look`.
+    """
+    from headscope.views.view_payload import neuron_bytes
+
+    view = _view(shelf, request, limits=limits, neuron=True)
+    layers: dict[str, dict[int, tuple[str, bytes]]] = {}
+    refused = {}
+    for kind in view.kinds:
+        if not kind.neuron:
+            refused[kind.kind] = kind.no_neuron or "This kind of attention has no queries and keys to show."
+            continue
+        try:
+            layers[kind.kind] = {
+                label: (_laid_out(layer), neuron_bytes(layer))
+                for label, layer in zip(kind.layers, kind.neuron)
+            }
+        except HeadscopeError as error:
+            refused[kind.kind] = f"Not shown: {error}."
+    return Neuron(layers=layers, refused=refused)
+
+
+def _view(shelf: Shelf, request: LookRequest, *, limits: Limits, neuron: bool = False) -> AttentionSnapshot:
+    reader = shelf.ready(request.model)
+    try:
+        check(reader, request, limits=limits)
+        if request.generate:
+            reader = shelf.writer(request.model)
+        return reader.view(
+            request.text,
+            request.text_b,
+            neuron=neuron,
+            decoder_text=request.decoder_text,
+            generate=request.generate,
+        )
+    except HeadscopeError as error:
+        raise Refusal(422, str(error)) from error
+    except (RuntimeError, MemoryError) as error:
+        # torch says so where memory ends, on either side of the bus.
+        if "memory" not in str(error).lower() and not isinstance(error, MemoryError):
+            raise
+        raise Refusal(
+            413, f"this text takes more memory than there is; shorten it ({request.model})"
+        ) from error
+
+
+def check(reader: AttentionReader, request: LookRequest, *, limits: Limits) -> None:
+    """Check a text's length before the model reads it.
+
+    Raises:
+        Refusal: 413 too many tokens or weights, 422 a text or tokens that this kind of model has no place for.
+        HeadscopeError: a text has no tokens.
+    """
+    from headscope.models.loading import longest_input
+    from headscope.views.snapshot.text_input import text_input
+
+    anatomy, name = reader.anatomy, request.model
+    decoder = anatomy.encoder_decoder
+    if request.decoder_text is not None and not decoder:
+        raise Refusal(422, f"{name} has no decoder behind an encoder; leave the decoder's text out")
+    if request.generate and not decoder and any(part.kind != "decoder" for part in anatomy.layout):
+        raise Refusal(422, f"{name} reads a text in both directions and cannot write one; ask for 0 tokens")
+    endless = 1 << 40
+    source = len(text_input(reader.encoder, request.text, request.text_b, most=endless).segment)
+    target = source
+    if decoder and request.decoder_text is not None:
+        target = len(text_input(reader.encoder, request.decoder_text, most=endless).segment)
+    elif decoder and request.generate:
+        target = 1
+    if decoder:
+        target += request.generate
+    else:
+        source += request.generate
+    longest = longest_input(reader.loaded, anatomy)
+    most = min(longest, limits.tokens)
+    tokens = max(source, target) if decoder else source
+    if tokens > most:
+        written = f", the {request.generate} to be written included," if request.generate else ""
+        who = f"{name} can read" if most == longest else "the explorer takes"
+        raise Refusal(
+            413, f"the text is {tokens:,} tokens long{written} and {who} at most {most:,}; shorten it"
+        )
+    rows = {"encoder": (source, source), "cross": (target, source)}
+    rows["decoder"] = (target, target) if decoder else (source, source)
+    weights = sum(
+        part.layers * part.heads * rows[part.kind][0] * rows[part.kind][1] for part in anatomy.layout
+    )
+    if weights > limits.weights:
+        raise Refusal(
+            413,
+            f"the attention of {tokens:,} tokens is {weights:,} weights in {name}, and the explorer takes at most "
+            f"{limits.weights:,}; shorten the text",
+        )
+
+
+def _laid_out(layer: NeuronLayer) -> str:
+    from headscope.views.view_payload import neuron_parts
+
+    return json.dumps({**neuron_parts(layer), "width": layer.queries.shape[2]})
+
+
+def _with_roles(view: AttentionSnapshot, named: NamedModel) -> AttentionSnapshot:
+    """Return the view with the roles that a study found, where its heads are these."""
+    if not named.roles:
+        return view
+    kinds = tuple(_roled(kind, named.roles.get(kind.kind, ())) for kind in view.kinds)
+    return dataclasses.replace(view, kinds=kinds)
+
+
+def _roled(kind: KindMaps, roles: Any) -> KindMaps:
+    layers, heads = kind.weights.shape[:2]
+    fit = len(roles) == layers and all(len(row) == heads for row in roles)
+    return dataclasses.replace(kind, roles=roles) if fit else kind

@@ -1,0 +1,217 @@
+"""The explorer as an ASGI app: its page, and what the page asks for.
+
+```
+GET  /?token=T                                  the page
+GET  /api/models                                {"models": [{"name", "state", "message", "decoder", "writes"}]}
+POST /api/look {"model", "text", "text_b"?, "decoder_text"?, "generate"?}
+                                                the payload of views/view_payload.py without maps, with the look's "id"
+GET  /api/look/ID/layer?kind=K&layer=N          one layer's maps, as views.quantise.write_weights writes them
+GET  /api/look/ID/neuron?kind=K&layer=N         its queries and keys, as views.payload.neuron_bytes writes them; the
+                                                header X-Headscope-Neuron holds, as JSON, how they are laid out. Where
+                                                there are none: {"no_neuron": why}
+```
+
+Layers are labels, from 1. `/api` wants the token in the header X-Headscope-Token. An error is {"error": sentence}.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from headscope.app.explorer.explorer_page import closed_door, explorer_page
+from headscope.app.explorer.guard import Door, Guard
+from headscope.app.explorer.http_answers import Refusal, own_error
+from headscope.app.explorer.limits import Limits
+from headscope.app.explorer.model_shelf import NamedModel, Shelf
+from headscope.app.explorer.request import LookRequest, read_request
+from headscope.app.explorer.served_snapshot import Look, Neuron, take_look, take_neuron
+from headscope.app.explorer.snapshot_cache import Recent
+from headscope.app.explorer.worker import Worker
+
+NEURON_HEADER = "X-Headscope-Neuron"
+_ID = re.compile(r"[0-9a-f]{32}")
+_GONE = "this sentence's attention is not kept any more; look at the sentence again"
+
+
+class Explorer:
+    """One server's state: its models, the thread that looks, the looks that are kept.
+
+    Attributes:
+        asgi: the app, guard included.
+
+    Args:
+        shelf: the models, not yet started.
+        token: that every request must bring.
+        port: at which the app will be served on 127.0.0.1.
+        example: the text that the page looks at first.
+        study: data blocks of the study's atlas, by id; none without a study.
+        limits: what is admitted.
+    """
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        *,
+        token: str,
+        port: int,
+        example: str = "",
+        study: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.shelf = shelf
+        self.limits = limits or Limits()
+        self.worker = Worker("headscope-looking", waiting=self.limits.waiting)
+        self.looks: Recent[Look] = Recent(self.limits.kept)
+        self.neurons: Recent[Neuron] = Recent(self.limits.kept)
+        self._page = explorer_page(list(shelf.named), example=example, study=study, limits=self.limits)
+        routes = [
+            Route("/", self.page),
+            Route("/api/models", self.models),
+            Route("/api/look", self.look, methods=["POST"]),
+            Route("/api/look/{id}/layer", self.layer),
+            Route("/api/look/{id}/neuron", self.neuron),
+        ]
+        # After the last one starlette raises the error on, and the guard writes it down.
+        handlers = {Refusal: _refused, HTTPException: _not_found, Exception: _failed}
+        app = Starlette(routes=routes, exception_handlers=handlers)
+        app.router.redirect_slashes = False
+        self.asgi = Guard(app, Door(port=port, token=token, limits=self.limits, closed=closed_door()))
+
+    def start(self) -> None:
+        """Begin to load models."""
+        self.shelf.start()
+
+    def stop(self) -> None:
+        """Refuse what waits and what comes."""
+        self.shelf.stop()
+        self.worker.stop()
+
+    async def page(self, request: Request) -> Response:
+        """Answer with the page."""
+        page = self._page
+        return Response(page.body, media_type="text/html", headers={"Content-Security-Policy": page.policy})
+
+    async def models(self, request: Request) -> Response:
+        """Answer with what is known of each model."""
+        return JSONResponse({"models": self.shelf.told()})
+
+    async def look(self, request: Request) -> Response:
+        """Run a model on a text, or answer from what is kept."""
+        asked = read_request(await request.body(), limits=self.limits)
+        self.shelf.ready(asked.model)
+        # Asked for often at once, it is computed once: whoever waited finds it kept.
+        look = self.looks.get(asked.id)
+        if look is None:
+            look = await self.worker.run(partial(self._looked, asked))
+        return Response(look.told, media_type="application/json")
+
+    async def layer(self, request: Request) -> Response:
+        """Answer with one layer's maps."""
+        look = self._kept(request)
+        body = _of(look.layers, request)
+        return Response(body, media_type="application/octet-stream")
+
+    async def neuron(self, request: Request) -> Response:
+        """Answer with one layer's queries and keys; the model runs again where they are not kept."""
+        look = self._kept(request)
+        _of(look.layers, request)
+        asked = look.request
+        neuron = self.neurons.get(asked.id)
+        if neuron is None:
+            neuron = await self.worker.run(partial(self._neurons, asked))
+        kind = request.query_params["kind"]
+        if kind in neuron.refused:
+            return JSONResponse({"no_neuron": neuron.refused[kind]})
+        parts, body = _of(neuron.layers, request)
+        return Response(body, media_type="application/octet-stream", headers={NEURON_HEADER: parts})
+
+    def _looked(self, asked: LookRequest) -> Look:
+        look = self.looks.get(asked.id)
+        if look is None:
+            look = take_look(self.shelf, asked, limits=self.limits)
+            self.looks.put(asked.id, look)
+        return look
+
+    def _neurons(self, asked: LookRequest) -> Neuron:
+        neuron = self.neurons.get(asked.id)
+        if neuron is None:
+            neuron = take_neuron(self.shelf, asked, limits=self.limits)
+            self.neurons.put(asked.id, neuron)
+        return neuron
+
+    def _kept(self, request: Request) -> Look:
+        name = request.path_params["id"]
+        if not _ID.fullmatch(name):
+            raise Refusal(404, "there is no look of this id; expected the 32 hex digits that /api/look gave")
+        look = self.looks.get(name)
+        if look is None:
+            raise Refusal(410, _GONE)
+        return look
+
+
+def create_app(
+    models: Sequence[NamedModel],
+    *,
+    token: str,
+    port: int,
+    example: str = "",
+    study: Mapping[str, Any] | None = None,
+    dtype: str = "float32",
+    device: str = "auto",
+    limits: Limits | None = None,
+) -> Explorer:
+    """Put an explorer together; `start()` loads its models, `asgi` answers requests.
+
+    Args:
+        models: the models that may be looked at, and no others.
+        token: that every request must bring.
+        port: at which the app will be served on 127.0.0.1.
+        example: the text that the page looks at first.
+        study: data blocks of a study's atlas.
+        dtype: precision to compute in.
+        device: `auto` or a torch device.
+        limits: what is admitted.
+    """
+    shelf = Shelf(models, dtype=dtype, device=device)
+    return Explorer(shelf, token=token, port=port, example=example, study=study, limits=limits)
+
+
+def _of(layers: Mapping[str, Mapping[int, Any]], request: Request) -> Any:
+    """Return what a request names by kind and layer."""
+    kind, layer = request.query_params.get("kind", ""), request.query_params.get("layer", "")
+    if kind not in layers:
+        raise Refusal(404, f"there is no such kind of attention here; choose one of {', '.join(layers)}")
+    labels = layers[kind]
+    label = int(layer) if re.fullmatch(r"[0-9]{1,5}", layer) else 0
+    if label not in labels:
+        raise Refusal(
+            404, f"there is no such layer here; expected a number from {min(labels)} to {max(labels)}"
+        )
+    return labels[label]
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return JSONResponse({"error": error.sentence}, error.status, headers=dict(error.headers))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return await _refused(request, own_error(error))
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    what = {
+        404: "there is nothing at this address; expected /, /api/models or /api/look",
+        405: "this address takes another method; the page uses GET, and POST for /api/look",
+    }.get(error.status_code, error.detail)
+    return JSONResponse({"error": what}, error.status_code, headers=dict(error.headers or {}))

@@ -1,0 +1,39 @@
+"""The whole of a report: measure, write the run directory, draw, and write the pages."""
+
+from pathlib import Path
+
+from headscope.prepare.options import RunOptions
+from headscope.prepare.prepared_run import prepare
+from headscope.prepare.progress import Watcher
+from headscope.reporting.from_study import measured_in
+from headscope.storage.lock import folder_held
+from headscope.study.run_folder import check_place
+from headscope.study.study import Study, open_study
+from headscope.study.writing import write_run
+
+ATLAS = "atlas"
+
+
+def run_report(options: RunOptions, *, out: Path, watch: Watcher | None = None) -> Study:
+    """Do what `hs.report` does, from options that were put together before.
+
+    The folder is looked at before the scan, so that no work is lost to a wrong `--out`; a finished run of
+    the same signature is not computed again, only its figures and page are.
+    """
+    check_place(out)
+    # Held from the start: a second run is told now, and not when its model is loaded.
+    with folder_held(out) as held:
+        write_run(prepare(options), out, watch=watch)
+        study = open_study(out)
+        held.check()
+        draw(study)
+    return study
+
+
+def draw(study: Study) -> None:
+    """Write the figures and the report's page of a run, and the head atlas beside it, which the page links."""
+    from headscope.atlas.atlas_page import INDEX, write_atlas
+    from headscope.reporting.report_page import write_report
+
+    write_report(measured_in(study), study.path, atlas=f"{ATLAS}/{INDEX}")
+    write_atlas(study, study.path / ATLAS, report=f"../{study.report_path.name}")

@@ -1,0 +1,127 @@
+"""The real sentences on a head's card: where it finds something, and where it does most of what its role rests on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headscope.analyses.for_report import arc_examples
+from headscope.figures.line_diagram import weights_of
+from headscope.reporting.kit.relation_names import short
+from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.words import Words
+from headscope.reporting.payload import packed, shown_tokens
+from headscope.visible import titled
+
+CLEAREST = "clearest"
+"""The table of sentences for the role of every head."""
+LONGEST_TEXT = 2000
+_BEFORE = re.compile(r" (?=[.,;:!?)\]}%…]|['’]\w|n['’]t\b)")
+_AFTER = re.compile(r"(?<=[(\[{]) ")
+
+
+def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]]:
+    """Return each head's sentences by kind and place: first what it finds, then those of its role.
+
+    A sentence has `what` (relation or role), `name`, `label`, `outcome` (right or wrong, of relations), `value`, `arcs`
+    (places of [query, key, whether the head is right]), `tokens` and `keys` as they are drawn (`keys` None where they
+    are the same), `bytes` of the weights, and `text`, to be typed into a view.
+    """
+    run, words = about.run, about.words
+    found: dict[str, dict[int, list[dict[str, Any]]]] = {kind.name: {} for kind in about.kinds}
+    width = {kind.name: kind.heads_per_layer for kind in about.kinds}
+    for row in _rows(arc_examples(run)):
+        _add(found, width, row, _of_arcs(row, words))
+    # Runs from before there was such a table kept one sentence of each role's strongest head.
+    clearest = run.table(CLEAREST)
+    kept = clearest if clearest is not None else run.examples[run.examples["behaviour"] != "shared"]
+    for row in _rows(kept):
+        _add(found, width, row, _of_role(row, words))
+    return found
+
+
+def _rows(table: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
+    if table is not None:
+        for row in table.to_dict("records"):
+            yield {str(name): value for name, value in row.items()}
+
+
+def _add(
+    found: dict[str, dict[int, list[dict[str, Any]]]],
+    width: Mapping[str, int],
+    row: Mapping[str, Any],
+    told: dict[str, Any],
+) -> None:
+    kind = str(row["kind"])
+    if kind in found:
+        place = (int(row["layer"]) - 1) * width[kind] + int(row["head"]) - 1
+        found[kind].setdefault(place, []).append(told)
+
+
+def _of_arcs(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
+    tokens = [str(token) for token in row["tokens"]]
+    name = str(row["relation"])
+    # The answer stands in the gold word's place: the key for dependent -> head, else the query.
+    answered = row["keys"] if str(row["direction"]) != "head->dependent" else row["queries"]
+    arcs = [
+        [int(query), int(key), bool(int(gold) == int(answer))]
+        for query, key, gold, answer in zip(row["queries"], row["keys"], answered, row["predicted"])
+    ]
+    return {
+        "what": "relation",
+        "name": name,
+        "label": short(name),
+        "role": str(row["role"]),
+        "outcome": str(row["outcome"]),
+        "value": _number(row["value"]),
+        "arcs": arcs,
+        **_drawn(row, tokens, tokens),
+        "text": joined(_without_ends(tokens, words))[:LONGEST_TEXT],
+    }
+
+
+def _of_role(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
+    tokens, keys = [str(token) for token in row["tokens"]], [str(key) for key in row["keys"]]
+    behaviour = str(row["behaviour"])
+    text = row["text"] if "text" in row else joined(_without_ends(tokens, words)).replace(" ##", "")
+    return {
+        "what": "role",
+        "name": behaviour,
+        "label": words.roles.get(behaviour, titled(behaviour)),
+        "role": behaviour,
+        "outcome": None,
+        "value": _number(row["value"]),
+        "arcs": [],
+        **_drawn(row, tokens, keys),
+        "text": str(text)[:LONGEST_TEXT],
+    }
+
+
+def _drawn(row: Mapping[str, Any], tokens: list[str], keys: list[str]) -> dict[str, Any]:
+    weights = weights_of(pd.Series({"tokens": tokens, "keys": keys, "weights": row["weights"]}))
+    return {
+        "tokens": shown_tokens(tokens),
+        "keys": None if keys == tokens else shown_tokens(keys),
+        "bytes": packed(weights),
+    }
+
+
+def _without_ends(tokens: list[str], words: Words) -> list[str]:
+    """Take the special tokens off both ends, as they are named."""
+    special = {words.cls, words.sep}
+    first = next((place for place, token in enumerate(tokens) if token not in special), len(tokens))
+    last = next((place for place in range(len(tokens), first, -1) if tokens[place - 1] not in special), first)
+    return tokens[first:last]
+
+
+def joined(words: Sequence[str]) -> str:
+    """Write words as a line of text, without the spaces that a treebank puts before punctuation."""
+    return _AFTER.sub("", _BEFORE.sub("", " ".join(words)))
+
+
+def _number(value: Any) -> float | None:
+    return round(float(value), 6) if np.isfinite(value) else None

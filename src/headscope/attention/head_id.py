@@ -1,0 +1,43 @@
+"""The kinds of attention, and the names of heads."""
+
+import re
+from dataclasses import dataclass
+
+KINDS = ("encoder", "decoder", "cross")
+
+
+@dataclass(frozen=True, order=True)
+class HeadId:
+    """A head, written as the paper writes it: 1-based `layer-head`, with its kind where it is `cross`.
+
+    The only place that converts between array positions (0-based) and labels (1-based).
+    """
+
+    kind: str
+    layer: int
+    head: int
+
+    @classmethod
+    def at(cls, kind: str, layer_position: int, head_position: int) -> "HeadId":
+        """Name the head at 0-based array positions."""
+        return cls(kind, layer_position + 1, head_position + 1)
+
+    @classmethod
+    def parse(cls, text: str, *, kind: str = "encoder") -> "HeadId":
+        """Read `8-10`, `cross 8-10` or `decoder 8-10`; `kind` is that of a bare number.
+
+        Raises:
+            ValueError: the text is not of that form.
+        """
+        match = re.fullmatch(rf"(?:({'|'.join(KINDS)}) )?([1-9]\d*)-([1-9]\d*)", text.strip())
+        if match is None:
+            raise ValueError(f"{text!r} is not a head; expected layer-head from 1, as 8-10 or cross 8-10")
+        return cls(match[1] or kind, int(match[2]), int(match[3]))
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """0-based positions in arrays `[layer, head, ...]` of its kind."""
+        return self.layer - 1, self.head - 1
+
+    def __str__(self) -> str:
+        return f"cross {self.layer}-{self.head}" if self.kind == "cross" else f"{self.layer}-{self.head}"

@@ -1,0 +1,156 @@
+"""Where tiles come from: a model run over segments (saved maps are the other source, in `maps.maps_source`)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from headscope.attention.fused import fused_attention, fusible
+from headscope.attention.model_pass import TILE_LIMIT, ModelPass, TileConsumer
+from headscope.attention.tap import AttentionCall, eager_evaluation, scaling_of
+from headscope.encoding.segment import Segment
+from headscope.encoding.vocabulary import Vocabulary
+from headscope.models.anatomy import Anatomy, CallSite, KindLayout
+from headscope.models.forward_inputs import check_padding, no_cache
+
+
+@runtime_checkable
+class TileSource(Protocol):
+    """A stream of batches of tiles."""
+
+    layout: tuple[KindLayout, ...]
+
+    def run(self, consumer: TileConsumer, *, need_weights: bool, need_statistics: bool = True) -> None:
+        """Feed every batch to the consumer; what is not needed may be left out of the tiles."""
+
+
+class ModelSource:
+    """Run a model over segments and hand out its attention as tiles.
+
+    Args:
+        model: a transformers model.
+        anatomy: what `examine` found.
+        vocabulary: of the tokeniser, for the classes of tokens.
+        batches: groups of segments to compute together.
+        padding_side: where short segments are filled up, `right` or `left`.
+        tile_limit: weights in a tile at most.
+
+    Raises:
+        ModelError: left padding asked of a model that cannot be told its tokens' positions.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        anatomy: Anatomy,
+        vocabulary: Vocabulary,
+        batches: Iterable[list[Segment]],
+        *,
+        padding_side: str = "right",
+        tile_limit: int = TILE_LIMIT,
+    ) -> None:
+        self.model = model
+        self.anatomy = anatomy
+        self.layout = anatomy.layout
+        self.vocabulary = vocabulary
+        self.batches = batches
+        self.padding_side = padding_side
+        self.tile_limit = tile_limit
+        check_padding(model, anatomy, padding_side)
+
+    def run(self, consumer: TileConsumer, *, need_weights: bool, need_statistics: bool = True) -> None:
+        """Compute the batches one by one; see `TileSource`."""
+        shared = ModelPass(
+            self.model,
+            self.anatomy,
+            self.vocabulary,
+            consumer,
+            padding_side=self.padding_side,
+            tile_limit=self.tile_limit,
+        )
+        run = _Forward(shared, self.anatomy.path, need_weights=need_weights, need_statistics=need_statistics)
+        fallback = self.anatomy.path == "fallback"
+        listening = eager_evaluation(self.model) if fallback else shared.listening(run.listen)
+        with listening, torch.inference_mode():
+            for segments in self.batches:
+                (run.fall_back if fallback else run.tap)(segments)
+
+
+class _Forward:
+    """What a `ModelSource` does with a pass: computes each layer in tiles and hands them on as they come.
+
+    Args:
+        shared: the pass.
+        path: `fused`, `eager` or `fallback`, as `examine` found.
+        need_weights, need_statistics: what must be in the tiles.
+    """
+
+    def __init__(self, shared: ModelPass, path: str, *, need_weights: bool, need_statistics: bool) -> None:
+        self.shared = shared
+        self.path = path
+        self.need_weights = need_weights
+        self.need_statistics = need_statistics
+
+    def tap(self, segments: list[Segment]) -> None:
+        """Run the model on a batch; its layers are listened to."""
+        with self.shared.batch(segments) as inputs:
+            self.shared.call(inputs)
+
+    def fall_back(self, segments: list[Segment]) -> None:
+        """Run the model on a batch and take the weights that it returns."""
+        shared = self.shared
+        with shared.batch(segments) as inputs:
+            for site, weights in fallback_weights(shared.model, shared.anatomy, inputs):
+                for rows in shared.cuts(site, weights[:, :, 0].numel()):
+                    shared.consumer.update(shared.tile(site, rows, None, weights=weights[:, :, rows]))
+
+    def listen(self, call: AttentionCall, site: CallSite) -> Tensor:
+        """Compute one layer, in tiles, and hand them on."""
+        shared = self.shared
+        fused = self.path == "fused" and fusible(call)
+        outputs = []
+        batch, heads = call.query.shape[:2]
+        cuts = shared.cuts(site, batch * heads * call.key.shape[2])
+        for rows in cuts:
+            if not fused:
+                output, weights = call.eager(rows if len(cuts) > 1 else None)
+                tile = shared.tile(site, rows, call.mask, weights=weights)
+            else:
+                mask = (
+                    call.mask[:, :, rows] if call.mask is not None and call.mask.shape[2] > 1 else call.mask
+                )
+                result = fused_attention(
+                    call.query[:, :, rows],
+                    call.key,
+                    call.value,
+                    mask=mask,
+                    scaling=scaling_of(call),
+                    keys=shared.keys(site),
+                    start=rows.start,
+                    square=site.kind != "cross",
+                    need_weights=self.need_weights,
+                    need_statistics=self.need_statistics,
+                )
+                output = result.output
+                tile = shared.tile(
+                    site, rows, call.mask, weights=result.weights, statistics=result.statistics
+                )
+            shared.consumer.update(tile)
+            outputs.append(output)
+        return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1)
+
+
+def fallback_weights(
+    model: nn.Module, anatomy: Anatomy, inputs: Mapping[str, Tensor]
+) -> Iterator[tuple[CallSite, Tensor]]:
+    """Yield each layer's weights `[batch, head, query, key]` as `output_attentions=True` gives them.
+
+    The model must be in eager evaluation.
+    """
+    out = model(**inputs, **no_cache(anatomy), output_attentions=True, return_dict=True)
+    names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
+    for part in anatomy.layout:
+        layers = out[names[part.kind] if anatomy.encoder_decoder else "attentions"]
+        for layer, weights in enumerate(w for w in layers if w is not None):
+            yield CallSite(part.kind, layer, tuple(range(part.heads))), weights

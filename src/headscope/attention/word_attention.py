@@ -1,0 +1,188 @@
+"""From attention between pieces to attention between words (section 4.1 of Clark et al. 2019).
+
+Attention to a word that was cut is the sum over its pieces; attention from it is their mean, so that every
+row still sums to 1.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from headscope.encoding.choices import PIECES
+from headscope.encoding.segment import NO_WORD
+
+
+@dataclass(frozen=True, eq=False)
+class WordAxis:
+    """The words along one axis (queries or keys) of a batch, in the order of the text, no padding between.
+
+    A special token, or a piece of no word, is a word of its own. A word without pieces has no place.
+
+    Attributes:
+        words: index of the word at each place, `NO_WORD` where it is a special token, `[batch, place]`.
+        valid: False for padding at the end of the shorter segments, `[batch, place]`.
+        places: the place that each token belongs to, -1 for padding, `[batch, position]`.
+        leaders: position of the first token of each place, 0 for padding, `[batch, place]`.
+    """
+
+    words: Tensor
+    valid: Tensor
+    places: Tensor
+    leaders: Tensor
+
+    @cached_property
+    def members(self) -> Tensor:
+        """1 where a token belongs to a place, `[batch, position, place]` float32."""
+        places = torch.arange(self.words.shape[1], device=self.places.device)
+        return (self.places[:, :, None] == places).float()
+
+    @cached_property
+    def cut(self) -> tuple[Tensor, Tensor]:
+        """The places of several tokens, numbered through the batch, and how many each has, `[place]` both."""
+        sizes = self.members.sum(1).flatten()
+        cut = (sizes > 1).nonzero()[:, 0]
+        return cut, sizes[cut]
+
+    @cached_property
+    def unfilled(self) -> Tensor:
+        """The places beyond the words of the shorter segments, numbered through the batch, `[place]`."""
+        return (~self.valid).flatten().nonzero()[:, 0]
+
+    @cached_property
+    def followers(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The tokens that follow the first of their word: their segment, position and place, `[token]` each."""
+        at = torch.arange(self.places.shape[1], device=self.places.device)
+        first = self.leaders.gather(1, self.places.clamp(min=0))
+        item, position = ((self.places >= 0) & (first != at)).nonzero(as_tuple=True)
+        return item, position, self.places[item, position]
+
+
+@dataclass(frozen=True, eq=False)
+class WordAttention:
+    """Attention between words.
+
+    Attributes:
+        weights: `[batch, head, query place, key place]`; rows of `queries.valid` sum to 1, others are 0.
+        queries: the words that attend.
+        keys: the words attended to.
+    """
+
+    weights: Tensor
+    queries: WordAxis
+    keys: WordAxis
+
+
+def word_axis(word_ids: Tensor, valid: Tensor) -> WordAxis:
+    """Find the places of a batch's words.
+
+    Args:
+        word_ids: index of each token's word, `NO_WORD` for special tokens and padding, `[batch, position]`.
+        valid: False for padding, `[batch, position]`.
+    """
+    batch, width = word_ids.shape
+    at = torch.arange(width, device=word_ids.device).expand(batch, width)
+    of_word = valid & (word_ids != NO_WORD)
+    # The first token of each word: the smallest position among the tokens that share its index.
+    index = word_ids.masked_fill(~of_word, 0)
+    number = int(index.max()) + 1 if width else 1
+    first = torch.full((batch, number), width, device=word_ids.device)
+    first = first.scatter_reduce(1, index, at.masked_fill(~of_word, width), "amin")
+    leader = torch.where(of_word, first.gather(1, index), at)
+    leads = valid & (leader == at)
+    places = (leads.long().cumsum(1) - 1).gather(1, leader).masked_fill(~valid, -1)
+    counts = leads.sum(1)
+    longest = int(counts.max()) if batch else 0
+    # Stable, so that leaders come first and in order.
+    leaders = (~leads).long().argsort(dim=1, stable=True)[:, :longest]
+    filled = torch.arange(longest, device=word_ids.device) < counts[:, None]
+    return WordAxis(
+        words=word_ids.gather(1, leaders).masked_fill(~filled, NO_WORD),
+        valid=filled,
+        places=places,
+        leaders=leaders.masked_fill(~filled, 0),
+    )
+
+
+def word_level(
+    weights: Tensor,
+    word_ids: Tensor,
+    *,
+    valid: Tensor | None = None,
+    key_word_ids: Tensor | None = None,
+    key_valid: Tensor | None = None,
+    pieces: str = "mean",
+) -> WordAttention:
+    """Turn attention between pieces into attention between words.
+
+    Args:
+        weights: `[batch, head, query, key]`, rows sum to 1; some rows of a layer will do if no word is cut.
+        word_ids: index of each query's word, `NO_WORD` for special tokens and padding, `[batch, query]`.
+        valid: False for padding, `[batch, query]`; all tokens when None.
+        key_word_ids: the same for keys, `[batch, key]`; None where queries and keys are the same tokens.
+        key_valid: False for padding, `[batch, key]`.
+        pieces: attention from a cut word: the `mean` of its pieces (the paper's), its `first` piece (what the
+            original code runs), or `max`: the largest of its pieces' weights to each word, each row then
+            divided by its sum.
+
+    Returns:
+        Weights in the dtype of the input, at least float32.
+
+    Raises:
+        ValueError: `pieces` is not known.
+    """
+    if pieces not in PIECES:
+        raise ValueError(f"pieces {pieces!r} is not known; choose one of {', '.join(PIECES)}")
+    queries = word_axis(word_ids, torch.ones_like(word_ids, dtype=torch.bool) if valid is None else valid)
+    if key_word_ids is None:
+        keys = queries
+    else:
+        whole = torch.ones_like(key_word_ids, dtype=torch.bool) if key_valid is None else key_valid
+        keys = word_axis(key_word_ids, whole)
+    return WordAttention(
+        weights=between_words(weights, queries, keys, pieces=pieces), queries=queries, keys=keys
+    )
+
+
+def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pieces: str = "mean") -> Tensor:
+    """Turn attention between pieces into attention between the words of two axes; see `word_level`.
+
+    Args:
+        weights: `[batch, head, query, key]`.
+        queries: the words that attend; `word_axis` once a batch, for all its layers.
+        keys: the words attended to.
+        pieces: how rows of a cut word are joined.
+
+    Returns:
+        `[batch, head, query place, key place]`; its rows lie apart in memory, head by head.
+    """
+    exact = weights.to(torch.promote_types(weights.dtype, torch.float32))
+    batch, heads, length, width = exact.shape
+    words = queries.words.shape[1]
+    # Whole rows of all heads are picked, so that those of padding, which may hold anything, NaN too, are never
+    # touched; one copy that lays a row's heads side by side makes the picking several times faster.
+    lines = exact.transpose(1, 2).reshape(batch * length, heads * width)
+    first = torch.arange(batch, device=exact.device)[:, None] * length
+    picked = lines.index_select(0, (first + queries.leaders).flatten())
+    if pieces != "first":
+        item, position, place = queries.followers
+        more = lines.index_select(0, item * length + position)
+        if pieces == "mean":
+            # Few words are cut; only their rows are summed and divided.
+            cut, sizes = queries.cut
+            picked.index_add_(0, item * words + place, more)
+            picked[cut] /= sizes[:, None].to(exact.dtype)
+    picked.index_fill_(0, queries.unfilled, 0)
+    rows = picked.view(batch, words, heads, width)
+    members = keys.members.to(exact.dtype)
+    out = (rows.view(batch, words * heads, width) @ members).view(batch, words, heads, -1)
+    if pieces == "max":
+        # The largest of a word's pieces, word by word; each row then divided by its sum.
+        more = more.view(-1, heads, width) @ members[item]
+        flat = out.view(batch * words, -1)
+        index = (item * words + place)[:, None].expand(-1, flat.shape[1])
+        flat.scatter_reduce_(0, index, more.reshape(len(item), flat.shape[1]), "amax")
+        total = out.sum(-1, keepdim=True)
+        out = out / torch.where(total > 0, total, 1)
+    return out.transpose(1, 2)

@@ -1,0 +1,104 @@
+"""The formats of text and of treebanks: a row for each, `ending of the name -> module:FORMAT` of this folder.
+
+The ending stands before `.gz` where that follows. A format is loaded when a file of it is read.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, runtime_checkable
+
+from headscope.corpora.annotation import AnnotatedDocument
+from headscope.corpora.document import Document
+
+# What has another ending is plain text.
+TEXT: Mapping[str, str] = {
+    ".txt": "text.plain:FORMAT",
+    ".json": "text.features:LIST",
+    ".jsonl": "text.features:LINES",
+}
+# What has another ending has lines of a word and its head; a pipe without one is CoNLL-U.
+TREES: Mapping[str, str] = {
+    ".conllu": "trees.conllu:FORMAT",
+    ".json": "trees.entries:LIST",
+    ".jsonl": "trees.entries:LINES",
+    ".txt": "trees.relation_lines:FORMAT",
+}
+
+
+@runtime_checkable
+class TextReader(Protocol):
+    """From one file's text to its documents, as they are drawn."""
+
+    def __call__(self, pieces: Iterable[str], /, *, name: str, start: int) -> Iterator[Document]:
+        """Yield the documents.
+
+        Args:
+            pieces: the text, in pieces that may end anywhere; lines end in a line feed (`files.split_lines`).
+            name: what errors and `Document.origin` call the file.
+            start: ordinal of the file's first document within the corpus, which its id is made with.
+        """
+
+
+@runtime_checkable
+class TreeReader(Protocol):
+    """From one file's text to its documents with trees, as they are drawn."""
+
+    def __call__(
+        self, pieces: Iterable[str], /, *, name: str, start: int, left_out: Counter[str]
+    ) -> Iterator[AnnotatedDocument]:
+        """Yield the documents; as `TextReader`, and `left_out` counts what a document does not hold, by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextFormat:
+    """A format of text.
+
+    Attributes:
+        expected: what an empty file should have held.
+        documents: reads a file.
+        example: a file of two sentences, `The cat sat.` and `It slept.`
+        begins: with which character a text begins that is taken to be in this format, where no ending says so, as
+            on standard input; empty where none does.
+    """
+
+    expected: str
+    documents: TextReader
+    example: str
+    begins: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeFormat:
+    """A format of treebanks.
+
+    Attributes:
+        expected: what an empty file should have held.
+        documents: reads a file.
+        example: a file of one sentence, `it slept`, in which `it` is the `nsubj` of `slept`.
+    """
+
+    expected: str
+    documents: TreeReader
+    example: str
+
+
+def text_format(ending: str) -> TextFormat:
+    """Load the format of text files whose names end so; plain text for an ending that is not listed."""
+    found = _load(TEXT.get(ending, TEXT[".txt"]))
+    assert isinstance(found, TextFormat)
+    return found
+
+
+def tree_format(ending: str) -> TreeFormat:
+    """Load the format of treebanks whose names end so; lines of a word and its head for one that is not listed."""
+    found = _load(TREES.get(ending, TREES[".txt"]))
+    assert isinstance(found, TreeFormat)
+    return found
+
+
+def _load(where: str) -> TextFormat | TreeFormat:
+    module, _, name = where.partition(":")
+    found: TextFormat | TreeFormat = getattr(import_module(f"headscope.corpora.{module}"), name)
+    return found

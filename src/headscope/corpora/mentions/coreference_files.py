@@ -1,0 +1,103 @@
+"""Coreference corpora of any format that is read: which files are which, and their documents in order."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headscope.corpora.annotation import AnnotatedDocument
+from headscope.corpora.files import expand, open_lines
+from headscope.corpora.mentions.conll2012 import CONLL2012_SUFFIXES, conll2012_documents
+from headscope.corpora.mentions.gap_rows import GAP_SUFFIXES
+from headscope.corpora.opening import is_pipe, source_name
+from headscope.corpora.trees.conllu import read_conllu
+from headscope.errors import InputError
+
+SUFFIXES = (".conllu", *CONLL2012_SUFFIXES, *GAP_SUFFIXES)
+GIVE_COREFERENCE = (
+    "give CoNLL-U with Entity= (.conllu), CoNLL-2012 (.conll, .gold_conll), GAP (.tsv), "
+    "or a directory of them"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreferenceFiles:
+    """What a user gave, by how it is evaluated.
+
+    Attributes:
+        annotated: files whose documents have mentions of entities, in order.
+        gap: GAP's files, in order.
+    """
+
+    annotated: tuple[Path, ...]
+    gap: tuple[Path, ...]
+
+
+def coreference_files(paths: str | Path | Sequence[str | Path]) -> CoreferenceFiles:
+    """Return the coreference files that `paths` mean.
+
+    A directory means all that lies in it with an ending that is known: `.conllu`, CoNLL-2012's (`.conll`,
+    `.gold_conll`, `.v4_gold_conll`, `.auto_conll`, `.v4_auto_conll`) and GAP's `.tsv`, also gzipped (`.gz`).
+
+    Raises:
+        InputError: as `files.expand`; a file with another ending, standard input, no path at all.
+    """
+    annotated: list[Path] = []
+    gap: list[Path] = []
+    for path in expand(paths, suffixes=SUFFIXES, what="coreference file", give=GIVE_COREFERENCE):
+        if path == "-":
+            raise InputError(
+                f"coreference is read from files, whose endings say what they are; {GIVE_COREFERENCE}"
+            )
+        ending = _ending(path)
+        if not ending:
+            raise InputError(
+                f"{source_name(path)}: expected a name that ends in {', '.join(SUFFIXES)} (or that with .gz); "
+                f"{'write the pipe to a file named' if is_pipe(path) else 'rename the file'} by its format"
+            )
+        (gap if ending in GAP_SUFFIXES else annotated).append(path)
+    if not annotated and not gap:
+        raise InputError(f"no coreference file: {GIVE_COREFERENCE}")
+    return CoreferenceFiles(annotated=tuple(annotated), gap=tuple(gap))
+
+
+def read_coreference(paths: str | Path | Sequence[str | Path]) -> Iterator[AnnotatedDocument]:
+    """Yield the documents of the annotated files among `paths`, in order, with ids unique over them all.
+
+    Raises:
+        InputError: as `coreference_files`; what the readers raise; a CoNLL-U file without `Entity=`, in which
+            no coreference is written down; a CoNLL-2012 document that stands in two files.
+    """
+    ordinal = 0
+    names: dict[str, str] = {}
+    for path in coreference_files(paths).annotated:
+        if _ending(path) == ".conllu":
+            documents = _with_entities(path, ordinal)
+        else:
+            documents = conll2012_documents(
+                open_lines(path), name=source_name(path), start=ordinal, names=names
+            )
+        for document in documents:
+            ordinal += 1
+            yield document
+
+
+def _with_entities(path: Path, start: int) -> Iterator[AnnotatedDocument]:
+    """Yield a CoNLL-U file's documents, holding them back until one of them has a mention, or a bracket of one."""
+    held: list[AnnotatedDocument] = []
+    found = False
+    for document in read_conllu(path, start=start):
+        found = found or bool(document.mentions or document.unmatched)
+        held.append(document)
+        if found:
+            yield from held
+            held.clear()
+    if not found:
+        raise InputError(
+            f"{source_name(path)} has no Entity= in its last column: expected coreference as in GUM or CorefUD; "
+            "give it as a treebank, or give a file with Entity="
+        )
+
+
+def _ending(path: Path) -> str:
+    name = path.name.lower().removesuffix(".gz")
+    return next((ending for ending in SUFFIXES if name.endswith(ending)), "")

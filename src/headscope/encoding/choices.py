@@ -1,0 +1,12 @@
+"""The named ways in which text becomes inputs and a model is asked; loads nothing, so that help can list them."""
+
+PACKINGS = ("pretraining", "paragraphs", "single")
+"""How lines become inputs."""
+TOO_LONG = ("truncate", "skip", "error")
+"""What is done with an input over the limit."""
+TOKEN_TYPES = ("own", "zero")
+"""Token types of a pair: the model's own, or all 0."""
+PIECES = ("mean", "first", "max")
+"""How the attention of a word that was cut is made of its pieces'."""
+LOSSES = ("mlm", "clm", "denoise")
+"""What a model is asked to foretell: hidden tokens, the next one, or hidden spans."""

@@ -1,0 +1,65 @@
+"""Masked language modelling: which tokens of a segment are hidden, and what stands in their place."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.encoding.loss_questions import NO_TARGET, Question, generator_of
+from headscope.encoding.segment import Segment
+from headscope.errors import ModelError
+
+SHARE = 0.15
+MASKED, RANDOM = 0.8, 0.1  # of the hidden tokens; the rest are shown as they are
+
+
+class MaskedTokens:
+    """Hide 15% of a segment's tokens and ask for them, as BERT was trained (80% mask, 10% random, 10% as they are).
+
+    Special tokens are neither hidden nor drawn. Of n other tokens the nearest whole number to 0.15 n is hidden, and
+    one at least. What is drawn depends on the segment's document, its index and the seed alone, so that neither
+    batches nor order change it.
+
+    Args:
+        tokeniser: a transformers tokeniser.
+        seed: of the draw.
+
+    Raises:
+        ModelError: the tokeniser has no mask token.
+    """
+
+    def __init__(self, tokeniser: Any, *, seed: int = 0) -> None:
+        if tokeniser.mask_token_id is None:
+            raise ModelError(
+                f"{type(tokeniser).__name__} has no mask token, which masked language modelling needs; expected the "
+                "tokeniser of a model trained on it, or choose another loss"
+            )
+        self.mask = int(tokeniser.mask_token_id)
+        self.special = special_ids(tokeniser)
+        everything = np.unique(list(tokeniser.get_vocab().values()))
+        self.ordinary: NDArray[np.int64] = everything[~np.isin(everything, self.special)].astype(np.int64)
+        self.seed = seed
+
+    def __call__(self, segment: Segment) -> Question | None:
+        """Make a segment's question; None where it holds special tokens only."""
+        places = np.flatnonzero(~np.isin(segment.ids, self.special))
+        if not len(places):
+            return None
+        generator = generator_of(segment, seed=self.seed)
+        number = max(1, round(SHARE * len(places)))
+        hidden = np.sort(generator.permutation(places)[:number])
+        lots = generator.random(number)
+        drawn = self.ordinary[generator.integers(len(self.ordinary), size=number)]
+        shown = np.where(
+            lots < MASKED, self.mask, np.where(lots < MASKED + RANDOM, drawn, segment.ids[hidden])
+        )
+        ids, targets = segment.ids.copy(), np.full(len(segment), NO_TARGET, dtype=np.int64)
+        targets[hidden] = ids[hidden]
+        ids[hidden] = shown
+        return Question(segment=replace(segment, ids=ids), targets=targets)
+
+
+def special_ids(tokeniser: Any) -> NDArray[np.int64]:
+    """Return the ids of a tokeniser's special tokens."""
+    return np.array(sorted(set(tokeniser.all_special_ids)), dtype=np.int64)

@@ -1,0 +1,104 @@
+"""Sentences of a treebank into model inputs, one a sentence, their trees among the fields."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from random import Random
+
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.segment import Segment
+
+
+@dataclass
+class SentenceCounts:
+    """What became of a treebank; filled while `pack` runs and written to the manifest.
+
+    Attributes:
+        documents: documents read.
+        sentences: sentences that became inputs.
+        words: words in them.
+        words_split: words cut into several pieces.
+        words_dropped, words_merged: words without a piece of their own; they are never right, and counted.
+        skipped: sentences left out, by reason.
+    """
+
+    documents: int = 0
+    sentences: int = 0
+    words: int = 0
+    words_split: int = 0
+    words_dropped: int = 0
+    words_merged: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+
+
+class SentencePacker:
+    """Turn each sentence into a segment whose fields hold `heads` and `relns`, as the original's JSON has them.
+
+    Args:
+        encoder: the tokeniser's wrap.
+        max_length: tokens in a segment at most; longer sentences are left out and counted, since a tree that is
+            cut is none.
+        shuffle: whether the words come in a random order, each with its own arc (a control).
+        seed: of the order.
+
+    Attributes:
+        counts: what became of the treebank so far.
+    """
+
+    def __init__(self, encoder: Encoder, *, max_length: int, shuffle: bool = False, seed: int = 0) -> None:
+        self.encoder = encoder
+        self.max_length = max_length
+        self.shuffle = shuffle
+        self.seed = seed
+        self.counts = SentenceCounts()
+
+    def pack(self, documents: Iterable[AnnotatedDocument], *, limit: int | None = None) -> Iterator[Segment]:
+        """Yield segments in the order of the corpus, at most `limit` of them."""
+        for document in documents:
+            if limit is not None and self.counts.sentences >= limit:
+                return
+            self.counts.documents += 1
+            for index, sentence in enumerate(document.sentences):
+                if limit is not None and self.counts.sentences >= limit:
+                    return
+                if not sentence.words:
+                    continue
+                if self.shuffle:
+                    sentence = shuffled(sentence, Random(f"{self.seed} {document.id} {index}"))
+                segment = self._segment(sentence, document.id, index)
+                if segment is not None:
+                    yield segment
+
+    def _segment(self, sentence: AnnotatedSentence, document: str, index: int) -> Segment | None:
+        pieces, alignment = self.encoder.piece_words(sentence.words)
+        if len(pieces) + self.encoder.special_tokens_single > self.max_length:
+            why = "sentence over the limit"
+            self.counts.skipped[why] = self.counts.skipped.get(why, 0) + 1
+            return None
+        self.counts.sentences += 1
+        self.counts.words += len(sentence.words)
+        self.counts.words_split += len(alignment.split)
+        self.counts.words_dropped += len(alignment.dropped)
+        self.counts.words_merged += len(alignment.merged)
+        return self.encoder.segment(
+            pieces,
+            document=document,
+            index=index,
+            alignment=alignment,
+            words=sentence.words,
+            fields={"heads": list(sentence.heads), "relns": list(sentence.relations)},
+        )
+
+
+def shuffled(sentence: AnnotatedSentence, random: Random) -> AnnotatedSentence:
+    """Return a sentence with its words in a random order, each still the dependent of the same word."""
+    order = list(range(len(sentence.words)))
+    random.shuffle(order)
+    place = {old + 1: new + 1 for new, old in enumerate(order)} | {0: 0}
+    return AnnotatedSentence(
+        words=tuple(sentence.words[old] for old in order),
+        heads=tuple(place[sentence.heads[old]] for old in order),
+        relations=tuple(sentence.relations[old] for old in order),
+        tags=tuple(sentence.tags[old] for old in order) if sentence.tags else (),
+        origin=sentence.origin,
+    )

@@ -1,0 +1,207 @@
+"""Figure 5: for the best head of each relation, or of coreference, clear examples of success, and a failure."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from headscope.attention.tile import AttentionTile
+from headscope.attention.word_attention import WordAxis, between_words, word_axis
+from headscope.encoding.batching import Batch
+from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.token_names import SPECIAL_NAMES
+from headscope.examples.example_tables import ARC_EXAMPLES
+
+FEWEST_WORDS, MOST_WORDS = 6, 20
+RIGHT, WRONG = 2, 1
+_KEPT = 24  # candidates kept of each outcome: documents may repeat among the clearest
+
+
+@dataclass(frozen=True)
+class WantedHead:
+    """A head to draw: the relation that it finds, and the direction in which it is read."""
+
+    relation: str
+    kind: str
+    layer: int
+    head: int
+    direction: str
+
+
+@dataclass(frozen=True)
+class ArcQuestion:
+    """One thing that a head is asked about a segment; words count from 0.
+
+    Attributes:
+        word: the dependent (the clitic that answers for a possessor), or the mention's head word.
+        gold: the words that are right.
+        candidates: the words that may be answered; all others than `word` when None.
+    """
+
+    word: int
+    gold: tuple[int, ...]
+    candidates: tuple[int, ...] | None = None
+
+
+Ask = Callable[[WantedHead, Segment], list[ArcQuestion]]
+
+
+def wanted_heads(
+    best: pd.DataFrame, *, leave_out: Sequence[str] = ("all", "all_but_punct_root")
+) -> list[WantedHead]:
+    """Take the heads to draw from the first selection of a table of best heads."""
+    first = best[best["selection"] == best["selection"].iloc[0]] if len(best) else best
+    return [
+        WantedHead(row["relation"], row["kind"], int(row["layer"]), int(row["head"]), row["direction"])
+        for row in first.to_dict("records")
+        if row["relation"] not in leave_out and row["direction"] != "both"
+    ]
+
+
+class ArcExamples:
+    """Keep the clearest segments of each wanted head (a scan consumer, for some short segments).
+
+    A segment is an example of success where every question is answered rightly; it is the clearer the more weight
+    lies on the right words. A failure is the clearer the more weight lies on a wrong word.
+
+    Args:
+        wanted: the heads, one for each relation.
+        ask: what they are asked of a segment.
+        special: names to show for the special tokens before and after the words.
+        pieces: how rows of a cut word are joined.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"weights"})
+    span: ClassVar[str] = "layer"
+
+    def __init__(
+        self,
+        wanted: Sequence[WantedHead],
+        ask: Ask,
+        *,
+        special: tuple[str, str] = SPECIAL_NAMES,
+        pieces: str = "mean",
+    ) -> None:
+        self.wanted, self.ask = list(wanted), ask
+        self.special, self.pieces = special, pieces
+        self._rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self._axes: dict[str, WordAxis] = {}
+        self._batch: Batch | None = None
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+        self._batch, self._axes = batch, {}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Look at one layer of the batch, where a wanted head is in it."""
+        own = [w for w in self.wanted if (w.kind, w.layer - 1) == (tile.kind, tile.layer)]
+        if not own or self._batch is None:
+            return
+        if tile.kind not in self._axes:
+            self._axes[tile.kind] = word_axis(tile.queries.word_ids, tile.queries.valid)
+        axis = self._axes[tile.kind]
+        heads = torch.tensor([wanted.head - 1 for wanted in own], device=tile.weights.device)
+        between = between_words(tile.weights[:, heads], axis, axis, pieces=self.pieces)
+        tables = between.float().cpu().numpy()
+        for item, segment in enumerate(self._batch.segments):
+            if not FEWEST_WORDS <= len(segment.words) <= MOST_WORDS:
+                continue
+            words = axis.words[item][axis.valid[item]].cpu().numpy()
+            for place, wanted in enumerate(own):
+                questions = self.ask(wanted, segment)
+                if questions:
+                    weights = tables[item, place][: len(words), : len(words)]
+                    self._add(wanted, segment, words, weights, questions)
+
+    def end(self, batch: Batch) -> None:
+        """Close the batch."""
+        self._batch = None
+
+    def table(self) -> pd.DataFrame:
+        """Return up to two successes and one failure a relation, of different documents; weights are row-major."""
+        rows = []
+        for wanted in self.wanted:
+            used: set[str] = set()
+            for outcome, most in (("right", RIGHT), ("wrong", WRONG)):
+                taken = 0
+                for row in self._rows.get((wanted.relation, outcome), []):
+                    if taken < most and row["document"] not in used:
+                        used.add(row["document"])
+                        rows.append({name: row[name] for name in ARC_EXAMPLES.names})
+                        taken += 1
+        return pd.DataFrame(rows, columns=ARC_EXAMPLES.names)
+
+    def _add(
+        self,
+        wanted: WantedHead,
+        segment: Segment,
+        words: NDArray[np.int64],
+        weights: NDArray[np.float32],
+        questions: Sequence[ArcQuestion],
+    ) -> None:
+        from_asked = wanted.direction != "head->dependent"
+        answers = _answers(questions, words, weights if from_asked else weights.T)
+        if not answers:
+            return
+        asked, shown, predicted = (list(column) for column in zip(*answers, strict=True))
+        right = shown == predicted
+        table = weights if from_asked else weights.T
+        value = float(np.mean([table[a, g] for a, g in zip(asked, shown, strict=True)]))
+        wrong = [table[a, p] for a, g, p in answers if g != p]
+        clear = round(value if right else float(max(wrong)), 6)
+        rows = self._rows.setdefault((wanted.relation, "right" if right else "wrong"), [])
+        rows.append(
+            {
+                **vars(wanted),
+                "outcome": "right" if right else "wrong",
+                "value": value,
+                "document": segment.document,
+                "segment": segment.index,
+                "tokens": self._names(segment.words, words),
+                "weights": weights.astype(np.float64).reshape(-1).tolist(),
+                "queries": asked if from_asked else shown,
+                "keys": shown if from_asked else asked,
+                "predicted": predicted,
+                # Equal scores: the order of the corpus must not decide.
+                "order": (-clear, segment.document, segment.index),
+            }
+        )
+        rows.sort(key=lambda row: row["order"])
+        del rows[_KEPT:]
+
+    def _names(self, names: Sequence[str], words: NDArray[np.int64]) -> list[str]:
+        """Name the places of a segment: its words, and the special tokens before and after them."""
+        first = int(np.flatnonzero(words != NO_WORD)[0])
+        before, after = self.special
+        return [
+            names[word] if word != NO_WORD else before if place < first else after
+            for place, word in enumerate(words.tolist())
+        ]
+
+
+def _answers(
+    questions: Sequence[ArcQuestion], words: NDArray[np.int64], table: NDArray[np.float32]
+) -> list[tuple[int, int, int]]:
+    """Return the places of (the word asked about, the right word to show, the answer); words without place fall out.
+
+    Empty where a word has no answer: nothing that it may look at is to be seen, which makes no example.
+    """
+    places = {int(word): place for place, word in enumerate(words) if word != NO_WORD}
+    found = []
+    for question in questions:
+        gold = [places[word] for word in question.gold if word in places]
+        if question.word not in places or not gold:
+            continue
+        asked = places[question.word]
+        may = places if question.candidates is None else question.candidates
+        candidates = [places[word] for word in may if word in places and places[word] != asked]
+        answer = max(candidates, key=lambda place: (table[asked, place], -place), default=asked)
+        if answer == asked or not table[asked, answer]:
+            return []
+        shown = answer if answer in gold else max(gold, key=lambda place: table[asked, place])
+        found.append((asked, shown, answer))
+    return found

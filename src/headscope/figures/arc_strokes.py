@@ -1,0 +1,157 @@
+"""The drawn part of an example of figure 5: its words, lines and gold arcs, for the figure and for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from headscope.encoding.token_names import SPECIAL_NAMES
+
+MOST_TOKENS = 26
+FAINTEST = 0.012
+"""Weights below this are not drawn: the eye would not see them."""
+
+FAINT = 0.4
+"""How much of its darkness a line keeps that belongs to no coloured word."""
+
+NOWHERE = -1
+"""A prediction that is no word: the mask left no candidate."""
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """A line from `query` to `key` (positions in the drawn window); `strong` where it belongs to a coloured word."""
+
+    query: int
+    key: int
+    weight: float
+    strong: bool
+    special: bool
+
+
+@dataclass(frozen=True)
+class ArcStrokes:
+    """The drawn part of an example.
+
+    Attributes:
+        tokens: the words, special tokens among them.
+        weights: `[query, key]`, float64, the part of the head's attention between them.
+        arcs: gold pairs (the word that attends, the word it should attend to).
+        chosen: for each arc, the position that was chosen in place of the right one; None where it was right, NOWHERE
+            where nothing could be chosen or the choice lies outside the drawn part.
+        by_key: whether the choice is among the words that attend (head->dependent), not those attended to.
+        special: positions of special tokens.
+        first: where the drawn part begins in the example, and `total` how many words that has.
+    """
+
+    tokens: tuple[str, ...]
+    weights: np.ndarray
+    arcs: tuple[tuple[int, int], ...]
+    chosen: tuple[int | None, ...]
+    by_key: bool
+    special: frozenset[int]
+    first: int
+    total: int
+
+    @property
+    def queries(self) -> frozenset[int]:
+        """Coloured words on the left."""
+        return frozenset(query for query, _ in self.arcs)
+
+    @property
+    def keys(self) -> frozenset[int]:
+        """Coloured words on the right."""
+        return frozenset(key for _, key in self.arcs)
+
+    @property
+    def mistaken(self) -> tuple[tuple[str, int], ...]:
+        """The words chosen wrongly: which side they stand on (`query` or `key`), and where."""
+        side = "query" if self.by_key else "key"
+        return tuple(
+            dict.fromkeys((side, place) for place in self.chosen if place is not None and place >= 0)
+        )
+
+    def strokes(self) -> list[Stroke]:
+        """Return the lines to be drawn, the faint first, then from light to dark.
+
+        Strong are all lines from a coloured word on the left; where the choice is among those who attend, all lines to
+        a coloured word on the right.
+        """
+        lines = []
+        for query, key in np.argwhere(self.weights >= FAINTEST).tolist():
+            strong = key in self.keys if self.by_key else query in self.queries
+            weight = float(self.weights[query, key])
+            if strong or FAINT * weight >= FAINTEST:
+                lines.append(Stroke(query, key, weight, strong, query in self.special or key in self.special))
+        return sorted(lines, key=lambda one: (one.strong, one.weight, one.query, one.key))
+
+
+def arcs_of(
+    example: pd.Series, *, special: Collection[str] = SPECIAL_NAMES, most: int = MOST_TOKENS
+) -> ArcStrokes:
+    """Read a row of `tables/arc_examples.parquet`, and cut a long one to the window that holds most of its arcs.
+
+    Args:
+        example: `tokens`, `weights` (row by row, tokens x tokens), `queries`, `keys`, `predicted` (-1 where there was
+            nothing to choose), `direction`, `outcome`.
+        special: what the model's special tokens are called; they count as such at the ends only.
+        most: how many words are drawn.
+
+    Raises:
+        ValueError: weights that do not fit the tokens, lists of other lengths, or a position beyond the tokens.
+    """
+    tokens = [str(token) for token in example["tokens"]]
+    weights = np.asarray(list(example["weights"]), dtype=np.float64)
+    size = len(tokens)
+    if weights.size != size * size:
+        raise ValueError(
+            f"Expected {size} x {size} weights for {size} tokens, got {weights.size}; write the weights row by row."
+        )
+    lists = [[int(place) for place in example[name]] for name in ("queries", "keys", "predicted")]
+    queries, keys, predicted = lists
+    if not len(queries) == len(keys) == len(predicted):
+        raise ValueError(
+            f"Expected queries, keys and predicted of one length, got {len(queries)}, {len(keys)} and "
+            f"{len(predicted)}; give one of each for every arc."
+        )
+    picks = [place for place in predicted if place != NOWHERE]
+    beyond = [place for place in (*queries, *keys, *picks) if not 0 <= place < size]
+    if beyond:
+        raise ValueError(
+            f"Expected positions from 0 to {size - 1} for {size} tokens, got {beyond[0]}; count from 0, special "
+            "tokens included."
+        )
+    by_key = str(example["direction"]) == "head->dependent"
+    start = _start(list(zip(queries, keys)), size, most)
+    end = min(start + most, size)
+    arcs: list[tuple[int, int]] = []
+    chosen: list[int | None] = []
+    for query, key, pick in zip(queries, keys, predicted):
+        if start <= query < end and start <= key < end:
+            arcs.append((query - start, key - start))
+            right = str(example["outcome"]) == "right" or pick == (query if by_key else key)
+            chosen.append(None if right else pick - start if start <= pick < end else NOWHERE)
+    ends = [place for place in {0, size - 1} if size and tokens[place] in special and start <= place < end]
+    return ArcStrokes(
+        tokens=tuple(tokens[start:end]),
+        weights=weights.reshape(size, size)[start:end, start:end],
+        arcs=tuple(arcs),
+        chosen=tuple(chosen),
+        by_key=by_key,
+        special=frozenset(place - start for place in ends),
+        first=start,
+        total=size,
+    )
+
+
+def _start(arcs: Sequence[tuple[int, int]], size: int, most: int) -> int:
+    """Where to begin so that most arcs lie inside, leftmost where several are as good."""
+    if size <= most:
+        return 0
+    inside = [
+        sum(start <= min(arc) and max(arc) < start + most for arc in arcs) for start in range(size - most + 1)
+    ]
+    return int(np.argmax(inside))

@@ -1,0 +1,205 @@
+"""Saved attention maps as a source of tiles, so that everything that reads a model also reads them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headscope.attention.distributions import wrong_row
+from headscope.attention.head_id import HeadId
+from headscope.attention.model_pass import TILE_LIMIT, TileConsumer
+from headscope.attention.tile import AttentionTile
+from headscope.attention.visibility import Visibility
+from headscope.encoding.batching import Batch
+from headscope.encoding.segment import SegmentInfo
+from headscope.errors import InputError
+from headscope.maps.index import MapEntry, MapsIndex, default_mask
+from headscope.maps.index_reader import read_index
+from headscope.maps.map_shards import MapsShards
+from headscope.maps.tokens import info_of, padded, rows_of, segment_of
+from headscope.maps.writer import MapsWriter
+from headscope.models.anatomy import KindLayout
+
+__all__ = ["MapsSource", "MapsWriter"]
+
+
+class MapsSource:
+    """Stream saved maps as tiles, a layer of a few segments at a time.
+
+    Where maps are by word, a tile's tokens are words: a word of one piece keeps its token's id and class, a
+    longer one has its first piece's id and class `OTHER`.
+
+    Args:
+        folder: as `MapsWriter` made it.
+        batch_size: segments in a batch at most; fewer where their maps are large.
+        tile_limit: weights in a tile at most, if a batch has more than one segment.
+
+    Attributes:
+        index: everything but the weights.
+        shards: the files with the weights.
+        layout: the kinds of attention and their sizes.
+
+    Raises:
+        InputError: no index, one of another version, or a damaged one; or a file is missing or damaged.
+    """
+
+    def __init__(self, folder: str | Path, *, batch_size: int = 16, tile_limit: int = TILE_LIMIT) -> None:
+        self.folder = Path(folder)
+        self.index: MapsIndex = read_index(self.folder)
+        self.layout: tuple[KindLayout, ...] = self.index.layout
+        self.batch_size = batch_size
+        self.tile_limit = tile_limit
+        self.shards = MapsShards(self.folder, self.index)
+
+    def only(self, places: Sequence[int]) -> "MapsSource":
+        """Return a source of some entries, by their place in `index.entries`."""
+        chosen = MapsSource.__new__(MapsSource)
+        chosen.__dict__.update(self.__dict__)
+        chosen.index = replace(self.index, entries=tuple(self.index.entries[place] for place in places))
+        return chosen
+
+    def maps(self, entry: MapEntry) -> dict[str, NDArray[Any]]:
+        """Return a segment's maps as they are stored, for each kind `[layer, head, query, key]`.
+
+        Raises:
+            InputError: a file is not what was written, or a row is no distribution over the keys it may look at.
+        """
+        found = {}
+        with ExitStack() as stack:
+            file = self.shards.open(entry.shard, stack)
+            for part in self.layout:
+                found[part.kind] = self.shards.maps(file, entry, part.kind)[:]
+                for layer, own in enumerate(found[part.kind]):
+                    hidden = _hidden(self._mask(entry, part.kind, layer))
+                    self._check_rows(own.astype(np.float32), hidden, entry, part, layer)
+        return found
+
+    def run(self, consumer: TileConsumer, *, need_weights: bool, need_statistics: bool = True) -> None:
+        """Feed every batch to the consumer; see `TileSource`. Tiles always have weights.
+
+        Raises:
+            InputError: a file is not what was written, or a row is no distribution over the keys it may look at.
+        """
+        for entries in self._batches():
+            self._feed(entries, consumer)
+
+    def _batches(self) -> Iterator[list[MapEntry]]:
+        """Group consecutive entries, a few at a time, so that a layer of them is one tile."""
+        heads = max(part.heads for part in self.layout)
+        group: list[MapEntry] = []
+        longest = 0
+        for entry in self.index.entries:
+            length = max(len(entry.input), len(entry.decoder or ()))
+            widest = max(longest, length)
+            if group and (
+                len(group) >= self.batch_size or (len(group) + 1) * heads * widest**2 > self.tile_limit
+            ):
+                yield group
+                group, widest = [], length
+            group.append(entry)
+            longest = widest
+        if group:
+            yield group
+
+    def _feed(self, entries: list[MapEntry], consumer: TileConsumer) -> None:
+        by_word = self.index.word_level is not None
+        inputs = [rows_of(entry.input, by_word=by_word) for entry in entries]
+        decoders = [rows_of(entry.decoder, by_word=by_word) for entry in entries if entry.decoder is not None]
+        segments = tuple(segment_of(entry, rows) for entry, rows in zip(entries, inputs))
+        main = info_of(segments, [rows.classes for rows in inputs], [rows.word_ids for rows in inputs])
+        behind = main
+        if decoders:
+            shifted = [
+                replace(segment, ids=np.array(rows.ids, dtype=np.int64))
+                for segment, rows in zip(segments, decoders)
+            ]
+            behind = info_of(
+                shifted, [rows.classes for rows in decoders], [rows.word_ids for rows in decoders]
+            )
+        types = padded([segment.token_types for segment in segments], 0)
+        batch = Batch(segments=segments, token_types=types, info=main)
+        consumer.begin(batch)
+        with ExitStack() as stack:
+            shards = {entry.shard: entry.shard for entry in entries}
+            files = {number: self.shards.open(number, stack) for number in shards}
+            for part in self.layout:
+                queries = main if part.kind == "encoder" or not decoders else behind
+                keys = behind if part.kind == "decoder" and decoders else main
+                tensors = [self.shards.maps(files[entry.shard], entry, part.kind) for entry in entries]
+                shared: dict[tuple[int | None, ...], tuple[Visibility, list[NDArray[np.float32] | None]]] = {}
+                for layer in range(part.layers):
+                    numbers = tuple(
+                        entry.masks[part.kind][layer] if part.kind in entry.masks else None
+                        for entry in entries
+                    )
+                    if numbers not in shared:
+                        masks = [self._mask(entry, part.kind, layer) for entry in entries]
+                        shared[numbers] = (
+                            _visibility(part.kind, masks, queries, keys),
+                            [*map(_hidden, masks)],
+                        )
+                    visibility, hidden = shared[numbers]
+                    weights = torch.zeros(len(entries), part.heads, queries.ids.shape[1], keys.ids.shape[1])
+                    for item, tensor in enumerate(tensors):
+                        own = tensor[layer].astype(np.float32)
+                        self._check_rows(own, hidden[item], entries[item], part, layer)
+                        weights[item, :, : own.shape[1], : own.shape[2]] = torch.from_numpy(own)
+                    consumer.update(
+                        AttentionTile(
+                            kind=part.kind,
+                            layer=layer,
+                            start=0,
+                            queries=queries,
+                            keys=keys,
+                            visibility=visibility,
+                            groups=tuple(range(part.heads)),
+                            given_weights=weights,
+                        )
+                    )
+        consumer.end(batch)
+
+    def _mask(self, entry: MapEntry, kind: str, layer: int) -> NDArray[np.bool_]:
+        """Return which keys each row of a layer may look at, `[row, key]`."""
+        number = entry.masks[kind][layer] if kind in entry.masks else None
+        if number is not None:
+            return self.shards.mask(self.index.masks[number])
+        by_word = self.index.word_level is not None
+        rows, keys = (side.rows(by_word=by_word) for side in (entry.queries(kind), entry.keys(kind)))
+        return default_mask(kind, rows, keys)
+
+    def _check_rows(
+        self,
+        weights: NDArray[np.float32],
+        hidden: NDArray[np.float32] | None,
+        entry: MapEntry,
+        part: KindLayout,
+        layer: int,
+    ) -> None:
+        if (wrong := wrong_row(weights, hidden=hidden)) is None:
+            return
+        head, row = wrong.place
+        named = HeadId.at(part.kind, layer, head)
+        raise InputError(
+            f"{self.shards.path(entry.shard)}: row {row + 1} of {part.kind} head {named.layer}-{named.head} in "
+            f"segment {entry.index + 1} of document {entry.document} {wrong.what}: give attention after the softmax, "
+            "or extract the maps again"
+        )
+
+
+def _hidden(mask: NDArray[np.bool_]) -> NDArray[np.float32] | None:
+    """Return 1 for the keys that a row may not look at, or None where there are none."""
+    return None if mask.all() else (~mask).astype(np.float32)
+
+
+def _visibility(
+    kind: str, masks: Sequence[NDArray[np.bool_]], queries: SegmentInfo, keys: SegmentInfo
+) -> Visibility:
+    visible = torch.zeros(len(masks), queries.ids.shape[1], keys.ids.shape[1], dtype=torch.bool)
+    for own, mask in zip(visible, masks):
+        own[: mask.shape[0], : mask.shape[1]] = torch.from_numpy(mask)
+    return Visibility(visible=visible, keys=keys, start=0, square=kind != "cross")

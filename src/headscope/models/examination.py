@@ -1,0 +1,82 @@
+"""What a model's attention is made of, found by looking: one small forward pass through eager and the tap."""
+
+import inspect
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor, nn
+
+from headscope.encoding.vocabulary import Vocabulary
+from headscope.errors import ModelError
+from headscope.models.anatomy import Anatomy, KindLayout, Path
+from headscope.models.families import FUSED_FAMILIES
+from headscope.models.folder.shown import shown
+from headscope.models.trial_batch import TrialBatch
+
+_TOLERANCE = 1e-6
+
+
+def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = None) -> Anatomy:
+    """Run a trial batch and choose the path.
+
+    Args:
+        model: a transformers model, on its device.
+        vocabulary: of its tokeniser.
+        path: insist on this path; None takes the first of fused, eager and fallback that gives transformers'
+            own eager weights to 1e-6.
+
+    Raises:
+        ModelError: the model gives no attention weights, or not on the path insisted upon.
+    """
+    config: Any = model.config
+    parameters = frozenset(inspect.signature(model.forward).parameters)
+    encoder_decoder = bool(getattr(config, "is_encoder_decoder", False)) and "decoder_input_ids" in parameters
+    start = getattr(config, "decoder_start_token_id", None)
+    if not isinstance(start, int | None):
+        raise ModelError(
+            f"config.json's decoder_start_token_id is {shown(start, limit=40)}; expected the id of one token, as "
+            "save_pretrained writes it"
+        )
+    text_config = config.get_text_config() if hasattr(config, "get_text_config") else config
+    anatomy = Anatomy(
+        layout=(),
+        path="fallback",
+        calls=(),
+        parameters=parameters,
+        encoder_decoder=encoder_decoder,
+        decoder_start=int(start if start is not None else vocabulary.pad_id) if encoder_decoder else None,
+        # GPT-2 takes the argument too, and adds the embedding of token 0 to every token for a type of 0.
+        has_token_types="token_type_ids" in parameters
+        and (getattr(config, "type_vocab_size", None) or 0) > 1,
+        first_position=_first_position(model),
+    )
+    trial = TrialBatch(model, anatomy, vocabulary, vocabulary_size=text_config.vocab_size)
+    expected = trial.eager_weights()
+    layout = _layout(expected)
+    tried = []
+    for candidate in (path,) if path else ("fused", "eager", "fallback"):
+        if candidate == "fallback":
+            return replace(anatomy, layout=layout, path="fallback", calls=())
+        if candidate == "fused" and path is None and config.model_type not in FUSED_FAMILIES:
+            continue
+        calls, worst = trial.tapped(candidate, expected)
+        if calls is not None and worst <= _TOLERANCE:
+            return replace(anatomy, layout=layout, path=candidate, calls=calls)
+        tried.append(f"{candidate}: " + ("the tap saw no call" if calls is None else f"off by {worst:.1e}"))
+    raise ModelError(
+        f"{type(model).__name__} cannot be read on the path asked for ({'; '.join(tried)}); leave the choice open"
+    )
+
+
+def _layout(expected: dict[str, list[Tensor]]) -> tuple[KindLayout, ...]:
+    return tuple(
+        KindLayout(kind, len(layers), layers[0].shape[1]) for kind, layers in expected.items() if layers
+    )
+
+
+def _first_position(model: nn.Module) -> int:
+    """RoBERTa's kin reserve the position of the pad id, and begin after it."""
+    base = getattr(model, "base_model", model)  # the embeddings lie there where the model has a head
+    table = getattr(getattr(base, "embeddings", None), "position_embeddings", None)
+    reserved = getattr(table, "padding_idx", None)
+    return 0 if reserved is None else int(reserved) + 1

@@ -1,0 +1,37 @@
+"""What libraries say while a model loads, kept off the output."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Keep load reports, warnings and progress bars off the output; a terminal still sees a download's bar."""
+    from huggingface_hub.utils import logging as hub_noise
+    from huggingface_hub.utils.tqdm import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+    )
+    from transformers.utils import logging as noise
+
+    level, hub_level = noise.get_verbosity(), hub_noise.get_verbosity()
+    bars, hub_bars = noise.is_progress_bar_enabled(), not are_progress_bars_disabled()
+    noise.set_verbosity(logging.CRITICAL)
+    hub_noise.set_verbosity(logging.CRITICAL)
+    noise.disable_progress_bar()  # type: ignore[no-untyped-call]
+    if hub_bars and sys.stderr.isatty():
+        enable_progress_bars()  # transformers' switch turns the hub's bars off as well
+    elif not sys.stderr.isatty():
+        disable_progress_bars()
+    try:
+        yield
+    finally:
+        noise.set_verbosity(level)
+        hub_noise.set_verbosity(hub_level)
+        if bars:
+            noise.enable_progress_bar()  # type: ignore[no-untyped-call]
+        if hub_bars:
+            enable_progress_bars()

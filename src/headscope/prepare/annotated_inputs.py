@@ -1,0 +1,63 @@
+"""The annotated corpora that a run was asked to read, opened and hashed."""
+
+from dataclasses import dataclass
+
+from headscope.prepare.annotated import AnnotatedCorpus, GapCorpus, has_mentions
+from headscope.prepare.options import RunOptions
+from headscope.prepare.overlap import check_overlap
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotatedInputs:
+    """The annotated corpora of a run; None where one is not asked for, or the files hold none.
+
+    Attributes:
+        treebank: to measure on.
+        treebank_train: to train probes on.
+        coreference: documents with mentions.
+        gap: rows of GAP.
+        hashes: their part of the signature, the name and hash of each that is there.
+    """
+
+    treebank: AnnotatedCorpus | None
+    treebank_train: AnnotatedCorpus | None
+    coreference: AnnotatedCorpus | None
+    gap: GapCorpus | None
+    hashes: dict[str, dict[str, str]]
+
+
+def open_annotated(options: RunOptions) -> AnnotatedInputs:
+    """Open the annotated corpora that are asked for, and read each of them once for its hash.
+
+    Raises:
+        InputError: one cannot be read, or what is trained on is measured on.
+    """
+    treebank = treebank_train = coreference = gap = None
+    if options.reads("treebank"):
+        treebank = AnnotatedCorpus.treebank(options.treebank, strict=options.strict_input)
+    if options.reads("treebank_train") and options.treebank_train:
+        treebank_train = AnnotatedCorpus.treebank(options.treebank_train, strict=options.strict_input)
+    if options.reads("coreference"):
+        if has_mentions(options.coref):
+            coreference = AnnotatedCorpus.coreference(options.coref, strict=options.strict_input)
+        gap = GapCorpus.of(options.coref)
+    named = {
+        "treebank": treebank,
+        "treebank_train": treebank_train,
+        "coreference": coreference,
+        "gap": gap,
+    }
+    hashes = {
+        name: {"name": corpus.name, "hash": corpus.digest()}
+        for name, corpus in named.items()
+        if corpus is not None
+    }
+    if treebank_train is not None and treebank is not None and not options.allow_overlap:
+        check_overlap(treebank_train.files, treebank.files)
+    return AnnotatedInputs(
+        treebank=treebank,
+        treebank_train=treebank_train,
+        coreference=coreference,
+        gap=gap,
+        hashes=hashes,
+    )

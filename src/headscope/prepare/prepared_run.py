@@ -1,0 +1,69 @@
+"""A run, prepared: what analyses ask of it, whatever it reads."""
+
+from collections.abc import Iterable
+from typing import Any, Protocol, runtime_checkable
+
+from headscope.attention.model_source import TileSource
+from headscope.encoding.segment import Segment
+from headscope.examples.collector import ExampleMaps
+from headscope.examples.excerpts import Excerpt
+from headscope.models.anatomy import KindLayout
+from headscope.prepare.maps_run import MapsRun
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.options import RunOptions
+
+
+@runtime_checkable
+class Stream(Protocol):
+    """What one scan of a run's text asks of it."""
+
+    options: RunOptions
+
+    @property
+    def layout(self) -> tuple[KindLayout, ...]:
+        """The kinds of attention."""
+
+    @property
+    def total(self) -> int | None:
+        """Documents in all, where that is known."""
+
+    def done(self, segments: int) -> int:
+        """About how many documents so many computed segments make up."""
+
+    def source(self) -> TileSource:
+        """Return the stream of tiles."""
+
+
+@runtime_checkable
+class Run(Stream, Protocol):
+    """What can be measured: a model over corpora, or saved maps."""
+
+    signature: dict[str, Any]
+
+    @property
+    def lacking(self) -> frozenset[str]:
+        """Corpora, as stages name them, that the files at hand do not hold."""
+
+    def example_source(self) -> TileSource:
+        """Return the stream of tiles over a few short inputs."""
+
+    def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
+        """Return readable tokens of a map's rows and columns."""
+
+    def again(self, segments: Iterable[Segment]) -> TileSource:
+        """Return the stream of tiles over segments that a scan kept."""
+
+    def written(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
+        """Return readable tokens of an excerpt's rows and columns, and what the model read of it as text."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the manifest says of the run beyond its signature."""
+
+
+def prepare(options: RunOptions) -> Run:
+    """Load what the options name and work out the run's signature, without scanning yet.
+
+    Raises:
+        HeadscopeError: the model, the corpus or an option is not as it should be.
+    """
+    return MapsRun(options) if options.maps is not None else ModelRun(options)

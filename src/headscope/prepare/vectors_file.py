@@ -1,0 +1,30 @@
+"""The file of word vectors that probes are given: what it holds, wherever it lies."""
+
+from hashlib import file_digest
+from pathlib import Path
+
+from headscope.corpora.opening import is_pipe, other_than_file, source_name
+from headscope.errors import OptionError
+
+
+def hash_of_vectors(path: Path) -> str:
+    """Hash a file of word vectors.
+
+    Raises:
+        OptionError: it cannot be read, or not twice.
+    """
+    name = source_name(path)
+    try:
+        if is_pipe(path):
+            raise OptionError(
+                f"--vectors {name} is a pipe, which can be read only once; write it to a file, and give that"
+            )
+        if kind := other_than_file(path):
+            raise OptionError(f"--vectors {name} is {kind}; expected a GloVe or word2vec text file")
+        with path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise OptionError(
+            f"--vectors {name} cannot be read ({why}); expected a GloVe or word2vec text file"
+        ) from error

@@ -1,0 +1,106 @@
+"""What an analysis adds to the report and the atlas: sentences, sections, figures, terms, what its heads find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headscope.reporting.kit.kinds import Kind, kinds_of
+from headscope.reporting.kit.linked_sentences import Sentence
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.targets import Findable, Target
+from headscope.reporting.kit.words import Words, count, plain, words_for
+from headscope.views.markup import Html
+
+Term = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What every part of a report is made from.
+
+    Attributes:
+        run: the run.
+        kinds: its kinds of attention.
+        words: what its model's tokens are called.
+        found: the findings, once they are made.
+        links: whether figures lie beside the page.
+    """
+
+    run: Measured
+    kinds: tuple[Kind, ...]
+    words: Words
+    found: Sequence[Sentence] = ()
+    links: bool = False
+
+    @classmethod
+    def of(cls, run: Measured) -> Context:
+        """Read what a run has."""
+        return cls(run=run, kinds=kinds_of(run), words=words_for(run.manifest))
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several kinds of attention, so that heads are named with theirs."""
+        return len(self.kinds) > 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A section of the page.
+
+    Attributes:
+        name: in its address.
+        title: in the contents list.
+        html: the section itself.
+    """
+
+    name: str
+    title: str
+    html: Html
+
+
+def corpus_line(told: Mapping[str, Any] | None, unit: str) -> tuple[str, ...]:
+    """Name a corpus of the manifest with its size, `litbank, 1,630 windows`; nothing where the run has none."""
+    of = told or {}
+    size = count(int(of[f"{unit}s"]), unit) if f"{unit}s" in of else ""
+    said = ", ".join(part for part in (plain(of.get("name", "")), size) if part)
+    return (said,) if said else ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What an analysis adds.
+
+    Attributes:
+        findings: its sentences.
+        sections: its sections, in order; none where the run has nothing to show in them.
+        figures: writes its figures as SVG and PNG into a folder, and returns their paths.
+        terms: what its numbers mean, for the list of definitions.
+        explained: tables that its terms speak of; a run that has none of them needs no definition.
+        headline: which of its topics may stand on the first screen; the lowest number comes first.
+        read: what it read, in a few words each, for the page's first line.
+        closing: what stands after its sections and the table of all heads.
+        targets: what it looked for, and how well every head finds it.
+        known: what it looks for in any run, so that it is understood where this one did not.
+        arcs: its table of sentences on which heads find something, with gold arcs; empty where it has none.
+        role: the colour of what its heads find.
+        cards: what it adds to the atlas's cards of the heads of a kind, by name.
+        needed: what a run may lack of the cards: name -> (the table it is made of, what to do for it).
+    """
+
+    findings: Callable[[Context], list[Sentence]] = lambda _: []
+    sections: Callable[[Context], list[Section]] = lambda _: []
+    figures: Callable[[Context, Path], list[Path]] = lambda _, __: []
+    terms: Sequence[Term] = ()
+    explained: tuple[str, ...] = ()
+    headline: Mapping[str, int] = field(default_factory=dict)
+    read: Callable[[Mapping[str, Any]], Sequence[str]] = lambda _: ()
+    closing: Callable[[Context], Sequence[Html]] = lambda _: ()
+    targets: Callable[[Measured], Sequence[Target]] = lambda _: ()
+    known: Sequence[Findable] = ()
+    arcs: str = ""
+    role: str = ""
+    cards: Callable[[Measured, Kind], Mapping[str, Any]] = lambda _, __: {}
+    needed: Mapping[str, tuple[str, str]] = field(default_factory=dict)

@@ -1,0 +1,183 @@
+"""The report: one offline page on what every head of a model looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from headscope.analyses.for_report import every_part
+from headscope.models.folder.shown import short_name
+from headscope.reporting.every_finding import found_of, headline
+from headscope.reporting.kit.linked_sentences import HeadRef, Sentence
+from headscope.reporting.kit.links import linked
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.words import count, join, plain
+from headscope.reporting.parts import more_terms, write_figures
+from headscope.reporting.payload import data_block, maps_block
+from headscope.reporting.provenance import counts, definitions, signature
+from headscope.storage.atomic import write_bytes
+from headscope.views.html_page import Page, assemble
+from headscope.views.markup import Html, el
+
+WIDE_HEADS = 20
+STYLES = (
+    "core/base.css",
+    *(
+        "report/grid.css",
+        "report/sections.css",
+        "report/relations.css",
+        "report/heat.css",
+        "report/print.css",
+    ),
+)
+
+
+def write_report(run: Measured, out_dir: Path, *, atlas: str | None = None) -> Path:
+    """Write `report.html` and the figures it links, each whole or not at all, and return the page's path.
+
+    Args:
+        run: the run.
+        out_dir: its folder.
+        atlas: address of the head atlas beside the page, to link to.
+
+    Raises:
+        OSError: the folder cannot be written to; files that were there stay as they were.
+    """
+    out_dir = Path(out_dir)
+    about = replace(Context.of(run), links=True)
+    write_figures(about, out_dir / "figures")
+    page = _rendered(about, atlas)
+    write_bytes(out_dir / "report.html", page.encode("utf-8"))
+    return out_dir / "report.html"
+
+
+def render_report(run: Measured, *, links: bool = False, atlas: str | None = None) -> str:
+    """Return the report as one self-contained HTML page.
+
+    Args:
+        run: the run.
+        links: whether the page links `figures/figure-N.svg` and `.png` beside it.
+        atlas: address of the head atlas beside it, linked at the grid and on each card.
+    """
+    return _rendered(replace(Context.of(run), links=links), atlas)
+
+
+def _rendered(about: Context, atlas: str | None) -> str:
+    about = replace(about, found=found_of(about))
+    name = plain(about.run.manifest["signature"]["model"]["name"])
+    title = f"What does {short_name(name)} look at?"
+    sections = [one for parts in every_part() for one in parts.sections(about)]
+    contents = [(one.name, one.title) for one in sections]
+    contents += [("heads", "All heads"), ("how", "How these numbers were made")]
+    parts = el(
+        "main",
+        _first_screen(about, title, headline(about.found), atlas),
+        el(
+            "nav",
+            [el("a", heading, href=f"#section-{name}") for name, heading in contents],
+            aria_label="Sections",
+        ),
+        [one.html for one in sections],
+        _all_heads(),
+        _provenance(about),
+        el("footer", el("p", f"Made by headscope {plain(about.run.manifest.get('headscope', ''))}.")),
+    )
+    return assemble(
+        Page(
+            title=title,
+            body=[parts],
+            data={"data": data_block(about), "maps": maps_block(about)},
+            entry="report/report.js",
+            styles=STYLES,
+        )
+    )
+
+
+def run_line(about: Context) -> str:
+    """Say in one line what was run: heads, layers, segments, documents, corpus, date."""
+    manifest = about.run.manifest
+    told, corpus = manifest["counts"], manifest["signature"]["corpus"]
+    size = join(
+        [
+            f"{count(kind.size, f'{kind.name} head' if about.several else 'head')} in {count(kind.layers, 'layer')}"
+            for kind in about.kinds
+        ]
+    )
+    named = corpus.get("name")
+    where = f" of {plain(named)}" if named else f" (corpus {plain(corpus['hash'])[:8]})"
+    evaluated = [said for parts in every_part() for said in parts.read(manifest)]
+    parts = [
+        size,
+        f"{count(int(told['segments']), 'segment')} from {count(int(told['documents_used']), 'document')}{where}",
+        *evaluated,
+        plain(manifest.get("created", ""))[:10],
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _first_screen(about: Context, title: str, first: Sequence[Sentence], atlas: str | None) -> Html:
+    shown = next((part.anchor for one in first for part in one.parts if isinstance(part, HeadRef)), None)
+    wide = max(kind.heads_per_layer for kind in about.kinds) > WIDE_HEADS
+    left = el(
+        "div",
+        el("header", el("h1", title), el("p", run_line(about), class_="run")),
+        el("ul", linked(first, tag="li", class_=None), class_="findings"),
+        el(
+            "section",
+            el("div", el("h2", "Every head"), el("div", class_="tabs", id="kinds"),
+               el("a", "Head atlas", href=atlas, id="atlas-link") if atlas else None,
+               el("div", id="colour-by"), class_="bar"),
+            el("div", id="grid", class_="grid-box"),
+            el("p", id="readout", class_="readout", aria_live="polite"),
+            el("div", id="legend", class_="legend"),
+            aria_label="Head grid",
+        ),
+        class_="left",
+    )  # fmt: skip
+    card = el(
+        "aside",
+        id="card",
+        class_="card",
+        aria_label="Head card",
+        tabindex=-1,
+        data_first=shown,
+        data_atlas=atlas,
+    )
+    noscript = el(
+        "noscript", el("p", "The grid, the cards and the table of heads need JavaScript; the rest does not.")
+    )
+    return el("div", left, card, noscript, class_="first wide" if wide else "first")
+
+
+def _all_heads() -> Html:
+    return el(
+        "section",
+        el("h2", "All heads"),
+        el("p", "Every statistic of every head, its 95% interval below it. Click a column’s name to sort.",
+           class_="why"),
+        el("div", id="filters", class_="filters"),
+        el("div", id="heads", class_="scroll tall", tabindex=0, role="region", aria_label="Table of all heads"),
+        el("p", id="heads-status", class_="caption", role="status"),
+        id="section-heads",
+    )  # fmt: skip
+
+
+def _provenance(about: Context) -> list[Html]:
+    manifest = about.run.manifest
+    return [
+        *(one for parts in every_part() for one in parts.closing(about)),
+        el(
+            "section",
+            el("h2", "How these numbers were made"),
+            counts(manifest),
+            el(
+                "details",
+                el("summary", "What each number is"),
+                definitions(about.words, more=more_terms(about)),
+            ),
+            signature(manifest),
+            id="section-how",
+        ),
+    ]

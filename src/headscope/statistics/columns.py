@@ -1,0 +1,87 @@
+"""The columns that tables of several analyses have: where a head is, shares, counts, intervals."""
+
+from math import inf
+
+from headscope.attention.head_id import KINDS
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.table_schema import Column
+
+FEW = f"fewer than {FEWEST_DOCUMENTS} documents"
+SHARE = (0.0, 1.0)
+POSITIVE = (0.0, inf)
+FROM_ONE = (1.0, inf)
+OF_LAYER = "the mean over the layer's heads"
+
+KIND = Column("kind", "kind of attention", "text", choices=KINDS)
+LAYER = Column("layer", "layer within its kind, from 1", "int64", bounds=FROM_ONE)
+HEAD = Column("head", "head in its layer, from 1", "int64", bounds=FROM_ONE)
+HEAD_OR_MEAN = Column("head", "head in its layer, from 1", "Int64", missing=OF_LAYER, bounds=FROM_ONE)
+PLACE = (KIND, LAYER, HEAD)
+Q_VALUE = Column("q_value", "false discovery rate at which it is found", missing="not tested", bounds=SHARE)
+
+
+def text(name: str, meaning: str, *, missing: str = "", choices: tuple[str, ...] = ()) -> Column:
+    """Return a column of words."""
+    return Column(name, meaning, "text", missing=missing, choices=choices)
+
+
+def share(name: str, meaning: str, *, missing: str = "") -> Column:
+    """Return a column of shares, from 0 to 1."""
+    return Column(name, meaning, unit="share", missing=missing, bounds=SHARE)
+
+
+def number(name: str, meaning: str, *, unit: str, missing: str = "") -> Column:
+    """Return a column of numbers that may be anything, in a unit."""
+    return Column(name, meaning, unit=unit, missing=missing)
+
+
+def count(name: str, of: str, *, meaning: str = "how many it is measured on") -> Column:
+    """Return a column that counts something."""
+    return Column(name, meaning, "int64", unit=of, bounds=POSITIVE)
+
+
+def ends(
+    of: str,
+    *,
+    prefix: str = "",
+    unit: str = "",
+    bounds: tuple[float, float] | None = None,
+    unless: tuple[str, tuple[str, ...]] | None = None,
+    missing: str = FEW,
+) -> tuple[Column, Column]:
+    """Return the two columns of an interval, `PREFIXci_low` and `PREFIXci_high`.
+
+    Args:
+        of: the column that it is the interval of.
+        prefix: of the two names.
+        unit, bounds, unless: as of that column.
+        missing: why there may be none.
+    """
+    low, high = (
+        Column(
+            f"{prefix}ci_{end}", f"{word} end of the 95% interval of `{of}`",
+            unit=unit, missing=missing, bounds=bounds, unless=unless,
+        )
+        for end, word in (("low", "lower"), ("high", "upper"))
+    )  # fmt: skip
+    return low, high
+
+
+def shares(name: str, meaning: str, *, prefix: str = "", missing: str = "") -> tuple[Column, Column, Column]:
+    """Return a column of shares and the two of its interval."""
+    without = f"{missing}, or {FEW}" if missing else FEW
+    return (
+        share(name, meaning, missing=missing),
+        *ends(name, prefix=prefix, unit="share", bounds=SHARE, missing=without),
+    )
+
+
+def difference(
+    meaning: str, *, name: str = "difference", prefix: str = "", missing: str = "", unit: str = "share"
+) -> tuple[Column, Column, Column]:
+    """Return a column of differences of two numbers in one unit, and the two of its interval."""
+    without = f"{missing}, or {FEW}" if missing else FEW
+    return (
+        number(name, meaning, unit=unit, missing=missing),
+        *ends(name, prefix=prefix, unit=unit, missing=without),
+    )

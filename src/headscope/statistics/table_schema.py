@@ -1,0 +1,81 @@
+"""What a table is: its columns with type, unit and meaning, and the columns whose values name a row.
+
+From a schema follow the order of a table's columns, the check when it is written (`table_check`), the page of tables in
+the docs, and the tables that tests make up.
+"""
+
+from dataclasses import KW_ONLY, dataclass
+
+DTYPES = (
+    *("int64", "Int64", "float64", "bool", "text"),
+    *("list of text", "list of float64", "list of int64"),
+)
+"""`Int64` is whole numbers of which some may be missing; in `float64` a missing value is NaN, in `text` None."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+        name: of the column.
+        meaning: what it says, in a line.
+        dtype: one of `DTYPES`.
+        unit: of its numbers, as `share` or `nats`; empty where there is none.
+        missing: what a missing value says; empty where none may be missing.
+        bounds: the least and the largest value; None where anything goes.
+        unless: another column, and values of it in whose rows the bounds do not hold.
+        choices: the values that it may have; empty where anything goes.
+    """
+
+    name: str
+    meaning: str
+    dtype: str = "float64"
+    _: KW_ONLY
+    unit: str = ""
+    missing: str = ""
+    bounds: tuple[float, float] | None = None
+    unless: tuple[str, tuple[str, ...]] | None = None
+    choices: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            raise ValueError(
+                f"column {self.name}: expected a dtype out of {', '.join(DTYPES)}; came {self.dtype!r}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSchema:
+    """One table of a run.
+
+    Attributes:
+        name: it is written to `tables/NAME.parquet`.
+        meaning: what it holds, in a sentence or two.
+        columns: in order.
+        key: the columns that name a row: no two rows have the same values in all of them.
+
+    Raises:
+        ValueError: two columns of one name, or a key or condition on a column that there is not.
+    """
+
+    name: str
+    meaning: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        names = self.names
+        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        named = [*self.key, *(column.unless[0] for column in self.columns if column.unless)]
+        unknown = [name for name in dict.fromkeys(named) if name not in names]
+        if twice or unknown or not self.key:
+            wrong = f"twice: {', '.join(twice) or 'none'}; not a column: {', '.join(unknown) or 'none'}"
+            raise ValueError(
+                f"table {self.name}: expected columns of different names, and a key and conditions of them; {wrong}"
+            )
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its columns, in order."""
+        return [column.name for column in self.columns]

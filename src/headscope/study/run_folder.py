@@ -1,0 +1,84 @@
+"""A run's directory before it is written to: whose it is, and which stages in it are finished."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headscope.errors import OutputError
+from headscope.storage.atomic import hash_of_file
+from headscope.storage.sealed import Sealed
+from headscope.storage.unfinished import contents, sweep
+from headscope.study.manifest import read_manifest
+
+FOLDERS = ("tables", "state", "figures", "atlas")
+
+
+def check_place(path: Path) -> Sealed | None:
+    """Look whether a directory is free for a run or holds one already; return that one's manifest.
+
+    Raises:
+        OutputError: it is a file, or holds something else.
+        InputError: it has a manifest that is none.
+    """
+    if path.exists() and not path.is_dir():
+        raise OutputError(f"{path} is a file; --out expects a folder, new or empty")
+    found = read_manifest(path)
+    if found is None and path.is_dir() and any(contents(path)):
+        raise OutputError(f"{path} holds other files and no headscope run; give --out a new or empty folder")
+    return found
+
+
+def check_out(path: Path, signature: Mapping[str, Any]) -> Sealed | None:
+    """Look whether a directory, which the caller holds, may get a run; sweep away what stopped runs left in it.
+
+    Returns:
+        The manifest of the run of the same model and corpora that it holds; None where it holds none.
+
+    Raises:
+        OutputError: it holds a run of another model, of corpora of other names, or something else.
+        InputError: it has a manifest that is none.
+    """
+    found = check_place(path)
+    if found is not None and not _same_study(found.content["signature"], signature):
+        raise OutputError(_other_run(path, found.content["signature"]))
+    sweep(path, *(path / name for name in FOLDERS))
+    return found
+
+
+def damaged_files(path: Path, stage: Mapping[str, Any]) -> list[str]:
+    """Return which files of a stage, by its entry in the manifest, are gone or not as they were written."""
+    files = stage.get("files", {})
+    lacking = [f"tables/{table}.parquet" for table in stage.get("tables", [])]
+    return [
+        file for file in dict.fromkeys([*lacking, *files]) if hash_of_file(path / file) != files.get(file, "")
+    ]
+
+
+def _other_run(path: Path, found: Mapping[str, Any]) -> str:
+    corpora = found.get("corpus", {})
+    names = [corpora.get("name"), *(c.get("name") for c in corpora.values() if isinstance(c, Mapping))]
+    what = "; ".join(
+        dict.fromkeys(str(name) for name in [found.get("model", {}).get("name"), *names] if name)
+    )
+    return (
+        f"{path} already holds a different run ({what}; signature {found.get('id')}); give another --out, or "
+        "delete that folder"
+    )
+
+
+def _same_study(found: Mapping[str, Any], signature: Mapping[str, Any]) -> bool:
+    """Whether another run may add to a folder: the same model, and no corpus of another name in an old one's place."""
+
+    def model(of: Mapping[str, Any]) -> list[Any]:
+        return [of.get("model", {}).get(key) for key in ("weights", "family")] + [of.get("tokeniser")]
+
+    def clash(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+        # The same files under other options give another hash (a limit cuts them); other files have other names.
+        return all(key in each for key in ("name", "hash") for each in (old, new)) and all(
+            old[key] != new[key] for key in ("name", "hash")
+        )
+
+    old, new = found.get("corpus", {}), signature["corpus"]
+    parts = [name for name in new if isinstance(new[name], Mapping) and isinstance(old.get(name), Mapping)]
+    clashes = [clash(old, new), *(clash(old[name], new[name]) for name in parts)]
+    return model(found) == model(signature) and not any(clashes)

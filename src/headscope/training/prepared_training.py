@@ -1,0 +1,141 @@
+"""A training before its first step: corpus read, model ready, and what its answer depends on as one id."""
+
+import json
+import platform
+from dataclasses import dataclass
+from hashlib import blake2b
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing import Packer
+from headscope.encoding.unknown import KnownPieces
+from headscope.models.hashing import weights_hash
+from headscope.models.loading import LoadedModel, load_tokeniser
+from headscope.training.packed_corpus import PackedInputs, hold_out, pack_inputs
+from headscope.training.start import Start, check_length, go_on_with, new_bert, set_dropout, takes_types
+from headscope.training.text import TrainingText
+from headscope.training.tokeniser import train_tokeniser
+from headscope.training.training_masks import Masker
+from headscope.training.training_options import VOCABULARY, TrainOptions
+
+_VERSIONS = ("headscope", "torch", "transformers", "tokenizers", "numpy")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """All that a training needs.
+
+    Attributes:
+        options: what is asked.
+        start: the model as it is before the first step.
+        inputs: the corpus.
+        train, held: places of the inputs to train and to measure on.
+        masker: draws the masks.
+        pad: id that fills a row up.
+        types: whether the model takes token types.
+        facts: what `training.json` says of all this; `signature` is the id of what the answer depends on.
+        notes: sentences that the user should see.
+    """
+
+    options: TrainOptions
+    start: Start
+    inputs: PackedInputs
+    train: NDArray[np.int64]
+    held: NDArray[np.int64]
+    masker: Masker
+    pad: int
+    types: bool
+    facts: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def prepare(options: TrainOptions) -> Prepared:
+    """Read the corpus, load or make the model, and split the inputs.
+
+    Torch's own state of randomness is changed.
+
+    Raises:
+        HeadscopeError: the corpus, the model or an option is not as it should be.
+    """
+    corpus = TrainingText(text=options.text, treebank=options.treebank)
+    trained_tokeniser = options.size is not None and options.tokeniser is None
+    if options.size is None:
+        start = go_on_with(options.model, revision=options.revision, seed=options.seed)
+    else:
+        if options.tokeniser is None:
+            tokeniser = train_tokeniser(
+                corpus.lines,
+                vocabulary=options.vocabulary or VOCABULARY,
+                cased=options.cased,
+                max_length=options.max_length,
+            )
+        else:
+            tokeniser, _ = load_tokeniser(options.tokeniser, revision=options.revision)
+        start = new_bert(options.size, tokeniser, max_length=options.max_length, seed=options.seed)
+    check_length(start, options.max_length)
+    set_dropout(start.model, options.dropout)
+    encoder = Encoder(start.tokeniser)
+    packer = Packer(encoder, packing=options.packing, max_length=options.max_length, seed=options.seed)
+    known = KnownPieces(encoder, "text")
+    inputs = pack_inputs(corpus.read(), packer, limit=options.limit, seed=options.seed, known=known)
+    train, held = hold_out(inputs, share=options.held_out)
+    weights = weights_hash(LoadedModel(model=start.model, tokeniser=start.tokeniser, name=start.name))
+    pieces = start.tokeniser.backend_tokenizer.to_str().encode()
+    config = start.model.config
+    facts = {
+        "start": {"name": start.name, "weights": weights, "new_head": start.new_head},
+        "model": {
+            "family": str(config.model_type),
+            "architecture": type(start.model).__name__,
+            "layers": int(config.num_hidden_layers),
+            "heads": int(config.num_attention_heads),
+            "width": int(config.hidden_size),
+            "parameters": sum(parameter.numel() for parameter in start.model.parameters()),
+        },
+        "tokeniser": {
+            "hash": blake2b(pieces, digest_size=16).hexdigest(),
+            "pieces": len(start.tokeniser.get_vocab()),
+            "trained": trained_tokeniser,
+        },
+        "data": {
+            "name": corpus.name,
+            "hash": inputs.hash,
+            "documents": inputs.read,
+            "tokens": int(inputs.starts[-1]),
+            "train": _part(inputs, train),
+            "held_out": _part(inputs, held),
+            "left_out": inputs.left_out,
+        },
+        "options": options.shaping(),
+    }
+    essential = [weights, facts["tokeniser"]["hash"], inputs.hash, facts["options"]]
+    digest = blake2b(json.dumps(essential, sort_keys=True).encode(), digest_size=8)
+    return Prepared(
+        options=options,
+        start=start,
+        inputs=inputs,
+        train=train,
+        held=held,
+        masker=Masker.of(start.tokeniser),
+        pad=int(start.tokeniser.pad_token_id or 0),
+        types=takes_types(start.model),
+        facts={"signature": digest.hexdigest(), **facts, "versions": versions()},
+        notes=tuple(filter(None, [known.note()])),
+    )
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that the last digits of the weights depend on."""
+    return {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}}
+
+
+def _part(inputs: PackedInputs, places: NDArray[np.int64]) -> dict[str, int]:
+    return {
+        "documents": len(np.unique(inputs.documents[places])),
+        "inputs": len(places),
+        "tokens": int(inputs.lengths[places].sum()),
+    }

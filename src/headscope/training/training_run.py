@@ -1,0 +1,147 @@
+"""Training as one call: from text to a folder of checkpoints."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from headscope.errors import OutputError
+from headscope.models.devices import choose_device
+from headscope.storage.atomic import hash_of_file
+from headscope.storage.lock import folder_held
+from headscope.storage.unfinished import contents, sweep
+from headscope.training.checkpoints import RESUME, checkpoints_of
+from headscope.training.loop import reproducible
+from headscope.training.prepared_training import Prepared, prepare
+from headscope.training.record import read_facts, read_log
+from headscope.training.session import Session, TrainingWatcher
+from headscope.training.training_options import Size, TrainOptions
+
+
+@dataclass(frozen=True)
+class Training:
+    """A finished training.
+
+    Attributes:
+        path: its folder, which is the trained model's own: `load_model` and `headscope report --model` take it.
+        facts: what `training.json` says.
+    """
+
+    path: Path
+    facts: Mapping[str, Any]
+
+    @property
+    def checkpoints(self) -> dict[int, Path]:
+        """The checkpoints by step, the first before any training (0), each a model folder."""
+        return checkpoints_of(self.path)
+
+    @property
+    def log(self) -> pd.DataFrame:
+        """The curves: `step epoch tokens split measure value ci_low ci_high n learning_rate seconds`."""
+        return read_log(self.path)
+
+
+def train(
+    model: str | Path | None = None,
+    *,
+    out: str | Path,
+    text: "str | Path | Sequence[str | Path] | None" = None,
+    treebank: "str | Path | Sequence[str | Path] | None" = None,
+    size: str | Size | None = None,
+    watch: TrainingWatcher | None = None,
+    **options: Any,
+) -> Training:
+    """Go on training a model with masked language modelling, or train a BERT from scratch.
+
+    Args:
+        model: hub name or folder; None for the embedded model, or with `size` for a new one.
+        out: folder of the training: new, empty, or of the same training, which then goes on where it was.
+        text: file, folder or several.
+        treebank: the same, whose sentences are trained on.
+        size: of a new BERT, as `4x4x128`: layers, heads, width.
+        watch: told of progress.
+        **options: `steps` or `minutes`, `every`, `batch_size`, `learning_rate`, `max_length`, `seed`, `device` and
+            more; see `TrainOptions`.
+
+    Returns:
+        The training: its checkpoints, its log, its facts.
+
+    Raises:
+        HeadscopeError: something in the way that the user can mend; its text says how.
+        TypeError: an option that is not known.
+    """
+    asked = TrainOptions(
+        model=None if model is None else str(model),
+        text=_paths(text),
+        treebank=_paths(treebank),
+        size=Size.read(size) if isinstance(size, str) else size,
+        **options,
+    )
+    return run_training(asked, out=Path(out), watch=watch)
+
+
+def run_training(options: TrainOptions, *, out: Path, watch: TrainingWatcher | None = None) -> Training:
+    """Do what `train` does, from options that were put together before."""
+    _found(out)
+    # Held from the start: a second training is told now, and not when its corpus is read.
+    with reproducible(choose_device(options.device)), folder_held(out):
+        before = _found(out)
+        sweep(out)
+        prepared = prepare(options)
+        notes: list[str] = []
+        if before is not None:
+            _check_same(before, prepared, out)
+            if before["complete"]:
+                damaged = _damaged(before, out)
+                (out / RESUME).unlink(missing_ok=True)  # a kill may have come before it went
+                if not damaged:
+                    return Training(out, before)
+                notes = [f"{', '.join(damaged)} was not as it was written: the training began again"]
+        return Training(out, Session(prepared, out, before, watch, notes=notes).finish())
+
+
+def _found(out: Path) -> dict[str, Any] | None:
+    """Return what was written of a training in a folder before, or None where the folder is free.
+
+    Raises:
+        OutputError: it holds something else.
+    """
+    if out.exists() and not out.is_dir():
+        raise OutputError(f"{out} is a file; --out expects a folder, new or empty")
+    before = read_facts(out)
+    if before is None and out.is_dir() and any(contents(out)):
+        raise OutputError(f"{out} holds other files and no training; give --out a new or empty folder")
+    return before
+
+
+def _damaged(facts: Mapping[str, Any], out: Path) -> list[str]:
+    """Return which files of a finished training are gone or not as they were written."""
+    return [name for name, hashed in facts["files"].items() if hash_of_file(out / name) != hashed]
+
+
+def _check_same(before: Mapping[str, Any], prepared: Prepared, out: Path) -> None:
+    """Refuse to go on with another training, or with one that other versions began.
+
+    Raises:
+        OutputError: says which.
+    """
+    if before["signature"] != prepared.facts["signature"]:
+        raise OutputError(
+            f"{out} already holds a different training (of {before['start']['name']} on {before['data']['name']}, "
+            f"signature {before['signature']}); give another --out, or delete that folder"
+        )
+    then, now = before["versions"], prepared.facts["versions"]
+    changed = [name for name in now if then.get(name) != now[name]]
+    if changed and not before["complete"]:
+        raise OutputError(
+            f"the training in {out} was begun with {changed[0]} {then.get(changed[0])}, and this is "
+            f"{now[changed[0]]}: it would not come to the same answer; use that version, or give another --out"
+        )
+
+
+def _paths(given: "str | Path | Sequence[str | Path] | None") -> tuple[str, ...]:
+    if given is None:
+        return ()
+    return (str(given),) if isinstance(given, str | Path) else tuple(str(path) for path in given)

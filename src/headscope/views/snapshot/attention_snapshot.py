@@ -1,0 +1,182 @@
+"""The attention of one input, ready to be looked at: tokens, weights, and the queries and keys they come from.
+
+Arrays are numpy's, so that tensors of any source fit; nothing here needs a model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.attention.distributions import wrong_row
+from headscope.attention.head_id import KINDS
+from headscope.attention.score_parts import NeuronLayer
+from headscope.errors import AttentionError, InputError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """The tokens along one side of a map.
+
+    Attributes:
+        tokens: each token as text, `[token]`.
+        words: the word of each token, 0-based in order of appearance; None for a token that is a word of its own
+            (special tokens). `()` where words are not known.
+        word_text: each word as text, `[word]`.
+        segment_b: first position of the second text of a pair; None where there is none.
+        generated: first position that the model wrote itself; None where it wrote nothing.
+        special: positions of special tokens, ascending.
+
+    Raises:
+        InputError: a position lies outside the tokens, or words do not fit them.
+    """
+
+    tokens: tuple[str, ...]
+    words: tuple[int | None, ...] = ()
+    word_text: tuple[str, ...] = ()
+    segment_b: int | None = None
+    generated: int | None = None
+    special: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        n = len(self.tokens)
+        if not n:
+            raise InputError("there are no tokens to draw; expected at least one")
+        if self.words and len(self.words) != n:
+            raise InputError(f"expected a word id (or None) for each of {n} tokens, got {len(self.words)}")
+        for word in self.words:
+            if word is not None and not 0 <= word < len(self.word_text):
+                raise InputError(f"word id {word} has no text; expected ids below {len(self.word_text)}")
+        if self.segment_b is not None and not 0 < self.segment_b < n:
+            raise InputError(
+                f"the second text cannot begin at position {self.segment_b}; expected 1 to {n - 1}, the first token "
+                "being position 0"
+            )
+        if self.generated is not None and not 0 <= self.generated <= n:
+            raise InputError(f"generated text cannot begin at position {self.generated} of {n} tokens")
+        if any(not 0 <= place < n for place in self.special):
+            raise InputError(f"special tokens stand at {list(self.special)}; expected positions below {n}")
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KindMaps:
+    """All maps of one kind of attention.
+
+    Attributes:
+        kind: `encoder` (bidirectional self-attention), `decoder` (causal) or `cross`.
+        weights: after the softmax, float32 `[layer, head, query, key]`; queries attend, keys are attended to.
+        queries: the tokens that attend.
+        keys: the tokens attended to; None where they are the queries.
+        layers: the 1-based label of each layer; all from 1 when empty.
+        heads: the 1-based label of each head; all from 1 when empty.
+        roles: each head's role, `[layer][head]`; empty where they are not known.
+        neuron: queries, keys and the rest of each layer's scores; empty where they are not known.
+        no_neuron: why they are not, as a sentence for the reader.
+
+    Raises:
+        AttentionError: these are no weights, or they do not fit the tokens.
+        InputError: labels or roles do not fit the maps.
+    """
+
+    kind: str
+    weights: NDArray[np.float32]
+    queries: Axis
+    keys: Axis | None = None
+    layers: tuple[int, ...] = ()
+    heads: tuple[int, ...] = ()
+    roles: tuple[tuple[str | None, ...], ...] = ()
+    neuron: tuple[NeuronLayer, ...] = ()
+    no_neuron: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(f"kind {self.kind!r} is not known; choose one of {', '.join(KINDS)}")
+        if self.kind == "cross" and self.keys is None:
+            raise InputError("cross attention looks from one text at another; expected the tokens of both")
+        if self.weights.ndim != 4:
+            raise AttentionError(
+                f"expected {self.kind} attention as layer, head, query, key (four axes), got {self.weights.ndim} axes"
+            )
+        n_layers, n_heads, rows, columns = self.weights.shape
+        if not n_layers or not n_heads:
+            raise AttentionError(
+                f"{self.kind} attention has {n_layers} layers of {n_heads} heads; expected one at least"
+            )
+        if (rows, columns) != (len(self.queries), len(self.key_axis)):
+            raise AttentionError(
+                f"{self.kind} attention is {rows} queries by {columns} keys, and there are {len(self.queries)} and "
+                f"{len(self.key_axis)} tokens; give the tokens that the model read, special tokens included"
+            )
+        object.__setattr__(self, "layers", self.layers or tuple(range(1, n_layers + 1)))
+        object.__setattr__(self, "heads", self.heads or tuple(range(1, n_heads + 1)))
+        if len(self.layers) != n_layers or len(self.heads) != n_heads:
+            raise InputError(
+                f"{len(self.layers)} layer and {len(self.heads)} head labels were given for {n_layers} layers of "
+                f"{n_heads} heads of {self.kind} attention"
+            )
+        if self.roles and (len(self.roles) != n_layers or any(len(row) != n_heads for row in self.roles)):
+            raise InputError(
+                f"expected a role (or None) for each of {n_layers} x {n_heads} {self.kind} heads"
+            )
+        if self.neuron and len(self.neuron) != n_layers:
+            raise InputError(
+                f"expected queries and keys of {n_layers} layers, got those of {len(self.neuron)}"
+            )
+        self._check_weights()
+
+    @property
+    def key_axis(self) -> Axis:
+        """The tokens attended to."""
+        return self.queries if self.keys is None else self.keys
+
+    @property
+    def causal(self) -> bool:
+        """Whether no token attends to a later one."""
+        n = min(self.weights.shape[2:])
+        later = np.triu(np.ones(self.weights.shape[2:], dtype=bool), 1)
+        return self.keys is None and n > 1 and not any(layer[:, later].any() for layer in self.weights)
+
+    def _check_weights(self) -> None:
+        for layer, maps in zip(self.layers, self.weights):
+            # A view may show some tokens of a text, or a model whose heads leave weight out: less than 1 is fine.
+            if (wrong := wrong_row(maps, partly=True)) is not None:
+                head, row = wrong.place
+                raise AttentionError(
+                    f"{self.kind} attention of head {layer}-{self.heads[head]}, row {row + 1} {wrong.what}: give "
+                    "attention after the softmax"
+                )
+        if not self.weights.any():
+            raise AttentionError(
+                f"{self.kind} attention is 0 in every layer and head; expected rows that sum to 1: give attention "
+                "after the softmax"
+            )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AttentionSnapshot:
+    """The attention of one input, of every kind that the model has.
+
+    Attributes:
+        title: what the page is headed with.
+        model: the model's name; empty where it is not known.
+        kinds: encoder, decoder and cross, those that there are.
+        notes: sentences that the user should see.
+
+    Raises:
+        InputError: no kind, or one twice.
+    """
+
+    title: str
+    model: str
+    kinds: tuple[KindMaps, ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [kind.kind for kind in self.kinds]
+        if not names or len(set(names)) < len(names):
+            raise InputError(f"expected each kind of attention once, got {', '.join(names) or 'none'}")

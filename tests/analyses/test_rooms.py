@@ -1,0 +1,171 @@
+"""What is special to one analysis stays in its room: nothing else imports it, reads its tables or names its figures."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import headscope
+from headscope.analyses import ANALYSES, STAGES, of_table
+from headscope.analyses.for_report import targets_of
+from headscope.reporting.kit.targets import WAYS
+from headscope.reporting.parts import write_figures
+from support import mock_inputs
+from support.measured import about, with_parts
+from support.mock_distances import with_distances
+from support.mock_importance import with_importance
+from support.mock_probes import with_probes
+from support.stand_ins import schemas, stand_in
+
+ROOT = Path(headscope.__file__).parent
+ROOMS = {analysis.name for analysis in ANALYSES}
+FIGURES = {name for analysis in ANALYSES for name in analysis.figures}
+# Words that also say what is asked for, or what is read: as such anybody may use them, but no table by that name.
+ASKED = {*STAGES, *(corpus for stage in STAGES.values() for corpus in stage.corpora)}
+READS = ("table", "optional_table", "tables")
+DECLARED = "analyses/__init__.py"
+
+# What may be named outside its room, and why.
+ROLES = "roles of heads, which all analyses and pages build on, are read from it"
+CARDS = "the sentences that every head is drawn on, in the report and on its card"
+MAY_NAME = {
+    "study/study.py": {"surface": ROLES, "examples": CARDS},
+    "reporting/kit/measured.py": {"surface": ROLES, "examples": CARDS},
+    "atlas/blocks.py": {"examples": CARDS},
+    "atlas/card_sentences.py": {"clearest": CARDS},
+    "examples/example_tables.py": {"examples": CARDS, "clearest": CARDS},
+    "examples/clearest.py": {"clearest": "the accumulator of these sentences, by the name of its state"},
+}
+
+
+def outside():
+    """Yield every module that lies in no room, by its path from the package."""
+    for path in sorted(ROOT.rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if not any(name.startswith(f"analyses/{room}/") for room in ROOMS):
+            yield name, ast.parse(path.read_text())
+
+
+def imported(tree):
+    """Names of modules that a module imports, also inside its functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def rooms_imported(tree):
+    """The rooms that a module reaches into, by import or by a name in a string."""
+    names = [*imported(tree), *(text for text in texts(tree) if " " not in text)]
+    for name in names:
+        parts = name.replace(":", ".").split(".")
+        if parts[:2] == ["headscope", "analyses"] and len(parts) > 2 and parts[2] in ROOMS:
+            yield parts[2]
+
+
+def texts(tree):
+    """Every string of a module that is no docstring, pieces of f-strings among them."""
+    documents = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents:
+            yield node.value
+
+
+def tables_read(tree):
+    """Names in the place of a table's: `run.table(name)`, `study.optional_table(name)`, `result.tables[name]`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            owner = node.func.value
+            by_get = node.func.attr == "get" and isinstance(owner, ast.Attribute) and owner.attr in READS
+            given = node.args[:1] if node.func.attr in READS or by_get else []
+        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+            given = [node.slice] if node.value.attr in READS else []
+        else:
+            continue
+        yield from (one.value for one in given if isinstance(one, ast.Constant))
+
+
+def named(tree):
+    """The tables and figures of analyses that a module names."""
+    return {text for text in texts(tree) if text in ({*of_table()} | FIGURES) - ASKED} | (
+        {*tables_read(tree)} & {*of_table()}
+    )
+
+
+def test_nobody_reaches_into_a_room():
+    found = {name: sorted({*rooms_imported(tree)}) for name, tree in outside() if name != DECLARED}
+    wrong = {name: rooms for name, rooms in found.items() if rooms}
+    assert not wrong, wrong
+
+
+def test_the_list_names_each_room_once():
+    (tree,) = (tree for name, tree in outside() if name == DECLARED)
+    modules = [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]
+    declarations = [name for name in modules if name.endswith(".analysis") and name.count(".") == 3]
+    assert sorted(declarations) == sorted(f"headscope.analyses.{room}.analysis" for room in ROOMS)
+
+
+def test_nobody_names_what_is_in_a_room():
+    found = {name: named(tree) for name, tree in outside()}
+    wrong = {name: sorted(names - {*MAY_NAME.get(name, ())}) for name, names in found.items()}
+    wrong = {name: names for name, names in wrong.items() if names}
+    assert not wrong, wrong
+    idle = {name: {*known} - found[name] for name, known in MAY_NAME.items()}
+    assert not any(idle.values()), f"exceptions that nobody needs any more: {idle}"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("from headscope.analyses.probes.section import TERMS", ({"probes"}, set())),
+        ("def f():\n    import headscope.analyses.surface.tables", ({"surface"}, set())),
+        ("load('headscope.analyses.distances.section')", ({"distances"}, set())),
+        ("from headscope.analyses import ANALYSES", (set(), set())),
+        ("run.table('coreference')", (set(), {"coreference"})),
+        ("result.tables['gap']", (set(), {"gap"})),
+        ("study.tables.get('probes')", (set(), {"probes"})),
+        ("stages = ('coreference', 'gap', 'surface')", (set(), set())),
+        ("NAMES = ('head_map', 'figure-6')", (set(), {"head_map", "figure-6"})),
+        ("'''head_map'''", (set(), set())),
+    ],
+)
+def test_the_search_sees_what_it_looks_for(code, expected):
+    tree = ast.parse(code)
+    assert ({*rooms_imported(tree)}, named(tree)) == expected
+
+
+def test_tables_have_one_name_and_one_maker():
+    names = [
+        schema.name for analysis in ANALYSES for stage in analysis.stages for schema in analysis.tables(stage)
+    ]
+    assert len(names) == len(set(names))
+    figures = [name for analysis in ANALYSES for name in analysis.figures]
+    assert len(figures) == len(set(figures))
+
+
+def test_the_figures_that_are_written_are_those_declared(tmp_path):
+    everything = with_distances(with_probes(with_importance(mock_inputs.section_4(2, 3))))
+    # What nobody has made up yet is made of its schema.
+    others = {name: stand_in(schema) for name, schema in schemas().items() if name not in everything.tables}
+    everything = with_parts(everything, **others)
+    written = {path.stem for path in write_figures(about(everything), tmp_path)}
+    assert written >= FIGURES
+    assert all(any(name == one or name.startswith(f"{one}-") for one in FIGURES) for name in written)
+
+
+def test_what_a_run_was_asked_to_find_has_the_names_that_its_heads_find():
+    """The names in the roles are those of the targets, which say what they are called."""
+    run = mock_inputs.section_4()
+    names = {name for finds in run.roles["finds"] for name in finds}
+    targets = {target.what.name: target for target in targets_of(run)}
+    assert names <= {*targets}
+    assert {target.role for target in targets.values()} == {"syntax", "coreference"}
+    ways = {way for one in targets.values() if one.heads is not None and "direction" in one.heads
+            for way in one.heads["direction"]}  # fmt: skip
+    assert ways == {*WAYS}

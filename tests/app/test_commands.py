@@ -1,0 +1,201 @@
+"""Commands: each analysis's is made of what it declares, and takes the options that its stages name."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import typer
+
+from headscope.analyses import ANALYSES, STAGES
+from headscope.analyses.analysis import Analysis, Stage
+from headscope.analyses.command import Command, OutputFile
+from headscope.analyses.option import Option, option, options_of
+from headscope.analyses.stage_result import StageResult
+from headscope.app.cli import app, measuring
+from headscope.prepare.options import RunOptions
+
+OF_ANALYSES = {each.command.name: each for each in ANALYSES if each.command is not None}
+MACHINE = [*("max_length", "token_types", "limit", "batch_size", "device", "dtype", "seed", "quiet")]
+PARAMETERS = {
+    "stats": ["out", "text", "model", "revision", "maps", "packing", "too_long"],
+    "syntax": [
+        *("out", "treebank", "model", "revision", "maps", "fold_labels", "pieces", "special_tokens"),
+        *("both_directions", "compat", "controls", "shuffled", "strict_input"),
+    ],
+    "coref": [
+        *("out", "coref", "model", "revision", "pieces", "controls", "windows", "singletons", "strict"),
+        "strict_input",
+    ],
+    "cluster": ["out", "matrix", "text", "model", "revision", "maps", "packing", "too_long"],
+    "importance": ["loss", "out", "text", "model", "revision", "packing", "too_long"],
+    "probe": [
+        *("out", "treebank", "treebank_train", "model", "revision", "fold_labels", "pieces", "vectors"),
+        *("seeds", "allow_overlap", "strict_input"),
+    ],
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class WiderOptions(RunOptions):
+    """Options of a run and one more."""
+
+    nearby: int = option(3, least=0, help="How many tokens away is near.")
+    manner: str = option("kind", choices=("kind", "gruff"), help="kind or gruff.")
+
+
+NEIGHBOURS = Analysis(
+    name="surface",
+    question="Who is near?",
+    stages=(
+        Stage(name="surface", measure="measure:measure_surface", corpora=("text",), options=("nearby",)),
+    ),
+    command=Command(name="neighbours", help="Say who is near.\n\nAnd how near."),
+)
+
+
+def parameters(command):
+    return {each.name: each for each in command.params if each.name != "help"}
+
+
+def made(analysis, declaring=WiderOptions):
+    """The command of an analysis, as typer makes it."""
+    program = typer.Typer(add_completion=False, rich_markup_mode=None)
+    program.command("own", help=analysis.command.help)(
+        measuring.command_of(analysis, analysis.command, declaring=declaring)
+    )
+    return typer.main.get_command(program)
+
+
+@pytest.fixture
+def program():
+    return typer.main.get_command(app)
+
+
+def test_the_list_of_commands(program):
+    pinned = [
+        *("report", "stats", "segments", "extract", "convert", "syntax", "coref", "cluster", "importance"),
+        *("probe", "train", "view", "explore", "atlas"),
+    ]
+    assert [name for name in program.commands if name in pinned] == pinned
+    assert set(program.commands) == {*pinned, *OF_ANALYSES}
+    for name, analysis in OF_ANALYSES.items():
+        assert program.commands[name].help == analysis.command.help
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_what_a_command_takes(program, name):
+    assert list(parameters(program.commands[name])) == [*PARAMETERS[name], *MACHINE]
+
+
+@pytest.mark.parametrize("name", OF_ANALYSES)
+def test_a_command_takes_every_option_that_its_stages_name(program, name):
+    analysis = OF_ANALYSES[name]
+    taken = parameters(program.commands[name])
+    own = {each.name for each in analysis.command.reworded}
+    for each in options_of(RunOptions).values():
+        for stage in measuring.stages_measured(analysis):
+            if each.shaping in stage.options and each.name not in analysis.command.without:
+                assert each.name in taken
+                assert (taken[each.name].help == each.help) is (each.name not in own)
+
+
+def test_a_report_takes_every_option_there_is(program):
+    taken = parameters(program.commands["report"])
+    assert set(taken) == {"out", "quiet", *options_of(RunOptions)}
+    assert set(STAGES) >= {name for each in OF_ANALYSES.values() for name in each.measured}
+
+
+def test_a_new_option_appears_on_the_commands_of_the_stages_that_name_it(program):
+    taken = parameters(made(NEIGHBOURS))
+    assert list(taken) == ["out", "text", "model", "revision", "maps", "nearby", *MACHINE]
+    assert taken["nearby"].opts == ["--nearby"]
+    assert (taken["nearby"].help, taken["nearby"].default) == ("How many tokens away is near.", 3)
+    with pytest.raises(typer.BadParameter, match="greater than or equal to 0"):
+        made(NEIGHBOURS).main(["--nearby", "-1"], standalone_mode=False)
+    for analysis in OF_ANALYSES.values():
+        assert "nearby" not in parameters(made(analysis))
+    assert "nearby" not in parameters(program.commands["report"])
+
+
+def test_the_page_on_the_command_line_names_every_option():
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    for each in options_of(RunOptions).values():
+        opposite = each.flag.replace("--", "--no-", 1)
+        assert each.flag in page or (each.default is True and opposite in page), each.flag
+
+
+class Watched:
+    """Measures nothing: keeps what was asked, and gives a result back."""
+
+    def __init__(self, monkeypatch):
+        self.asked = []
+        monkeypatch.setattr("headscope.prepare.prepared_run.prepare", self.prepare)
+        monkeypatch.setattr("headscope.study.stages.measure", lambda run, watch: run.results)
+        monkeypatch.setattr(
+            "headscope.analyses.surface.in_terminal.shown", lambda result: [f"{result.name} shown"]
+        )
+
+    def prepare(self, options):
+        self.asked.append(options)
+        self.results = [
+            StageResult(name="surface", tables={}, notes=("few",)),
+            StageResult(name="map", tables={}),
+        ]
+        return self
+
+    def facts(self):
+        return {"notes": ["short", "few"]}
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    return Watched(monkeypatch)
+
+
+def test_a_new_option_reaches_the_run(watched, capsys):
+    made(NEIGHBOURS).main(["--nearby", "5", "--limit", "2", "-q"], standalone_mode=False)
+    (asked,) = watched.asked
+    assert asked == WiderOptions(nearby=5, limit=2, stages=("surface",))
+    # The stage of another analysis says its notes, if it has any, and is not shown.
+    assert capsys.readouterr().out == "surface shown\nnote: few\n"
+
+
+def test_what_is_written_is_checked_first_and_told_last(watched, capsys, monkeypatch):
+    done = []
+    paths = OutputFile(
+        option=Option(name="list", kind=Path | None, help="A list."),
+        check="table_file:check",
+        write="table_file:write",
+    )
+    monkeypatch.setattr(
+        "headscope.analyses.surface.table_file.check", lambda path: done.append(("check", path))
+    )
+    monkeypatch.setattr(
+        "headscope.analyses.surface.table_file.write",
+        lambda found, path: done.append((list(found), path)) or [f"list: {path}"],
+    )
+    command = replace(NEIGHBOURS.command, files=(paths,), tells_run=True)
+    analysis = replace(NEIGHBOURS, command=command)
+    made(analysis).main(["--list", "here", "-q"], standalone_mode=False)
+    assert done == [("check", Path("here")), (["surface", "map"], Path("here"))]
+    assert capsys.readouterr().out == "surface shown\nnote: short\nnote: few\nlist: here\n"
+    done.clear()
+    made(analysis).main(["-q"], standalone_mode=False)
+    assert done == []
+
+
+def test_a_command_words_an_option_in_its_own_way(watched):
+    own = Option(name="manner", choices=("gruff",), help="gruff, or as it comes.")
+    analysis = replace(NEIGHBOURS, command=replace(NEIGHBOURS.command, reworded=(own,)))
+    taken = parameters(made(analysis))
+    assert (next(iter(taken)), taken["manner"].help) == ("manner", own.help)
+    made(analysis).main(["-q"], standalone_mode=False)
+    made(analysis).main(["--manner", "gruff", "-q"], standalone_mode=False)
+    assert [each.manner for each in watched.asked] == ["kind", "gruff"]
+
+
+def test_an_analysis_without_a_terminal_shows_nothing():
+    silent = [each for each in ANALYSES if each.terminal is None]
+    assert [each.name for each in silent] == ["at_work"]
+    assert [list(each.shown()) for each in silent] == [[]]
+    assert (silent[0].stages, silent[0].command) == ((), None)

@@ -1,0 +1,124 @@
+"""Options of a run: what each declares is checked, and what is measured follows from what stages declare."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from headscope.analyses import STAGES
+from headscope.analyses.option import options_of
+from headscope.errors import OptionError
+from headscope.models.dtypes import DTYPES
+from headscope.prepare.options import ASKABLE, RunOptions
+
+OPTIONS = options_of(RunOptions)
+GROUPS = ("corpora", "model", "measure", "machine")
+ALWAYS = ("distances", "map")
+
+
+def test_every_field_is_an_option_that_explains_itself():
+    assert [each.name for each in fields(RunOptions) if each.name not in OPTIONS] == ["stages"]
+    for name, each in OPTIONS.items():
+        assert each.name == name
+        assert each.help.endswith(".")
+        assert each.help in RunOptions.__doc__
+        assert each.group in GROUPS
+        each.check(each.default)
+
+
+@pytest.mark.parametrize("name", [name for name, each in OPTIONS.items() if each.choices])
+def test_what_is_no_choice_is_refused(name):
+    known = OPTIONS[name].choices
+    for value in known:
+        OPTIONS[name].check(value)
+    with pytest.raises(OptionError) as refused:
+        RunOptions(**{name: "other"})
+    assert str(refused.value) == f"{name} 'other' is not known; choose one of {', '.join(known)}"
+
+
+@pytest.mark.parametrize("name", [name for name, each in OPTIONS.items() if each.least is not None])
+def test_what_is_too_small_or_no_number_is_refused(name):
+    least = OPTIONS[name].least
+    assert getattr(RunOptions(**{name: least}), name) == least
+    number = "a number from 0" if least == 0 else f"a whole number from {least}"
+    with pytest.raises(OptionError) as refused:
+        RunOptions(**{name: least - 1})
+    assert str(refused.value) == f"{name} is {least - 1}; expected {number}"
+    with pytest.raises(OptionError) as refused:
+        OPTIONS[name].check("7")
+    assert str(refused.value) == f"{name} is '7'; expected {number}"
+
+
+def test_nothing_is_no_number_but_where_it_is_the_default():
+    assert RunOptions(limit=None, batch_size=None).limit is None
+    with pytest.raises(OptionError, match=r"^max_length is None; expected a whole number from 1$"):
+        OPTIONS["max_length"].check(None)
+
+
+def test_stages_and_options_name_each_other_rightly():
+    shaping = {each.shaping for each in OPTIONS.values()}
+    corpora = {corpus for each in OPTIONS.values() for corpus in each.holds}
+    for stage in STAGES.values():
+        assert set(stage.options) <= shaping, stage.name
+        assert set(stage.given) <= set(OPTIONS), stage.name
+        assert set(stage.corpora) <= corpora, stage.name
+    for name in shaping:
+        assert hasattr(RunOptions(), name)
+    for each in OPTIONS.values():
+        assert set(each.of) <= corpora
+
+
+def test_precisions_are_torchs():
+    import torch
+
+    assert all(getattr(torch, name).is_floating_point for name in DTYPES)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({}, ("surface", "syntax", "coreference", *ALWAYS)),
+        ({"loss": "mlm"}, ("surface", "syntax", "coreference", "importance", *ALWAYS)),
+        ({"text": ("a",)}, ("surface", *ALWAYS)),
+        ({"treebank": ("a",)}, ("surface", "syntax", *ALWAYS)),
+        ({"coref": ("a",)}, ("surface", "coreference", *ALWAYS)),
+        ({"treebank": ("a",), "treebank_train": ("b",)}, ("surface", "syntax", *ALWAYS, "probes")),
+        (
+            {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
+            ASKABLE,
+        ),
+        ({"maps": Path("a")}, ("surface", *ALWAYS)),
+        ({"text": ("a",), "stages": ("probes", "syntax")}, ("probes", "syntax")),
+    ],
+)
+def test_what_is_given_says_what_is_measured(given, wanted):
+    assert RunOptions(**given).wanted == wanted
+
+
+@pytest.mark.parametrize(
+    ("stages", "corpora"),
+    [
+        (("surface",), {"text"}),
+        (("importance",), {"text"}),
+        (("map",), set()),
+        (("syntax",), {"treebank"}),
+        (("probes",), {"treebank", "treebank_train"}),
+        (("coreference",), {"coreference", "gap"}),
+        (("syntax", "distances"), {"treebank", "text"}),
+    ],
+)
+def test_what_is_measured_says_what_is_read(stages, corpora):
+    asked = RunOptions(stages=stages)
+    every = {corpus for stage in STAGES.values() for corpus in stage.corpora}
+    assert {corpus for corpus in every if asked.reads(corpus)} == corpora
+
+
+def test_the_order_of_signatures_stays():
+    """A run's id is made of it: with another order the same run would have another id."""
+    assert ASKABLE == ("surface", "syntax", "coreference", "importance", "distances", "map", "probes")
+    asked = RunOptions(treebank=("a",), treebank_train=("b",), loss="mlm")
+    assert list(asked.shaping()) == [
+        *("stages", "max_length", "token_types", "dtype", "limit", "packing", "too_long", "fold_labels"),
+        *("pieces", "special_tokens", "both_directions", "compat", "controls", "shuffled", "loss"),
+        *("seeds", "vectors_hash"),
+    ]

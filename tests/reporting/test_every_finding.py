@@ -1,0 +1,276 @@
+"""Sentences: made where the intervals support them, and not where they do not."""
+
+import re
+
+import numpy as np
+import pytest
+
+from headscope.reporting.every_finding import findings, headline
+from headscope.reporting.kit.cells import Cell
+from headscope.reporting.kit.claim_rules import stands_out
+from headscope.reporting.kit.kinds import kinds_of
+from headscope.reporting.kit.linked_sentences import measured
+from support import mock_inputs
+from support.measured import with_parts
+from support.mock_differences import surface_differences
+
+
+def cell(value, low=None, high=None, uniform=0.01):
+    return Cell(value, np.nan if low is None else low, np.nan if high is None else high, uniform, 200)
+
+
+def texts(inputs, topic=None):
+    return [one.text for one in findings(inputs) if topic in (None, one.topic)]
+
+
+def put(inputs, statistic, head, *, kind="encoder", **values):
+    """Change one row of the surface table; `head` is (layer, head) or (layer, None)."""
+    surface = inputs.surface.copy()
+    layer, number = head
+    here = (surface["kind"] == kind) & (surface["layer"] == layer) & (surface["statistic"] == statistic)
+    here &= (
+        surface["head"].isna() if number is None else (surface["head"] == number).fillna(False).astype(bool)
+    )
+    assert here.sum() == 1
+    for name, value in values.items():
+        surface.loc[here, name] = value
+    return with_parts(inputs, surface=surface, surface_differences=surface_differences(surface))
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (cell(0.98, 0.97, 0.99), True),
+        (cell(0.30, 0.24, 0.36), False),  # the interval reaches below a quarter
+        (cell(0.30, 0.27, 0.33, uniform=0.15), False),  # not twice uniform
+        (cell(0.30, 0.27, 0.33, uniform=0.13), True),
+        (cell(0.30), True),  # no interval: the value is held to the rule
+        (cell(0.20), False),
+        (cell(np.nan), False),
+    ],
+)
+def test_standing_out(one, expected):
+    assert stands_out(one) is expected
+
+
+def test_position_names_the_strongest_heads_with_their_interval():
+    inputs = mock_inputs.encoder()
+    inputs = put(inputs, "previous", (1, 2), value=0.978, ci_low=0.971, ci_high=0.983)
+    inputs = put(inputs, "next", (2, 4), value=0.612, ci_low=0.591, ci_high=0.629)
+    assert texts(inputs, "position")[0] == (
+        "Head 1-2 puts 98% (95% interval 97 to 98) of its attention on the previous token, more than any other head; "
+        "head 2-4 puts 61% (59 to 63) of its attention on the next token, more than any other head."
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "told"),
+    [
+        (0.9772, 0.9771, 0.9774, "97.7% (95% interval 97.7 to 97.7)"),
+        (0.9776, 0.9772, 0.9779, "97.8% (95% interval 97.7 to 97.8)"),
+        (0.978, 0.971, 0.983, "98% (95% interval 97 to 98)"),
+        (0.12, 0.09, 0.15, "12.0% (95% interval 9.0 to 15.0)"),
+        (0.0171, 0.0101, 0.0248, "1.7% (95% interval 1.0 to 2.5)"),
+        (0.978, None, None, "98%"),
+    ],
+)
+def test_a_value_has_the_decimals_of_its_interval(value, low, high, told):
+    assert "".join(measured(cell(value, low, high), "previous")) == told
+
+
+def test_rank_is_claimed_only_beyond_the_runner_up():
+    inputs = mock_inputs.encoder()
+    inputs = put(inputs, "previous", (1, 2), value=0.70, ci_low=0.60, ci_high=0.80)
+    inputs = put(inputs, "previous", (2, 6), value=0.65, ci_low=0.55, ci_high=0.75)
+    first = texts(inputs, "position")[0]
+    assert first.startswith(
+        "Head 1-2 puts 70% (95% interval 60 to 80) of its attention on the previous token; "
+    )
+    # Their intervals overlap and the difference is sure: documents that are high for one are high for the other.
+    gaps = inputs.table("surface_differences").copy()
+    gaps.loc[gaps["statistic"] == "previous", ["ci_low", "ci_high"]] = [0.01, 0.09]
+    first = texts(with_parts(inputs, surface_differences=gaps), "position")[0]
+    assert first.startswith(
+        "Head 1-2 puts 70% (95% interval 60 to 80) of its attention on the previous token, more than any other head; "
+    )
+
+
+def test_more_than_half_needs_the_whole_interval():
+    inputs = mock_inputs.encoder()
+    claim = "2 of 72 heads put more than half of their attention on the previous token, the whole interval above 50%: "
+    assert f"{claim}1-2 and 2-6." in texts(inputs, "position")
+    inputs = put(inputs, "previous", (2, 6), ci_low=0.49)
+    assert not [text for text in texts(inputs, "position") if "more than half" in text and "previous" in text]
+
+
+def test_layers_that_rest_on_a_token_state_the_lowest_bound():
+    inputs = mock_inputs.encoder()
+    for layer in range(1, 7):
+        low = {2: 0.37, 3: 0.50}.get(layer, 0.05)
+        for statistic in ("sep", "punctuation"):
+            inputs = put(inputs, statistic, (layer, None), value=0.1, ci_low=0.09, ci_high=0.11)
+        inputs = put(
+            inputs, "cls", (layer, None), value=low + 0.01, ci_low=low, ci_high=low + 0.02, uniform=0.016
+        )
+    assert texts(inputs, "special")[0] == (
+        "In layers 2 and 3 the average head puts 38% to 51% of its attention on [CLS], where uniform attention would "
+        "put 1.6%; every layer’s 95% interval lies above 37%."
+    )
+
+
+def test_noop_is_told_only_where_the_difference_is_sure():
+    inputs = mock_inputs.encoder(2, 2)
+    inputs = put(inputs, "sep_to_sep", (1, None), value=0.9, ci_low=0.88, ci_high=0.92)
+    inputs = put(inputs, "other_to_sep", (1, None), value=0.5, ci_low=0.48, ci_high=0.52)
+    inputs = put(inputs, "sep_to_sep", (2, None), value=0.5, ci_low=0.45, ci_high=0.55)
+    inputs = put(inputs, "other_to_sep", (2, None), value=0.52, ci_low=0.49, ci_high=0.55)
+    assert texts(inputs, "noop") == [
+        "In layer 1, [SEP] tokens put 90% (95% interval 88 to 92) of their attention on [SEP], other tokens 50% "
+        "(48 to 52): +40.0 points (38.6 to 41.4).",
+        "[SEP] tokens give [SEP] more than other tokens do in layer 1; in layer 2 no difference larger than 4.9 points "
+        "is seen.",
+    ]
+    # Intervals that overlap: the difference within documents decides.
+    near = put(inputs, "sep_to_sep", (1, None), value=0.53, ci_low=0.50, ci_high=0.56)
+    assert texts(near, "noop")[0].endswith("other tokens 50% (48 to 52): +3.0 points (1.2 to 4.8).")
+    inputs = put(inputs, "sep_to_sep", (1, None), value=0.5, ci_low=0.45, ci_high=0.55)
+    assert texts(inputs, "noop") == ["In layers 1 and 2 no difference larger than 4.9 points is seen."]
+
+
+def test_less_is_told_as_less():
+    inputs = mock_inputs.encoder(1, 2)
+    inputs = put(inputs, "sep_to_sep", (1, None), value=0.1, ci_low=0.09, ci_high=0.11)
+    inputs = put(inputs, "other_to_sep", (1, None), value=0.5, ci_low=0.48, ci_high=0.52)
+    assert texts(inputs, "noop") == ["[SEP] tokens give [SEP] less than other tokens do in layer 1."]
+
+
+def test_random_weights_no_head_stands_out():
+    found = findings(mock_inputs.random_weights())
+    first = headline(found)[0].text
+    assert first.startswith(
+        "No head stands out: for none does the share on the previous, next or current token"
+    )
+    assert re.search(
+        r"The largest share measured is \d+% \(95% interval \d+ to \d+\), of head \d-\d on", first
+    )
+    everything = " ".join(one.text for one in found)
+    for claim in ("more than half", "more than any other", "narrowly focused", "the average head puts"):
+        assert claim not in everything
+
+
+def test_a_trained_model_does_not_say_that_nothing_stands_out():
+    assert not texts(mock_inputs.encoder(), "none")
+
+
+def test_broad_heads_need_the_whole_interval():
+    inputs = mock_inputs.random_weights(1, 2)
+    inputs = put(inputs, "entropy", (1, 1), value=4.0, ci_low=3.9, ci_high=4.1, uniform=5.0)
+    inputs = put(inputs, "entropy", (1, 2), value=4.0, ci_low=3.92, ci_high=4.1, uniform=5.0)
+    assert texts(inputs, "focus")[0] == (
+        "1 of 2 heads attends broadly: entropy above 78% of that of uniform attention, the whole interval."
+    )
+
+
+def test_narrow_heads_need_the_whole_interval():
+    inputs = mock_inputs.encoder(1, 2, documents=3)
+    inputs = put(inputs, "entropy", (1, 1), value=1.0, uniform=5.0)
+    inputs = put(inputs, "entropy", (1, 2), value=2.0, uniform=5.0)
+    assert texts(inputs, "focus") == []
+    inputs = put(inputs, "entropy", (1, 2), ci_low=1.9, ci_high=2.51)
+    assert texts(inputs, "focus") == []
+    inputs = put(inputs, "entropy", (1, 2), ci_high=2.49)
+    assert texts(inputs, "focus") == [
+        "Head 1-2 is narrowly focused: its entropy is 2.00 nats (95% interval 1.90 to 2.49), where uniform attention "
+        "has 5.00 nats."
+    ]
+
+
+def test_a_narrow_head_where_none_stands_out():
+    inputs = mock_inputs.random_weights(1, 2)
+    inputs = put(inputs, "entropy", (1, 2), value=2.0, ci_low=1.9, ci_high=2.1, uniform=5.0)
+    assert texts(inputs, "none")
+    assert (
+        "Head 1-2 is narrowly focused, though it stands out at no position, special token or punctuation: its entropy "
+        "is 2.00 nats (95% interval 1.90 to 2.10), where uniform attention has 5.00 nats."
+    ) in texts(inputs, "focus")
+
+
+def test_no_head_stands_out_says_what_the_rule_was_held_to():
+    whole = (
+        "No head stands out: for none does the share on the previous, next or current token, on special tokens or on "
+        "punctuation lie above a quarter, and above twice what uniform attention gives, "
+    )
+    rest = " The largest share measured is 12%, of head 1-2 on periods and commas, where uniform attention gives 10%."
+    inputs = mock_inputs.random_weights(1, 2, documents=3)
+    inputs = put(inputs, "punctuation", (1, 2), value=0.12, uniform=0.1)
+    found = [one.text for one in findings(inputs)]
+    assert found[0] == f"{whole}as measured.{rest}"
+    assert "whole interval" not in " ".join(found)
+    assert not texts(inputs, "focus")
+    inputs = put(inputs, "previous", (1, 1), ci_low=0.0, ci_high=0.01)
+    assert texts(inputs)[0] == f"{whole}with its whole interval where it has one.{rest}"
+
+
+def test_first_token_entropy_is_compared_within_documents():
+    inputs = mock_inputs.encoder(1, 1)
+    inputs = put(inputs, "entropy", (1, None), value=3.0, ci_low=2.9, ci_high=3.1)
+    inputs = put(inputs, "entropy_cls", (1, None), value=3.89, ci_low=3.8, ci_high=3.95)
+    assert texts(inputs, "focus")[-1] == (
+        "In the last layer the average entropy from [CLS] is 3.89 nats (95% interval 3.80 to 3.95); over all tokens it "
+        "is 3.00 nats (2.90 to 3.10), which the first exceeds by 0.89 nats (0.83 to 0.95)."
+    )
+    inputs = put(inputs, "entropy", (1, None), value=3.85, ci_low=3.75, ci_high=3.95)
+    assert texts(inputs, "focus")[-1].endswith(
+        "3.85 nats (3.75 to 3.95); no difference larger than 0.10 nats."
+    )
+    inputs = put(inputs, "entropy", (1, None), value=4.85, ci_low=4.75, ci_high=4.95)
+    assert texts(inputs, "focus")[-1].endswith("which the first falls short of by 0.96 nats (0.90 to 1.02).")
+
+
+def test_few_documents_state_values_as_measured():
+    found = findings(mock_inputs.encoder(documents=3))
+    told = [one.text for one in found]
+    assert told[-1] == (
+        "These values were measured on 3 documents and have no intervals: an interval needs at least 10 documents."
+    )
+    assert headline(found)[-1].text == told[-1]
+    assert told[0].startswith("Head 1-2 puts 96% of its attention on the previous token; head 2-4 puts ")
+    everything = " ".join(told[:-1])
+    for claim in ("interval", "more than any other", "more than half", "every layer", "broadly", "narrowly"):
+        assert claim not in everything
+
+
+def test_kinds_are_named_where_there_are_several():
+    found = findings(mock_inputs.t5())
+    assert any(one.text.startswith("Decoder head ") for one in found)
+    assert any("cross attention" in one.text for one in found)
+    assert {one.kind for one in found} == {"encoder", "decoder", "cross"}
+    assert not any("the cross " in one.text for one in found)
+
+
+def test_a_decoder_says_nothing_of_what_cannot_occur():
+    everything = " ".join(texts(mock_inputs.decoder()))
+    for absent in ("next token", "separator", "[SEP]", "[CLS]"):
+        assert absent not in everything
+
+
+def test_every_head_named_carries_its_number_and_place():
+    inputs = mock_inputs.t5()
+    for one in findings(inputs):
+        for part in one.parts:
+            if not isinstance(part, str):
+                assert part.text.endswith(f"{part.layer}-{part.head}")
+                assert part.anchor == f"{part.kind}-{part.layer}-{part.head}"
+
+
+def test_every_interval_told_is_the_tables():
+    inputs = mock_inputs.encoder()
+    (kind,) = kinds_of(inputs)
+    best = max(kind.each("previous"), key=lambda item: item[2].value)
+    assert f"(95% interval {100 * best[2].ci_low:.0f} to {100 * best[2].ci_high:.0f})" in texts(inputs)[0]
+
+
+def test_headline_has_one_sentence_a_topic():
+    first = headline(findings(mock_inputs.encoder()))
+    assert [one.topic for one in first] == ["position", "special", "focus"]
+    assert all(re.search(r"\d", one.text) for one in first)

@@ -1,0 +1,109 @@
+"""`--quick`: what a developer runs every few minutes, chosen by a rule and not by a list.
+
+A test is quick unless it is marked `slow` or `browser`; of one function's cases the first, the last and one between are
+run. What then takes long all the same is named at the end of the run, so that the marks follow what is measured.
+"""
+
+import ast
+import functools
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+SOURCE = TESTS.parent / "src"
+SECONDS = (
+    2.0  # of processor time, a busy machine's too: what is slow, its fixtures counted with who asks first
+)
+_LEFT_OUT = ("slow", "browser")
+_TIME = "processor seconds"
+
+collected_key = pytest.StashKey[list[Any]]()
+
+
+class Quick:
+    """A plugin for pytest; `--quick` is added by the conftest."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.asked = config.getoption("quick")
+        self.began = 0.0
+        self.long: list[tuple[float, str]] = []
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        config.stash[collected_key] = list(items)
+        if self.asked:
+            kept = set(quick_tests(items))
+            config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+            items[:] = [item for item in items if item in kept]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        self.began = sum(os.times()[:4])
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Iterator[None]:
+        report: Any = yield
+        if call.when == "call":
+            report.user_properties.append((_TIME, sum(os.times()[:4]) - self.began))
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        seconds = dict(report.user_properties).get(_TIME, 0.0)
+        if self.asked and report.when == "call" and float(str(seconds)) > SECONDS:
+            self.long.append((float(str(seconds)), report.nodeid))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.long:
+            terminalreporter.section("slow for a quick run: mark them `slow`")
+            for seconds, name in sorted(self.long, reverse=True):
+                terminalreporter.line(f"{seconds:5.1f} s  {name}")
+
+
+def quick_tests(items: list[Any]) -> list[Any]:
+    """Return those of the collected tests that are quick."""
+    cases: dict[tuple[Path, str], list[Any]] = defaultdict(list)
+    for item in items:
+        if not any(item.get_closest_marker(name) for name in _LEFT_OUT):
+            cases[item.path, item.nodeid.partition("[")[0]].append(item)
+    return [own[place] for own in cases.values() for place in sorted({0, len(own) // 2, len(own) - 1})]
+
+
+def files_of_tests() -> set[Path]:
+    return {path for path in TESTS.rglob("test_*.py") if "node_modules" not in path.parts}
+
+
+def source_folders() -> set[str]:
+    """Name every package of the source."""
+    return {".".join(path.parent.relative_to(SOURCE).parts) for path in SOURCE.rglob("*.py")}
+
+
+def folders_used(path: Path) -> set[str]:
+    """Name the packages from which a file of the tests imports something, itself or by a helper in `support`."""
+    return {folder for name in _imports(path) for folder in [_folder_of(name)] if folder}
+
+
+@functools.cache
+def _imports(path: Path) -> frozenset[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    helpers = [
+        TESTS.joinpath(*name.split(".")).with_suffix(".py") for name in names if name.startswith("support.")
+    ]
+    return frozenset(names).union(*(_imports(helper) for helper in helpers if helper.exists()))
+
+
+def _folder_of(name: str) -> str:
+    """The package that a module is of, or that it is: empty where it is none of ours."""
+    place = SOURCE.joinpath(*name.split("."))
+    if place.is_dir():
+        return name
+    return name.rpartition(".")[0] if place.with_suffix(".py").exists() else ""

@@ -1,0 +1,27 @@
+"""Probes that are trained just long enough to have numbers: training has tests of its own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+
+from headscope.analyses.probes import measure, trained_parsers
+from headscope.analyses.probes.fitting import probe_training as train
+from headscope.analyses.probes.fitting.attention_fit import FitOptions
+from headscope.analyses.probes.fitting.plateau import Falling
+from headscope.analyses.probes.structural.layer_training import StructuralOptions
+from headscope.analyses.probes.structural.measure import measure_structural
+
+OPTIONS = StructuralOptions(rounds=3, least_steps=1, falling=Falling(least_gain=1e9, falls=0))
+
+
+@contextmanager
+def quick_probes(*, passes: int | None = None) -> Iterator[pytest.MonkeyPatch]:
+    """Three rounds of the structural probe, epochs of one pass each; and so many passes of attention alone."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(measure, "measure_structural", partial(measure_structural, options=OPTIONS))
+        patched.setattr(train, "_LEAST_STEPS", 1)
+        if passes is not None:
+            patched.setattr(trained_parsers, "FitOptions", partial(FitOptions, passes=passes))
+        yield patched
