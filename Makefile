@@ -4,13 +4,14 @@ BIN := .venv/bin
 INPUTS := pyproject.toml constraints.txt $(wildcard models/*/pyproject.toml)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo explore test check lint examples docs bench fuzz soak clean
+.PHONY: help demo explore test test-quick check lint examples docs bench fuzz soak clean
 help:
 	@echo "make demo    install, run the report on the embedded model and text, say where report.html is"
 	@echo "make explore open a page on which to type a sentence and see every view of it"
 	@echo "make test    install what the tests need and run every test"
+	@echo "make test-quick  a minute's worth of them, from every folder of the source: what to run while working"
 	@echo "make check   format, lint, type-check, and run the examples of README and docs"
-	@echo "make docs    write docs/tables.md from the schemas of the tables"
+	@echo "make docs    write docs/tables.md and the lists of docs/definitions.md from what they describe"
 	@echo "make soak    kill every command that writes, a hundred times and about each rename, and compare"
 	@echo "make fuzz    feed broken and hostile inputs to all that is read, 10 minutes (MINUTES=2 SEED=1 TARGET=maps)"
 	@echo "make bench   print ratios against the alternatives"
@@ -49,9 +50,18 @@ tests/views/js/node_modules: tests/views/js/package.json
 	@command -v npm >/dev/null || echo "npm is not there: the accessibility check will skip"
 	@! command -v npm >/dev/null || npm install --prefix tests/views/js --no-package-lock --no-audit --no-fund --silent || true
 
-# A process a core, one thread each: two that share their threads wait for one another.
+# A process a core, one thread each: two that share their threads wait for one another. Each process takes half of the
+# tests in their order, so that what a file shares is made once, and who is done first takes over part of the rest.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+# Durations: make test PYTEST_ADDOPTS=--durations=50
 test: .venv/.dev tests/views/js/node_modules
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(PYTEST)
+
+# What is neither marked slow nor in a browser, and three cases of a test that has many: see tests/support/quick.py. What
+# takes over two seconds of processor time all the same is named at the end, to be marked or mended.
+test-quick: .venv/.dev
+	$(PYTEST) --quick
 
 check: lint examples
 
@@ -61,10 +71,11 @@ lint: .venv/.dev
 	$(BIN)/mypy
 
 examples: .venv/.dev
-	$(BIN)/python -m pytest tests/docs
+	$(PYTEST) tests/docs
 
 docs: .venv/.dev
 	$(BIN)/python docs/make/tables.py
+	$(BIN)/python docs/make/statistics.py
 
 bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py $(if $(QUICK),--quick)

@@ -3,14 +3,14 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from beartype import BeartypeConf
+from beartype import BeartypeConf, BeartypeDecorPlace
 from beartype.claw import beartype_package
 from jaxtyping import install_import_hook
 
 PACKAGE = "headscope"
-# Shapes, which beartype alone cannot read; names that only type checkers know, functions that numba must see as they
-# are, and calls that a server must know for coroutines: over all of these it stumbles.
-_WORDS = ("jaxtyping", "TYPE_CHECKING", "UnraisableHookArgs", "numba", "async def __call__")
+# Where beartype does not do alone: shapes; names and subscripts that only type checkers know; and coroutines, which it
+# lets be called without arguments, so that uvicorn takes an app for a maker of apps.
+_WORDS = ("jaxtyping", "TYPE_CHECKING", "UnraisableHookArgs", "Series[", "async def")
 
 
 def modules_with_shapes() -> list[str]:
@@ -31,5 +31,11 @@ def check_calls() -> None:
 
     jaxtyping binds every call's arguments anew, which doubles what a run takes: only the modules that need it pay.
     """
-    beartype_package(PACKAGE, conf=BeartypeConf(claw_is_pep526=False))
+    innermost = BeartypeDecorPlace.FIRST  # so that what others decorate (numba's kernels, dataclasses) is theirs
+    beartype_package(
+        PACKAGE,
+        conf=BeartypeConf(
+            claw_is_pep526=False, claw_decor_place_func=innermost, claw_decor_place_type=innermost
+        ),
+    )
     install_import_hook(modules_with_shapes(), "beartype.beartype")
