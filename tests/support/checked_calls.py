@@ -31,7 +31,8 @@ def check_calls() -> None:
 
     jaxtyping binds every call's arguments anew, which doubles what a run takes: only the modules that need it pay.
     """
-    innermost = BeartypeDecorPlace.FIRST  # so that what others decorate (numba's kernels, dataclasses) is theirs
+    # Innermost, so that what others decorate (numba's kernels, dataclasses) is theirs.
+    innermost = BeartypeDecorPlace.FIRST
     beartype_package(
         PACKAGE,
         conf=BeartypeConf(
