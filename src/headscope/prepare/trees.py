@@ -17,6 +17,7 @@ from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import Run
 
 _EXAMPLE_SENTENCES = 400
 _USUAL_LENGTH = 32  # tokens in most sentences, for the size of batches
@@ -195,7 +196,7 @@ def _short(segments: Iterable[Segment]) -> Iterator[Segment]:
 
 
 @singledispatch
-def trees_of(run: Any) -> Trees:
+def trees_of(run: Run) -> Trees:
     """Return the sentences with trees of a run.
 
     Raises:
