@@ -91,6 +91,7 @@ def test_places_that_are_no_site_are_refused(cli, study, tmp_path):
         hs.head_atlas(study, out=other)
 
 
+@pytest.mark.slow
 def test_the_report_writes_its_atlas_and_links_it(study):
     from headscope.atlas.atlas_files import draw
 

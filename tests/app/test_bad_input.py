@@ -159,6 +159,7 @@ def test_a_table_of_an_unknown_form(cli, text):
     )
 
 
+@pytest.mark.slow
 def test_a_folder_that_holds_another_run(cli, text, model, tmp_path):
     out = tmp_path / "out"
     code, said, _ = cli("report", "--model", model, "--text", text, "--out", out, "-q")
@@ -193,6 +194,7 @@ def test_a_folder_of_something_else(cli, text, model, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_no_room_on_disk(cli, text, model, tmp_path, monkeypatch):
     from headscope.storage import atomic
 

@@ -16,6 +16,8 @@ import headscope
 from headscope.app.stopping import STOPPED
 from support.model_folders import save_tiny_bert
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 5.0
 """A stop takes under two on a quiet machine."""
 

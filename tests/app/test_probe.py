@@ -13,6 +13,8 @@ from support.commands import run_command
 from support.model_folders import save_tiny_bert
 from support.quick_probes import quick_probes
 
+pytestmark = pytest.mark.slow
+
 SCHEMAS = {
     "probes": "probe measure model vectors seed value ci_low ci_high n spread",
     "probe_relations": "probe model vectors relation n value ci_low ci_high",

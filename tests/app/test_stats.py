@@ -11,6 +11,8 @@ from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.statistic_catalogue import STATISTICS, Rows, is_share
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = ("--packing", "single", "--limit", 14, "-q")
 
 

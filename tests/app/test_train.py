@@ -43,6 +43,7 @@ def test_a_training_says_what_it_made(cli, text, tmp_path):
     assert cli("train", "--text", text, *SMALL, "--steps", 6, "--every", 4, "--out", out) == (0, said, "")
 
 
+@pytest.mark.slow
 def test_a_report_takes_a_checkpoint_and_the_model(cli, text, tmp_path):
     out = tmp_path / "model"
     cli("train", "--text", text, *SMALL, "--steps", 2, "--every", 1, "--out", out, "--quiet")

@@ -9,6 +9,8 @@ import pytest
 from headscope.corpora.digest import CorpusDigest
 from headscope.corpora.reading import read_corpus
 
+pytestmark = pytest.mark.slow
+
 WORDS = [letter * 115 for letter in "abcdef"]  # few and long: tracemalloc makes every object dear
 
 

@@ -29,6 +29,7 @@ def folder(tmp_path, monkeypatch):
         yield tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sequence", COMMANDS)
 def test_commands_run_as_written(sequence, folder):
     for line in "".join(sequence).splitlines():
@@ -48,6 +49,7 @@ def test_every_command_is_among_those_run():
     assert len(shown) > 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.name)
 def test_python_runs_as_written(page, folder):
     names: dict[str, object] = {"__name__": "docs"}

@@ -188,6 +188,7 @@ def measured():
     return run, measure_surface(run)
 
 
+@pytest.mark.slow
 def test_chosen_sentences_are_those_of_a_plain_loop(measured):
     """Read every segment again one by one, with transformers' own eager attention, and rank them by hand."""
     run, result = measured
@@ -245,6 +246,7 @@ def test_chosen_sentences_are_those_of_a_plain_loop(measured):
         assert row["text"].split()[0][:3] in loaded.tokeniser.decode(one.ids)
 
 
+@pytest.mark.slow
 def test_a_word_of_many_pieces_is_not_begun_in_the_middle(measured):
     run, result = measured
     keys = {(one.document, one.index): one for one in run.segments()}

@@ -18,6 +18,8 @@ from support import hostile_run_folders as folders
 from support.hostile import printable
 from support.small_runs import STAGES, measured_once, remember, small_run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):

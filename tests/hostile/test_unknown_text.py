@@ -166,6 +166,7 @@ def test_a_command_says_what_it_did_not_know(command, unknown, model, tmp_path):
     assert len(noted) == (unknown == 5), said
 
 
+@pytest.mark.slow
 def test_the_manifest_and_the_page_say_it_too(model, tmp_path):
     code, _, error = run_command(*dict(commands(model, tmp_path, line(5)))["report"])
     assert code == 0, error

@@ -56,6 +56,7 @@ def load_from_hub(address, *arguments, cache):
     return done.stdout.strip().splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_hub_name_is_fetched_then_served_from_the_cache(hub, folder, tmp_path):
     expected = weights_hash(load_model(folder))
     assert load_from_hub(hub.address, "tiny/bert", cache=tmp_path) == f"tiny/bert bert {expected}"
@@ -64,6 +65,7 @@ def test_a_hub_name_is_fetched_then_served_from_the_cache(hub, folder, tmp_path)
     assert load_from_hub("http://127.0.0.1:9", "tiny/bert", cache=tmp_path) == f"tiny/bert bert {expected}"
 
 
+@pytest.mark.slow
 def test_the_hub_says_no(hub, tmp_path):
     assert load_from_hub(hub.address, "tiny/absent", cache=tmp_path) == (
         "ModelError: the hub has no model tiny/absent; give its full name, as google-bert/bert-base-uncased"
@@ -73,6 +75,7 @@ def test_the_hub_says_no(hub, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_hub_out_of_reach_names_what_works_offline(tmp_path):
     assert load_from_hub("http://127.0.0.1:9", "google-bert/bert-base-uncased", cache=tmp_path) == (
         "ModelError: the hub cannot be reached, and google-bert/bert-base-uncased is not in its cache; what works "

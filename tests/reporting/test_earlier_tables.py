@@ -1,5 +1,7 @@
 """Tables that an earlier version wrote and that say something else now: they are left out, the page is made."""
 
+import pytest
+
 from headscope.analyses.dependency.relations import resting_of
 from headscope.reporting.from_study import measured_in
 from headscope.reporting.report_page import render_report
@@ -7,6 +9,8 @@ from support import mock_inputs
 from support.measured import with_parts
 from support.mock_study import write_study
 from support.mock_syntax import with_treebank
+
+pytestmark = pytest.mark.slow
 
 
 def test_rest_of_dependents_that_do_not_attend(tmp_path):

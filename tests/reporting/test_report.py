@@ -24,6 +24,8 @@ from support.mock_importance import with_importance
 from support.mock_probes import with_probes
 from support.page_tables import Tables
 
+pytestmark = pytest.mark.slow
+
 
 def block(markup, name):
     (found,) = re.findall(rf'<script type="application/json" id="{name}">(.*?)</script>', markup)

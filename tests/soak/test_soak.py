@@ -8,8 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from headscope.storage.lock import place_held
 from support.commands import run_command
+
+pytestmark = pytest.mark.slow
 
 SOAK = Path(__file__).parents[1] / "soak" / "run.py"
 

@@ -19,6 +19,8 @@ from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_masked_lm
 from support.quick_probes import quick_probes
 
+pytestmark = pytest.mark.slow
+
 ALL = ["surface", "importance", "syntax", "coreference", "probes", "distances", "map"]
 
 

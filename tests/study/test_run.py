@@ -22,6 +22,8 @@ from headscope.statistics.statistic_catalogue import NAMES
 from headscope.study.paper import is_bert_base, paper_numbers
 from support.shared_data import data
 
+pytestmark = pytest.mark.slow
+
 
 def plain_loop(texts, *, layers=6):
     """The definitions in numpy, one pair of texts at a time, over eager `output_attentions` in float64."""

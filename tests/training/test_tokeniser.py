@@ -23,6 +23,7 @@ def lines():
     return [s.text for document in synthetic_documents(40, seed=3) for s in document.sentences]
 
 
+@pytest.mark.slow
 def test_the_same_pieces_and_numbers_in_another_process(lines):
     own = train_tokeniser(lambda: lines, vocabulary=300).get_vocab()
     done = subprocess.run(

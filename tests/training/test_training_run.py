@@ -169,6 +169,7 @@ train(text=sys.argv[1], out=sys.argv[2], watch=watch, packing="single", size="1x
 """
 
 
+@pytest.mark.slow
 def test_killed_and_gone_on_is_the_same_as_never_stopped(small, text, tmp_path):
     out = tmp_path / "model"
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

@@ -23,6 +23,8 @@ from headscope.models.locating import embedded_folder
 from headscope.statistics.arc_bins import DISTANCES
 from support.shared_data import data
 
+pytestmark = pytest.mark.slow
+
 # Embedded model, labels folded, best head of all and best offset of -3..3, in percent; by a loop of its own.
 KNOWN = """
 all_but_punct_root 20085 3-9  dependent->head 42.7 34.5 +1
@@ -128,7 +130,6 @@ def test_the_first_sentences_against_transformers_own_weights(treebank):
     assert np.abs(rest[:, 0] - rest[:, 1]).max() > 50
 
 
-@pytest.mark.slow
 def test_known_figures_of_the_whole_file(treebank):
     accumulator, counts, _ = counted(treebank)
     assert (counts.documents, counts.sentences, counts.skipped) == (318, 2001, {})

@@ -262,6 +262,7 @@ SEEN = {
 }
 
 
+@pytest.mark.slow
 def test_the_embedded_model_rests_on_cls_and_the_loss_hardly_depends_on_it(embedded):
     loaded, encoder, anatomy, segments = embedded
     groups = [segments[i : i + 10] for i in range(0, len(segments), 10)]

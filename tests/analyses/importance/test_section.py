@@ -10,6 +10,8 @@ from support.measured import about, only, with_parts
 from support.mock_importance import CLASSES, FACTOR, with_importance
 from support.page_tables import Tables
 
+pytestmark = pytest.mark.slow
+
 
 def built(inputs, *, links=False):
     found = importance_findings(about(inputs))

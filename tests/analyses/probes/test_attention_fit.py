@@ -15,6 +15,8 @@ from headscope.analyses.probes.fitting.probe_training import hold_out
 from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
 from support.probe_data import made_up_tables, made_up_trees, on_disk, probe_data
 
+pytestmark = pytest.mark.slow
+
 
 def rest_on_the_first(sentences):
     """Head 1 looks at the head word; all words but the root rest on the first special token with half of it."""

@@ -24,6 +24,8 @@ from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 from support.quick_probes import quick_probes
 
+pytestmark = pytest.mark.slow
+
 MEASURES = {
     ("attention", "trained"): ["UAS", "LAS", "control accuracy", "selectivity"],
     ("attention and words", "trained"): ["UAS", "UAS tree", "LAS", "control accuracy", "selectivity"],

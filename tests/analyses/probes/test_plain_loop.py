@@ -28,6 +28,8 @@ from headscope.models.loading import load_model
 from support.plain_probe import PlainProbe, plain_heads, train_plainly
 from support.shared_data import data
 
+pytestmark = pytest.mark.slow
+
 TRAIN, TEST = 260, 200
 
 
@@ -86,7 +88,6 @@ def like(probe, width):
     return plain
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["attention", "attention and words"])
 def test_within_a_point_of_the_notebooks_loop(bench, kind):
     """One epoch of Adam 0.002, a sentence a step; the same in our batches; and ours as it is trained by default."""

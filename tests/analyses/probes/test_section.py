@@ -15,6 +15,8 @@ from support.measured import about, only, with_parts
 from support.mock_probes import RELATIONS, SCORES, VECTORS, probe_facts, with_probes
 from support.page_tables import Tables
 
+pytestmark = pytest.mark.slow
+
 
 def built(inputs, *, links=False):
     return only(probes_section(about(inputs, found=probe_findings(about(inputs)), links=links)))

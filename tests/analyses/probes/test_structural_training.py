@@ -131,6 +131,7 @@ def test_rounds_that_do_not_suffice_are_not_called_settled(planted):
     assert not train_structural(store, 1, batches=trained, held_out=held_out, options=short).settled
 
 
+@pytest.mark.slow
 def test_going_on_for_much_longer_gains_next_to_nothing(planted):
     """The loss has stopped falling: more than twice the steps, down to lower rates, take off next to nothing."""
     store, (trained, held_out) = planted
