@@ -150,6 +150,7 @@ def test_without_a_folder_it_says_the_same(done, model, text):
     assert plain.splitlines() == said.splitlines()[:-2]
 
 
+@pytest.mark.slow
 def test_saved_maps_give_the_same_distances(done, model, text, folder):
     path = done[2]
     maps = folder / "maps"

@@ -194,6 +194,7 @@ def test_every_mention_is_accounted_for(coref, documents, options):
     assert ("after the first window" in counts["lost_why"]) == ("first" in options)
 
 
+@pytest.mark.slow
 def test_stricter_readings(coref):
     _, plain = coref("--controls", 1)
     _, strict = coref("--controls", 0, "--strict")

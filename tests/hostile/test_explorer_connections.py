@@ -18,6 +18,8 @@ from support.hostile import printable
 from support.http_bytes import ask, post, read_answer, request
 from support.stub_explorer import STUB, stub_reader, without_a_model
 
+pytestmark = pytest.mark.slow
+
 SOON = Limits(connections=8, head_seconds=0.3, seconds=0.3, answer_seconds=0.2, linger_seconds=0.2)
 GET = request()
 

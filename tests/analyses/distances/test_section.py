@@ -14,6 +14,8 @@ from support.measured import about, only, with_parts
 from support.mock_distances import with_distances
 from support.page_tables import Tables
 
+pytestmark = pytest.mark.slow
+
 
 def found(inputs):
     return distances_findings(about(inputs))

@@ -48,6 +48,7 @@ def whole(slopes):
     return slopes.curvature + slopes.coupling
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("special", [True, False])
 def test_the_curvature_is_the_second_derivative_and_so_is_its_mean_over_draws(special, batch):
     probe = made(special)
