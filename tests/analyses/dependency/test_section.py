@@ -23,8 +23,6 @@ from support.measured import about, only, with_parts
 from support.mock_syntax import MEASURED, with_treebank
 from support.page_tables import Tables
 
-pytestmark = pytest.mark.slow
-
 
 def section(inputs, *, curves=False):
     """The section; without its curves, which take most of the time."""
