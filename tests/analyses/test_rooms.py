@@ -149,6 +149,7 @@ def test_tables_have_one_name_and_one_maker():
     assert len(figures) == len(set(figures))
 
 
+@pytest.mark.slow
 def test_the_figures_that_are_written_are_those_declared(tmp_path):
     everything = with_distances(with_probes(with_importance(mock_inputs.section_4(2, 3))))
     # What nobody has made up yet is made of its schema.

@@ -57,6 +57,7 @@ def without_figures(monkeypatch):
     monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
 
 
+@pytest.mark.slow
 def test_a_report_on_annotated_corpora_reads_their_sentences(asked, corpora, without_figures):
     out = corpora / "whole"
     write_run(prepare(asked), out)

@@ -1,7 +1,6 @@
 """`--quick`: what a developer runs every few minutes, chosen by a rule and not by a list.
 
-A test is quick unless it is marked `slow` or `browser`; of one function's cases the first, the last and one between are
-run. What then takes long all the same is named at the end of the run, so that the marks follow what is measured.
+A test is quick unless it is marked `slow` or `browser`; of one function's cases the first and the last are run. What then takes long all the same is named at the end of the run, so that the marks follow what is measured.
 """
 
 import ast
@@ -70,7 +69,7 @@ def quick_tests(items: list[Any]) -> list[Any]:
     for item in items:
         if not any(item.get_closest_marker(name) for name in _LEFT_OUT):
             cases[item.path, item.nodeid.partition("[")[0]].append(item)
-    return [own[place] for own in cases.values() for place in sorted({0, len(own) // 2, len(own) - 1})]
+    return [own[place] for own in cases.values() for place in sorted({0, len(own) - 1})]
 
 
 def files_of_tests() -> set[Path]:

@@ -315,6 +315,7 @@ def test_text_is_trained_on_in_pairs(tmp_path):
     assert again("the cat", "a dog")["token_type_ids"][-1] == 1
 
 
+@pytest.mark.slow
 def test_minutes_become_steps(text, tmp_path):
     given = {**HOW, "dropout": 0.0}
     timed = train(text=text, out=tmp_path / "timed", minutes=0.02, every=1000, **given)
