@@ -1,7 +1,7 @@
 """`--quick`: what a developer runs every few minutes, chosen by a rule and not by a list.
 
-A test is quick unless it is marked `slow` or `browser`; of one function's cases the first and the last are run. What then
-takes long all the same is named at the end of the run, so that the marks follow what is measured.
+A test is quick unless it is marked `slow` or `browser`; of one function's cases the first and the last are run. What
+then takes long all the same is named at the end of the run, so that the marks follow what is measured.
 """
 
 import ast
