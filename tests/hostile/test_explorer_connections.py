@@ -246,7 +246,8 @@ def test_the_page_is_served_while_hundreds_wait(begun):
         for number in range(MANY):
             wires.append(stack.enter_context(connect(client, content)))
             if number % 50 == 0:
-                assert ask(client.port, GET(client.port), seconds=2).status == 200
+                # Those refused are being answered for a moment, and on a busy machine 16 of them may be.
+                until(lambda: ask(client.port, GET(client.port), seconds=2).status == 200, seconds=5)
         started = time.monotonic()
         status, _, body = client.get(f"/?token={TOKEN}", token=False)
         assert (status, body[:15]) == (200, b"<!doctype html>")
