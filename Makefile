@@ -58,7 +58,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist w
 test: .venv/.dev tests/views/js/node_modules
 	$(PYTEST)
 
-# What is neither marked slow nor in a browser, and two cases of a test that has many: see tests/support/quick.py. What
+# What is neither marked slow nor in a browser, and one case of a test that has many: see tests/support/quick.py. What
 # takes over two seconds of processor time all the same is named at the end, to be marked or mended.
 test-quick: .venv/.dev
 	$(PYTEST) --quick

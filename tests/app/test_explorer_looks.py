@@ -79,6 +79,7 @@ def test_the_same_text_is_the_same_look_and_runs_once(client):
     assert client.look("Once more!", "tiny-bert")["id"] != one["id"]
 
 
+@pytest.mark.slow
 def test_fifty_at_once_each_get_their_own(client, folders):
     texts = [f"cat {'mat ' * (number % 9)}{number}" for number in range(50)]
     with ThreadPoolExecutor(50) as pool:

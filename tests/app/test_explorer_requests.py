@@ -118,6 +118,7 @@ def test_a_body_over_the_limit_in_chunks(client):
     assert json.loads(answer.split(b"\r\n\r\n", 1)[1]) == {"error": TOO_LARGE}
 
 
+@pytest.mark.slow
 def test_a_body_that_does_not_come(client):
     head = f"POST /api/look HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nX-Headscope-Token: {TOKEN}\r\n"
     answer = client.raw(f"{head}Connection: close\r\nContent-Length: 50\r\n\r\n{{".encode())

@@ -185,6 +185,7 @@ def test_the_order_is_the_inputs(cli, tmp_path):
     assert [entry["text"] for entry in found] == [text.strip() for text in texts]
 
 
+@pytest.mark.slow
 def test_what_stands_there_stays(cli, data, tmp_path):
     arguments = ("extract", "--text", data, "--debug", "--limit", 2)
     cli(*arguments)

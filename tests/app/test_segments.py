@@ -127,6 +127,7 @@ def test_single_lines_and_further_fields(cli, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_what_is_refused(cli, tmp_path):
     path = tmp_path / "one.txt"
     path.write_text("only one line\n")

@@ -213,6 +213,7 @@ def test_a_finished_run_is_shown_again_without_a_scan(syntax, model, treebank, m
     assert again == (0, said, "")
 
 
+@pytest.mark.slow
 def test_saved_maps_give_the_same_numbers(syntax, model, treebank, folder):
     flat, maps = folder / "small.json", folder / "maps"
     assert run_command("convert", treebank, flat)[0] == 0

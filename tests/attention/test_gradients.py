@@ -187,6 +187,7 @@ def test_single_weights_moved_through_the_tap(family):
             assert abs(slope - expected) <= relative * abs(expected) + 1e-11, (part.kind, layer, head)
 
 
+@pytest.mark.slow
 def test_single_weights_of_the_embedded_model():
     pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
     from headscope.encoding.encoder import Encoder

@@ -195,6 +195,7 @@ def references():
     return {name: answer(name, accumulator) for name, accumulator in accumulators.items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(
     order=st.permutations(range(len(SEGMENTS))),
@@ -364,6 +365,7 @@ def test_what_does_not_fit_the_declaration_is_refused(declared, values, words):
         scan(HandMadeSource(SEGMENTS, random_map, batch_size=14), [Declares(declared, values)])
 
 
+@pytest.mark.slow
 def test_more_documents_than_groups_are_folded_whatever_the_order():
     segments = dressed(GROUPS + 60, seed=8, longest=5)
 

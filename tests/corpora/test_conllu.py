@@ -178,6 +178,7 @@ def test_sizes_of_real_treebanks(name, size, ranges):
     assert left_out["multi-word tokens"] == ranges
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "size"),
     [

@@ -104,6 +104,7 @@ def found(run, tmp_path_factory):
     return measured_once(run, tmp_path_factory.mktemp("whole") / "run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.ESTALE], ids=errno.errorcode.get)
 def test_a_run_that_is_refused_at_each_write_in_turn_keeps_what_is_finished(
     number, run, found, tmp_path, monkeypatch

@@ -198,6 +198,7 @@ def test_a_second_reader_of_a_pipe_is_refused(fifo):
     assert message(lambda: TextCorpus((str(path), str(path))).digest()) == f"{path} {NOTHING}"
 
 
+@pytest.mark.slow
 def test_a_silent_writer_is_waited_for_with_a_word(fifo):
     path = fifo("a.txt", TEXT, late=1.5)
     with pytest.warns(UserWarning, match="a pipe whose writer is silent") as told:

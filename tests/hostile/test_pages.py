@@ -63,6 +63,7 @@ def test_markup_that_a_token_changes_is_seen():
             check_page(Markup(broken), harmless(view_page))
 
 
+@pytest.mark.slow
 def test_the_report():
     held = [token for _, token in TOKENS[::4]]
     plain = Markup(render_report(inputs(*[HARMLESS] * len(held))))

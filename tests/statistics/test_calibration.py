@@ -26,6 +26,7 @@ def bench():
             sys.modules.pop(name, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", ["mild", "heavy-tailed"])
 @pytest.mark.parametrize("test", ["selection", "each head"])
 def test_equal_heads_declare_nothing(bench, test, world):

@@ -86,6 +86,7 @@ def test_a_report_on_annotated_corpora_reads_their_sentences(asked, corpora, wit
     assert "Same head word, else nearest" in page
 
 
+@pytest.mark.slow
 def test_a_report_on_a_byte_level_decoder(corpora, folder, without_figures):
     documents = list(synthetic_documents(14))
     sentences = [sentence.text for document in documents for sentence in document.sentences]
@@ -127,6 +128,7 @@ def signature(**options):
     return prepare(RunOptions(**{"controls": 0, **options})).signature["id"]
 
 
+@pytest.mark.slow
 def test_what_a_signature_depends_on(corpora, model):
     every, one = (str(corpora / name) for name in ("all.conllu", "one.conllu"))
     text = (str(corpora / "text.txt"),)
@@ -175,6 +177,7 @@ def test_which_options_shape_which_numbers():
             assert (changed != plain) == (change in shaped_by or "stages" in change), (corpus, change)
 
 
+@pytest.mark.slow
 def test_stages_follow_what_was_given(corpora, model, tmp_path):
     one, text = (str(corpora / name) for name in ("one.conllu", "text.txt"))
     always = ["distances", "map"]

@@ -1,6 +1,6 @@
 """`--quick`: what a developer runs every few minutes, chosen by a rule and not by a list.
 
-A test is quick unless it is marked `slow` or `browser`; of one function's cases the first and the last are run. What
+A test is quick unless it is marked `slow` or `browser`; of one function's cases the first is run. What
 then takes long all the same is named at the end of the run, so that the marks follow what is measured.
 """
 
@@ -16,9 +16,7 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 SOURCE = TESTS.parent / "src"
-SECONDS = (
-    2.0  # of processor time, a busy machine's too: what is slow, its fixtures counted with who asks first
-)
+SECONDS = 2.0  # of processor time, a fixture's counted with the test that first asks for it
 _LEFT_OUT = ("slow", "browser")
 _TIME = "processor seconds"
 
@@ -70,7 +68,7 @@ def quick_tests(items: list[Any]) -> list[Any]:
     for item in items:
         if not any(item.get_closest_marker(name) for name in _LEFT_OUT):
             cases[item.path, item.nodeid.partition("[")[0]].append(item)
-    return [own[place] for own in cases.values() for place in sorted({0, len(own) - 1})]
+    return [own[0] for own in cases.values()]
 
 
 def files_of_tests() -> set[Path]:

@@ -225,6 +225,7 @@ def test_other_options_are_not_merged():
         CoreferenceAccumulator(layout).merge(CoreferenceAccumulator(layout, CoreferenceOptions(strict=True)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["bert", "gpt2", "mistral", "modernbert", "bart", "t5"])
 def test_models_agree_with_the_plain_loop_over_their_own_maps(family):
     """Through the model's own code in uneven batches, against output_attentions one by one."""

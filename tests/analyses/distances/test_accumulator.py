@@ -161,6 +161,7 @@ LONG = made_up_segments(12, seed=5, longest=90, documents=5)
 BUDGET = 4 * 6 * 30 * 30  # what six heads of 30 tokens take
 
 
+@pytest.mark.slow
 def test_sampled_rows_come_as_near_as_their_error_says():
     whole = result_of(HandMadeSource(LONG, random_map))
     pairs = np.triu_indices(6, 1)

@@ -213,6 +213,7 @@ def test_without_a_folder_for_its_cache_the_program_is_compiled_all_the_same(mon
     assert (function(), options) == (7, {"nogil": True})
 
 
+@pytest.mark.slow
 def test_without_numba_torch_does_it():
     code = (
         "import sys; sys.modules['numba'] = None\n"
