@@ -99,6 +99,7 @@ def facts(out, name="coreference"):
     return json.loads((out / "manifest.json").read_text())[name]
 
 
+@pytest.mark.slow
 def test_table_2_for_a_terminal(coref):
     said, out = coref("--controls", 1)
     lines = said.splitlines()
@@ -281,6 +282,7 @@ def test_real_novels(model, tmp_path):
     assert "note: coreference: intervals need at least 10 documents; it has 1" in said.splitlines()
 
 
+@pytest.mark.slow
 def test_brackets_that_match_no_other_cost_their_mention_only(coref, corpus, folder, cli, model):
     """Two brackets too many in one document, and one never closed: all else is measured as without them."""
     blocks = corpus.read_text().split("\n\n")

@@ -160,6 +160,7 @@ REQUESTS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.binary() | (REQUESTS | JSON).map(lambda value: json.dumps(value).encode()))
 @settings(max_examples=400, deadline=None)
 def test_any_bytes_are_a_request_or_are_refused(body):

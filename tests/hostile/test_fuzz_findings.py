@@ -186,6 +186,7 @@ def test_a_weight_file_whose_type_is_a_family_of_emoji(tmp_path):
     assert "is cut off or no safetensors file" in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_decoder_that_starts_with_two_tokens(tmp_path):
     from headscope.encoding.encoder import Encoder
     from headscope.models.examination import examine

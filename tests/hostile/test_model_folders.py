@@ -47,6 +47,7 @@ def answers(monkeypatch):
     return given
 
 
+@pytest.mark.slow
 def test_every_auto_class_is_told_to_trust_no_code():
     found = []
     for path in SOURCE.rglob("*.py"):

@@ -133,6 +133,7 @@ def test_p_is_uniform_under_the_null():
     assert (total / np.sqrt(number * 0.5) > 1.645).mean() > 0.065
 
 
+@pytest.mark.slow
 def test_the_issues_own_simulation_declares_nothing():
     """10 documents of 10 questions, 144 heads as good as the offset at 20 relations: 87% of runs found something."""
     found = []

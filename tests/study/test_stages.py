@@ -105,6 +105,7 @@ def test_few_documents_are_noted_once_and_truly(corpora, model, tmp_path):
     assert open_study(tmp_path).manifest["notes"] == ["intervals need at least 10 documents; this run has 2"]
 
 
+@pytest.mark.slow
 def test_nothing_given_means_the_demonstration_corpora(model, tmp_path, monkeypatch):
     few = tmp_path / "few.conllu"
     write_conllu(synthetic_documents(12), few)

@@ -217,6 +217,7 @@ def test_a_layer_that_comes_in_rows_is_joined(height):
     np.testing.assert_allclose(cut.noop, whole.noop, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["bert", "gpt2", "mistral", "modernbert", "bart", "t5", "mpnet"])
 def test_models_agree_with_the_plain_loop_over_their_own_maps(family):
     """Through the model's own code in uneven batches and short tiles, against output_attentions one by one."""
