@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from headscope.analyses.command import Command
+from headscope.named import load
 from headscope.statistics.table_schema import TableSchema
 
 # Shape every stage over a corpus; over saved maps only the last does, as the maps say the rest.
@@ -63,8 +63,7 @@ class Stage:
 
     def names(self) -> list[str]:
         """Import the list of what its tables tell; empty where it has none."""
-        module, _, name = self.listed.partition(":")
-        return list(getattr(import_module(f"headscope.{module}"), name)) if module else []
+        return list(load(self.listed)) if self.listed else []
 
     def shaping(self, *, maps: bool) -> tuple[str, ...]:
         """Return the names of the options that shape its numbers.
@@ -126,5 +125,4 @@ class Analysis:
 
     def load(self, where: str) -> Any:
         """Import `module:name` of the analysis's folder."""
-        module, _, name = where.partition(":")
-        return getattr(import_module(f"headscope.analyses.{self.name}.{module}"), name)
+        return load(where, package=f"headscope.analyses.{self.name}")

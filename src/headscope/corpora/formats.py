@@ -6,11 +6,11 @@ The ending stands before `.gz` where that follows. A format is loaded when a fil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Protocol, runtime_checkable
 
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.document import Document
+from headscope.named import load
 
 # What has another ending is plain text.
 TEXT: Mapping[str, str] = {
@@ -99,6 +99,5 @@ def tree_format(ending: str) -> TreeFormat:
 
 
 def _load(where: str) -> TextFormat | TreeFormat:
-    module, _, name = where.partition(":")
-    found: TextFormat | TreeFormat = getattr(import_module(f"headscope.corpora.{module}"), name)
+    found: TextFormat | TreeFormat = load(where, package="headscope.corpora")
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ def data_block(about: Context) -> dict[str, Any]:
     `finds` of a kind is {place of a head: what it is best at}, each with its label, what that means, and its accuracy.
     """
     kinds, words = about.kinds, about.words
+    targets = {target.what.name: target for target in targets_of(about.run)}
     occurring = [name for name in NAMES if any(kind.occurs(name) for kind in kinds)]
     return {
         "schema": SCHEMA,
@@ -50,7 +51,7 @@ def data_block(about: Context) -> dict[str, Any]:
                 "layers": kind.layers,
                 "heads": kind.heads_per_layer,
                 "roles": [SHOWN.index(role if role in SHOWN else OTHERWISE) for role in kind.roles],
-                "finds": finds_of(about.run, kind),
+                "finds": _finds(about.run, kind, targets),
                 "values": {name: _columns(kind, name) for name in occurring if kind.occurs(name)},
             }
             for kind in kinds
@@ -58,11 +59,10 @@ def data_block(about: Context) -> dict[str, Any]:
     }
 
 
-def finds_of(run: Measured, kind: Kind) -> dict[int, list[dict[str, Any]]]:
+def _finds(run: Measured, kind: Kind, targets: Mapping[str, Target]) -> dict[int, list[dict[str, Any]]]:
     """Return what each head of a kind finds: that for which it is held-out best and beats its baseline."""
     if "finds" not in run.roles:
         return {}
-    targets = {target.what.name: target for target in targets_of(run)}
     rows = run.roles[run.roles["kind"] == kind.name]
     out: dict[int, list[dict[str, Any]]] = {}
     for layer, head, finds in zip(rows["layer"], rows["head"], rows["finds"]):
