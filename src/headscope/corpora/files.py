@@ -202,8 +202,8 @@ def _open_bytes(path: str | Path, name: str, seen: Callable[[bytes], object] | N
 def _headed(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     """Return the first bytes of a file, and all of them."""
     head = b""
-    # A pipe hands over what it has: what is plainly text is not waited for.
-    while len(head) < LONGEST and not head.endswith(b"\n") and (more := next(chunks, b"")):
+    # A pipe hands over what it has: more than tells gzip is not waited for.
+    while len(head) < len(GZIP_MAGIC) and (more := next(chunks, b"")):
         head += more
     return head[:LONGEST], chain([head] if head else [], chunks)
 
