@@ -34,6 +34,8 @@ $(BIN)/python:
 demo: .venv/.demo
 	$(BIN)/headscope report --out demo-report
 	@echo "open $(CURDIR)/demo-report/report.html"
+	@echo "next, a text of your own: $(BIN)/headscope report my.txt"
+	@echo "to type headscope alone:  . $(BIN)/activate"
 
 .venv/.explore: .venv/.demo
 	$(PIP) --editable '.[demo,explore]'

@@ -17,7 +17,18 @@ from headscope.prepare.options import RunOptions
 OF_ANALYSES = {each.command.name: each for each in ANALYSES if each.command is not None}
 MACHINE = [*("max_length", "token_types", "limit", "batch_size", "device", "dtype", "seed", "quiet")]
 PARAMETERS = {
-    "stats": ["out", "text", "model", "revision", "maps", "packing", "too_long"],
+    "stats": [
+        "files",
+        "out",
+        "text",
+        "documents",
+        "column",
+        "model",
+        "revision",
+        "maps",
+        "packing",
+        "too_long",
+    ],
     "syntax": [
         *("out", "treebank", "model", "revision", "maps", "fold_labels", "pieces", "special_tokens"),
         *("both_directions", "compat", "controls", "shuffled", "strict_input"),
@@ -26,8 +37,31 @@ PARAMETERS = {
         *("out", "coref", "model", "revision", "pieces", "controls", "windows", "singletons", "strict"),
         "strict_input",
     ],
-    "cluster": ["out", "matrix", "text", "model", "revision", "maps", "packing", "too_long"],
-    "importance": ["loss", "out", "text", "model", "revision", "packing", "too_long"],
+    "cluster": [
+        "files",
+        "out",
+        "matrix",
+        "text",
+        "documents",
+        "column",
+        "model",
+        "revision",
+        "maps",
+        "packing",
+        "too_long",
+    ],
+    "importance": [
+        "files",
+        "loss",
+        "out",
+        "text",
+        "documents",
+        "column",
+        "model",
+        "revision",
+        "packing",
+        "too_long",
+    ],
     "probe": [
         *("out", "treebank", "treebank_train", "model", "revision", "fold_labels", "pieces", "vectors"),
         *("seeds", "allow_overlap", "strict_input"),
@@ -101,13 +135,24 @@ def test_a_command_takes_every_option_that_its_stages_name(program, name):
 
 def test_a_report_takes_every_option_there_is(program):
     taken = parameters(program.commands["report"])
-    assert set(taken) == {"out", "quiet", *options_of(RunOptions)}
+    assert set(taken) == {"files", "out", "quiet", *options_of(RunOptions)}
     assert set(STAGES) >= {name for each in OF_ANALYSES.values() for name in each.measured}
 
 
 def test_a_new_option_appears_on_the_commands_of_the_stages_that_name_it(program):
     taken = parameters(made(NEIGHBOURS))
-    assert list(taken) == ["out", "text", "model", "revision", "maps", "nearby", *MACHINE]
+    assert list(taken) == [
+        "files",
+        "out",
+        "text",
+        "documents",
+        "column",
+        "model",
+        "revision",
+        "maps",
+        "nearby",
+        *MACHINE,
+    ]
     assert taken["nearby"].opts == ["--nearby"]
     assert (taken["nearby"].help, taken["nearby"].default) == ("How many tokens away is near.", 3)
     with pytest.raises(typer.BadParameter, match="greater than or equal to 0"):
@@ -135,7 +180,7 @@ class Watched:
             "headscope.analyses.surface.in_terminal.shown", lambda result: [f"{result.name} shown"]
         )
 
-    def prepare(self, options):
+    def prepare(self, options, watch):
         self.asked.append(options)
         self.results = [
             StageResult(name="surface", tables={}, notes=("few",)),
@@ -158,6 +203,12 @@ def test_a_new_option_reaches_the_run(watched, capsys):
     assert asked == WiderOptions(nearby=5, limit=2, stages=("surface",))
     # The stage of another analysis says its notes, if it has any, and is not shown.
     assert capsys.readouterr().out == "surface shown\nnote: few\n"
+
+
+def test_files_are_typed_without_an_option_too(watched):
+    made(NEIGHBOURS).main(["a.txt", "b.txt", "--text", "c.txt", "-q"], standalone_mode=False)
+    made(NEIGHBOURS).main(["--text", "a.txt", "b.txt", "-q"], standalone_mode=False)
+    assert [each.text for each in watched.asked] == [("a.txt", "b.txt", "c.txt"), ("b.txt", "a.txt")]
 
 
 def test_what_is_written_is_checked_first_and_told_last(watched, capsys, monkeypatch):
@@ -188,7 +239,7 @@ def test_a_command_words_an_option_in_its_own_way(watched):
     own = Option(name="manner", choices=("gruff",), help="gruff, or as it comes.")
     analysis = replace(NEIGHBOURS, command=replace(NEIGHBOURS.command, reworded=(own,)))
     taken = parameters(made(analysis))
-    assert (next(iter(taken)), taken["manner"].help) == ("manner", own.help)
+    assert (list(taken)[:2], taken["manner"].help) == (["files", "manner"], own.help)
     made(analysis).main(["-q"], standalone_mode=False)
     made(analysis).main(["--manner", "gruff", "-q"], standalone_mode=False)
     assert [each.manner for each in watched.asked] == ["kind", "gruff"]
@@ -199,3 +250,32 @@ def test_an_analysis_without_a_terminal_shows_nothing():
     assert [each.name for each in silent] == ["at_work"]
     assert [list(each.shown()) for each in silent] == [[]]
     assert (silent[0].stages, silent[0].command) == ((), None)
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_each_command_is_said_in_a_line_that_fits(cli, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, _ = cli("--help")
+    listed = out.split("Commands:\n")[1].splitlines()
+    assert len(listed) == len(typer.main.get_command(app).commands)
+    for line in listed:
+        assert line.endswith(".")
+        assert not line.endswith("...")
+        assert len(line) <= 80
+
+
+def test_help_has_a_heading_for_each_group_and_shows_choices(cli):
+    _, out, _ = cli("report", "--help")
+    headings = [line for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings == ["Input:", "Model:", "Measure:", "Output:", "Machine:"]
+    for each in options_of(RunOptions).values():
+        if each.choices:
+            assert f"{each.flag} [{'|'.join(each.choices)}]" in out
+    assert out.index("Output:") < out.index("-o, --out") < out.index("Machine:") < out.index("--seed N")
+    assert "Usage: headscope report [OPTIONS] [FILE]..." in out
+
+
+def test_what_a_command_writes_stands_under_output(cli):
+    for name in ("stats", "cluster", "view", "extract", "segments", "atlas", "train"):
+        _, out, _ = cli(name, "--help")
+        assert "--out" in out.split("\nOutput:\n")[1].split("\n\n")[0], name

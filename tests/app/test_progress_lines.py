@@ -1,8 +1,12 @@
 """What a run says of itself while it goes on."""
 
+from dataclasses import replace
+
 import pytest
 
 from headscope.app.cli.progress_lines import describe, duration
+from headscope.atlas.atlas_files import run_report
+from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Progress
 
 
@@ -26,10 +30,42 @@ from headscope.prepare.progress import Progress
             Progress("vectors of train", 0, None, 2_304, None, 8.0, "sentences"),
             "vectors of train: 2,304 sentences, 288.0 sentences/s",
         ),
+        (
+            Progress("reading heads", 120, 120, 700, None, 10.0, None, 2, 6),
+            "stage 2 of 6, reading heads: 120 of 120 documents, 700 inputs, 12.0 documents/s, "
+            "working out the numbers",
+        ),
+        (Progress("loading the model"), "loading the model"),
+        (Progress("drawing figures and pages", step=6, steps=6), "stage 6 of 6, drawing figures and pages"),
     ],
 )
 def test_a_state_in_one_line(progress, line):
     assert describe(progress) == line
+
+
+def test_no_bar_is_full_while_anything_is_left():
+    done = Progress("reading heads", 120, 120, 700, None, 10.0)
+    shares = [replace(done, step=step, steps=3).share_of_all for step in (1, 2, 3)]
+    assert shares == sorted(shares)
+    assert shares[-1] < 1.0
+    assert Progress("drawing", step=3, steps=3).share_of_all == pytest.approx(2 / 3)
+    assert Progress("loading the model").share_of_all is None
+
+
+def test_a_run_tells_what_it_loads_measures_and_draws(tmp_path):
+    text = tmp_path / "my.txt"
+    text.write_text("The cat sat.\nIt slept.\n\n" * 12)
+    told = []
+    options = RunOptions(text=(str(text),), stages=("surface", "distances"))
+    run_report(options, out=tmp_path / "run", watch=told.append)
+    begun = [(each.stage, each.step, each.steps) for each in told if not each.begun]
+    assert begun[:3] == [
+        ("reading the corpus", None, None),
+        ("loading the model", None, None),
+        ("surface", 1, 3),
+    ]
+    assert begun[-1] == ("drawing figures and pages", 3, 3)
+    assert all((each.share_of_all or 0.0) < 1.0 for each in told)
 
 
 def test_times():

@@ -1,6 +1,8 @@
 """README and docs run as written: every command and every Python block, in an empty folder with a text of its own."""
 
 import re
+import shlex
+import tomllib
 
 import pytest
 
@@ -22,11 +24,38 @@ COMMANDS = [
 def folder(tmp_path, monkeypatch):
     """A folder with corpora: enough to measure on, and few sentences to train on, for that takes long."""
     (tmp_path / "my.txt").write_text(STORY * 12)
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "a.txt").write_text(STORY)
     write_conllu(synthetic_documents(30), tmp_path / "my.conllu")
     write_conllu(synthetic_documents(8, seed=5), tmp_path / "my-train.conllu")
     monkeypatch.chdir(tmp_path)
     with quick_probes(passes=1):
         yield tmp_path
+
+
+# They would make an environment anew; what they name is looked at instead.
+INSTALLING = ("python3 -m venv .venv", ". .venv/bin/activate", "pip install ")
+
+
+def check_installing(line):
+    for word in shlex.split(line)[2:] if line.startswith("pip") else ():
+        place, _, extras = word.partition("[")
+        project = tomllib.loads((ROOT / place / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        for extra in filter(None, extras.rstrip("]").split(",")):
+            assert extra in project["optional-dependencies"], line
+
+
+def test_readme_begins_with_the_installation_and_names_every_extra():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert blocks(ROOT / "README.md", "bash")[0].splitlines()[-1].startswith("pip install ")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for extra in extras["optional-dependencies"]:
+        assert f"| `{extra}` |" in readme or extra == "dev"
+
+
+def test_the_demonstration_says_what_to_type_next():
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").split("\ndemo:")[1].split("\n\n")[0]
+    assert "headscope report my.txt" in recipe
 
 
 @pytest.mark.slow
@@ -36,6 +65,9 @@ def test_commands_run_as_written(sequence, folder):
         if line.startswith("make "):
             makefile = (ROOT / "Makefile").read_text()
             assert re.search(rf"^{line.split()[1]}:", makefile, re.MULTILINE), line
+            continue
+        if line.startswith(INSTALLING):
+            check_installing(line)
             continue
         code, err = run_line(line)
         assert code == 0, f"{line}\n{err}"

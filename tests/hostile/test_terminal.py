@@ -251,7 +251,7 @@ def test_files_are_written_before_anything_is_said(number, monkeypatch, tmp_path
     from headscope.study import stages
 
     measured = StageResult(name="surface", tables={"surface": made.inputs().surface})
-    monkeypatch.setattr(prepared_run, "prepare", lambda _: SimpleNamespace(facts=lambda: {"notes": []}))
+    monkeypatch.setattr(prepared_run, "prepare", lambda _, **__: SimpleNamespace(facts=lambda: {"notes": []}))
     monkeypatch.setattr(stages, "measure", lambda *_, **__: iter([measured]))
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", Refuses(number))

@@ -25,8 +25,8 @@ class Option:
         least_typed: whether the command line knows that number; False where the model's own bound says more.
         shown: what help shows as its default, where that is not the default itself.
         none: how None is typed.
-        group: `corpora` and `model` (what is read, and by what), `measure` (what some stages name) or `machine` (what
-            all runs take); help keeps this order.
+        group: `corpora` and `model` (what is read, and by what), `measure` (what some stages name), `output` (what is
+            written) or `machine` (what all runs take); help has a heading for each, in this order.
         holds: corpora that are in the files which it names, as stages call them.
         demonstrated: whether there are such files for a run to which no corpus is given.
         of: corpora without which it means nothing.

@@ -4,28 +4,38 @@ from pathlib import Path
 
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
-from headscope.prepare.progress import Watcher
+from headscope.prepare.progress import Watcher, tell
 from headscope.reporting.from_study import measured_in
 from headscope.storage.lock import folder_held
 from headscope.study.run_folder import check_place
+from headscope.study.run_name import free_folder, run_name
+from headscope.study.stages import stages_of
 from headscope.study.study import Study, open_study
 from headscope.study.writing import write_run
 
 ATLAS = "atlas"
 
 
-def run_report(options: RunOptions, *, out: Path, watch: Watcher | None = None) -> Study:
+def run_report(options: RunOptions, *, out: Path | None, watch: Watcher | None = None) -> Study:
     """Do what `hs.report` does, from options that were put together before.
 
     The folder is looked at before the scan, so that no work is lost to a wrong `--out`; a finished run of
-    the same signature is not computed again, only its figures and page are.
+    the same signature is not computed again, only its figures and page are. Without a folder one is named after the
+    run: that of the same run, or a new one.
     """
+    run = None
+    if out is None:
+        run = prepare(options, watch=watch)
+        out = free_folder(run_name(options, run.signature["model"]["name"]), run.signature["id"])
     check_place(out)
     # Held from the start: a second run is told now, and not when its model is loaded.
     with folder_held(out) as held:
-        write_run(prepare(options), out, watch=watch)
+        run = prepare(options, watch=watch) if run is None else run
+        write_run(run, out, watch=watch, further=1)
         study = open_study(out)
         held.check()
+        steps = len(stages_of(run)) + 1
+        tell(watch, "drawing figures and pages", step=steps, steps=steps)
         draw(study)
     return study
 

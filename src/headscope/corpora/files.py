@@ -20,6 +20,7 @@ from headscope.corpora.opening import (
     source_name,
     unreadable,
 )
+from headscope.corpora.refused import LONGEST, what_it_is
 from headscope.errors import InputError
 
 MAX_LINE = 16 << 20  # bytes; without a limit, a file without line ends would be held whole
@@ -184,18 +185,32 @@ def _open_bytes(path: str | Path, name: str, seen: Callable[[bytes], object] | N
     chunks = file_chunks(path, name)
     if seen is not None:
         chunks = _told(chunks, seen)
-    head = b""
-    while len(head) < len(GZIP_MAGIC) and (more := next(chunks, b"")):
-        head += more
+    head, chunks = _headed(chunks)
     if not head:
         return
-    chunks = chain([head], chunks)
     if head.startswith(GZIP_MAGIC):
-        yield from gunzip(chunks, name=name)
+        head, chunks = _headed(gunzip(chunks, name=name))
+        _check_kind(head, name)
+        yield from chunks
     elif name.lower().endswith(".gz"):
         raise InputError(f"{name} ends in .gz but is not gzip; rename it, or make or fetch it again")
     else:
+        _check_kind(head, name)
         yield from chunks
+
+
+def _headed(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """Return the first bytes of a file, and all of them."""
+    head = b""
+    # A pipe hands over what it has: more than tells gzip is not waited for.
+    while len(head) < len(GZIP_MAGIC) and (more := next(chunks, b"")):
+        head += more
+    return head[:LONGEST], chain([head] if head else [], chunks)
+
+
+def _check_kind(head: bytes, name: str) -> None:
+    if (kind := what_it_is(head)) is not None:
+        raise InputError(f"{name} is {kind.name}, not text; {kind.instead}")
 
 
 def _told(chunks: Iterable[bytes], seen: Callable[[bytes], object]) -> Iterator[bytes]:

@@ -1,11 +1,14 @@
-"""The formats of text and of treebanks: a row for each, `ending of the name -> module:FORMAT` of this folder.
+"""The formats of text, of tables with a column of text, and of treebanks: a row for each.
+
+A row is `ending of the name -> module:FORMAT` of this folder.
 
 The ending stands before `.gz` where that follows. A format is loaded when a file of it is read.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from headscope.corpora.annotation import AnnotatedDocument
@@ -17,6 +20,12 @@ TEXT: Mapping[str, str] = {
     ".txt": "text.plain:FORMAT",
     ".json": "text.features:LIST",
     ".jsonl": "text.features:LINES",
+}
+# One column of which holds the text.
+TABLES: Mapping[str, str] = {
+    ".csv": "text.delimited:CSV",
+    ".tsv": "text.delimited:TSV",
+    ".parquet": "text.parquet_column:FORMAT",
 }
 # What has another ending has lines of a word and its head; a pipe without one is CoNLL-U.
 TREES: Mapping[str, str] = {
@@ -42,6 +51,20 @@ class TextReader(Protocol):
 
 
 @runtime_checkable
+class TableReader(Protocol):
+    """From one file to the documents in one of its columns, as they are drawn."""
+
+    def __call__(self, path: str | Path, /, *, column: str | None, start: int) -> Iterator[Document]:
+        """Yield the documents.
+
+        Args:
+            path: of the file.
+            column: name of the column of text; None where none was said, which is refused with the names.
+            start: as `TextReader`.
+        """
+
+
+@runtime_checkable
 class TreeReader(Protocol):
     """From one file's text to its documents with trees, as they are drawn."""
 
@@ -61,12 +84,29 @@ class TextFormat:
         example: a file of two sentences, `The cat sat.` and `It slept.`
         begins: with which character a text begins that is taken to be in this format, where no ending says so, as
             on standard input; empty where none does.
+        by_line: reads a file in which each line is a document of its own, where lines part no more than that.
     """
 
     expected: str
     documents: TextReader
     example: str
     begins: str = ""
+    by_line: TextReader | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFormat:
+    """A format of tables.
+
+    Attributes:
+        expected: what an empty file should have held.
+        documents: reads a file.
+        example: the bytes of a file with `The cat sat.` and `It slept.` in its column `text`, or what makes them.
+    """
+
+    expected: str
+    documents: TableReader
+    example: bytes | Callable[[], bytes]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +131,13 @@ def text_format(ending: str) -> TextFormat:
     return found
 
 
+def table_format(ending: str) -> TableFormat | None:
+    """Load the format of tables whose names end so; None for what is no table."""
+    found = _load(TABLES[ending]) if ending in TABLES else None
+    assert found is None or isinstance(found, TableFormat)
+    return found
+
+
 def tree_format(ending: str) -> TreeFormat:
     """Load the format of treebanks whose names end so; lines of a word and its head for one that is not listed."""
     found = _load(TREES.get(ending, TREES[".txt"]))
@@ -98,6 +145,6 @@ def tree_format(ending: str) -> TreeFormat:
     return found
 
 
-def _load(where: str) -> TextFormat | TreeFormat:
-    found: TextFormat | TreeFormat = load(where, package="headscope.corpora")
+def _load(where: str) -> TextFormat | TableFormat | TreeFormat:
+    found: TextFormat | TableFormat | TreeFormat = load(where, package="headscope.corpora")
     return found

@@ -7,24 +7,30 @@ from typing import Literal
 
 from headscope.corpora.document import Document
 from headscope.corpora.files import EXPECTED_TEXT, SUFFIXES, expand, open_text
-from headscope.corpora.formats import TEXT, text_format
+from headscope.corpora.formats import TABLES, TEXT, TextFormat, TextReader, table_format, text_format
 from headscope.corpora.opening import GIVE, is_pipe, source_name
 from headscope.errors import InputError, OptionError
 
 
 def read_corpus(
-    paths: str | Path | Sequence[str | Path], *, limit_documents: int | None = None
+    paths: str | Path | Sequence[str | Path],
+    *,
+    limit_documents: int | None = None,
+    by_line: bool = False,
+    column: str | None = None,
 ) -> Iterator[Document]:
     """Return the documents of files, directories and `-`, in order, with ids that are unique over them all.
 
-    `.json` and `.jsonl` files (gzipped or not) are read as features (`read_features`), others as text
-    (`read_text`). Standard input, and a pipe whose name has no ending that is known (`<(...)`), is text unless its
-    first character that is no white space is `[` (a JSON list) or `{` (JSON Lines). Files are opened one after
-    another as the documents are drawn.
+    `.json` and `.jsonl` files (gzipped or not) are read as features (`read_features`), `.csv`, `.tsv` and `.parquet`
+    as tables, each row a document, and others as text (`read_text`). Standard input, and a pipe whose name has no
+    ending that is known (`<(...)`), is text unless its first character that is no white space is `[` (a JSON list) or
+    `{` (JSON Lines). Files are opened one after another as the documents are drawn.
 
     Args:
         paths: as `files.expand` takes them; looked up at once, before the first document is drawn.
         limit_documents: how many documents to read at most; all of them when None.
+        by_line: whether each line of plain text is a document of its own, in place of lines between blank ones.
+        column: of tables, the one that holds the text. A directory then means its tables as well.
 
     Raises:
         InputError: no path, a path that does not exist, a treebank, and what the readers raise.
@@ -34,32 +40,45 @@ def read_corpus(
         raise OptionError(
             f"expected a limit of 1 document or more, found {limit_documents}; leave it out for all"
         )
-    return islice(_documents(list(expand(paths))), limit_documents)
+    suffixes = SUFFIXES if column is None else (*SUFFIXES, *TABLES)
+    found = list(expand(paths, suffixes=suffixes))
+    return islice(_documents(found, by_line=by_line, column=column), limit_documents)
 
 
-def _documents(paths: list[Path | Literal["-"]]) -> Iterator[Document]:
+def _documents(paths: list[Path | Literal["-"]], *, by_line: bool, column: str | None) -> Iterator[Document]:
     ordinal = 0
     for path in paths:
-        for document in _documents_of(path, ordinal):
+        for document in _documents_of(path, ordinal, by_line=by_line, column=column):
             ordinal += 1
             yield document
     if not ordinal:
         raise InputError(f"the corpus has no document: {GIVE}")
 
 
-def _documents_of(path: Path | Literal["-"], start: int) -> Iterator[Document]:
+def _documents_of(
+    path: Path | Literal["-"], start: int, *, by_line: bool, column: str | None
+) -> Iterator[Document]:
     name = source_name(path)
     suffix = "" if path == "-" else Path(path.name.lower().removesuffix(".gz")).suffix
-    if path == "-" or (is_pipe(path) and suffix not in (".conllu", *SUFFIXES)):
-        yield from _piped_documents(path, name, start)
+    if path == "-" or (is_pipe(path) and suffix not in (".conllu", *SUFFIXES, *TABLES)):
+        yield from _piped_documents(path, name, start, by_line=by_line)
+        return
+    if (table := table_format(suffix)) is not None:
+        yield from table.documents(path, column=column, start=start)
         return
     if suffix == ".conllu":  # its columns would be read as language
         raise InputError(f"{name} is a treebank, not text; give it with --treebank (or --coref)")
     form = text_format(suffix)
-    yield from form.documents(open_text(path, expected=form.expected), name=name, start=start)
+    yield from _reader(form, by_line)(open_text(path, expected=form.expected), name=name, start=start)
 
 
-def _piped_documents(path: Path | Literal["-"], name: str, start: int) -> Iterator[Document]:
+def _reader(form: TextFormat, by_line: bool) -> TextReader:
+    return form.by_line if by_line and form.by_line is not None else form.documents
+
+
+def _piped_documents(
+    path: Path | Literal["-"], name: str, start: int, *, by_line: bool
+) -> Iterator[Document]:
     seen: list[str] = []
     begin = ""
     pieces = open_text(path)
@@ -72,7 +91,7 @@ def _piped_documents(path: Path | Literal["-"], name: str, start: int) -> Iterat
     text = chain(seen, pieces)
     form = next((each for each in map(text_format, TEXT) if each.begins == begin), None)
     if form is None:
-        yield from text_format("").documents(text, name=name, start=start)
+        yield from _reader(text_format(""), by_line)(text, name=name, start=start)
         return
     try:
         yield from form.documents(text, name=name, start=start)

@@ -2,6 +2,8 @@
 
 PACKINGS = ("pretraining", "paragraphs", "single")
 """How lines become inputs."""
+DOCUMENTS = ("blocks", "lines")
+"""What a document of plain text is: lines between blank ones, or each line."""
 TOO_LONG = ("truncate", "skip", "error")
 """What is done with an input over the limit."""
 TOKEN_TYPES = ("own", "zero")

@@ -27,6 +27,7 @@ from headscope.prepare.annotated import AnnotatedText
 from headscope.prepare.annotated_inputs import open_annotated
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.options import RunOptions
+from headscope.prepare.progress import Watcher, tell
 from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
 from headscope.prepare.text_corpus import TextCorpus
 from headscope.statistics.confidence import too_few
@@ -37,6 +38,7 @@ class ModelRun:
 
     Args:
         options: what is asked.
+        watch: told what is read and loaded.
 
     Attributes:
         signature: what the numbers depend on.
@@ -48,10 +50,11 @@ class ModelRun:
         HeadscopeError: the model, the corpus or an option is not as it should be.
     """
 
-    def __init__(self, options: RunOptions) -> None:
+    def __init__(self, options: RunOptions, *, watch: Watcher | None = None) -> None:
         self.options = options
         self.keeper = SentenceKeeper()
         self.first: list[Segment] | None = None
+        tell(watch, "reading the corpus")
         # The corpora first: a broken file is found before a large model is loaded.
         annotated = open_annotated(options)
         self.treebank, self.treebank_train = annotated.treebank, annotated.treebank_train
@@ -60,6 +63,7 @@ class ModelRun:
         documents, corpus_hash = 0, ""
         if options.reads("text") and options.limit is None:
             documents, corpus_hash = self.corpus.digest()
+        tell(watch, "loading the model")
         self.loaded: LoadedModel = load_model(
             options.model, revision=options.revision, dtype=options.dtype, device=options.device
         )
@@ -87,7 +91,8 @@ class ModelRun:
     def _text(self, options: RunOptions) -> "TextCorpus | AnnotatedText":
         """Open the text: what was given, else the sentences of the annotated corpora, else the demonstration."""
         if options.text or not (options.treebank or options.coref):
-            return TextCorpus(options.text or (str(demo_text()),))
+            by_line = options.documents == "lines"
+            return TextCorpus(options.text or (str(demo_text()),), by_line=by_line, column=options.column)
         given = [self.treebank, None if options.coref == options.treebank else self.coreference]
         corpora = [corpus for corpus in given if corpus is not None]
         if not corpora and options.reads("text"):
@@ -211,12 +216,19 @@ class ModelRun:
         )
         return ModelSource(own, anatomy, self.encoder.vocabulary, length_buckets(segments, batch_size=size))
 
+    def _how_to_part(self, documents: int) -> list[str]:
+        """Say what makes documents of lines, where the text may be one sentence a line."""
+        lines_are_parted = self.options.documents == "lines" or isinstance(self.corpus, AnnotatedText)
+        if lines_are_parted or self.packer.counts.segments <= documents:
+            return []
+        return ["blank lines part documents; where each line is a text of its own, give --documents lines"]
+
     def _notes(self) -> list[str]:
         notes = []
         used = self.packer.counts.documents_used
         # Before the scan nothing has been used, and nothing is known to be too few.
         if used and (few := too_few(used)):
-            notes.append(few)
+            notes += [few, *self._how_to_part(used)]
         if unknown := self.known.note():
             notes.append(unknown)
         if self.anatomy.encoder_decoder:

@@ -8,7 +8,7 @@ from pathlib import Path
 from headscope.analyses import STAGES
 from headscope.analyses.analysis import Stage
 from headscope.analyses.option import documented, option, options_of
-from headscope.encoding.choices import LOSSES, PACKINGS, PIECES, TOKEN_TYPES, TOO_LONG
+from headscope.encoding.choices import DOCUMENTS, LOSSES, PACKINGS, PIECES, TOKEN_TYPES, TOO_LONG
 from headscope.errors import OptionError
 from headscope.models.dtypes import DTYPES
 from headscope.prepare.compat import ORIGINAL, PIECES_NOT_GIVEN, USUAL_PIECES, check_compat, pieces_of
@@ -39,6 +39,19 @@ class RunOptions:
         demonstrated=True,
         help="Text, .json features, a folder of them, or - for standard input; may be repeated. "
         "When not given: the sentences of --treebank and --coref, else the demonstration text.",
+    )
+    documents: str = option(
+        "blocks",
+        group="corpora",
+        of=("text",),
+        choices=DOCUMENTS,
+        help="What a document of plain text is: the lines between blank ones, or each line.",
+    )
+    column: str | None = option(
+        None,
+        group="corpora",
+        of=("text",),
+        help="Which column of .csv, .tsv or .parquet text holds the text.",
     )
     # In place of running a model.
     maps: Path | None = option(

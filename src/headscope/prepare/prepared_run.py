@@ -11,6 +11,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
+from headscope.prepare.progress import Watcher, tell
 
 
 @runtime_checkable
@@ -60,10 +61,17 @@ class Run(Stream, Protocol):
         """Return what the manifest says of the run beyond its signature."""
 
 
-def prepare(options: RunOptions) -> Run:
+def prepare(options: RunOptions, *, watch: Watcher | None = None) -> Run:
     """Load what the options name and work out the run's signature, without scanning yet.
+
+    Args:
+        options: what is asked.
+        watch: told what is read and loaded.
 
     Raises:
         HeadscopeError: the model, the corpus or an option is not as it should be.
     """
-    return MapsRun(options) if options.maps is not None else ModelRun(options)
+    if options.maps is not None:
+        tell(watch, "reading the maps")
+        return MapsRun(options)
+    return ModelRun(options, watch=watch)

@@ -1,7 +1,7 @@
 """How far a run is, and who is told."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headscope.attention.scan import ScanCounts
 
@@ -18,15 +18,19 @@ class Progress:
         limit: inputs at most, or None.
         seconds: since the stage began.
         unit: what `segments` and `limit` count where the work is not by documents, as `sentences`; else None.
+        step, steps: which of the run's stages this is, from 1, and how many there are with what follows them, such as
+            drawing; None where it is none of them.
     """
 
     stage: str
-    documents: int
-    total: int | None
-    segments: int
-    limit: int | None
-    seconds: float
+    documents: int = 0
+    total: int | None = None
+    segments: int = 0
+    limit: int | None = None
+    seconds: float = 0.0
     unit: str | None = None
+    step: int | None = None
+    steps: int | None = None
 
     @property
     def share(self) -> float | None:
@@ -38,8 +42,34 @@ class Progress:
             shares.append(self.documents / self.total)
         return min(1.0, max(shares)) if shares else None
 
+    @property
+    def begun(self) -> bool:
+        """Whether anything was counted yet; what loads or draws counts nothing."""
+        return bool(self.documents or self.segments)
+
+    @property
+    def share_of_all(self) -> float | None:
+        """Share of the whole run's stages that is done, below 1 as long as anything is left; None where not known."""
+        if self.step is None or self.steps is None:
+            return None
+        # What was read has still to be worked out.
+        return (self.step - 1 + min(self.share or 0.0, 0.99)) / self.steps
+
 
 Watcher = Callable[[Progress], None]
+
+
+def tell(watch: Watcher | None, stage: str, *, step: int | None = None, steps: int | None = None) -> None:
+    """Tell a watcher, if any, what is begun."""
+    if watch is not None:
+        watch(Progress(stage, step=step, steps=steps))
+
+
+def in_step(watch: Watcher | None, step: int, steps: int) -> Watcher | None:
+    """Return a watcher that is told, with all else, which of how many stages it is."""
+    if watch is None:
+        return None
+    return lambda progress: watch(replace(progress, step=step, steps=steps))
 
 
 def scan_teller(

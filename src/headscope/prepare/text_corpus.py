@@ -4,7 +4,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from headscope.corpora.digest import content_of
 from headscope.corpora.document import Document
@@ -18,12 +18,13 @@ class TextCorpus:
     """Documents of files, or of standard input and pipes by way of a temporary file.
 
     Args:
-        paths: as `read_corpus` takes them.
+        paths, by_line, column: as `read_corpus` takes them.
     """
 
-    def __init__(self, paths: tuple[str, ...]) -> None:
+    def __init__(self, paths: tuple[str, ...], *, by_line: bool = False, column: str | None = None) -> None:
         self.paths = resolve(paths)
         self._given = paths
+        self._how: dict[str, Any] = {"by_line": by_line, "column": column}
         self._passes = Passes(self.name, content_of)
         self._spool: IO[str] | None = None
 
@@ -63,7 +64,7 @@ class TextCorpus:
             yield Document(**record)
 
     def _watched(self) -> Iterator[Document]:
-        return self._passes.watch(lambda: read_corpus(self.paths))
+        return self._passes.watch(lambda: read_corpus(self.paths, **self._how))
 
 
 def named(paths: tuple[str, ...]) -> str:

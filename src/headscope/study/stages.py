@@ -12,7 +12,7 @@ from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import Run
-from headscope.prepare.progress import Watcher
+from headscope.prepare.progress import Watcher, in_step, tell
 from headscope.statistics.table_check import check_table
 
 
@@ -25,6 +25,21 @@ def stages_of(run: Run) -> list[Stage]:
     ]
 
 
+def watched_stages(
+    run: Run, watch: Watcher | None, *, further: int = 0
+) -> Iterator[tuple[Stage, Watcher | None]]:
+    """Yield what the run measures, in order, each with a watcher that is told which of how many it is.
+
+    Args:
+        run: from `prepare`.
+        watch: told of progress.
+        further: how many steps follow the stages, such as drawing.
+    """
+    stages = stages_of(run)
+    for number, stage in enumerate(stages, 1):
+        yield stage, in_step(watch, number, len(stages) + further)
+
+
 def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
     """Measure the stages one after another.
 
@@ -33,8 +48,8 @@ def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
         watch: told of progress after each batch.
     """
     earlier: dict[str, StageResult] = {}
-    for stage in stages_of(run):
-        earlier[stage.name] = measure_stage(stage, run, earlier, watch)
+    for stage, told in watched_stages(run, watch):
+        earlier[stage.name] = measure_stage(stage, run, earlier, told)
         yield earlier[stage.name]
 
 
@@ -58,6 +73,7 @@ def measure_stage(
         ValueError: a table is not as its schema says.
     """
     check_maps(stage, run.options)
+    tell(watch, stage.name)
     given = [earlier] if stage.after else []
     began = time.perf_counter()
     result: StageResult = OF_STAGE[stage.name].function(stage)(run, *given, watch)

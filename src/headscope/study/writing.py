@@ -14,30 +14,38 @@ from headscope.storage.sealed import Sealed
 from headscope.study.manifest import MANIFEST, write_manifest
 from headscope.study.run_folder import check_out, damaged_files
 from headscope.study.stage_signature import stage_signature
-from headscope.study.stages import check_tables, manifest_of, measure_stage, notes_of, stages_of, with_stage
+from headscope.study.stages import (
+    check_tables,
+    manifest_of,
+    measure_stage,
+    notes_of,
+    watched_stages,
+    with_stage,
+)
 from headscope.study.study import open_study
 
 
-def write_run(run: Run, out: Path, *, watch: Watcher | None = None) -> None:
+def write_run(run: Run, out: Path, *, watch: Watcher | None = None, further: int = 0) -> None:
     """Measure a run's stages and write their tables; a stage whose signature the folder holds already is kept.
 
     The folder is held and looked at before a scan, so that no work is lost to a wrong place or to a neighbour. Stages
     of the folder that this run does not ask for stay. A finished stage whose files are not as they were written is
-    measured again, with a note. Only the last writing of the manifest says that the run is whole.
+    measured again, with a note. Only the last writing of the manifest says that the run is whole. `further` says how
+    many steps follow, such as drawing, for the watcher.
 
     Raises:
         OutputError: the folder holds something else, or another run holds it.
     """
     with folder_held(out) as held:
-        _write(run, held, watch)
+        _write(run, held, watch, further)
 
 
-def _write(run: Run, held: Held, watch: Watcher | None) -> None:
+def _write(run: Run, held: Held, watch: Watcher | None, further: int) -> None:
     out = held.folder
     found, words = _found(check_out(out, run.signature), out, run)
     manifest = {**manifest_of(run), **found, "signature": run.signature}
     ids: dict[str, str] = {}
-    for stage in stages_of(run):
+    for stage, told in watched_stages(run, watch, further=further):
         earlier = _Written(out, list(ids))
         signature = stage_signature(stage, run.signature, run.options, before=ids)
         ids[stage.name] = signature
@@ -47,7 +55,7 @@ def _write(run: Run, held: Held, watch: Watcher | None) -> None:
             if not damaged:
                 continue
             words.append(f"{', '.join(damaged)} was not as it was written: {stage.name} was measured again")
-        result = measure_stage(stage, run, earlier, watch)
+        result = measure_stage(stage, run, earlier, told)
         held.check()
         manifest = _without(manifest, stage)
         files = _write_stage(out, manifest, result)

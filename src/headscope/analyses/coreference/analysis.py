@@ -28,8 +28,8 @@ ANALYSIS = Analysis(
     command=Command(
         name="coref",
         help=(
-            "Score every head on antecedents of mentions, beside baselines; GAP's files by gender.\n\n"
-            "Without --coref the synthetic documents are read."
+            "Score every head on the antecedents of mentions.\n\nBaselines stand beside; GAP's files are told by "
+            "gender. Without --coref the synthetic documents are read."
         ),
         place=60,
     ),

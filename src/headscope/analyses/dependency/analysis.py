@@ -23,7 +23,7 @@ ANALYSIS = Analysis(
     command=Command(
         name="syntax",
         help=(
-            "Score every head on dependency relations: the best head of each beside the best fixed offset.\n\n"
+            "Score every head on dependency relations.\n\nThe best head of each stands beside the best fixed offset. "
             "Without --treebank or --maps the synthetic treebank is read."
         ),
         place=50,

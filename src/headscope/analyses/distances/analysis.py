@@ -32,8 +32,8 @@ ANALYSIS = Analysis(
     command=Command(
         name="cluster",
         help=(
-            "Measure how far apart heads' attention is, put heads into clusters, and test whether layers are alike."
-            "\n\nDistances are Jensen-Shannon divergences in nats, averaged over the tokens of the text."
+            "Measure how far apart heads are, and put them into clusters.\n\nWhether heads of a layer are alike is "
+            "tested. Distances are Jensen-Shannon divergences in nats, averaged over the tokens of the text."
         ),
         # The map names the roles that the surface gives.
         stages=("surface", "distances", "map"),
@@ -42,6 +42,7 @@ ANALYSIS = Analysis(
                 option=Option(
                     name="matrix",
                     kind=Path | None,
+                    group="output",
                     help=(
                         "Write the divergences as a heads x heads array (.npy), heads layer by layer; one file for "
                         "each kind of attention where the model has several."

@@ -26,8 +26,8 @@ ANALYSIS = Analysis(
     command=Command(
         name="importance",
         help=(
-            "Take the gradient of the model's loss by its attention: what the loss depends on, by class of token.\n\n"
-            "Needs a checkpoint with a trained head; the embedded model has one."
+            "Say how much the model's loss depends on its attention.\n\nThe gradient of the loss by each weight is "
+            "taken, by class of token. Needs a checkpoint with a trained head; the embedded model has one."
         ),
         # Here `none` is no choice: whoever names no loss gets the model's own.
         reworded=(

@@ -21,9 +21,9 @@ ANALYSIS = Analysis(
     command=Command(
         name="probe",
         help=(
-            "Train probes on --treebank-train and measure them on --treebank: what all heads know of syntax together."
-            "\n\nBeside them stand the same probes on random weights, a parser that sees words and distances only, and "
-            "the structural probe on each layer's vectors."
+            "Train probes on a treebank: what all heads know of syntax.\n\nThey are trained on --treebank-train and "
+            "measured on --treebank. Beside them stand the same probes on random weights, a parser that sees words and "
+            "distances only, and the structural probe on each layer's vectors."
         ),
         without=("compat",),
         place=90,

@@ -22,12 +22,13 @@ ANALYSIS = Analysis(
     ),
     command=Command(
         name="stats",
-        help="Print what each head attends to: positions, special tokens, punctuation, entropy, and its role.",
+        help="Print what each head attends to, and its role.\n\nPositions, special tokens, punctuation and entropy.",
         files=(
             OutputFile(
                 option=Option(
                     name="out",
                     kind=Path | None,
+                    group="output",
                     flags=("--out", "-o"),
                     help="Write the whole table to a .csv, .json or .parquet file.",
                 ),

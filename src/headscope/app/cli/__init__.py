@@ -18,6 +18,7 @@ from headscope.app.cli import (
     train,
     view,
 )
+from headscope.app.cli.help_pages import GroupedCommand
 from headscope.app.cli.measuring import command_of
 from headscope.app.cli.printing import fit_output, say, say_beside
 from headscope.app.cli.usage import run
@@ -52,7 +53,7 @@ def add_commands() -> None:
         if (own := analysis.command) is not None:
             commands.append((own.place, own.name, own.help, command_of(analysis, own)))
     for _, name, help_text, function in sorted(commands, key=itemgetter(0)):
-        app.command(name, help=help_text)(function)
+        app.command(name, help=help_text, cls=GroupedCommand)(function)
 
 
 add_commands()

@@ -14,7 +14,9 @@ def command(
         Path, typer.Option("--out", "-o", help="Folder of the site: new, empty, or that of an earlier atlas.")
     ],
 ) -> None:
-    """Write the head atlas of a report: a card for each head, found on a map, by filters or in words.
+    """Write the atlas of a report: a page with a card a head.
+
+    Heads are found on a map, by filters or in words.
 
     One file, index.html, which loads nothing; a head's card is index.html#encoder-8-10, two are compared at
     index.html#encoder-8-10~encoder-3-1.

@@ -33,7 +33,7 @@ def command(
     revision: o.Revision = None,
     force: o.Force = False,
 ) -> None:
-    """Turn a treebank, or saved attention maps, from one form into another.
+    """Turn a treebank, or saved maps, from one form into another.
 
     Treebanks are told by their endings: .conllu, .txt (a word and its head-label a line, as the original code reads
     them) and .json (the original's features with words, heads and relns). Any other file is a pickle of the original

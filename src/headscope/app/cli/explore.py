@@ -47,7 +47,10 @@ def command(
     dtype: o.Dtype = "float32",
     device: o.Device = "auto",
 ) -> None:
-    """Open a page on which to type a sentence and see what every head looks at; Ctrl-C stops it."""
+    """Open a page on which to type sentences and see every head.
+
+    Ctrl-C stops it.
+    """
     choose("--dtype", dtype, DTYPES)
     if revision is not None and len(model or ()) != 1:
         raise OptionError("--revision is of one model; give one --model with it")

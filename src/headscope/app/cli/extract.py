@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SHARED = (
     *("model", "revision", "pieces", "packing", "max_length", "token_types"),
-    *("limit", "device", "dtype", "seed"),
+    *("documents", "column", "limit", "device", "dtype", "seed"),
 )
 
 
@@ -43,9 +43,13 @@ def command(
     ] = None,
     form: Annotated[
         str,
-        typer.Option("--format", help="safetensors (a folder), or pickle (for the original's notebooks)."),
+        typer.Option(
+            "--format",
+            metavar="[safetensors|pickle]",
+            help="safetensors (a folder), or pickle (for the original's notebooks).",
+        ),
     ] = "safetensors",
-    store: Annotated[str, typer.Option(help="Precision on disk: float16 or float32.")] = "float16",
+    store: Annotated[str, typer.Option(metavar="[float16|float32]", help="Precision on disk.")] = "float16",
     word_level: Annotated[
         bool, typer.Option("--word-level", help="Attention between words in place of tokens.")
     ] = False,

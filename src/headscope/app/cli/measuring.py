@@ -26,9 +26,11 @@ def command_of(
     files = {file.option.name: file for file in command.files}
     out = () if "out" in files else (o.OUT,)
     taken = options_taken(analysis, command, declaring)
+    typed = any(option.name == "text" for option in taken)
 
-    @o.takes(*command.reworded, *out, *(file.option for file in files.values()), *taken, o.QUIET)
+    @o.takes(*command.reworded, *out, *(file.option for file in files.values()), *taken, o.QUIET, files=typed)
     def run(**given: Any) -> None:
+        given = o.with_files(given)
         places = [(file, given.pop(name)) for name, file in files.items()]
         wanted = [(file, place) for file, place in places if place is not None]
         for file, place in wanted:
@@ -99,7 +101,7 @@ def run_command(
     from headscope.study.writing import read_stages, write_run
 
     with ProgressPrinter(quiet=quiet) as watch:
-        run = prepare(asked)
+        run = prepare(asked, watch=watch)
         if out is None:
             results = list(measure(run, watch=watch))
         else:

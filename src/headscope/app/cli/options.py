@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from headscope.analyses.option import Option, choose, options_of
+from headscope.app.cli.help_pages import PANELS
 from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions
 
@@ -20,9 +21,10 @@ OUT = Option(
     name="out",
     kind=Path | None,
     flags=("--out", "-o"),
+    group="output",
     help="Folder for all tables (tables/*.parquet) and the manifest: new, empty, or of the same run.",
 )
-_GROUPS = ("corpora", "model", "measure", "machine")
+_GROUPS = tuple(PANELS)
 Function = TypeVar("Function", bound=Callable[..., None])
 
 
@@ -35,7 +37,22 @@ def info(option: Option) -> Any:
         help=option.help,
         min=option.least if option.least_typed and not option.none else None,
         show_default=option.shown or default not in (None, ()),
+        metavar=_placeholder(option),
+        rich_help_panel=PANELS[option.group],
     )
+
+
+def _placeholder(option: Option) -> str | None:
+    """Return what help writes for a value: its choices, or what kind of thing it is."""
+    if option.choices:
+        return f"[{'|'.join(option.choices)}]"
+    if option.kind is bool:
+        return None
+    if option.holds:
+        return "FILE"
+    if option.kind in (Path, Path | None):
+        return "PATH"
+    return "N" if option.kind in (int, int | None) else "NAME"
 
 
 def parameter(option: Option) -> Parameter:
@@ -60,7 +77,14 @@ Device = Annotated[str, info(OPTIONS["device"])]
 Dtype = Annotated[str, info(OPTIONS["dtype"])]
 Seed = Annotated[int, info(OPTIONS["seed"])]
 Limit = Annotated[int | None, info(OPTIONS["limit"])]
+Documents = Annotated[str, info(OPTIONS["documents"])]
+Column = Annotated[str | None, info(OPTIONS["column"])]
 Quiet = Annotated[bool, info(QUIET)]
+# Text as one types it, beside --text.
+Files = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="FILE", help="Text to read, as --text takes it.", show_default=False),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace what stands at the output's place.")]
 
 
@@ -76,17 +100,29 @@ def in_order(options: Iterable[Option], *, first: Iterable[str] = ()) -> list[Op
     return [*head, *sorted(own.values(), key=lambda each: _GROUPS.index(each.group))]
 
 
-def takes(*options: Option) -> Callable[[Function], Function]:
-    """Give a command options; they reach it as keyword arguments."""
+def takes(*options: Option, files: bool = False) -> Callable[[Function], Function]:
+    """Give a command options; they reach it as keyword arguments.
+
+    Args:
+        *options: that it takes.
+        files: whether text may be typed without an option too; `with_files` puts it to that of `--text`.
+    """
+    typed = [Parameter("files", Parameter.KEYWORD_ONLY, default=None, annotation=Files)] if files else []
 
     def decorate(command: Function) -> Function:
         own = [p for p in signature(command).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-        every = [*own, *map(parameter, options)]
+        every = sorted([*typed, *own, *map(parameter, options)], key=lambda each: each.kind)
         command.__signature__ = Signature(every)  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in every} | {"return": None}
         return command
 
     return decorate
+
+
+def with_files(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what was typed with the files that came without an option before those of `--text`."""
+    files = given.pop("files", None)
+    return {**given, "text": [*files, *(given["text"] or ())]} if files else given
 
 
 def read_batch_size(value: str) -> int | None:

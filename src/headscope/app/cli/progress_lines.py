@@ -26,6 +26,7 @@ class ProgressPrinter:
         self.quiet = quiet
         self._bar: Any = None
         self._said = 0.0
+        self._share = 0.0
 
     def __enter__(self) -> "ProgressPrinter":
         return self
@@ -45,7 +46,8 @@ class ProgressPrinter:
             self._draw(progress)
             return
         now = time.monotonic()
-        if now - self._said >= _SECONDS_BETWEEN_LINES:
+        # A log gets what was counted, not each beginning.
+        if progress.begun and now - self._said >= _SECONDS_BETWEEN_LINES:
             self._said = now
             say_beside(describe(progress))
 
@@ -64,7 +66,10 @@ class ProgressPrinter:
             bar.start()
             bar.add_task("", total=1.0)
             self._bar = bar
-        share = progress.share
+        share = progress.share_of_all
+        if share is not None:
+            # A stage may read its corpus several times: the bar never goes back.
+            self._share = share = max(self._share, share)
         self._bar.update(
             0,
             description=printable(describe(progress)),
@@ -79,16 +84,19 @@ def describe(progress: "Progress") -> str:
     done, total = progress.documents, progress.total
     if progress.unit is not None:
         done, total = progress.segments, progress.limit
-    words = [
-        f"{progress.stage}: {done:,} {unit}"
-        if total is None
-        else f"{progress.stage}: {done:,} of {total:,} {unit}"
-    ]
+    what = progress.stage
+    if progress.step is not None:
+        what = f"stage {progress.step} of {progress.steps}, {what}"
+    if not progress.begun:
+        return what
+    words = [f"{what}: {done:,} {unit}" if total is None else f"{what}: {done:,} of {total:,} {unit}"]
     if progress.unit is None:
         words.append(f"{progress.segments:,} inputs")
     if progress.seconds > 0 and done:
         words.append(f"{done / progress.seconds:.1f} {unit}/s")
-        if share := progress.share:
+        if progress.share == 1.0:
+            words.append("working out the numbers")
+        elif share := progress.share:
             words.append(f"{duration(progress.seconds * (1 - share) / share)} left")
     return ", ".join(words)
 

@@ -11,20 +11,28 @@ from headscope.app.cli.printing import say
 _FIRST = ("text", "model", "revision", "treebank", "treebank_train", "coref", "loss", "maps", "strict_input")
 
 
-@o.takes(*o.in_order(o.OPTIONS.values(), first=_FIRST), o.QUIET)
+@o.takes(*o.in_order(o.OPTIONS.values(), first=_FIRST), o.QUIET, files=True)
 def command(
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder of the run: new, empty, or of the same run.")
-    ],
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder of the run: new, empty, or of the same run; named after text and model when not given.",
+            show_default=False,
+        ),
+    ] = None,
     **given: Any,
 ) -> None:
-    """Run a model over text, and a treebank and coreference where given, and write a report on every head.
+    """Run a model over text and write a report on every head.
+
+    A treebank and coreference add what heads find of syntax and of antecedents.
 
     Without any corpus the demonstration ones are read. In a folder that holds a report already, only what other
     options or corpora change is measured again.
     """
     quiet = given.pop("quiet")
-    asked = o.run_options(**given)
+    asked = o.run_options(**o.with_files(given))
     from headscope.app.cli.progress_lines import ProgressPrinter
     from headscope.atlas.atlas_files import ATLAS, run_report
     from headscope.reporting.from_study import first_findings
@@ -36,5 +44,7 @@ def command(
         say(f"- {finding}")
     for note in study.manifest["notes"]:
         say(f"note: {note}")
+    if out is None:
+        say(f"folder: {study.path} (--out names another)")
     say(f"atlas: {study.path / ATLAS / 'index.html'}")
     say(f"report: {study.report_path}")

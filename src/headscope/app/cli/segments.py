@@ -11,7 +11,7 @@ import typer
 from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
-from headscope.encoding.choices import PACKINGS, TOO_LONG
+from headscope.encoding.choices import DOCUMENTS, PACKINGS, TOO_LONG
 from headscope.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -47,13 +47,19 @@ def command(
         bool,
         typer.Option("--cased", help="Do not lower-case; without it the tokeniser does as it is set to."),
     ] = False,
+    documents: o.Documents = "blocks",
+    column: o.Column = None,
     limit: o.Limit = None,
     seed: o.Seed = 0,
     force: o.Force = False,
 ) -> None:
-    """Cut text into inputs of at most --max-length tokens and write them as JSON for `headscope extract`."""
+    """Cut text into model inputs, as JSON for `headscope extract`.
+
+    An input has at most --max-length tokens.
+    """
     choose("--packing", packing, PACKINGS)
     choose("--too-long", too_long, TOO_LONG)
+    choose("--documents", documents, DOCUMENTS)
     place = out or default_out(text or [])
 
     from headscope.corpora.reading import read_corpus
@@ -64,7 +70,8 @@ def command(
     from headscope.models.loading import load_tokeniser
     from headscope.storage.lock import placed
 
-    documents = read_corpus(text or [], limit_documents=num_docs)
+    by_line = documents == "lines"
+    texts = read_corpus(text or [], limit_documents=num_docs, by_line=by_line, column=column)
     tokeniser, _ = load_tokeniser(model, revision=revision)
     encoder = Encoder(keep_case(tokeniser) if cased else tokeniser)
     if max_length < encoder.special_tokens_pair + 2:
@@ -76,7 +83,7 @@ def command(
     known = KnownPieces(encoder, "text")
 
     def entries() -> Iterator[dict[str, Any]]:
-        for segment in known.watch(packer.pack(documents, limit=limit)):
+        for segment in known.watch(packer.pack(texts, limit=limit)):
             names = tokeniser.convert_ids_to_tokens(segment.ids.tolist())
             yield {"tokens": [str(name) for name in names], **segment.fields}
 

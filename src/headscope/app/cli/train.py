@@ -80,11 +80,17 @@ def command(
     seed: o.Seed = 0,
     device: o.Device = "auto",
     dtype: Annotated[
-        str, typer.Option(help="float32, bfloat16 (autocast), or auto: bfloat16 on a GPU alone.")
+        str,
+        typer.Option(
+            metavar="[auto|float32|bfloat16]",
+            help="float32, bfloat16 (autocast), or auto: bfloat16 on a GPU alone.",
+        ),
     ] = "auto",
     quiet: o.Quiet = False,
 ) -> None:
-    """Train a model further with masked words, or a small BERT from scratch, and keep checkpoints along the way.
+    """Train a model further, or a small BERT from scratch.
+
+    It foretells masked words, and checkpoints are kept along the way.
 
     A training that was stopped goes on when the same command is given again, to the same weights.
     """

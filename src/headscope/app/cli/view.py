@@ -22,14 +22,15 @@ _LABEL = re.compile(r"[1-9]\d{0,3}")
 def command(
     which: Annotated[
         str,
-        typer.Argument(help=f"{', '.join(VIEWS[:-1])} or {VIEWS[-1]}: what the page opens with."),
+        typer.Argument(metavar=f"[{'|'.join(VIEWS)}]", help="The view that the page opens with."),
     ] = VIEWS[0],
     model: o.Model = None,
     revision: o.Revision = None,
     text: Annotated[
         str | None,
         typer.Option(
-            help="The text to read; a line of the demonstration text when not given.", show_default=False
+            help="The text to read, or a file of it; a line of the demonstration text when not given.",
+            show_default=False,
         ),
     ] = None,
     text_b: Annotated[
@@ -74,26 +75,31 @@ def command(
         ),
     ] = None,
     too_long: Annotated[
-        str, typer.Option(help="What to do with a text over the limit: error or truncate.")
+        str, typer.Option(metavar="[error|truncate]", help="What to do with a text over the limit.")
     ] = "error",
     dtype: o.Dtype = "float32",
     device: o.Device = "auto",
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("attention.html"),
 ) -> None:
-    """Write a page of a model's attention on one text: all views, one file, nothing from the network."""
+    """Write a page of a model's attention on one text.
+
+    It holds all views in one file, and loads nothing from the network.
+    """
     choose("view", which, VIEWS)
     choose("--too-long", too_long, ("error", "truncate"))
     choose("--dtype", dtype, DTYPES)
     heads, layers = numbers("--head", head), numbers("--include-layers", include_layers)
     check_file_place("--out", out)
 
+    from headscope.app.cli.typed_text import text_or_file
     from headscope.storage.files import place_text
     from headscope.views.attention_page import attention_page
     from headscope.views.figure_call import figure_call
     from headscope.views.snapshot.snapshot_of import take_snapshot
     from headscope.views.state import opening
 
-    read = demonstration() if text is None else text
+    read = demonstration() if text is None else text_or_file("--text", text)
+    text_b, decoder_text = text_or_file("--text-b", text_b), text_or_file("--decoder-text", decoder_text)
     chosen: dict[str, Any] = {
         "decoder_text": decoder_text,
         "generate": generate,

@@ -48,6 +48,23 @@ def text_documents(lines: Iterable[str], *, name: str, start: int = 0) -> Iterat
         raise InputError(f"{name} has only blank lines: expected {EXPECTED_TEXT}")
 
 
+def line_documents(lines: Iterable[str], *, name: str, start: int = 0) -> Iterator[Document]:
+    """Yield each line of one file that is not blank as a document of its own, an input as it stands.
+
+    Raises:
+        InputError: blank lines only.
+    """
+    ordinal = start
+    for number, line in enumerate(lines, 1):
+        if text := " ".join(line.split()):
+            yield Document(
+                id=document_id((text,), ordinal), lines=(text,), whole=True, origin=f"{name}, line {number}"
+            )
+            ordinal += 1
+    if ordinal == start:
+        raise InputError(f"{name} has only blank lines: expected {EXPECTED_TEXT}")
+
+
 def _blocks(lines: Iterable[str], name: str) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield (number of the first line, lines) of every run of lines that are not blank."""
     block: list[str] = []
@@ -74,4 +91,13 @@ def _documents(pieces: Iterable[str], /, *, name: str, start: int) -> Iterator[D
     return text_documents(split_lines(pieces, name=name), name=name, start=start)
 
 
-FORMAT = TextFormat(expected=EXPECTED_TEXT, documents=_documents, example="The cat sat.\n\nIt slept.\n")
+def _by_line(pieces: Iterable[str], /, *, name: str, start: int) -> Iterator[Document]:
+    return line_documents(split_lines(pieces, name=name), name=name, start=start)
+
+
+FORMAT = TextFormat(
+    expected=EXPECTED_TEXT,
+    documents=_documents,
+    example="The cat sat.\n\nIt slept.\n",
+    by_line=_by_line,
+)

@@ -1,0 +1,47 @@
+"""`--help` in plain headings, whatever the terminal: options by what they are about, and what they can be."""
+
+from typing import Any
+
+import typer.core
+
+# As `Option.group` has them, in the order of help.
+PANELS = {
+    "corpora": "Input",
+    "model": "Model",
+    "measure": "Measure",
+    "output": "Output",
+    "machine": "Machine",
+}
+_OTHERS = "Options"
+# Of commands that word options of their own, which say no group.
+_OF_NAME = {
+    **dict.fromkeys(
+        ("files", "text", "text_b", "decoder_text", "treebank", "source", "num_docs", "study"), "Input"
+    ),
+    **dict.fromkeys(("model", "revision", "tokeniser", "size", "vocabulary", "cased", "debug"), "Model"),
+    **dict.fromkeys(("out", "force", "form", "store", "matrix", "no_compress"), "Output"),
+    **dict.fromkeys(("port", "no_browser", "help"), "Machine"),
+}
+
+
+class GroupedCommand(typer.core.TyperCommand):
+    """A command whose help lists its options under headings."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, those of each heading together."""
+        found: dict[str, list[tuple[str, str]]] = {title: [] for title in (*PANELS.values(), _OTHERS)}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                found[panel_of(parameter)].append(record)
+        order = ("Input", "Model", "Measure", _OTHERS, "Output", "Machine")
+        for title in order:
+            if found[title]:
+                with formatter.section(title):
+                    formatter.write_dl(found[title])
+
+
+def panel_of(parameter: Any) -> str:
+    """Return the heading that an option stands under."""
+    declared: str | None = getattr(parameter, "rich_help_panel", None)
+    return declared or _OF_NAME.get(parameter.name, _OTHERS)

@@ -1,0 +1,65 @@
+"""A text as one types it: the words themselves, or the name of a file that holds them."""
+
+from itertools import islice
+from pathlib import Path
+from typing import overload
+
+from headscope.app.cli.printing import say
+from headscope.corpora.document import Document
+from headscope.corpora.files import SUFFIXES
+from headscope.corpora.opening import missing
+from headscope.corpora.reading import read_corpus
+from headscope.errors import OptionError
+
+_LONGEST_NAME = 4096
+_MOST_CHARACTERS = 1_000_000
+
+
+@overload
+def text_or_file(option: str, given: str) -> str: ...
+@overload
+def text_or_file(option: str, given: None) -> None: ...
+def text_or_file(option: str, given: str | None) -> str | None:
+    """Return a text as it was typed, or that of the file's first document where a file was named (`-`: standard input).
+
+    Raises:
+        InputError: the name ends as a text file's and no such file is there, or the file cannot be read.
+        OptionError: a folder was named, or a document longer than any view shows.
+    """
+    if given is None or not _is_name(option, given):
+        return given
+    first, *others = islice(read_corpus(given), 2)
+    text = _text_of(first)
+    if len(text) > _MOST_CHARACTERS:
+        raise OptionError(
+            f"{option} {given}: its first document has {len(text):,} characters; expected at most "
+            f"{_MOST_CHARACTERS:,}, a sentence or some: put a blank line between documents, or type the words"
+        )
+    if others:
+        say(f"note: {given} has several documents, parted by blank lines; this is the first")
+    return text
+
+
+def _is_name(option: str, given: str) -> bool:
+    if given == "-":
+        return True
+    if not given or len(given) > _LONGEST_NAME or "\n" in given:
+        return False
+    path = Path(given)
+    try:
+        if path.is_dir():
+            # A word may be a folder's name by chance; a path is meant as one.
+            if path.name == given:
+                return False
+            raise OptionError(f"{option} {given} is a folder; expected the words themselves, or one file")
+        if path.exists():
+            return True
+    except (OSError, ValueError):  # too long for a name
+        return False
+    if len(given.split()) == 1 and given.lower().removesuffix(".gz").endswith(SUFFIXES):
+        raise missing(given, "give a file that is there, or the words themselves in quotes")
+    return False
+
+
+def _text_of(document: Document) -> str:
+    return " ".join(document.words or document.tokens or document.lines)

@@ -1,0 +1,61 @@
+"""One column of a table as documents: each cell is one, whole; what tables have in common, whatever their format."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from headscope.corpora.document import Document, document_id
+from headscope.errors import InputError
+from headscope.visible import printable, shorten
+
+_MOST_NAMED = 30  # columns that an error lists
+_LONGEST_NAME = 60
+
+
+def column_place(columns: Sequence[str], column: str | None, *, name: str) -> int:
+    """Return the place of the column that was asked for.
+
+    Args:
+        columns: of the table.
+        column: the one that holds the text; None where none was said.
+        name: what an error calls the table.
+
+    Raises:
+        InputError: none was said, or the table has no such column, or several; lists those that it has.
+    """
+    listed = ", ".join(shorten(printable(each), _LONGEST_NAME) or "''" for each in columns[:_MOST_NAMED])
+    has = f"it has {listed}" + (
+        f" and {len(columns) - _MOST_NAMED} more" if len(columns) > _MOST_NAMED else ""
+    )
+    if column is None:
+        raise InputError(f"{name} is a table; say with --column which of its columns holds the text: {has}")
+    if columns.count(column) != 1:
+        found = "several columns" if column in columns else "no column"
+        raise InputError(
+            f"{name} has {found} {shorten(printable(column), _LONGEST_NAME)!r}; expected the name of one of its "
+            f"columns after --column: {has}"
+        )
+    return columns.index(column)
+
+
+def cell_documents(
+    cells: Iterable[tuple[int, str]], *, name: str, column: str, start: int
+) -> Iterator[Document]:
+    """Yield a document for each cell that holds more than white space, which becomes one line.
+
+    Args:
+        cells: number of the row, from 1 and without the header, and what stands there.
+        name: what errors and `Document.origin` call the table.
+        column: that they are of.
+        start: ordinal of the first document within the corpus.
+
+    Raises:
+        InputError: all cells are empty.
+    """
+    ordinal = start
+    for number, cell in cells:
+        if line := " ".join(cell.split()):
+            yield Document(
+                id=document_id((line,), ordinal), lines=(line,), whole=True, origin=f"{name}, row {number}"
+            )
+            ordinal += 1
+    if ordinal == start:
+        raise InputError(f"{name} has nothing in its column {column!r}; expected a text in each row")

@@ -1,0 +1,77 @@
+"""A folder for a run that was given none: named after what it reads and its model, and never that of another run."""
+
+import re
+from itertools import count
+from pathlib import Path
+
+from headscope.corpora.fetch.names import FORM
+from headscope.corpora.opening import is_pipe
+from headscope.errors import InputError
+from headscope.prepare.options import RunOptions
+from headscope.storage.unfinished import contents
+from headscope.study.manifest import read_manifest
+
+_LONGEST = 60  # characters of each part
+_ENDING = re.compile(r"(\.(txt|jsonl?|csv|tsv|parquet|conllu?|conllup))?(\.gz)?$", re.IGNORECASE)
+
+
+def run_name(options: RunOptions, model: str) -> str:
+    """Return what the folder of a run is called: `my-headscope-minilm` for `my.txt` and the embedded model.
+
+    Args:
+        options: of the run; its first file gives the name, and says how many there are beside it.
+        model: what the model is called.
+    """
+    read = (
+        options.text
+        or options.treebank
+        or options.coref
+        or (() if options.maps is None else (str(options.maps),))
+    )
+    first = _plain(_source(read[0])) if read else "demonstration"
+    more = f"-and-{len(read) - 1}-more" if len(read) > 1 else ""
+    return f"{first}{more}-{_plain(Path(model).name)}"
+
+
+def free_folder(name: str, signature: str, *, beside: Path = Path()) -> Path:
+    """Return the folder `name`, or `name-2`, `name-3` ...: the first that is free, or holds this very run.
+
+    Args:
+        name: from `run_name`.
+        signature: id of the run; what was stopped goes on in its folder.
+        beside: the folder that it lies in.
+    """
+    for number in count(1):
+        folder = beside / (name if number == 1 else f"{name}-{number}")
+        if _is_free(folder, signature):
+            return folder
+    raise AssertionError("numbers do not end")
+
+
+def _is_free(folder: Path, signature: str) -> bool:
+    if not folder.exists() and not folder.is_symlink():
+        return True
+    if not folder.is_dir():
+        return False
+    try:
+        found = read_manifest(folder)
+    except InputError:
+        return False
+    if found is None:
+        return not any(contents(folder))
+    return found.whole and found.content["signature"].get("id") == signature
+
+
+def _source(given: str) -> str:
+    """What a corpus is called: its file without folder and ending; `standard-input` for what has no name."""
+    if given == "-" or is_pipe(given):
+        return "standard-input"
+    path = Path(given)
+    if FORM.fullmatch(given) and not path.exists():  # a corpus by name, as ud:en_ewt/test
+        return given
+    return _ENDING.sub("", path.resolve().name if path.name in ("", "..") else path.name)
+
+
+def _plain(name: str) -> str:
+    """Keep what every file system and shell takes in a name."""
+    return re.sub(r"[^\w.]+", "-", name)[:_LONGEST].strip("-.") or "run"

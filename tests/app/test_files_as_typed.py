@@ -1,0 +1,80 @@
+"""Files as one types them: beside options, in a view, and the folder of a run that was given none."""
+
+import io
+import re
+import sys
+
+import pytest
+
+from headscope.app.cli.typed_text import text_or_file
+from headscope.errors import InputError, OptionError
+from headscope.study.study import open_study
+from support.model_folders import save_tiny_bert
+
+STORY = "The cat sat on the mat.\nA dog came by.\n\n"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return save_tiny_bert(tmp_path_factory.mktemp("model") / "tiny")
+
+
+def test_a_report_of_files_alone_names_its_folder(cli, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(STORY * 6)
+    asked = ("report", "a.txt", "b.txt", "--model", model)
+    code, out, err = cli(*asked, "-q")
+    assert (code, err) == (0, "")
+    assert "folder: a-and-1-more-tiny (--out names another)\n" in out
+    assert out.endswith("report: a-and-1-more-tiny/report.html\n")
+    first = open_study(tmp_path / "a-and-1-more-tiny")
+    assert first.manifest["counts"]["documents"] == 12
+    # The same again draws anew; another run has a folder of its own.
+    assert cli(*asked, "-q")[0] == 0
+    assert not (tmp_path / "a-and-1-more-tiny-2").exists()
+    code, out, _ = cli(*asked, "--seed", 1, "-q")
+    assert (code, "folder: a-and-1-more-tiny-2 " in out) == (0, True)
+    assert open_study(first.path).manifest["signature"] == first.manifest["signature"]
+
+
+def test_lines_are_documents_where_asked_and_the_note_says_so(cli, model, tmp_path):
+    text = tmp_path / "my.txt"
+    text.write_text("The cat sat on the mat.\nA dog came by.\n" * 6)
+    asked = ("stats", text, "--model", model, "-q")
+    note = "note: blank lines part documents; where each line is a text of its own, give --documents lines\n"
+    _, out, _ = cli(*asked, "--packing", "single")
+    assert "intervals need at least 10 documents; this run has 1\n" in out
+    assert note in out
+    _, out, err = cli(*asked, "--documents", "lines")
+    assert err == ""
+    assert "intervals need" not in out
+    assert note not in out
+
+
+def test_a_view_reads_a_file(cli, model, tmp_path):
+    text, page = tmp_path / "my.txt", tmp_path / "page.html"
+    text.write_text("The cat\nsat.\n\nA dog.\n")
+    code, out, err = cli("view", "--model", model, "--text", text, "-o", page)
+    assert (code, err) == (0, "")
+    assert out.startswith(f"note: {text} has several documents, parted by blank lines; this is the first\n")
+    drawn = re.search(r'id="attention">(.*?)</script>', page.read_text(), re.DOTALL).group(1)
+    assert '"sat"' in drawn
+    assert "my.txt" not in drawn
+
+
+def test_words_are_words(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "src").mkdir()
+    for words in ("The cat sat.", "src", "Why?", "a/b", "", "x" * 5_000, "read my.txt"):
+        assert text_or_file("--text", words) == words
+    assert text_or_file("--text-b", None) is None
+
+
+def test_what_is_named_and_cannot_be_read_is_said(tmp_path, monkeypatch):
+    with pytest.raises(InputError, match=r"^no such file: no\.txt; give a file that is there, or the words "):
+        text_or_file("--text", "no.txt")
+    with pytest.raises(OptionError, match=r"is a folder; expected the words themselves, or one file$"):
+        text_or_file("--text", str(tmp_path))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"It slept.\n")))
+    assert text_or_file("--text", "-") == "It slept."
