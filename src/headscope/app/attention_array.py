@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 import xarray as xr
+from numpy.typing import NDArray
 
 from headscope.attention.word_attention import word_level
 from headscope.encoding.segment import NO_WORD
@@ -74,8 +75,8 @@ def attention_array(
 
 
 def _between_words(
-    weights: np.ndarray[Any, Any], maps: KindMaps, pieces: str
-) -> tuple[np.ndarray[Any, Any], list[str], list[str]]:
+    weights: NDArray[np.float32], maps: KindMaps, pieces: str
+) -> tuple[NDArray[np.float32], list[str], list[str]]:
     """Join the pieces of words, `[layer, head, word, word]`, and say what the words are."""
     queries, keys = maps.queries, maps.key_axis
     layers = weights.shape[0]
