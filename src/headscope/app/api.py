@@ -196,7 +196,7 @@ def _view(name: str, called: str, model: Any, text: Any, text_b: Any, options: M
 
 
 @offering(*VIEW, first=_VIEWED)
-def head_view(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
+def head_view(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw attention as lines between tokens, heads in colours.
 
     Args:
@@ -216,13 +216,13 @@ def head_view(model: Any = None, text: str | None = None, text_b: str | None = N
 
 
 @offering(*VIEW, first=_VIEWED)
-def model_view(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
+def model_view(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw every layer and head as a small picture; takes what `head_view` takes."""
     return _view("model", "model_view", model, text, text_b, options)
 
 
 @offering(*VIEW, first=_VIEWED)
-def neuron_view(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
+def neuron_view(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw how a head's weights come about from queries and keys; takes what `head_view` takes, but needs a model.
 
     Raises:
@@ -232,12 +232,12 @@ def neuron_view(model: Any = None, text: str | None = None, text_b: str | None =
 
 
 @offering(*VIEW, first=_VIEWED)
-def heatmap(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
+def heatmap(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw the text with each token shaded by its attention; takes what `head_view` takes."""
     return _view("heatmap", "heatmap", model, text, text_b, options)
 
 
 @offering(*VIEW, first=_VIEWED)
-def matrix_view(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
+def matrix_view(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw one head's weights as a matrix of queries by keys; takes what `head_view` takes."""
     return _view("matrix", "matrix_view", model, text, text_b, options)

@@ -22,7 +22,7 @@ TEXT = Option(
     group="corpora",
     help="One text or a list of them, a column of a data frame, a dataset with a column `text`; or the path of a file "
     "or folder, or several. A string that names a file which exists, or looks like the name of one, is a path; a "
-    "`Path` always is. Each text is a document; where none has several lines, `packing` is single unless you say otherwise.",
+    "`Path` always is. Each text is a document; where none has several lines, `packing` is single unless you say so.",
 )
 TOKENISER = Option(
     name="tokeniser",
