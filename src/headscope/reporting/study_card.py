@@ -17,7 +17,7 @@ from headscope.reporting.from_study import first_findings
 from headscope.statistics.role_catalogue import ROLES
 from headscope.study.study import Study
 
-_CELL, _GAP, _LEFT, _TOP = 18, 2, 26, 16
+_CELL, _GAP, _LEFT, _TOP = 18, 2, 26, 16.0
 _LOOK = "font:13px/1.5 system-ui,sans-serif"
 
 
@@ -44,7 +44,7 @@ def _grid(part: Mapping[str, Any], roles: pd.DataFrame) -> str:
     """Return a kind's head grid as SVG: layers as rows, heads as columns, coloured by role."""
     of_head = {(row.layer, row.head): row for row in roles.itertuples()}
     width = _LEFT + part["heads"] * (_CELL + _GAP)
-    height = _TOP + part["layers"] * (_CELL + _GAP)
+    height = int(_TOP) + part["layers"] * (_CELL + _GAP)
     marks = [_text(_LEFT + _middle(head), _TOP - 5, head) for head in range(1, part["heads"] + 1)]
     marks += [_text(_LEFT / 2, _TOP + _middle(layer) + 4, layer) for layer in range(1, part["layers"] + 1)]
     for (layer, head), row in of_head.items():
