@@ -87,12 +87,13 @@ def test_a_model_in_memory_is_a_run_like_any_other(study, mine, tmp_path):
     assert (told["name"], told["origin"], told["family"]) == ("BertForMaskedLM", "memory", "bert")
     assert study.manifest["signature"]["corpus"]["name"] == "3 texts in memory"
     assert study.manifest["counts"]["documents_used"] == 3
+    assert study.manifest["counts"]["segments"] == 4  # a line alone is no pair, and none is left out
     assert study.report_path.exists()
     # The same model, saved, finds the same: the signature differs by the head's weights alone.
     model.save_pretrained(tmp_path / "model")
     tokeniser.save_pretrained(tmp_path / "model")
     (tmp_path / "texts.txt").write_text("\n\n".join(TEXTS))
-    saved = hs.stats(tmp_path / "model", text=tmp_path / "texts.txt", max_length=64)
+    saved = hs.stats(tmp_path / "model", text=tmp_path / "texts.txt", packing="single", max_length=64)
     pd.testing.assert_frame_equal(saved.surface, study.surface, atol=1e-6, rtol=0)
     assert saved.manifest["signature"]["corpus"]["hash"] == study.manifest["signature"]["corpus"]["hash"]
 

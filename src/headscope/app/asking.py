@@ -22,7 +22,7 @@ TEXT = Option(
     group="corpora",
     help="One text or a list of them, a column of a data frame, a dataset with a column `text`; or the path of a file "
     "or folder, or several. A string that names a file which exists, or looks like the name of one, is a path; a "
-    "`Path` always is. Each text is a document; where none has several lines, `packing` is single unless you say so.",
+    "`Path` always is. Each text is a document; where one is a single line, `packing` is single unless you say so.",
 )
 TOKENISER = Option(
     name="tokeniser",
@@ -85,8 +85,8 @@ def options_asked(
         named, values["dtype"] = None, dtype_of(loaded)
     texts: Any = given_text(values.pop("text", None))
     in_memory = bool(texts) and not isinstance(texts[0], str)
-    if in_memory and "packing" not in values and all(len(each.lines) <= 1 for each in texts):
-        values["packing"] = "single"  # a line alone is no pair
+    if in_memory and "packing" not in values and any(len(each.lines) <= 1 for each in texts):
+        values["packing"] = "single"  # a line alone is no pair, and would be left out
     beside = {name: values.pop(name) for name in list(values) if name not in OPTIONS}
     asked = RunOptions(
         model=named,
