@@ -103,7 +103,7 @@ def checked_value(option: Option, value: Any) -> Any:
             return value
         _refuse(option, value, "True or False")
     if int in kinds:
-        if isinstance(value, Integral) and not isinstance(value, bool):
+        if _is_whole(value):
             return int(value)
         _refuse(option, value, "a whole number")
     if Path in kinds:
@@ -116,14 +116,18 @@ def checked_value(option: Option, value: Any) -> Any:
     return value
 
 
+def _is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, numpy's among them; True and False are none."""
+    return not isinstance(value, bool) and isinstance(value, Integral)
+
+
 def _numbers(option: Option, value: Any) -> list[int]:
-    if isinstance(value, Integral) and not isinstance(value, bool):
+    if _is_whole(value):
         if get_origin(option.kind) is not Sequence and int in get_args(option.kind):
             return [int(value)]
         _refuse(option, value, f"a list of whole numbers, as [{value}]")
     if isinstance(value, str) or not all(
-        isinstance(each, Integral) and not isinstance(each, bool)
-        for each in (value if hasattr(value, "__iter__") else [None])
+        _is_whole(each) for each in (value if hasattr(value, "__iter__") else [None])
     ):
         one = int in get_args(option.kind) and get_origin(option.kind) is not Sequence
         _refuse(option, value, ("a whole number, or " if one else "") + "a list of whole numbers, as [1, 2]")
