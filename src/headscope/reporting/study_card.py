@@ -42,14 +42,15 @@ def study_card(study: Study) -> str:
 
 def _grid(part: Mapping[str, Any], roles: pd.DataFrame) -> str:
     """Return a kind's head grid as SVG: layers as rows, heads as columns, coloured by role."""
-    of_head = {(row.layer, row.head): row for row in roles.itertuples()}
+    rows = roles.to_dict("records")
     width = _LEFT + part["heads"] * (_CELL + _GAP)
     height = int(_TOP) + part["layers"] * (_CELL + _GAP)
     marks = [_text(_LEFT + _middle(head), _TOP - 5, head) for head in range(1, part["heads"] + 1)]
     marks += [_text(_LEFT / 2, _TOP + _middle(layer) + 4, layer) for layer in range(1, part["layers"] + 1)]
-    for (layer, head), row in of_head.items():
-        style = palette().roles[str(row.role)]
-        finds = list(getattr(row, "finds", []))
+    for row in rows:
+        layer, head = int(row["layer"]), int(row["head"])
+        style = palette().roles[str(row["role"])]
+        finds = [str(each) for each in row["finds"]]
         told = f"{part['kind']} {layer}-{head}: {style.label}" + (
             f"; finds {', '.join(finds)}" if finds else ""
         )
