@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from headscope.app.api import (
+        attention,
         head_atlas,
         head_view,
         heatmap,
@@ -54,6 +55,7 @@ __all__ = [
     "HeadscopeError",
     "Study",
     "__version__",
+    "attention",
     "head_atlas",
     "head_view",
     "heatmap",
@@ -68,11 +70,23 @@ __all__ = [
 ]
 
 
+def _commands() -> list[str]:
+    """The commands of analyses, which are functions too: `hs.syntax`, `hs.probe` ..."""
+    from headscope.analyses import ANALYSES
+
+    return [each.command.name.replace("-", "_") for each in ANALYSES if each.command is not None]
+
+
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
         return getattr(import_module(_PUBLIC[name]), name)
-    raise AttributeError(f"module 'headscope' has no attribute {name!r}; it has {', '.join(sorted(_PUBLIC))}")
+    if name == "attention":
+        # The folder of that name, which can be called: once it is imported, it stands here in any case.
+        return import_module("headscope.attention")
+    if not name.startswith("_") and name in _commands():
+        return import_module("headscope.app.measures").FUNCTIONS[name]
+    raise AttributeError(f"module 'headscope' has no attribute {name!r}; it has {', '.join(__dir__())}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PUBLIC])
+    return sorted([*__all__, *_commands()])

@@ -12,6 +12,7 @@ from headscope.analyses.command import Command, OutputFile
 from headscope.analyses.option import Option, option, options_of
 from headscope.analyses.stage_result import StageResult
 from headscope.app.cli import app, measuring
+from headscope.app.taken import stages_measured
 from headscope.prepare.options import RunOptions
 
 OF_ANALYSES = {each.command.name: each for each in ANALYSES if each.command is not None}
@@ -127,7 +128,7 @@ def test_a_command_takes_every_option_that_its_stages_name(program, name):
     taken = parameters(program.commands[name])
     own = {each.name for each in analysis.command.reworded}
     for each in options_of(RunOptions).values():
-        for stage in measuring.stages_measured(analysis):
+        for stage in stages_measured(analysis):
             if each.shaping in stage.options and each.name not in analysis.command.without:
                 assert each.name in taken
                 assert (taken[each.name].help == each.help) is (each.name not in own)

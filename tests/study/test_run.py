@@ -242,7 +242,7 @@ def test_a_study_shows_itself(study):
         f"{study.manifest['counts']['documents_used']} documents; {study.path}>"
     )
     html = study._repr_html_()
-    assert "Heads by role" in html
+    assert "Heads of the encoder by role" in html
     assert study.tables == [
         *("clearest", "examples", "head_clusters", "head_distances", "head_map", "layer_effect", "surface"),
         "surface_differences",

@@ -1,51 +1,43 @@
-"""What `import headscope as hs` offers to call: a report, its atlas, a scan, and views in a notebook.
+"""What `import headscope as hs` offers to call: a report, its atlas, attention, a scan, and views in a notebook.
 
-Importing this loads nothing heavy: each function imports what it runs.
+The commands of analyses are made of their list (`app/measures.py`). Importing this loads nothing heavy: each function
+imports what it runs.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
-from dataclasses import fields
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping
+from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.errors import OptionError
+from headscope.analyses.option import choose
+from headscope.app.asking import OPTIONS, given_model, in_python, options_asked
+from headscope.app.calls import check_model, check_one_text, checked, offering, positional
+from headscope.app.looking import ATTENTION, VIEW
 
 if TYPE_CHECKING:
     from headscope.attention.scan import ScanCounts
-    from headscope.prepare.progress import Watcher
     from headscope.study.study import Study
 
+_OF_A_RUN = in_python(OPTIONS.values())
 
-def report(
-    model: str | Path | None = None,
-    *,
-    text: str | Path | list[str | Path] | None = None,
-    treebank: str | Path | list[str | Path] | None = None,
-    treebank_train: str | Path | list[str | Path] | None = None,
-    coref: str | Path | list[str | Path] | None = None,
-    out: str | Path | None = None,
-    maps: str | Path | None = None,
-    watch: Watcher | None = None,
-    **options: Any,
-) -> Study:
+
+@offering(*_OF_A_RUN, first=[positional("model", Any)], returns="Study")
+def report(model: Any = None, **options: Any) -> Study:
     """Run a model over text and write a report on what each attention head looks at.
 
+    >>> hs.report(text=["The cat sat on the mat.", "It slept."])
+    >>> hs.report(model=my_model, tokeniser=my_tokeniser, text="my.txt", out="my-report")
+
+    Without any corpus the demonstration ones are read.
+
     Args:
-        model: hub name or folder; None for the embedded model.
-        text: file, folder or several; None for the sentences of the treebank and the coreference corpus, and for the
-            demonstration text where there are none.
-        treebank: file, folder, name such as `ud:en_ewt`, or several: adds dependency heads (section 4.2).
-        treebank_train: the same, to train probes on, which are measured on `treebank`: adds section 5.
-        coref: file, folder or several: adds coreference heads (section 4.3).
-        out: folder of the run; None makes a temporary one (`study.path`).
-        maps: folder of saved maps, in place of model and text.
-        watch: told of progress.
-        **options: `packing`, `max_length`, `limit`, `loss`, `fold_labels`, `controls`, `device`, `seed` and more; see
-            `RunOptions`. Without any corpus the demonstration ones are read.
+        model: hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with
+            its `tokeniser`. A model in memory keeps its device and dtype and comes back as it was; runs know it by its
+            weights.
+        {options}
 
     Returns:
         The study: labelled arrays, tables, and `report_path`.
@@ -54,27 +46,61 @@ def report(
         HeadscopeError: something in the way that the user can mend; its text says how.
     """
     from headscope.atlas.atlas_files import run_report
-    from headscope.prepare.options import RunOptions, as_paths
 
-    if model is not None and not isinstance(model, str | Path):
-        raise OptionError(f"model is a {type(model).__name__}; expected a hub name or a folder")
-    known = [field.name for field in fields(RunOptions)]
-    for name in options:
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise OptionError(f"report has no option {name!r}; it has {', '.join(known)}{hint}")
-    asked = RunOptions(
-        model=None if model is None else str(model),
-        text=as_paths(text),
-        treebank=as_paths(treebank),
-        treebank_train=as_paths(treebank_train),
-        coref=as_paths(coref),
-        maps=None if maps is None else Path(maps),
-        **options,
+    asked, beside = options_asked("report", model, options, _OF_A_RUN)
+    out = beside.get("out")
+    folder = Path(tempfile.mkdtemp(prefix="headscope-")) if out is None else out
+    return run_report(asked, out=folder, watch=beside.get("watch"))
+
+
+_TEXTS = [positional("text", str, Parameter.empty), positional("text_b", str | None)]
+
+
+@offering(*ATTENTION, first=_TEXTS, returns="xarray.DataArray")
+def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
+    """Return a model's attention on a text as a labelled array, `[layer, head, query, key]`.
+
+    >>> weights = hs.attention("The cat sat on the mat.", layer=3, head=1, level="word")
+    >>> weights.sel(query="cat").squeeze().to_series()
+
+    The weights are those of transformers' own eager attention, after the softmax: each row, over keys, sums to 1.
+    Layers and heads count from 1, and stay dimensions where one is chosen. Tokens (or words) are the coordinates of
+    `query` and `key`; where one comes twice, `sel` returns both, and `query_position` and `key_position` (from 0) tell
+    them apart.
+
+    Args:
+        text: what the model reads.
+        text_b: the second text of a pair.
+        {options}
+
+    Returns:
+        An `xarray.DataArray` of float32 with `units`, `kind`, `level` and `model` among its `attrs`.
+
+    Raises:
+        HeadscopeError: something is not as it should be; the text says what.
+    """
+    values = checked("attention", options, ATTENTION, before=["text", "text_b"])
+    for name, value in (("text", text), ("text_b", text_b)):
+        check_one_text(name, value, needed=name == "text")
+    for each in ATTENTION:
+        if each.choices and each.name in values:
+            choose(each.name, values[each.name], each.choices)
+    from headscope.app.attention_array import attention_array
+
+    given = values.pop("model", None)
+    loaded = given_model(given, values, asked=values)
+    return attention_array(
+        given if loaded is None else loaded,
+        text,
+        text_b,
+        layers=values.pop("layer", None) or (),
+        heads=values.pop("head", None) or (),
+        level=values.pop("level", "token"),
+        pieces=values.pop("pieces", "mean"),
+        kind=values.pop("kind", None),
+        loading={name: values.pop(name) for name in ("revision", "dtype", "device") if name in values},
+        reading=values,
     )
-    folder = Path(tempfile.mkdtemp(prefix="headscope-")) if out is None else Path(out)
-    return run_report(asked, out=folder, watch=watch)
 
 
 def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
@@ -152,19 +178,33 @@ def scan(
     return scan_texts(model, texts, accumulators, options=options, progress=progress, **reading)
 
 
-def head_view(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
+_VIEWED = [positional("model", Any), positional("text", str | None), positional("text_b", str | None)]
+
+
+def _view(name: str, called: str, model: Any, text: Any, text_b: Any, options: Mapping[str, Any]) -> Any:
+    """Draw a view, its arguments checked in words."""
+    from headscope.app.notebook import view_of
+
+    given = checked(called, options, VIEW, before=["model", "text", "text_b"])
+    values = {each: value for each, value in given.items() if value is not None}
+    check_model(model)
+    for each, value in (("text", text), ("text_b", text_b)):
+        check_one_text(each, value)
+    if "tokeniser" in values:
+        values["tokenizer"] = values.pop("tokeniser")
+    return view_of(name, model, text, text_b, **values)
+
+
+@offering(*VIEW, first=_VIEWED)
+def head_view(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw attention as lines between tokens, heads in colours.
 
     Args:
         model: hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with
-            its `tokenizer`.
+            its `tokeniser`.
         text: what the model reads.
         text_b: the second text of a pair.
-        **options: of the text: `decoder_text`, `generate` (tokens to write), `max_length`, `too_long`; of the model:
-            `tokenizer`, `revision`, `dtype`, `device`; in place of a model and a text: `attention` with `tokens` and
-            `sentence_b_start`, or `encoder_attention`, `decoder_attention` and `cross_attention` with `encoder_tokens`
-            and `decoder_tokens`; of the view: `include_layers`, `kind`, `layer`, `heads` (labels from 1), `words`,
-            `height` in pixels, `state` (what a view copied), `static=True` for the page instead of the widget.
+        {options}
 
     Returns:
         What a notebook shows; `save(path)` writes the page.
@@ -172,38 +212,32 @@ def head_view(model: Any = None, text: str | None = None, text_b: str | None = N
     Raises:
         HeadscopeError: something is not as it should be; the text says what.
     """
-    from headscope.app.notebook import view_of
-
-    return view_of("head", model, text, text_b, **options)
+    return _view("head", "head_view", model, text, text_b, options)
 
 
-def model_view(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
+@offering(*VIEW, first=_VIEWED)
+def model_view(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw every layer and head as a small picture; takes what `head_view` takes."""
-    from headscope.app.notebook import view_of
-
-    return view_of("model", model, text, text_b, **options)
+    return _view("model", "model_view", model, text, text_b, options)
 
 
-def neuron_view(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
+@offering(*VIEW, first=_VIEWED)
+def neuron_view(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw how a head's weights come about from queries and keys; takes what `head_view` takes, but needs a model.
 
     Raises:
         ModelError: the model does not hand over its queries and keys.
     """
-    from headscope.app.notebook import view_of
-
-    return view_of("neuron", model, text, text_b, **options)
+    return _view("neuron", "neuron_view", model, text, text_b, options)
 
 
-def heatmap(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
+@offering(*VIEW, first=_VIEWED)
+def heatmap(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw the text with each token shaded by its attention; takes what `head_view` takes."""
-    from headscope.app.notebook import view_of
-
-    return view_of("heatmap", model, text, text_b, **options)
+    return _view("heatmap", "heatmap", model, text, text_b, options)
 
 
-def matrix_view(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> Any:
+@offering(*VIEW, first=_VIEWED)
+def matrix_view(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw one head's weights as a matrix of queries by keys; takes what `head_view` takes."""
-    from headscope.app.notebook import view_of
-
-    return view_of("matrix", model, text, text_b, **options)
+    return _view("matrix", "matrix_view", model, text, text_b, options)

@@ -29,7 +29,7 @@ class LoadedModel:
         model: a transformers model, in eval mode; without task head unless it was loaded for a task.
         tokeniser: its tokeniser.
         name: how it was asked for; the folder's own name for a local folder.
-        origin: `hub`, `folder` or `embedded`.
+        origin: `hub`, `folder`, `embedded` or `memory`.
         revision: the hub revision asked for.
         untrained: names of weights that the checkpoint lacks and that do not shape attention (a pooler).
     """
@@ -119,7 +119,7 @@ def read_model(
                 trust_remote_code=False,
                 output_loading_info=True,
             )
-    _check_ids(model, tokeniser, label)
+    check_ids(model, tokeniser, label)
     return LoadedModel(
         model=model.to(target).eval(),
         tokeniser=tokeniser,
@@ -130,7 +130,7 @@ def read_model(
     )
 
 
-def _check_ids(model: Any, tokeniser: Any, label: str) -> None:
+def check_ids(model: Any, tokeniser: Any, label: str) -> None:
     """Refuse a tokeniser that writes numbers for which the model has no embedding."""
     written = [tokeniser(*texts, return_token_type_ids=True) for texts in (("a",), ("a", "b"))]
     rows = model.get_input_embeddings().weight.shape[0]

@@ -53,6 +53,26 @@ def load_task_model(
     return loaded
 
 
+def given_task_model(loaded: LoadedModel, *, loss: str) -> LoadedModel:
+    """Return a model in memory if it has the head that a loss needs.
+
+    Args:
+        loaded: the model with its tokeniser.
+        loss: as `load_task_model` takes it.
+
+    Raises:
+        ModelError: it has none; names the class to load it with.
+    """
+    auto, head = _HEADS[loss]
+    scores = getattr(loaded.model, "get_output_embeddings", lambda: None)
+    if scores() is None:
+        raise ModelError(
+            f"{type(loaded.model).__name__} has no {head}, which loss {loss} needs; load the model with {auto}, or "
+            "leave loss out"
+        )
+    return loaded
+
+
 def load_writer(
     name: str | Path | None = None,
     *,

@@ -29,7 +29,7 @@ from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, tell
 from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
-from headscope.prepare.text_corpus import TextCorpus
+from headscope.prepare.text_corpus import GivenText, TextCorpus
 from headscope.statistics.confidence import too_few
 
 
@@ -63,8 +63,9 @@ class ModelRun:
         documents, corpus_hash = 0, ""
         if options.reads("text") and options.limit is None:
             documents, corpus_hash = self.corpus.digest()
-        tell(watch, "loading the model")
-        self.loaded: LoadedModel = load_model(
+        if options.given_model is None:
+            tell(watch, "loading the model")
+        self.loaded: LoadedModel = options.given_model or load_model(
             options.model, revision=options.revision, dtype=options.dtype, device=options.device
         )
         self.encoder = Encoder(self.loaded.tokeniser, token_types=options.token_types)
@@ -88,8 +89,10 @@ class ModelRun:
             seed=options.seed,
         )
 
-    def _text(self, options: RunOptions) -> "TextCorpus | AnnotatedText":
+    def _text(self, options: RunOptions) -> "TextCorpus | GivenText | AnnotatedText":
         """Open the text: what was given, else the sentences of the annotated corpora, else the demonstration."""
+        if options.given_text:
+            return GivenText(options.given_text)
         if options.text or not (options.treebank or options.coref):
             by_line = options.documents == "lines"
             return TextCorpus(options.text or (str(demo_text()),), by_line=by_line, column=options.column)

@@ -1,9 +1,10 @@
 """What a run was asked to do."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headscope.analyses import STAGES
 from headscope.analyses.analysis import Stage
@@ -13,6 +14,10 @@ from headscope.errors import OptionError
 from headscope.models.dtypes import DTYPES
 from headscope.prepare.compat import ORIGINAL, PIECES_NOT_GIVEN, USUAL_PIECES, check_compat, pieces_of
 from headscope.prepare.vectors_file import hash_of_vectors
+
+if TYPE_CHECKING:
+    from headscope.corpora.document import Document
+    from headscope.models.loading import LoadedModel
 
 # What can be asked for; `coreference` stands for GAP too.
 ASKABLE = tuple(
@@ -99,6 +104,9 @@ class RunOptions:
     # What to measure (`ASKABLE`). Empty: what the given corpora are for, or all of it on the demonstration's where none
     # is given. Commands say it.
     stages: tuple[str, ...] = ()
+    # What is in memory already, from Python, in place of what `model` and `text` name.
+    given_model: "LoadedModel | None" = field(default=None, repr=False)
+    given_text: "tuple[Document, ...]" = field(default=(), repr=False)
     treebank: tuple[str, ...] = option(
         (),
         group="corpora",
@@ -195,7 +203,8 @@ class RunOptions:
     def corpora(self) -> frozenset[str]:
         """The corpora that may be in the files given, as stages name them."""
         given = (each for name, each in options_of(type(self)).items() if each.holds and getattr(self, name))
-        return frozenset(corpus for each in given for corpus in each.holds)
+        named = frozenset(corpus for each in given for corpus in each.holds)
+        return named | {"text"} if self.given_text else named
 
     @property
     def wanted(self) -> tuple[str, ...]:

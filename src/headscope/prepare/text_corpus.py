@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from headscope.corpora.digest import content_of
+from headscope.corpora.digest import CorpusDigest, content_of
 from headscope.corpora.document import Document
 from headscope.corpora.fetch.by_name import resolve
 from headscope.corpora.opening import read_once, source_name
@@ -65,6 +65,30 @@ class TextCorpus:
 
     def _watched(self) -> Iterator[Document]:
         return self._passes.watch(lambda: read_corpus(self.paths, **self._how))
+
+
+class GivenText:
+    """Documents that are in memory; hashed as those of files are, so that the same text is the same run."""
+
+    def __init__(self, documents: tuple[Document, ...]) -> None:
+        self._documents = documents
+
+    @property
+    def name(self) -> str:
+        """What people are told that was read."""
+        number = len(self._documents)
+        return f"{number:,} text{'' if number == 1 else 's'} in memory"
+
+    def digest(self) -> tuple[int, str]:
+        """Return the number of documents and the corpus hash."""
+        digest = CorpusDigest(self._documents)
+        for _ in digest:
+            pass
+        return digest.documents, digest.hexdigest
+
+    def read(self) -> Iterator[Document]:
+        """Yield the documents."""
+        yield from self._documents
 
 
 def named(paths: tuple[str, ...]) -> str:

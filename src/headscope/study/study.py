@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cached_property
-from html import escape
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from headscope.analyses.for_study import finders, summaries
+from headscope.analyses.for_study import finders, head_columns, summaries
 from headscope.errors import InputError
 from headscope.statistics.roles import roles
 from headscope.storage.atomic import hash_of
@@ -72,6 +72,21 @@ class Study:
         return named.assign(finds=pd.Series([found.get(key, []) for key in keys], dtype=object))
 
     @cached_property
+    def heads(self) -> pd.DataFrame:
+        """A row for each head, a column for each measure: statistics, importance, accuracies, weights of probes.
+
+        Columns `kind layer head` (1-based), `role` and `finds` where surface statistics were measured, and the measures
+        as each analysis names them: `previous`, `nsubj dependent->head`, `coreference pronoun` ... Units are those of
+        the tables that they come from.
+        """
+        table = head_columns(self.optional_table)
+        if "surface" not in self.tables:
+            return table
+        named = self.roles
+        first = table[["kind", "layer", "head"]].merge(named, on=["kind", "layer", "head"], how="left")
+        return pd.concat([first, table.drop(columns=["kind", "layer", "head"])], axis=1)
+
+    @cached_property
     def examples(self) -> pd.DataFrame:
         """The table `examples.parquet`: sentences on which heads are drawn."""
         return self.table("examples")
@@ -116,14 +131,8 @@ class Study:
         return f"<Study of {self.summary()}; {self.path}>"
 
     def _repr_html_(self) -> str:
-        named = self.roles.groupby(["kind", "role"]).size().unstack(fill_value=0)
-        return (
-            f"<p><b>headscope study</b> of {escape(self.summary())}<br>"
-            f"<code>{escape(str(self.report_path))}</code></p>"
-            f"<p>Heads by role:</p>{named.to_html(border=0)}"
-            f"<p>Statistics: {escape(', '.join(self.surface['statistic'].unique()))}; "
-            f"tables: {escape(', '.join(self.tables))}</p>"
-        )
+        # By its name: findings are put in words further right than tables are read.
+        return str(import_module("headscope.reporting.study_card").study_card(self))
 
 
 def open_study(path: str | Path) -> Study:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from headscope.analyses.study_parts import StudyParts
+from headscope.analyses.study_parts import HeadMeasures, StudyParts
 
 
 def summary(manifest: Mapping[str, Any]) -> list[str]:
@@ -16,4 +16,17 @@ def summary(manifest: Mapping[str, Any]) -> list[str]:
     return read
 
 
-STUDY = StudyParts(chosen="coreference", named=lambda _: "coreference", summary=summary)
+STUDY = StudyParts(
+    chosen="coreference",
+    named=lambda _: "coreference",
+    summary=summary,
+    heads=(
+        HeadMeasures(
+            table="coreference_heads",
+            values=("accuracy",),
+            by=("mention_type",),
+            where={"model": "trained"},
+            first="coreference",
+        ),
+    ),
+)

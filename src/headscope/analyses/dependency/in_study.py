@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from headscope.analyses.study_parts import StudyParts
+from headscope.analyses.study_parts import HeadMeasures, StudyParts
 
 
 def summary(manifest: Mapping[str, Any]) -> list[str]:
@@ -12,4 +12,13 @@ def summary(manifest: Mapping[str, Any]) -> list[str]:
     return [f"trees of {treebank['sentences']:,} sentences"] if treebank else []
 
 
-STUDY = StudyParts(chosen="dependency_best", named=lambda row: str(row["relation"]), summary=summary)
+STUDY = StudyParts(
+    chosen="dependency_best",
+    named=lambda row: str(row["relation"]),
+    summary=summary,
+    heads=(
+        HeadMeasures(
+            table="dependency", values=("accuracy",), by=("relation", "direction"), where={"model": "trained"}
+        ),
+    ),
+)

@@ -55,5 +55,6 @@ ANALYSIS = Analysis(
         tells_run=True,
         place=70,
     ),
+    study="in_study:STUDY",
     figures=("figure-6", "head-tree"),
 )

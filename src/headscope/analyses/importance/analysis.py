@@ -41,5 +41,6 @@ ANALYSIS = Analysis(
         ),
         place=80,
     ),
+    study="in_study:STUDY",
     figures=("figure-3",),
 )

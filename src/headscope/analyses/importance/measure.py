@@ -24,7 +24,7 @@ from headscope.models.anatomy import Anatomy
 from headscope.models.examination import examine
 from headscope.models.loading import LoadedModel
 from headscope.models.losses import ask_of, choose_loss
-from headscope.models.task_heads import load_task_model
+from headscope.models.task_heads import given_task_model, load_task_model
 from headscope.prepare.input_sizes import auto_batch_size
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.progress import Watcher, scan_teller
@@ -57,9 +57,12 @@ def measure_importance(
         raise OptionError(
             f"labels are what the decoder behind an encoder writes, and {name} has none; leave them out"
         )
-    loaded = load_task_model(
-        options.model, loss=loss, revision=options.revision, dtype=options.dtype, device=options.device
-    )
+    if options.given_model is not None:
+        loaded = given_task_model(options.given_model, loss=loss)
+    else:
+        loaded = load_task_model(
+            options.model, loss=loss, revision=options.revision, dtype=options.dtype, device=options.device
+        )
     anatomy = examine(loaded.model, run.encoder.vocabulary)
     if labels is None:
         ask = ask_of(loss, loaded.tokeniser, anatomy, seed=options.seed)

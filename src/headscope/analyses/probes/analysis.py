@@ -28,5 +28,6 @@ ANALYSIS = Analysis(
         without=("compat",),
         place=90,
     ),
+    study="in_study:STUDY",
     figures=("probe-scores", "probe-distances", "probe-weights", "probe-layers"),
 )

@@ -1,15 +1,14 @@
 """The command of an analysis, made of what it declares: its options, its run, what it shows and writes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headscope.analyses import STAGES
-from headscope.analyses.analysis import Analysis, Stage
+from headscope.analyses.analysis import Analysis
 from headscope.analyses.command import Command, OutputFile
-from headscope.analyses.option import Option, options_of
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say, show
+from headscope.app.taken import options_taken
 from headscope.prepare.options import RunOptions
 
 
@@ -25,7 +24,7 @@ def command_of(
     """
     files = {file.option.name: file for file in command.files}
     out = () if "out" in files else (o.OUT,)
-    taken = options_taken(analysis, command, declaring)
+    taken = o.in_order(options_taken(analysis, command, declaring))
     typed = any(option.name == "text" for option in taken)
 
     @o.takes(*command.reworded, *out, *(file.option for file in files.values()), *taken, o.QUIET, files=typed)
@@ -45,35 +44,6 @@ def command_of(
             say(line)
 
     return run
-
-
-def options_taken(analysis: Analysis, command: Command, declaring: type[RunOptions]) -> list[Option]:
-    """Return the options of a run that a command takes as they are, in the order of its help."""
-    stages = list(stages_measured(analysis))
-    corpora = {corpus for stage in stages for corpus in stage.corpora}
-    shaping = {name for stage in stages for name in stage.options} - set(command.without)
-    own = {option.name for option in command.reworded}
-
-    def is_taken(option: Option) -> bool:
-        if option.name in own:
-            return False
-        if option.holds:
-            return bool(corpora & set(option.holds))
-        if option.name == "maps":
-            return any(stage.over_maps for stage in stages)
-        return (
-            option.group in ("model", "machine")
-            or option.shaping in shaping
-            or bool(corpora & set(option.of))
-        )
-
-    return o.in_order(each for each in options_of(declaring).values() if is_taken(each))
-
-
-def stages_measured(analysis: Analysis) -> Iterator[Stage]:
-    """Yield the stages that an analysis's command measures."""
-    known = {**STAGES, **{stage.name: stage for stage in analysis.stages}}
-    yield from (stage for stage in known.values() if stage.asked_as in analysis.measured)
 
 
 def run_command(

@@ -18,12 +18,16 @@ def study_model(study: Study) -> NamedModel:
     """
     told = study.manifest["signature"]["model"]
     name = str(told["name"])
-    refused = f"the study's model {name} was a folder, and the study does not say where it lies; name it with --model"
+    unknown = {
+        "folder": "was a folder, and the study does not say where it lies; name it with --model",
+        "memory": "was in memory; save it with save_pretrained, and name its folder with --model",
+    }
+    reason = unknown.get(str(told.get("origin")))
     return NamedModel(
         name=name,
         source=None if told.get("origin") == "embedded" or name == EMBEDDED else name,
         revision=told.get("revision"),
-        refused=refused if told.get("origin") == "folder" else "",
+        refused="" if reason is None else f"the study's model {name} {reason}",
         roles=roles_of(study),
         weights=told.get("weights"),
     )

@@ -1,0 +1,132 @@
+"""From what is given in Python to the options of a run: names or objects, paths or texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headscope.analyses.option import Option, options_of
+from headscope.app.calls import check_model, checked
+from headscope.corpora.given import given_text
+from headscope.errors import OptionError
+from headscope.prepare.options import RunOptions
+
+if TYPE_CHECKING:
+    from headscope.models.loading import LoadedModel
+
+OPTIONS = options_of(RunOptions)
+TEXT = Option(
+    name="text",
+    kind=Any,
+    group="corpora",
+    help="One text or a list of them, a column of a data frame, a dataset with a column `text`; or the path of a file "
+    "or folder, or several. A string that names a file which exists, or looks like the name of one, is a path; a "
+    "`Path` always is. Each text is a document; where one is a single line, `packing` is single unless you say so.",
+)
+TOKENISER = Option(
+    name="tokeniser",
+    kind=Any,
+    help="Of a transformers model in memory; `tokenizer` is the same.",
+    group="model",
+)
+TOKENIZER = Option(name="tokenizer", kind=Any, help="The same as `tokeniser`.", group="model")
+OUT = Option(
+    name="out",
+    kind=str | Path | None,
+    group="corpora",
+    help="Folder of the run: new, empty, or of the same run; a temporary one when not given (`study.path`).",
+)
+WATCH = Option(name="watch", kind=Any, help="Told of progress.", group="machine")
+_GROUPS = ("corpora", "model", "measure", "machine")
+_KEPT = ("revision", "dtype", "device")
+
+
+def in_python(options: Iterable[Option]) -> list[Option]:
+    """Return options of a run as functions offer them: the text may be in memory; the model stands before them."""
+    own = [TEXT if each.name == "text" else each for each in options if each.name != "model"]
+    # As help lists them: the text, what else is read, the model, what is measured, the machine.
+    return sorted(
+        [*own, OUT, TOKENISER, TOKENIZER, WATCH],
+        key=lambda each: (each is not TEXT, _GROUPS.index(each.group)),
+    )
+
+
+def options_asked(
+    called: str,
+    model: Any,
+    given: Mapping[str, Any],
+    offered: Iterable[Option],
+    *,
+    stages: tuple[str, ...] = (),
+) -> tuple[RunOptions, dict[str, Any]]:
+    """Put the options of a run together.
+
+    Args:
+        called: the function, for messages.
+        model: hub name or folder, None, what `load_model` returns, or a transformers model.
+        given: keyword arguments as they came.
+        offered: the function's options.
+        stages: what to measure; empty for all that was given.
+
+    Returns:
+        The options, and those of the arguments that are none of a run's: `out`, `watch` and the like.
+
+    Raises:
+        OptionError: an argument is not as it should be.
+    """
+    values = checked(called, given, offered, before=["model"])
+    loaded = given_model(model, values, asked=given)
+    if loaded is None:
+        named = None if model is None else str(model)
+    else:
+        from headscope.models.in_memory import dtype_of
+
+        named, values["dtype"] = None, dtype_of(loaded)
+    texts: Any = given_text(values.pop("text", None))
+    in_memory = bool(texts) and not isinstance(texts[0], str)
+    if in_memory and "packing" not in values and any(len(each.lines) <= 1 for each in texts):
+        values["packing"] = "single"  # a line alone is no pair, and would be left out
+    beside = {name: values.pop(name) for name in list(values) if name not in OPTIONS}
+    asked = RunOptions(
+        model=named,
+        text=() if in_memory else texts,
+        given_model=loaded,
+        given_text=texts if in_memory else (),
+        stages=stages,
+        **values,
+    )
+    return asked, beside
+
+
+def given_model(model: Any, values: dict[str, Any], *, asked: Mapping[str, Any]) -> LoadedModel | None:
+    """Return a model that is in memory, or None where `model` names one; the tokeniser is taken out of `values`.
+
+    Raises:
+        OptionError: the model is neither, has no tokeniser, or shall be moved.
+        ModelError: its tokeniser does not fit it.
+    """
+    check_model(model)
+    tokenisers = [values.pop(name) for name in ("tokeniser", "tokenizer") if name in values]
+    tokenisers = [each for each in tokenisers if each is not None]
+    if len(tokenisers) > 1:
+        raise OptionError("both tokeniser and tokenizer were given; they are the same: give one")
+    if model is None or isinstance(model, str | Path):
+        if tokenisers:
+            raise OptionError(
+                "a tokeniser was given without its model; a model that is named comes with its own: give model= as the "
+                "transformers model, or leave tokeniser out"
+            )
+        return None
+    moved = [name for name in _KEPT if asked.get(name) is not None]
+    if moved:
+        raise OptionError(
+            f"{moved[0]} was given with a model in memory, which is taken as it is; leave {moved[0]} out, or give the "
+            "model the way you want it"
+        )
+    from headscope.models.in_memory import model_in_memory
+    from headscope.models.loading import LoadedModel
+
+    if isinstance(model, LoadedModel):
+        return model
+    return model_in_memory(model, tokenisers[0] if tokenisers else None)

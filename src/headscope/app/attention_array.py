@@ -1,0 +1,100 @@
+"""Attention on one text as a labelled array, between tokens or between words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+
+from headscope.attention.word_attention import word_level
+from headscope.encoding.segment import NO_WORD
+from headscope.errors import OptionError
+from headscope.views.snapshot.snapshot_of import reader_of
+
+if TYPE_CHECKING:
+    from headscope.views.snapshot.attention_snapshot import Axis, KindMaps
+
+_DIMS = ("layer", "head", "query", "key")
+
+
+def attention_array(
+    model: Any,
+    text: str,
+    text_b: str | None,
+    *,
+    layers: Sequence[int],
+    heads: Sequence[int],
+    level: str,
+    pieces: str,
+    kind: str | None,
+    loading: dict[str, Any],
+    reading: dict[str, Any],
+) -> xr.DataArray:
+    """Do what `hs.attention` does, with what loads the model and what shapes the text each put together.
+
+    Raises:
+        HeadscopeError: the model, the text, a layer, a head or a kind is not as it should be.
+    """
+    reader = reader_of(model, **loading)
+    layout = {part.kind: part for part in reader.anatomy.layout}
+    chosen = kind or next(iter(layout))
+    if chosen not in layout:
+        raise OptionError(f"kind {chosen!r} is not known; {reader.loaded.name} has {', '.join(layout)}")
+    part = layout[chosen]
+    for name, labels, most in (("layer", layers, part.layers), ("head", heads, part.heads)):
+        if wrong := [label for label in labels if not 1 <= label <= most]:
+            raise OptionError(f"there is no {name} {wrong[0]}; expected numbers from 1 to {most}")
+    view = reader.view(text, text_b, layers=tuple(layers), **reading)
+    (maps,) = (each for each in view.kinds if each.kind == chosen)
+    # As they were asked for; a view has its layers in ascending order.
+    rows = [maps.layers.index(label) for label in layers] if layers else list(range(len(maps.layers)))
+    columns = [label - 1 for label in heads] if heads else list(range(part.heads))
+    weights = maps.weights[np.ix_(rows, columns)]
+    if level == "word":
+        weights, queries, keys = _between_words(weights, maps, pieces)
+    else:
+        queries, keys = list(maps.queries.tokens), list(maps.key_axis.tokens)
+    return xr.DataArray(
+        weights,
+        dims=_DIMS,
+        coords={
+            "layer": [maps.layers[row] for row in rows],
+            "head": [column + 1 for column in columns],
+            "query": queries,
+            "key": keys,
+            "query_position": ("query", np.arange(len(queries))),
+            "key_position": ("key", np.arange(len(keys))),
+        },
+        name="attention",
+        attrs={"units": "share", "kind": chosen, "level": level, "model": reader.loaded.name},
+    )
+
+
+def _between_words(
+    weights: NDArray[np.float32], maps: KindMaps, pieces: str
+) -> tuple[NDArray[np.float32], list[str], list[str]]:
+    """Join the pieces of words, `[layer, head, word, word]`, and say what the words are."""
+    queries, keys = maps.queries, maps.key_axis
+    layers = weights.shape[0]
+
+    def ids(axis: Axis) -> torch.Tensor:
+        words = axis.words or (None,) * len(axis)
+        row = torch.tensor([NO_WORD if word is None else word for word in words])
+        return row.expand(layers, -1)
+
+    found = word_level(
+        torch.from_numpy(np.ascontiguousarray(weights)), ids(queries), key_word_ids=ids(keys), pieces=pieces
+    )
+    return found.weights.numpy(), _said(queries, found.queries), _said(keys, found.keys)
+
+
+def _said(axis: Axis, words: Any) -> list[str]:
+    """Return the text at each place: of a word as it was typed, else of its token."""
+    return [
+        axis.tokens[leader] if word == NO_WORD else axis.word_text[word]
+        for word, leader in zip(words.words[0].tolist(), words.leaders[0].tolist(), strict=True)
+    ]

@@ -1,0 +1,191 @@
+"""Functions of keyword arguments that are declared as options are: shown by completion, refused in words.
+
+Python's own way with a wrong argument is a `TypeError` from deep inside; here it is an `OptionError` that says what was
+expected, what came and what to give, as on the command line.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from inspect import Parameter, Signature
+from numbers import Integral
+from pathlib import Path
+from textwrap import fill
+from typing import Any, NoReturn, TypeVar, get_args, get_origin
+
+from headscope.analyses.option import Option
+from headscope.errors import OptionError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Paths = str | Path | Sequence[str | Path] | None
+_LONGEST = 60
+
+
+def offering(
+    *options: Option, first: Iterable[Parameter] = (), returns: Any = Any
+) -> Callable[[Function], Function]:
+    """Give a function of `**options` a signature that names them, and its docstring their help at `{options}`.
+
+    Args:
+        *options: its keyword arguments.
+        first: the parameters before them.
+        returns: what it returns.
+    """
+
+    def decorate(function: Function) -> Function:
+        told = "\n".join(
+            fill(f"{each.name}: {each.help}", 118, initial_indent=" " * 8, subsequent_indent=" " * 12)
+            for each in options
+        )
+        function.__doc__ = (function.__doc__ or "").replace("        {options}", told)
+        every = [*first, *map(_parameter, options)]
+        function.__signature__ = Signature(every, return_annotation=returns)  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+def positional(name: str, kind: Any, default: Any = None) -> Parameter:
+    """Return a parameter that may be given by its place."""
+    return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
+
+
+def _parameter(option: Option) -> Parameter:
+    listed = option.default == () and option.kind != Sequence[int]
+    return Parameter(
+        option.name,
+        Parameter.KEYWORD_ONLY,
+        default=None if listed else option.shown or option.default,
+        annotation=Paths if listed else option.kind,
+    )
+
+
+def checked(
+    called: str, given: Mapping[str, Any], options: Iterable[Option], *, before: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Check keyword arguments by the options that they stand for; return their values.
+
+    Args:
+        called: the function, for messages.
+        given: the arguments.
+        options: those that it has.
+        before: its other parameters, for messages.
+
+    Raises:
+        OptionError: there is no such option, or a value of another kind.
+    """
+    known = {each.name: each for each in options}
+    for name in given:
+        if name not in known:
+            names = [*before, *known]
+            near = get_close_matches(name, names, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise OptionError(f"{called} has no option {name!r}; it has {', '.join(names)}{hint}")
+    return {name: checked_value(known[name], value) for name, value in given.items()}
+
+
+def checked_value(option: Option, value: Any) -> Any:
+    """Return an option's value, a number of numpy's or a path as Python's own.
+
+    Raises:
+        OptionError: it is of another kind; says what was expected.
+    """
+    if option.kind is Any or (value is None and option.default in (None, ())):
+        return option.default if value is None else value
+    if option.none and value == option.none:
+        return None
+    kinds = [kind for kind in get_args(option.kind) or (option.kind,) if kind is not type(None)]
+    if get_origin(option.kind) is Sequence or Sequence[int] in kinds:
+        return _numbers(option, value)
+    if option.default == ():
+        return _paths(option, value)
+    if bool in kinds:
+        if isinstance(value, bool):
+            return value
+        _refuse(option, value, "True or False")
+    if int in kinds:
+        if _is_whole(value):
+            return int(value)
+        _refuse(option, value, "a whole number")
+    if Path in kinds:
+        if isinstance(value, str | Path):
+            return Path(value)
+        _refuse(option, value, "a path")
+    if str in kinds and not isinstance(value, str):
+        said = f"one of {', '.join(option.choices)}" if option.choices else "text"
+        _refuse(option, value, said)
+    return value
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, numpy's among them; True and False are none."""
+    return not isinstance(value, bool) and isinstance(value, Integral)
+
+
+def _numbers(option: Option, value: Any) -> list[int]:
+    if _is_whole(value):
+        if get_origin(option.kind) is not Sequence and int in get_args(option.kind):
+            return [int(value)]
+        _refuse(option, value, f"a list of whole numbers, as [{value}]")
+    if isinstance(value, str) or not all(
+        _is_whole(each) for each in (value if hasattr(value, "__iter__") else [None])
+    ):
+        one = int in get_args(option.kind) and get_origin(option.kind) is not Sequence
+        _refuse(option, value, ("a whole number, or " if one else "") + "a list of whole numbers, as [1, 2]")
+    return [int(each) for each in value]
+
+
+def _paths(option: Option, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str | Path):
+        return (str(value),)
+    if isinstance(value, Sequence) and all(isinstance(each, str | Path) for each in value):
+        return tuple(str(each) for each in value)
+    _refuse(option, value, "a path, or a list of paths")
+
+
+def check_model(model: Any) -> None:
+    """Refuse a text where the model stands.
+
+    Raises:
+        OptionError: says where to give the text.
+    """
+    if isinstance(model, str) and (len(model.split()) > 1 or "\n" in model) and not _is_there(model):
+        raise OptionError(
+            f"model is {short(model)}, which reads like a text; expected a hub name, a folder, or a model; give "
+            "the text as text="
+        )
+    if isinstance(model, list | tuple):
+        raise OptionError(
+            f"model is a {type(model).__name__}; expected a hub name, a folder, or a model; give texts as text="
+        )
+
+
+def check_one_text(name: str, value: Any, *, needed: bool = False) -> None:
+    """Refuse what is no text where one stands.
+
+    Raises:
+        OptionError: it is none, or there is none though one is needed.
+    """
+    if isinstance(value, str) or (value is None and not needed):
+        return
+    what = "missing" if value is None else f"a {type(value).__name__}"
+    raise OptionError(f"{name} is {what}; expected one text, as a string")
+
+
+def short(value: Any) -> str:
+    """Return a value as it would be typed, cut where it is long."""
+    told = repr(value) if not isinstance(value, str) else f"'{' '.join(value.split())}'"
+    return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}..."
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _refuse(option: Option, value: Any, expected: str) -> NoReturn:
+    what = (
+        short(value) if isinstance(value, str | int | float | list | tuple) else f"a {type(value).__name__}"
+    )
+    raise OptionError(f"{option.name} is {what}; expected {expected}")

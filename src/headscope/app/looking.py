@@ -1,0 +1,100 @@
+"""The keyword arguments of what looks at one text: the views, and attention as an array."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from headscope.analyses.option import Option, options_of
+from headscope.app.asking import TOKENISER, TOKENIZER
+from headscope.encoding.choices import PIECES, TOO_LONG
+from headscope.prepare.options import RunOptions
+
+LEVELS = ("token", "word")
+_RUN = options_of(RunOptions)
+_MODEL = [TOKENISER, TOKENIZER, _RUN["revision"], _RUN["dtype"], _RUN["device"]]
+_READ = [
+    Option(
+        name="decoder_text",
+        help="What a decoder behind an encoder reads; the text again when not given.",
+    ),
+    Option(
+        name="max_length",
+        kind=int | None,
+        least=1,
+        help="Tokens at most; what the model can read when not given.",
+    ),
+    Option(
+        name="too_long",
+        kind=str,
+        default="error",
+        choices=tuple(each for each in TOO_LONG if each != "skip"),
+        help="What to do with a longer text: error or truncate.",
+    ),
+]
+
+
+def _given(name: str, help_text: str) -> Option:
+    return Option(name=name, kind=Any, help=help_text)
+
+
+VIEW = (
+    Option(
+        name="kind", help="encoder, decoder or cross, first; the first that the model has when not given."
+    ),
+    Option(name="layer", kind=int | None, help="The layer that is shown first, from 1."),
+    Option(
+        name="heads", kind=Sequence[int], default=(), help="The heads that are shown first, from 1: a list."
+    ),
+    Option(name="words", kind=bool, default=False, help="Whether to show words first, not tokens."),
+    Option(name="state", help="What a view copied (`state=...`), shown first."),
+    Option(name="height", kind=int | None, least=1, help="Of the drawing, in pixels."),
+    Option(name="static", kind=bool, default=False, help="Whether to take the page in place of the widget."),
+    *_READ,
+    Option(
+        name="generate", kind=int, default=0, least=0, help="Tokens that the model writes after its text."
+    ),
+    Option(
+        name="include_layers",
+        kind=Sequence[int] | None,
+        help="The layers to keep, from 1; all when not given.",
+    ),
+    Option(
+        name="include_heads",
+        kind=Sequence[int] | None,
+        help="The heads to keep of attention that is given, from 1; all when not given.",
+    ),
+    *_MODEL,
+    _given("attention", "In place of a model and a text: weights, with `tokens`."),
+    _given("encoder_attention", "The same of an encoder, with `encoder_tokens`."),
+    _given("decoder_attention", "The same of a decoder, with `decoder_tokens`."),
+    _given("cross_attention", "The same across, with both."),
+    _given("tokens", "The tokens of `attention`."),
+    _given("encoder_tokens", "The tokens that the encoder read."),
+    _given("decoder_tokens", "The tokens that the decoder read."),
+    Option(
+        name="sentence_b_start", kind=int | None, help="Where the second text begins among `tokens`, from 0."
+    ),
+)
+
+_SOME = Sequence[int] | int | None
+ATTENTION = (
+    Option(
+        name="model",
+        kind=Any,
+        help="Hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with "
+        "its `tokeniser`, which comes back as it was.",
+    ),
+    Option(name="layer", kind=_SOME, help="A layer or several, from 1; all when not given."),
+    Option(name="head", kind=_SOME, help="A head or several, from 1; all when not given."),
+    Option(
+        name="level",
+        kind=str,
+        default="token",
+        choices=LEVELS,
+        help="token: between the model's tokens; word: between words, whose pieces are joined.",
+    ),
+    Option(name="kind", help="encoder, decoder or cross; the first that the model has when not given."),
+    replace(_RUN["pieces"], default="mean", choices=PIECES),
+    *_READ,
+    *_MODEL,
+)

@@ -1,0 +1,38 @@
+"""Which options of a run the command of an analysis takes: from the command line and from Python."""
+
+from collections.abc import Iterator
+
+from headscope.analyses import STAGES
+from headscope.analyses.analysis import Analysis, Stage
+from headscope.analyses.command import Command
+from headscope.analyses.option import Option, options_of
+from headscope.prepare.options import RunOptions
+
+
+def options_taken(analysis: Analysis, command: Command, declaring: type[RunOptions]) -> list[Option]:
+    """Return the options of a run that a command takes as they are, in the order of their fields."""
+    stages = list(stages_measured(analysis))
+    corpora = {corpus for stage in stages for corpus in stage.corpora}
+    shaping = {name for stage in stages for name in stage.options} - set(command.without)
+    own = {option.name for option in command.reworded}
+
+    def is_taken(option: Option) -> bool:
+        if option.name in own:
+            return False
+        if option.holds:
+            return bool(corpora & set(option.holds))
+        if option.name == "maps":
+            return any(stage.over_maps for stage in stages)
+        return (
+            option.group in ("model", "machine")
+            or option.shaping in shaping
+            or bool(corpora & set(option.of))
+        )
+
+    return [each for each in options_of(declaring).values() if is_taken(each)]
+
+
+def stages_measured(analysis: Analysis) -> Iterator[Stage]:
+    """Yield the stages that an analysis's command measures."""
+    known = {**STAGES, **{stage.name: stage for stage in analysis.stages}}
+    yield from (stage for stage in known.values() if stage.asked_as in analysis.measured)

@@ -1,0 +1,146 @@
+"""Text given in Python: one string, a list, a pandas column, a dataset; or names of files, which are told apart.
+
+A `Path` is a file or folder, always. A string is a text, unless it names a file or folder that exists, or looks like
+the name of one. Each text is a document of its own; blank lines part one into several.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from headscope.corpora.document import Document
+from headscope.corpora.fetch.by_name import is_remote
+from headscope.corpora.formats import TEXT
+from headscope.corpora.text.plain import text_documents
+from headscope.errors import InputError, OptionError
+
+EXPECTED = (
+    "expected a text, a list of texts, a column of a data frame, a dataset with a column `text`, or the path of a file "
+    "or folder"
+)
+_COLUMN = "text"
+_LONGEST_NAME = 1024
+
+
+def given_text(text: Any) -> tuple[str, ...] | tuple[Document, ...]:
+    """Tell what was given as text: the paths of files, or the documents of texts in memory.
+
+    Args:
+        text: a string, a `Path`, a list of either, a column (anything that yields strings), a data frame or a dataset
+            (whose column `text` is read, or the only one that it has), or documents, as `read_corpus` returns them.
+
+    Returns:
+        Paths as strings, or documents; empty for None.
+
+    Raises:
+        OptionError: neither, or it may be a text as well as a file; says what to give.
+        InputError: there is nothing but blank lines in it.
+    """
+    if text is None:
+        return ()
+    if isinstance(text, str | Path):
+        return _of_strings([text])
+    if (
+        isinstance(text, Sequence)
+        and not isinstance(text, bytes)
+        and len(text)
+        and not hasattr(text, "column_names")
+    ):
+        if all(isinstance(each, str | Path) for each in text):
+            return _of_strings(list(text))
+        if all(isinstance(each, Document) for each in text):
+            return tuple(text)
+    column = list(_column(text))
+    if column and all(isinstance(each, Document) for each in column):
+        return tuple(column)
+    return _documents(column)
+
+
+def _of_strings(given: Sequence[str | Path]) -> tuple[str, ...] | tuple[Document, ...]:
+    """Sort strings and paths into files and texts."""
+    kinds = [_kind(each) for each in given]
+    if "text" not in kinds:
+        return tuple(str(each) for each in given)
+    if "file" in kinds:
+        text, file = given[kinds.index("text")], given[kinds.index("file")]
+        raise OptionError(
+            f"text holds {_short(str(file))}, which is a file or folder, beside {_short(str(text))}, which is none; "
+            "give a list of texts, or a list of paths"
+        )
+    return _documents(given)
+
+
+def _kind(given: str | Path) -> str:
+    """Say whether a string is the `name` of a file that may be missing, a `file` that is there, or a `text`."""
+    if isinstance(given, Path):
+        return "file"
+    words = given.split()
+    named = len(words) == 1 and (
+        Path(given).suffix.lower() in (*TEXT, ".gz") or "/" in given or "\\" in given
+    )
+    if given == "-" or is_remote(given):
+        return "file"
+    if "\n" not in given and len(given) <= _LONGEST_NAME and words and _exists(given):
+        if len(words) > 1 and not Path(given).suffix:
+            raise OptionError(
+                f'text {_short(given)} is also the name of a file or folder here; give Path("{given}") to read that, '
+                "or the text with a line end after it"
+            )
+        return "file"
+    return "name" if named else "text"
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # longer than a name may be, or with characters that no name has
+        return False
+
+
+def _column(text: Any) -> Iterator[Any]:
+    """Yield what stands in a column, the column `text` of a data frame or dataset, or any other iterable."""
+    if isinstance(text, Mapping):
+        splits = ", ".join(map(str, text)) or "nothing"
+        raise OptionError(f"text is a {type(text).__name__} of {splits}; choose one of them, as text[...]")
+    if not isinstance(text, Iterable) or isinstance(text, bytes):
+        raise OptionError(f"text is {_short(repr(text))}; {EXPECTED}")
+    columns = getattr(text, "column_names", None) or getattr(text, "columns", None)
+    if columns is None or callable(columns):
+        yield from (each[_COLUMN] if isinstance(each, Mapping) and _COLUMN in each else each for each in text)
+        return
+    names = [str(name) for name in columns]
+    if _COLUMN not in names and len(names) != 1:
+        raise OptionError(
+            f"text is a {type(text).__name__} with the columns {', '.join(names)}; give the one to read, as "
+            f'text=data["{names[0]}"]'
+        )
+    chosen: Any = text
+    yield from chosen[_COLUMN if _COLUMN in names else columns[0]]
+
+
+def _documents(texts: Iterable[Any]) -> tuple[Document, ...]:
+    """Make documents of texts; blank ones are left out."""
+    found: list[Document] = []
+    number = 0
+    for number, text in enumerate(texts, 1):
+        if not isinstance(text, str):
+            missing = text is None or text != text  # NaN: what pandas has where nothing is
+            remedy = "; leave missing texts out first, as column.dropna()" if missing else ""
+            what = "nothing" if missing else f"a {type(text).__name__}"
+            raise OptionError(
+                f"text holds {what} at place {number}; {'expected texts' + remedy if missing else EXPECTED}"
+            )
+        if text.strip():
+            found.extend(text_documents(text.splitlines(), name=f"text {number}", start=len(found)))
+    if not found:
+        raise InputError(
+            f"text holds {number:,} texts of blank lines only; {EXPECTED}"
+            if number
+            else f"text is empty; {EXPECTED}"
+        )
+    return tuple(found)
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return f"'{flat[:60]}...'" if len(flat) > 60 else f"'{flat}'"

@@ -1,0 +1,49 @@
+"""A model that is in memory already, with its tokeniser, as a run takes it: nothing of it is changed."""
+
+from typing import Any
+
+from headscope.errors import ModelError, OptionError
+from headscope.models.folder.shown import short_name
+from headscope.models.loading import LoadedModel, check_ids
+
+ORIGIN = "memory"
+
+
+def model_in_memory(model: Any, tokeniser: Any) -> LoadedModel:
+    """Put a transformers model and its tokeniser together; its device, dtype and mode stay as they are.
+
+    Args:
+        model: a transformers model, with or without a head.
+        tokeniser: the fast tokeniser that it was trained with.
+
+    Raises:
+        OptionError: the one is no model, or the other no tokeniser.
+        ModelError: they do not fit each other.
+    """
+    from torch import nn
+
+    if not isinstance(model, nn.Module) or not hasattr(model, "config"):
+        raise OptionError(
+            f"model is a {type(model).__name__}; expected a hub name, a folder, what headscope.load_model returns, or "
+            "a transformers model together with its tokeniser"
+        )
+    if tokeniser is None:
+        raise OptionError(
+            f"model is a {type(model).__name__} without a tokeniser; give tokeniser=, the one that it was trained with"
+        )
+    if not callable(tokeniser) or not hasattr(tokeniser, "backend_tokenizer"):
+        raise OptionError(
+            f"tokeniser is a {type(tokeniser).__name__}; expected a fast tokeniser of transformers, as "
+            "AutoTokenizer.from_pretrained returns it"
+        )
+    if next(model.parameters(), None) is None:
+        raise ModelError(f"model {type(model).__name__} has no weights; expected a transformers model")
+    given = str(getattr(model.config, "name_or_path", "") or "")
+    name = short_name(given) or type(model).__name__
+    check_ids(model, tokeniser, name)
+    return LoadedModel(model=model, tokeniser=tokeniser, name=name, origin=ORIGIN)
+
+
+def dtype_of(loaded: LoadedModel) -> str:
+    """Return the precision that a model computes in, as `float32`."""
+    return str(next(loaded.model.parameters()).dtype).removeprefix("torch.")

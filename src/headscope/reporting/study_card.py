@@ -1,0 +1,100 @@
+"""A study in a notebook's cell: what was run, its head grid, what was found, and where the report is.
+
+Plain HTML and SVG with the colours in it: a notebook that is exported or opened elsewhere shows the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from headscope.palette import palette
+from headscope.reporting.from_study import first_findings
+from headscope.statistics.role_catalogue import ROLES
+from headscope.study.study import Study
+
+_CELL, _GAP, _LEFT, _TOP = 18, 2, 26, 16.0
+_LOOK = "font:13px/1.5 system-ui,sans-serif"
+
+
+def study_card(study: Study) -> str:
+    """Return a study as HTML; everything that came with a model or text is escaped.
+
+    Raises:
+        InputError: a file of the run is gone, or not as the run wrote it.
+    """
+    parts = [f"<p><b>headscope study</b> of {escape(study.summary())}</p>"]
+    if "surface" in study.tables:
+        roles = study.roles
+        parts += [_grid(kind, roles[roles["kind"] == kind["kind"]]) for kind in study.manifest["kinds"]]
+        parts.append(_legend(roles["role"]))
+        said = [f"<li>{escape(each)}</li>" for each in first_findings(study)]
+        parts.append(f"<ul>{''.join(said)}</ul>" if said else "")
+    parts.append(f"<p>{_link(study)}</p>")
+    tables = escape(", ".join(study.tables))
+    parts.append(f"<p><code>study.heads</code>: a row for each head. Tables: {tables}</p>")
+    return f'<div style="{_LOOK}">{"".join(parts)}</div>'
+
+
+def _grid(part: Mapping[str, Any], roles: pd.DataFrame) -> str:
+    """Return a kind's head grid as SVG: layers as rows, heads as columns, coloured by role."""
+    rows = roles.to_dict("records")
+    width = _LEFT + part["heads"] * (_CELL + _GAP)
+    height = int(_TOP) + part["layers"] * (_CELL + _GAP)
+    marks = [_text(_LEFT + _middle(head), _TOP - 5, head) for head in range(1, part["heads"] + 1)]
+    marks += [_text(_LEFT / 2, _TOP + _middle(layer) + 4, layer) for layer in range(1, part["layers"] + 1)]
+    for row in rows:
+        layer, head = int(row["layer"]), int(row["head"])
+        style = palette().roles[str(row["role"])]
+        finds = [str(each) for each in row["finds"]]
+        told = f"{part['kind']} {layer}-{head}: {style.label}" + (
+            f"; finds {', '.join(finds)}" if finds else ""
+        )
+        edge = ' stroke="#1c1e21" stroke-width="2"' if finds else ""
+        x, y = (_LEFT + _middle(head) - _CELL / 2), (_TOP + _middle(layer) - _CELL / 2)
+        marks.append(
+            f'<rect x="{x:g}" y="{y:g}" width="{_CELL}" height="{_CELL}" rx="2" fill="{style.fill.light}"{edge}>'
+            f"<title>{escape(told)}</title></rect>"
+        )
+    label = f"Heads of the {part['kind']} by role, layers as rows"
+    return (
+        f'<svg role="img" aria-label="{escape(label)}" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}"><title>{escape(label)}</title>{"".join(marks)}</svg>'
+    )
+
+
+def _middle(number: int) -> float:
+    return (number - 0.5) * (_CELL + _GAP)
+
+
+def _text(x: float, y: float, said: object) -> str:
+    return f'<text x="{x:g}" y="{y:g}" font-size="10" text-anchor="middle" fill="currentColor">{said}</text>'
+
+
+def _legend(roles: Iterable[Any]) -> str:
+    """Return the roles that heads have, each with its colour and how many have it."""
+    numbers = pd.Series(list(roles)).value_counts()
+    told = [
+        f'<span style="white-space:nowrap;margin-right:1em"><span style="display:inline-block;width:.8em;height:.8em;'
+        f'background:{palette().roles[name].fill.light}"></span> {escape(palette().roles[name].label)} '
+        f"({numbers[name]})</span>"
+        for name in ROLES
+        if name in numbers.index
+    ]
+    return f"<p>{' '.join(told)}</p>"
+
+
+def _link(study: Study) -> str:
+    """Return a link to the report; the folder alone where the run has no page."""
+    page = study.report_path
+    if not page.exists():
+        return f"Tables in <code>{escape(str(study.path))}</code>"
+    resolved = page.resolve()
+    here = Path.cwd()
+    # A notebook's server opens what lies below its own folder; a page from elsewhere only the browser itself can.
+    place = resolved.relative_to(here).as_posix() if resolved.is_relative_to(here) else resolved.as_uri()
+    return f'<a href="{escape(place)}" target="_blank">Open the report</a> <code>{escape(str(page))}</code>'

@@ -1,0 +1,271 @@
+"""What `import headscope as hs` offers: models and texts in memory, the commands as functions, errors in words."""
+
+import inspect
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import headscope as hs
+from headscope.analyses import ANALYSES
+from headscope.analyses.option import options_of
+from headscope.app.looking import VIEW
+from headscope.prepare.options import RunOptions
+from headscope.study.study import open_study
+from headscope_grammar import synthetic_documents, write_conllu
+from support.tiny_models import CONFIGS, VOCABULARY
+from support.tiny_tokenisers import tiny_tokeniser
+
+TEXTS = ["the cat sat on the mat, and ran.", "the dogs ran.\nthe cat sat on the dog.", "the dog sat."]
+COMMANDS = [analysis.command.name for analysis in ANALYSES if analysis.command]
+OWN = sorted(
+    [
+        *("Accumulator", "HeadId", "HeadscopeError", "Study", "__version__", "attention", "head_atlas", "head_view"),
+        *("heatmap", "load_model", "matrix_view", "model_view", "neuron_view", "open_study", "read_corpus"),
+        *("report", "scan"),
+    ]
+)  # fmt: skip
+
+
+def masked_lm():
+    """A small model of one's own, in train mode, with a frozen part, as it is in the midst of its training."""
+    import transformers as tf
+
+    torch.manual_seed(3)
+    model = tf.BertForMaskedLM(CONFIGS["bert"]())
+    model.train()
+    model.bert.encoder.layer[0].eval()
+    model.bert.embeddings.word_embeddings.weight.requires_grad_(False)
+    return model
+
+
+def hooks_of(module):
+    return [*module._forward_hooks.values(), *module._forward_pre_hooks.values()]
+
+
+def state_of(model):
+    """All that must come back: modes, flags, gradients, the attention implementation, weights, dtype and device."""
+    return (
+        [module.training for module in model.modules()],
+        [(p.requires_grad, p.grad, p.dtype, p.device) for p in model.parameters()],
+        model.config._attn_implementation,
+        model.config.output_attentions,
+        # transformers keeps hooks of its own in a model that was once asked for output_attentions
+        [
+            hook
+            for module in model.modules()
+            for hook in hooks_of(module)
+            if "headscope" in str(hook.__module__)
+        ],
+    )
+
+
+@pytest.fixture(scope="module")
+def mine():
+    tokeniser = tiny_tokeniser("bert")
+    tokeniser.mask_token = "[UNK]"
+    return masked_lm(), tokeniser
+
+
+@pytest.fixture(scope="module")
+def study(mine, tmp_path_factory):
+    model, tokeniser = mine
+    before, weights = state_of(model), {k: v.clone() for k, v in model.state_dict().items()}
+    out = tmp_path_factory.mktemp("mine") / "out"
+    found = hs.report(model=model, tokeniser=tokeniser, text=TEXTS, loss="mlm", out=out, max_length=64)
+    assert state_of(model) == before
+    assert all(torch.equal(v, weights[k]) for k, v in model.state_dict().items())
+    return found
+
+
+def test_a_model_in_memory_is_a_run_like_any_other(study, mine, tmp_path):
+    model, tokeniser = mine
+    told = study.manifest["signature"]["model"]
+    assert (told["name"], told["origin"], told["family"]) == ("BertForMaskedLM", "memory", "bert")
+    assert study.manifest["signature"]["corpus"]["name"] == "3 texts in memory"
+    assert study.manifest["counts"]["documents_used"] == 3
+    assert study.manifest["counts"]["segments"] == 4  # a line alone is no pair, and none is left out
+    assert study.report_path.exists()
+    # The same model, saved, finds the same: the signature differs by the head's weights alone.
+    model.save_pretrained(tmp_path / "model")
+    tokeniser.save_pretrained(tmp_path / "model")
+    (tmp_path / "texts.txt").write_text("\n\n".join(TEXTS))
+    saved = hs.stats(tmp_path / "model", text=tmp_path / "texts.txt", packing="single", max_length=64)
+    pd.testing.assert_frame_equal(saved.surface, study.surface, atol=1e-6, rtol=0)
+    assert saved.manifest["signature"]["corpus"]["hash"] == study.manifest["signature"]["corpus"]["hash"]
+
+
+def test_the_signature_is_that_of_the_weights(mine):
+    model, tokeniser = mine
+
+    def signed(one):
+        return hs.stats(one, tokeniser=tokeniser, text=TEXTS, max_length=64).manifest["signature"]
+
+    first = signed(model)
+    assert signed(model)["id"] == first["id"]
+    other = masked_lm()
+    with torch.no_grad():
+        other.bert.encoder.layer[1].attention.self.query.weight[0, 0] += 1
+    assert signed(other)["id"] != first["id"]
+    half = signed(masked_lm().to(torch.bfloat16))
+    assert half["options"]["dtype"] == "bfloat16"
+    assert first["options"]["dtype"] == "float32"
+
+
+def test_a_model_comes_back_after_an_error_too(mine):
+    model, tokeniser = mine
+    before = state_of(model)
+    with pytest.raises(hs.HeadscopeError, match="no input could be made"):
+        hs.stats(model, tokeniser=tokeniser, text=TEXTS[0], packing="paragraphs", max_length=64)
+    assert state_of(model) == before
+
+
+def test_importance_needs_the_models_own_head(mine):
+    model, tokeniser = mine
+    with pytest.raises(
+        hs.HeadscopeError, match=r"^BertModel has no masked-LM head, which loss mlm needs; load the"
+    ):
+        hs.importance(model.bert, tokeniser=tokeniser, text=TEXTS, max_length=64)
+
+
+def test_every_head_is_a_row(study):
+    heads = study.heads
+    assert len(heads) == 12
+    assert list(heads.columns[:5]) == ["kind", "layer", "head", "role", "finds"]
+    assert heads.groupby(["kind", "layer", "head"]).size().eq(1).all()
+    for name in ("previous", "entropy"):
+        np.testing.assert_array_equal(
+            heads.set_index(["layer", "head"])[name].unstack().to_numpy(), study[name].to_numpy()
+        )
+    own = study.table("importance").query("measure == 'gradient' and key_class == 'sep' and head.notna()")
+    np.testing.assert_array_equal(heads["gradient sep"], own.sort_values(["layer", "head"])["value"])
+
+
+def test_a_study_shows_its_grid_findings_and_page(study, monkeypatch):
+    html = study._repr_html_()
+    assert html.count("<rect") == 12
+    assert "encoder 3-4:" in html
+    assert "Heads of the encoder by role" in html
+    assert "have no intervals" in html
+    assert f'href="{study.report_path.resolve().as_uri()}"' in html
+    monkeypatch.chdir(study.path.parent)
+    assert 'href="out/report.html"' in study._repr_html_()
+
+
+def test_what_is_public_and_nothing_else():
+    import headscope.reporting.kit  # noqa: F401 - modules that were imported are no names of the user's
+
+    assert dir(hs) == sorted([*OWN, *COMMANDS])
+    assert sorted(hs.__all__) == OWN
+    assert all(callable(getattr(hs, name)) or name == "__version__" for name in dir(hs))
+    code = "import sys, headscope as hs; hs.syntax; hs.report; print({'torch', 'pandas', 'typer'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_are_functions_with_the_options_of_the_command(name):
+    from typer.main import get_command
+
+    from headscope.app.cli import app
+
+    typed = {each.name for each in get_command(app).commands[name].params} - {"help", "quiet"}
+    named = set(inspect.signature(getattr(hs, name)).parameters)
+    assert named == typed | {"model", "out", "tokeniser", "tokenizer", "watch"}
+    assert "Returns:" in getattr(hs, name).__doc__
+
+
+def test_a_report_offers_every_option():
+    offered = inspect.signature(hs.report).parameters
+    assert set(offered) == {*options_of(RunOptions), "out", "watch", "tokeniser", "tokenizer"}
+    assert all(name in hs.report.__doc__ for name in offered)
+
+
+def test_views_offer_what_they_take():
+    from headscope.app.notebook import view_of
+    from headscope.views.snapshot.model_input import Asked
+    from headscope.views.snapshot.snapshot_of import reader_of, take_snapshot
+
+    taken = {
+        name: each.default
+        for function in (view_of, take_snapshot, Asked, reader_of)
+        for name, each in inspect.signature(function).parameters.items()
+        if each.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    hidden = {"neuron", "writes", "text", "text_b"}  # said by the view's name, by `generate`, and by place
+    assert {each.name for each in VIEW} == {*taken} - hidden | {"tokeniser"}
+    for each in VIEW:
+        if each.name in taken and each.default is not None:
+            assert each.default == taken[each.name], each.name
+
+
+def test_a_command_finds_what_the_command_line_finds(tmp_path):
+    write_conllu(synthetic_documents(3), tmp_path / "my.conllu")
+    found = hs.syntax(treebank=tmp_path / "my.conllu", controls=0, fold_labels=True)
+    assert "dependency_best" in found.tables
+    assert "surface" not in found.tables
+    heads = found.heads
+    assert len(heads) == 72
+    own = found.table("dependency").query("relation == 'all' and direction == 'dependent->head'")
+    own = own.set_index(["layer", "head"])["accuracy"]
+    assert heads.set_index(["layer", "head"])["all dependent->head"].to_dict() == own.to_dict()
+    assert "Tables in" in found._repr_html_()
+    assert open_study(found.path).tables == found.tables
+
+
+def test_files_of_a_command_are_written(mine, tmp_path):
+    model, tokeniser = mine
+    out = tmp_path / "matrix.npy"
+    found = hs.cluster(model, tokeniser=tokeniser, text=TEXTS, max_length=64, matrix=out)
+    assert np.load(out).shape == (12, 12)
+    assert {"map x", "map y", "map cluster", "previous"} <= set(found.heads.columns)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: hs.report("The cat sat on the mat."), r"^model is 'The cat sat .*', which reads like a text; .*=$"),
+        (lambda: hs.report(["a text"]), r"^model is a list; expected a hub name, a folder, or a model; give texts as"),
+        (lambda: hs.report(model=3), r"^model is a int; expected a hub name, a folder, what headscope.load_model"),
+        (lambda: hs.report(tokeniser="bert"), r"^a tokeniser was given without its model; "),
+        (lambda: hs.report(limit="3"), r"^limit is '3'; expected a whole number$"),
+        (lambda: hs.report(limit=True), r"^limit is True; expected a whole number$"),
+        (lambda: hs.report(treebank=3), r"^treebank is 3; expected a path, or a list of paths$"),
+        (lambda: hs.report(fold_labels="yes"), r"^fold_labels is 'yes'; expected True or False$"),
+        (lambda: hs.report(packing=["single"]), r"^packing is \['single'\]; expected one of pretraining, paragraphs"),
+        (lambda: hs.report(out=3), r"^out is 3; expected a path$"),
+        (lambda: hs.syntax(treebnk="my.conllu"), r"^syntax has no option 'treebnk'; .*; did you mean treebank\?$"),
+        (lambda: hs.cluster(treebank="my.conllu"), r"^cluster has no option 'treebank'; it has model, text, "),
+        (lambda: hs.importance(loss="mln"), r"^loss 'mln' is not known; .*; did you mean mlm\?$"),
+        (lambda: hs.head_view(None, "a cat", head=1), r"^head_view has no option 'head'; .*; did you mean heads\?$"),
+        (lambda: hs.head_view(None, "a cat", heads=1), r"^heads is 1; expected a list of whole numbers, as \[1\]$"),
+        (lambda: hs.head_view(None, "a cat", layer=[1]), r"^layer is \[1\]; expected a whole number$"),
+        (lambda: hs.head_view(None, ["a cat"]), r"^text is a list; expected one text, as a string$"),
+        (lambda: hs.heatmap("The cat sat."), r"^model is 'The cat sat.', which reads like a text; "),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_refused_in_words(call, words):
+    with pytest.raises(hs.HeadscopeError, match=words):
+        call()
+
+
+def test_a_model_and_its_tokeniser_are_checked(mine):
+    model, tokeniser = mine
+    for given, words in [
+        ({}, r"^model is a BertForMaskedLM without a tokeniser; give tokeniser=, "),
+        ({"tokeniser": "bert"}, r"^tokeniser is a str; expected a fast tokeniser of transformers"),
+        ({"tokeniser": tokeniser, "tokenizer": tokeniser}, r"^both tokeniser and tokenizer were given; "),
+        (
+            {"tokeniser": tokeniser, "device": "cpu"},
+            r"^device was given with a model in memory, which is taken as it",
+        ),
+        (
+            {"tokeniser": hs.load_model().tokeniser},
+            rf"token ids up to \d+, and the model knows {VOCABULARY}; ",
+        ),
+    ]:
+        with pytest.raises(hs.HeadscopeError, match=words):
+            hs.report(model, text=TEXTS, **given)

@@ -1,0 +1,104 @@
+"""Text given in Python: what is a text, what is the name of a file, and what is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from headscope.corpora.document import Document
+from headscope.corpora.given import given_text
+from headscope.errors import HeadscopeError
+
+
+class Dataset:
+    """What of a dataset is looked at: its columns, by name."""
+
+    def __init__(self, **columns):
+        self._columns = columns
+        self.column_names = list(columns)
+
+    def __getitem__(self, name):
+        return self._columns[name]
+
+    def __iter__(self):
+        raise AssertionError("rows are not needed")
+
+    def __len__(self):
+        return len(next(iter(self._columns.values())))
+
+
+def lines(found):
+    assert all(isinstance(each, Document) for each in found)
+    return [each.lines for each in found]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.txt").write_text("A text.")
+    (tmp_path / "two words").write_text("A text.")
+    return tmp_path
+
+
+TEXTS = ["The cat sat.", "It slept.\nIt woke."]
+EXPECTED = [("The cat sat.",), ("It slept.", "It woke.")]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        TEXTS,
+        tuple(TEXTS),
+        pd.Series(TEXTS, index=[7, 3]),
+        np.array(TEXTS),
+        pd.DataFrame({"text": TEXTS, "label": [0, 1]}),
+        pd.DataFrame({"review": TEXTS}),
+        Dataset(text=TEXTS, label=[0, 1]),
+        Dataset(review=TEXTS),
+        (text for text in TEXTS),
+        [{"text": text, "label": 1} for text in TEXTS],
+        "The cat sat.\n\nIt slept.\nIt woke.",
+        [*TEXTS, " "],
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_texts_in_memory(given):
+    found = given_text(given)
+    assert lines(found) == EXPECTED
+    assert len({each.id for each in found}) == 2
+
+
+def test_one_word_is_a_text_and_a_name_is_a_path():
+    assert lines(given_text("Hello")) == [("Hello",)]
+    assert given_text("my.txt") == given_text(Path("my.txt")) == ("my.txt",)
+    assert given_text(["my.txt", Path("other")]) == ("my.txt", "other")
+    # Reading them says that they are not there.
+    assert given_text("missing.txt") == ("missing.txt",)
+    assert given_text("some/folder") == ("some/folder",)
+    assert given_text("-") == ("-",)
+    assert lines(given_text(pd.Series(["my.txt"]))) == [("my.txt",)]
+    assert lines(given_text("two words\n")) == [("two words",)]
+    assert given_text(None) == ()
+    documents = given_text(TEXTS)
+    assert given_text(documents) == given_text(iter(documents)) == documents
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (3, r"^text is '3'; expected a text, a list of texts, a column"),
+        ([], r"^text is empty; expected a text"),
+        ([" ", "\n"], r"^text holds 2 texts of blank lines only; expected a text"),
+        (["my.txt", "The cat sat."], r"^text holds 'my.txt', which is a file or folder, beside 'The cat sat.', which"),
+        ("two words", r'^text \'two words\' is also the name of a file or folder here; give Path\("two words"\)'),
+        (["a cat", None], r"^text holds nothing at place 2; expected texts; leave missing texts out first, as column"),
+        (pd.Series(["a cat", float("nan")]), r"^text holds nothing at place 2; expected texts; leave missing"),
+        (["a cat", 3], r"^text holds a int at place 2; expected a text, a list of texts"),
+        (pd.DataFrame({"a": TEXTS, "b": TEXTS}), r'^text is a DataFrame with the columns a, b; .* text=data\["a"\]$'),
+        ({"train": 1, "test": 2}, r"^text is a dict of train, test; choose one of them, as text\[...\]$"),
+    ],
+)  # fmt: skip
+def test_what_is_no_text_is_refused_in_words(given, words):
+    with pytest.raises(HeadscopeError, match=words):
+        given_text(given)
