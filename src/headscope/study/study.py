@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from headscope.analyses.for_study import finders, summaries
+from headscope.counted import count
 from headscope.errors import InputError
 from headscope.statistics.roles import roles
 from headscope.storage.atomic import hash_of
@@ -108,7 +109,9 @@ class Study:
         kinds = ", ".join(f"{k['layers']} x {k['heads']} {k['kind']} heads" for k in self.manifest["kinds"])
         read = []
         if counts["segments"]:
-            read.append(f"{counts['segments']:,} segments of {counts['documents_used']:,} documents")
+            read.append(
+                f"{count(counts['segments'], 'segment')} of {count(counts['documents_used'], 'document')}"
+            )
         read += summaries(self.manifest)
         return f"{model}: {kinds}; {'; '.join(read)}"
 

@@ -197,7 +197,14 @@ def test_what_is_not_to_be_trusted_is_dimmed_and_the_caption_says_so(inputs):
         "below 0.75 a cluster is not to be trusted: it stands here dimmed, and no sentence names it."
         in markup
     )
-    assert "A dash: not tested, which needs at least 10 documents." in markup
+    assert "A test needs at least 10 documents." in markup
+
+
+def test_a_stability_that_was_not_tested_is_said_to_be_so_in_the_table(inputs):
+    markup = section(with_clusters(inputs, [np.nan] * 3))
+    (table,) = re.findall(r'<table id="table-clusters-encoder".*?</table>', markup, re.DOTALL)
+    assert table.count("<td>not tested</td>") == 3
+    assert "weak" not in table
 
 
 def test_the_groups_of_documents_are_said(inputs, page):
