@@ -151,7 +151,8 @@ def test_what_was_not_tested_is_not_called_negative(visit):
     said = page.locator(".at-found").inner_text()
     assert "no head is shown" not in said
     assert (
-        "Whether a head beats its baseline was not tested for obj (it needs at least 10 documents with such words); the "
+        "Whether a head beats its baseline was not tested for obj (it needs at least 10 documents with such "
+        "words); the "
         "best one stands here."
     ) in said
 

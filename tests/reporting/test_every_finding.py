@@ -207,7 +207,7 @@ def test_no_head_stands_out_says_what_the_rule_was_held_to():
     assert found[0] == (
         "Whether a head stands out was not tested, which needs at least 10 documents; as measured, the share on the "
         "previous, next or current token, on special tokens or on punctuation does not lie above a quarter, and above "
-        f"twice what uniform attention gives, in any head.{rest}"
+        f"twice what uniform attention gives in any head.{rest}"
     )
     assert "whole interval" not in " ".join(found)
     assert not texts(inputs, "focus")

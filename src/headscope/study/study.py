@@ -5,7 +5,7 @@ from functools import cached_property
 from html import escape
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import xarray as xr
@@ -17,6 +17,9 @@ from headscope.statistics.roles import roles
 from headscope.storage.atomic import hash_of
 from headscope.study.labelled_array import labelled_array
 from headscope.study.manifest import MANIFEST, read_manifest
+
+if TYPE_CHECKING:
+    from headscope.reporting.kit.paper_table import PaperTable
 
 _AGAIN = "give the same headscope command with --out {path} again, which measures that part anew"
 _CHANGED = f"was changed or damaged since the run wrote it; {_AGAIN}"
@@ -96,6 +99,29 @@ class Study:
         if name not in self.tables:
             raise KeyError(f"no table {name!r}; this study has {', '.join(self.tables)}")
         return pd.read_parquet(BytesIO(checked(self.path, self.manifest, f"tables/{name}.parquet")))
+
+    def table_1(self) -> "PaperTable":
+        """Return table 1 of the paper, of this run's numbers: the best head of each dependency relation.
+
+        `to_latex()` and `to_csv()` write it, `frame` holds the numbers.
+
+        Raises:
+            KeyError: the run measured no dependency relations; says what would.
+        """
+        return self._paper_table(1)
+
+    def table_2(self) -> "PaperTable":
+        """Return table 2 of the paper, of this run's numbers: antecedents by type of mention; as `table_1`."""
+        return self._paper_table(2)
+
+    def table_3(self) -> "PaperTable":
+        """Return table 3 of the paper, of this run's numbers: what probes find of the tree; as `table_1`."""
+        return self._paper_table(3)
+
+    def _paper_table(self, number: int) -> "PaperTable":
+        from headscope.study.paper_tables import paper_table
+
+        return paper_table(self, number)
 
     @property
     def report_path(self) -> Path:

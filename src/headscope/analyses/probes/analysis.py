@@ -29,4 +29,5 @@ ANALYSIS = Analysis(
         place=90,
     ),
     figures=("probe-scores", "probe-distances", "probe-weights", "probe-layers"),
+    paper={3: "in_paper:table_3"},
 )
