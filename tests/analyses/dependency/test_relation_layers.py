@@ -4,6 +4,7 @@ import matplotlib as mpl
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.patches import Rectangle
 
 from headscope.analyses.dependency.figures.relation_layers import (
     best_by_layer,
@@ -107,7 +108,7 @@ def test_the_figure_has_the_key_of_its_colours(dependency):
     assert [text.get_text() for text in key.get_texts()] == [
         "points above the best fixed offset: 0 to 40 and more"
     ]
-    assert [to_hex(one.get_facecolor()) for one in key.get_patches()] == [
+    assert [to_hex(one.get_facecolor()) for one in key.findobj(Rectangle)] == [
         shade(step) for step in range(1, 10)
     ]
 
