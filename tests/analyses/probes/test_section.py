@@ -285,7 +285,7 @@ def test_files_and_links(inputs, tmp_path):
     paths = save_probe_figures(about(inputs), tmp_path)
     names = {path.name for path in paths}
     expected = ["probe-scores", "probe-distances", "probe-weights", "probe-weights-attention-and-words"]
-    assert names == {f"{name}.{end}" for name in [*expected, "probe-layers"] for end in ("svg", "png")}
+    assert names == {f"{name}.{end}" for name in [*expected, "probe-layers"] for end in ("svg", "png", "pdf")}
     linked = built(
         with_parts(
             inputs, probe_weights=inputs.table("probe_weights").groupby("probe").head(4), probe_relations=None
