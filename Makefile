@@ -11,7 +11,7 @@ help:
 	@echo "make test    install what the tests need and run every test"
 	@echo "make test-quick  a minute's worth of them, from every folder of the source: what to run while working"
 	@echo "make check   format, lint, type-check, and run the examples of README and docs"
-	@echo "make docs    write docs/tables.md and the lists of docs/definitions.md from what they describe"
+	@echo "make docs    write docs/tables.md, docs/api.md and the lists of docs/definitions.md from what they describe"
 	@echo "make soak    kill every command that writes, a hundred times and about each rename, and compare"
 	@echo "make fuzz    feed broken and hostile inputs to all that is read, 10 minutes (MINUTES=2 SEED=1 TARGET=maps)"
 	@echo "make bench   print ratios against the alternatives"
@@ -78,6 +78,7 @@ examples: .venv/.dev
 docs: .venv/.dev
 	$(BIN)/python docs/make/tables.py
 	$(BIN)/python docs/make/statistics.py
+	$(BIN)/python docs/make/api.py
 
 bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py $(if $(QUICK),--quick)

@@ -206,6 +206,7 @@ def test_few_documents_have_no_interval_and_say_so(model, folder):
         lines[0],
     )
     assert "adjusted Rand" not in said
+    assert "not tested" in next(line for line in lines if line.split()[:1] == ["1"])
     assert (
         "clusters: whether other documents would give them again was not tested, which needs at least 10 documents"
         in lines

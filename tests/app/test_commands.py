@@ -109,7 +109,7 @@ def program():
 def test_the_list_of_commands(program):
     pinned = [
         *("report", "stats", "segments", "extract", "convert", "syntax", "coref", "cluster", "importance"),
-        *("probe", "train", "view", "explore", "atlas"),
+        *("probe", "train", "view", "explore", "atlas", "export"),
     ]
     assert [name for name in program.commands if name in pinned] == pinned
     assert set(program.commands) == {*pinned, *OF_ANALYSES}

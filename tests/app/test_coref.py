@@ -342,12 +342,12 @@ def test_what_cannot_be_read(cli, corpus, folder, tmp_path):
     model = folder / "tiny"
     code, said, err = cli("coref", "--coref", spoilt, "--model", model, "-q")
     assert (code, said) == (2, "")
-    assert err.startswith("headscope: no mention of spoilt.conllu can be scored: 0 mentions in 1 documents, ")
+    assert err.startswith("headscope: no mention of spoilt.conllu can be scored: 0 mentions in 1 document, ")
     assert "1 bracket of a mention matches no other" in err
     assert cli("coref", "--coref", alone, "--model", model, "-q") == (
         2,
         "",
-        "headscope: no mention of alone.conllu can be scored: 1 mentions in 1 documents, none with an antecedent in "
+        "headscope: no mention of alone.conllu can be scored: 1 mention in 1 document, none with an antecedent in "
         "its window (each entity is mentioned once); raise --max-length\n",
     )
 

@@ -127,7 +127,7 @@ def test_word_level(pieces, cli, tmp_path, bert):
     np.testing.assert_allclose(entry["attns"], expected, atol=5e-4)
     assert entry["words"] == ENTRIES[1]["words"]
     assert out.startswith(
-        f"wrote {tmp_path / 'w_attn.pkl'}: attention between words ({pieces} over pieces) of 1 inputs, "
+        f"wrote {tmp_path / 'w_attn.pkl'}: attention between words ({pieces} over pieces) of 1 input, "
     )
 
 
@@ -143,7 +143,7 @@ def test_a_word_without_pieces_has_no_place_in_a_pickle(cli, tmp_path):
         "extract", "--text", tmp_path / "w.json", "--word-level", "--debug", "--format", "pickle"
     )
     assert code == 0
-    assert " of 1 inputs, " in out.splitlines()[0]
+    assert " of 1 input, " in out.splitlines()[0]
     assert out.splitlines()[1:] == ["left out 1: a word has no row of its own"]
     assert [entry["words"] for entry in pickle.loads((tmp_path / "w_attn.pkl").read_bytes())] == [
         ["a", "fox"]
@@ -170,7 +170,7 @@ def test_case_limit_and_plain_text(cli, tmp_path):
     (entry,) = MapsSource(tmp_path / "t_attn").index.entries
     assert entry.input.tokens == ["[CLS]", "[UNK]", "[UNK]", "ran", "[SEP]", "[UNK]", "there", "[SEP]"]
     assert entry.token_types == [0, 0, 0, 0, 0, 1, 1, 1]
-    assert " of 1 inputs, 3 x 12 encoder heads, float16, " in out
+    assert " of 1 input, 3 x 12 encoder heads, float16, " in out
 
 
 def test_the_order_is_the_inputs(cli, tmp_path):

@@ -106,7 +106,7 @@ def test_shares_of_a_corpus_are_merged(loaded):
         (
             "one line",
             {"packing": "paragraphs"},
-            r"^no input could be made of 1 documents \(.*\); expected text",
+            r"^no input could be made of 1 document \(.*\); expected text",
         ),
     ],
 )

@@ -16,6 +16,7 @@ def inputs():
     return {
         "whole": with_distances(mock_inputs.section_4()),
         "bare": mock_inputs.encoder(2, 3),
+        "few": mock_inputs.section_4(2, 3, documents=4),
         "two": with_distances(mock_inputs.two_kinds()),
         "t5": mock_inputs.t5(),
         "hostile": with_distances(mock_inputs.hostile_section_4()),

@@ -145,6 +145,18 @@ def test_questions_in_words(visit, finder, words, relation):
     assert "other heads that are most accurate" in page.locator(".at-list .caption").inner_text()
 
 
+def test_what_was_not_tested_is_not_called_negative(visit):
+    page = visit("few")
+    ask(page, "which head finds objects?")
+    said = page.locator(".at-found").inner_text()
+    assert "no head is shown" not in said
+    assert (
+        "Whether a head beats its baseline was not tested for obj (it needs at least 10 documents with such "
+        "words); the "
+        "best one stands here."
+    ) in said
+
+
 def test_numbers_and_layers(visit):
     page = visit("whole")
     ask(page, "4-7")

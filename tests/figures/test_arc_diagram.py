@@ -1,12 +1,16 @@
 """Figure 5: which lines are drawn strong, what marks a wrong choice, and what is refused."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 
 from headscope.analyses.for_report import arc_examples
 from headscope.figures import arc_diagram, arc_panel
+from headscope.figures.arc_diagram import arc_pages
 from headscope.figures.arc_strokes import FAINT, FAINTEST, Stroke, arcs_of
 from headscope.figures.style import SOFT, role_colour
 from support import mock_inputs
@@ -156,6 +160,35 @@ def test_the_figure_has_a_row_a_relation_the_right_ones_first():
     # Words stand at one height in a row.
     heights = {ax.get_ylim() for ax in figure.axes[:3]}
     assert len(heights) == 1
+
+
+def test_a_page_is_as_wide_as_two_columns_and_fits_on_paper():
+    examples = arc_examples(mock_inputs.section_4())
+    pages = arc_pages(examples, most=24)
+    assert len(pages) > 1
+    assert list(pd.concat(pages).index) == list(examples.index)
+    for page in pages:
+        width, height = arc_diagram(page, most=24).get_size_inches()
+        assert width <= 6.9 + 1e-6
+        assert height <= 9.2 + 1e-6
+
+
+def test_no_title_lies_over_another():
+    examples = arc_examples(mock_inputs.section_4(2, 3))
+    examples = examples[examples["relation"].isin(["obj", "mark"])]
+    long = "Head 12-11 · case, a preposition or case marker, which belongs to a noun"
+    figure = arc_diagram(examples, titles={"obj": long, "mark": long})
+    FigureCanvasAgg(figure).draw()
+    for line in (figure.axes[:3], figure.axes[3:6]):
+        boxes = [
+            ax.title.get_window_extent() if ax.get_title() else ax._left_title.get_window_extent()
+            for ax in line
+        ]
+        for one, after in pairwise(boxes):
+            assert one.x1 < after.x0
+    # Nor over the panel above it.
+    above = [text.get_window_extent().y0 for ax in figure.axes[:3] for text in ax.texts]
+    assert figure.axes[3]._left_title.get_window_extent().y1 < min(above)
 
 
 def test_no_example_is_refused():

@@ -1,7 +1,10 @@
+import re
 import xml.etree.ElementTree as ET
 
+import pytest
+
 from headscope.figures import example_panel, save, statistic_panel
-from headscope.figures.saving import png_bytes, svg_text
+from headscope.figures.saving import pdf_bytes, png_bytes, svg_text
 from support import mock_inputs
 
 
@@ -9,9 +12,11 @@ def panel():
     return statistic_panel(mock_inputs.encoder(2, 3).surface, "cls", kind="encoder")
 
 
-def test_writes_svg_and_png_and_nothing_else(tmp_path):
-    svg, png = save(panel(), tmp_path / "figures", "figure-9")
-    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["figure-9.png", "figure-9.svg"]
+def test_writes_svg_png_and_pdf_and_nothing_else(tmp_path):
+    svg, png, pdf = save(panel(), tmp_path / "figures", "figure-9")
+    names = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert names == ["figure-9.pdf", "figure-9.png", "figure-9.svg"]
+    assert pdf.read_bytes().startswith(b"%PDF")
     assert png.read_bytes().startswith(b"\x89PNG")
     assert ET.parse(svg).getroot().tag == "{http://www.w3.org/2000/svg}svg"
 
@@ -19,6 +24,14 @@ def test_writes_svg_and_png_and_nothing_else(tmp_path):
 def test_same_figure_gives_the_same_bytes():
     assert svg_text(panel()) == svg_text(panel())
     assert png_bytes(panel()) == png_bytes(panel())
+    assert pdf_bytes(panel()) == pdf_bytes(panel())
+    assert b"CreationDate" not in pdf_bytes(panel())
+
+
+def test_a_pdf_is_as_large_as_the_figure():
+    figure = panel()
+    box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", pdf_bytes(figure))
+    assert [float(side) / 72 for side in box.groups()] == pytest.approx(figure.get_size_inches(), abs=0.01)
 
 
 def test_text_stays_text_and_no_date_is_written():

@@ -118,7 +118,7 @@ def test_what_is_said():
     assert list(passes.watch(lambda: iter(held))) == held
     assert passes.items == 2
     assert changed("a", "c") == f"x.txt changed while it was read: document 2 is another than before; {AGAIN}"
-    assert changed("a") == f"x.txt changed while it was read: it has 1 documents and had 2; {AGAIN}"
+    assert changed("a") == f"x.txt changed while it was read: it has 1 document and had 2; {AGAIN}"
     assert changed("a", "b", "c") == (
         f"x.txt changed while it was read: it goes on behind document 2, which was its last; {AGAIN}"
     )

@@ -1,7 +1,7 @@
 """What an analysis declares of itself; whoever lists analyses loads nothing of what they do."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from headscope.analyses.command import Command
@@ -92,6 +92,7 @@ class Analysis:
         command: that measures it; None where it has none.
         study: `module:name` of what it adds to a study, empty where that is nothing.
         figures: names of its figures' files; one of a further kind of attention, or probe, has that after it.
+        paper: `module:name` of what makes a table of the paper from a run, by the table's number.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Analysis:
     command: Command | None = None
     study: str = ""
     figures: tuple[str, ...] = ()
+    paper: Mapping[int, str] = field(default_factory=dict)
 
     def function(self, stage: Stage) -> Callable[..., Any]:
         """Import what measures a stage: of the run, results of earlier stages where it reads any, and a watcher."""

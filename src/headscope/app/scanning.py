@@ -11,6 +11,7 @@ from headscope.corpora.demo import demo_text
 from headscope.corpora.document import Document
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.text.plain import text_documents
+from headscope.counted import count
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.packing import Packer
 from headscope.errors import InputError, OptionError
@@ -49,7 +50,8 @@ def scan_texts(
     if not packer.counts.segments:
         why = "; ".join(f"{reason}: {n}" for reason, n in sorted(packer.counts.skipped.items()))
         raise InputError(
-            f"no input could be made of {packer.counts.documents:,} documents ({why or 'all are empty'}); expected "
+            f"no input could be made of {count(packer.counts.documents, 'document')} "
+            f"({why or 'all are empty'}); expected "
             f"text that packing {packing} can cut into inputs of {length} tokens"
         )
     return [each.compute() for each in accumulators]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import Generic, NoReturn, TypeVar
 
+from headscope.counted import count
 from headscope.errors import InputError
 
 Item = TypeVar("Item")
@@ -57,7 +58,7 @@ class Passes(Generic[Item]):
                 self._refuse(str(error))
             raise
         if place < len(self._known):
-            self._refuse(f"it has {place:,} {self.unit}s and had {len(self._known):,}")
+            self._refuse(f"it has {count(place, self.unit)} and had {len(self._known):,}")
         self._whole = True
 
     def _compare(self, place: int, content: bytes) -> None:

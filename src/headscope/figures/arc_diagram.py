@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from textwrap import fill
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -18,6 +19,15 @@ from headscope.palette import palette
 
 LONGEST_WORD = 14
 ROW_INCHES = 0.19
+PANEL_INCHES = 2.3
+"""A panel of several: three are as wide as a page of two columns."""
+PAGE_INCHES = 9.2
+"""As high as a page; what does not fit goes on the next."""
+SMALL = 7.0
+"""Points of the words in a panel of several."""
+SMALL_ROW, ABOVE = 0.15, 0.55
+"""Inches: of a word's row there, and of what stands above it."""
+TITLE_COLUMNS = 34
 CALLED = {"right": "another, right", "wrong": "a wrong one"}
 
 
@@ -31,6 +41,7 @@ def arc_panel(
     rows: int | None = None,
     ax: Axes | None = None,
     most: int = MOST_TOKENS,
+    size: float = 9.0,
 ) -> Figure:
     """Draw one example: opacity is the weight, coloured lines belong to coloured words, a cross is a wrong choice.
 
@@ -43,6 +54,7 @@ def arc_panel(
         rows: how many words there is room for, so that panels side by side have lines of one height; at least its own.
         ax: where to draw; made when not given.
         most: how many words are drawn of a longer example.
+        size: of the words, in points.
     """
     arcs = arcs_of(example, special=special, most=most)
     tall = max(rows or 0, len(arcs.tokens))
@@ -67,7 +79,7 @@ def arc_panel(
         ax.add_collection(
             LineCollection(missed, colors=own, linewidths=1.0, linestyles=(0, (2, 2)), gid="missed")
         )
-        _words(ax, arcs, own, hide_special=hide_special)
+        _words(ax, arcs, own, hide_special=hide_special, size=size)
         ax.set_xlim(-0.8, 1.8)
         ax.set_ylim(tall - 0.4, -0.6)
         ax.set_axis_off()
@@ -84,7 +96,7 @@ def _role(example: pd.Series) -> str:
     return str(example.get("role") or (relation if relation in palette().roles else "syntax"))
 
 
-def _words(ax: Axes, arcs: ArcStrokes, colour: str, *, hide_special: bool) -> None:
+def _words(ax: Axes, arcs: ArcStrokes, colour: str, *, hide_special: bool, size: float) -> None:
     sides = (("query", arcs.queries, -0.04, "right"), ("key", arcs.keys, 1.04, "left"))
     for side, coloured, x, align in sides:
         for place, token in enumerate(arcs.tokens):
@@ -94,7 +106,7 @@ def _words(ax: Axes, arcs: ArcStrokes, colour: str, *, hide_special: bool) -> No
             if (side, place) in arcs.mistaken:
                 written = f"✗ {written}" if side == "query" else f"{written} ✗"
             ax.text(
-                x, place, written, ha=align, va="center", fontsize=9, parse_math=False,
+                x, place, written, ha=align, va="center", fontsize=size, parse_math=False,
                 color=colour if own else INK, fontweight="bold" if own else "normal",
             )  # fmt: skip
 
@@ -111,7 +123,7 @@ def arc_diagram(
 
     Args:
         examples: rows of `tables/arc_examples.parquet`.
-        titles: relation to the title of its first panel; `Head 3-1 · obj` where it is not named.
+        titles: relation to the title of its first panel, broken into lines; `Head 3-1 · obj` where it is not named.
         special: what the model's special tokens are called.
         hide_special: whether attention from and to them is left out.
         most: how many words are drawn of a longer example.
@@ -123,28 +135,53 @@ def arc_diagram(
         raise ValueError(
             "Expected at least one example of a relation, got none; run with a treebank or coreference."
         )
-    groups = {
-        str(name): sorted((row for _, row in rows.iterrows()), key=lambda row: str(row["outcome"]))
-        for name, rows in examples.groupby("relation", sort=False)
-    }
+    groups = _groups(examples)
     columns = max(len(rows) for rows in groups.values())
-    heights = [max(min(len(row["tokens"]), most) for row in rows) for rows in groups.values()]
     with house_style():
-        inches = sum(ROW_INCHES * height + 0.8 for height in heights)
-        figure = new_figure(3.4 * columns, inches)
-        figure.set_layout_engine("constrained", h_pad=0.1)
-        ratios = [ROW_INCHES * height + 0.8 for height in heights]
-        grid = figure.subplots(len(groups), columns, squeeze=False, gridspec_kw={"height_ratios": ratios})
-        for (name, rows), tall, line in zip(groups.items(), heights, grid):
+        inches = [_inches(rows, most) for rows in groups.values()]
+        figure = new_figure(PANEL_INCHES * columns, sum(inches))
+        grid = figure.subplots(len(groups), columns, squeeze=False, gridspec_kw={"height_ratios": inches})
+        for (name, rows), line in zip(groups.items(), grid):
+            tall = _rows(rows, most)
             for place, ax in enumerate(line):
                 if place >= len(rows):
                     ax.set_axis_off()
                     continue
                 row = rows[place]
                 plain = f"Head {row['layer']}-{row['head']} · {label(name, 24)}"
-                first = (titles or {}).get(name, plain)
-                title = first if place == 0 else CALLED.get(str(row["outcome"]), "")
+                first = fill((titles or {}).get(name, plain), TITLE_COLUMNS)
                 arc_panel(
-                    row, title=title, special=special, hide_special=hide_special, rows=tall, ax=ax, most=most
-                )
+                    row, special=special, hide_special=hide_special, rows=tall, ax=ax, most=most, size=SMALL,
+                )  # fmt: skip
+                title = first if place == 0 else CALLED.get(str(row["outcome"]), "")
+                ax.set_title(title, fontsize=8.5, pad=4)
         return figure
+
+
+def arc_pages(examples: pd.DataFrame, *, most: int = MOST_TOKENS) -> list[pd.DataFrame]:
+    """Part the examples of figure 5 into pages no higher than a page of paper, relations whole and in order."""
+    pages: list[list[str]] = []
+    left = 0.0
+    for name, rows in _groups(examples).items():
+        inches = _inches(rows, most)
+        if not pages or inches > left:
+            pages.append([])
+            left = PAGE_INCHES
+        pages[-1].append(name)
+        left -= inches
+    return [examples[examples["relation"].astype(str).isin(names)] for names in pages]
+
+
+def _groups(examples: pd.DataFrame) -> dict[str, list[pd.Series]]:
+    return {
+        str(name): sorted((row for _, row in rows.iterrows()), key=lambda row: str(row["outcome"]))
+        for name, rows in examples.groupby("relation", sort=False)
+    }
+
+
+def _rows(rows: list[pd.Series], most: int) -> int:
+    return max(min(len(row["tokens"]), most) for row in rows)
+
+
+def _inches(rows: list[pd.Series], most: int) -> float:
+    return SMALL_ROW * _rows(rows, most) + ABOVE

@@ -7,7 +7,9 @@ import re
 import warnings
 from pathlib import Path
 
+import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
@@ -44,12 +46,25 @@ def png_bytes(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
-    """Write `folder/name.svg` and `folder/name.png`, each whole or not at all, and return both paths."""
-    svg, png = folder / f"{name}.svg", folder / f"{name}.png"
+def pdf_bytes(figure: Figure) -> bytes:
+    """Return a figure as PDF for a paper, its text as text (TrueType), without a date."""
+    buffer = io.BytesIO()
+    with house_style(), mpl.rc_context({"pdf.fonttype": 42}), warnings.catch_warnings():
+        _quiet_about_glyphs()
+        FigureCanvasPdf(figure)
+        figure.savefig(
+            buffer, format="pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None}
+        )
+    return buffer.getvalue()
+
+
+def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path, Path]:
+    """Write `folder/name.svg`, `.png` and `.pdf`, each whole or not at all, and return their paths."""
+    svg, png, pdf = (folder / f"{name}.{ending}" for ending in ("svg", "png", "pdf"))
     write_bytes(svg, svg_text(figure).encode("utf-8"))
     write_bytes(png, png_bytes(figure))
-    return svg, png
+    write_bytes(pdf, pdf_bytes(figure))
+    return svg, png, pdf
 
 
 def _quiet_about_glyphs() -> None:

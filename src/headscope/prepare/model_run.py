@@ -10,6 +10,7 @@ from headscope.attention.model_source import ModelSource
 from headscope.corpora.demo import demo_text
 from headscope.corpora.digest import CorpusDigest
 from headscope.corpora.document import Document
+from headscope.counted import count
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer, PackingCounts
@@ -255,4 +256,7 @@ def _nothing_to_read(counts: PackingCounts, options: RunOptions) -> str:
         if any("pair" in reason for reason in counts.skipped)
         else "raise --max-length or use --too-long truncate"
     )
-    return f"no input could be made of {counts.documents:,} documents with packing {options.packing} ({why}); {hint}"
+    return (
+        f"no input could be made of {count(counts.documents, 'document')} with packing {options.packing} "
+        f"({why}); {hint}"
+    )

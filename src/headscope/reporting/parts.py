@@ -9,7 +9,7 @@ from headscope.reporting.kit.report_parts import Context, Term
 
 
 def write_figures(about: Context, folder: Path) -> list[Path]:
-    """Write every analysis's figures as SVG and PNG, each where there is something to draw, and return their paths."""
+    """Write every analysis's figures, each where there is something to draw, and return their files' paths."""
     return sorted(path for parts in every_part() for path in parts.figures(about, folder))
 
 

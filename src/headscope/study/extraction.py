@@ -7,6 +7,7 @@ from pathlib import Path
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.document import Document
+from headscope.counted import count
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.casing import keep_case
 from headscope.encoding.encoder import Encoder
@@ -207,6 +208,7 @@ def _with_text(documents: Iterable[Document]) -> Iterator[Document]:
 def _nothing_made(counts: PackingCounts) -> str:
     why = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(counts.skipped.items()))
     return (
-        f"no input could be made of {counts.documents:,} documents ({why or 'all are empty'}); raise --max-length, "
+        f"no input could be made of {count(counts.documents, 'document')} ({why or 'all are empty'}); raise "
+        "--max-length, "
         "or use --too-long truncate or --packing single"
     )

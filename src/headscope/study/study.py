@@ -5,17 +5,21 @@ from functools import cached_property
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import xarray as xr
 
 from headscope.analyses.for_study import finders, head_columns, summaries
+from headscope.counted import count
 from headscope.errors import InputError
 from headscope.statistics.roles import roles
 from headscope.storage.atomic import hash_of
 from headscope.study.labelled_array import labelled_array
 from headscope.study.manifest import MANIFEST, read_manifest
+
+if TYPE_CHECKING:
+    from headscope.reporting.kit.paper_table import PaperTable
 
 _AGAIN = "give the same headscope command with --out {path} again, which measures that part anew"
 _CHANGED = f"was changed or damaged since the run wrote it; {_AGAIN}"
@@ -111,6 +115,29 @@ class Study:
             raise KeyError(f"no table {name!r}; this study has {', '.join(self.tables)}")
         return pd.read_parquet(BytesIO(checked(self.path, self.manifest, f"tables/{name}.parquet")))
 
+    def table_1(self) -> "PaperTable":
+        """Return table 1 of the paper, of this run's numbers: the best head of each dependency relation.
+
+        `to_latex()` and `to_csv()` write it, `frame` holds the numbers.
+
+        Raises:
+            KeyError: the run measured no dependency relations; says what would.
+        """
+        return self._paper_table(1)
+
+    def table_2(self) -> "PaperTable":
+        """Return table 2 of the paper, of this run's numbers: antecedents by type of mention; as `table_1`."""
+        return self._paper_table(2)
+
+    def table_3(self) -> "PaperTable":
+        """Return table 3 of the paper, of this run's numbers: what probes find of the tree; as `table_1`."""
+        return self._paper_table(3)
+
+    def _paper_table(self, number: int) -> "PaperTable":
+        from headscope.study.paper_tables import paper_table
+
+        return paper_table(self, number)
+
     @property
     def report_path(self) -> Path:
         """Where the report page is."""
@@ -123,7 +150,9 @@ class Study:
         kinds = ", ".join(f"{k['layers']} x {k['heads']} {k['kind']} heads" for k in self.manifest["kinds"])
         read = []
         if counts["segments"]:
-            read.append(f"{counts['segments']:,} segments of {counts['documents_used']:,} documents")
+            read.append(
+                f"{count(counts['segments'], 'segment')} of {count(counts['documents_used'], 'document')}"
+            )
         read += summaries(self.manifest)
         return f"{model}: {kinds}; {'; '.join(read)}"
 

@@ -1,10 +1,24 @@
 """A study's tables by name, each read once."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
 
 import pandas as pd
 
-from headscope.study.study import Study
+
+class Tabled(Protocol):
+    """What a study is to whoever reads its tables: a study imports those who do."""
+
+    manifest: Mapping[str, Any]
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables."""
+        ...
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Read one of them."""
+        ...
 
 
 class StudyTables(Mapping[str, pd.DataFrame]):
@@ -13,7 +27,7 @@ class StudyTables(Mapping[str, pd.DataFrame]):
     Reading one raises `InputError` where its file is gone, or is not as the run wrote it.
     """
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Tabled) -> None:
         self._study = study
         self._names = frozenset(study.tables)
         self._read: dict[str, pd.DataFrame] = {}

@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from headscope.counted import count
+
 _ROWS = 12
 
 
@@ -30,14 +32,16 @@ def model_card(facts: Mapping[str, Any], log: pd.DataFrame, *, name: str) -> str
         "Trained with headscope, to look at its attention heads.",
         _origin(facts),
         "## Data",
-        f"- {data['name']}: {data['documents']:,} documents, {data['tokens']:,} tokens; hash `{data['hash']}` (BLAKE2b "
+        f"- {data['name']}: {count(data['documents'], 'document')}, {count(data['tokens'], 'token')}; hash "
+        f"`{data['hash']}` (BLAKE2b "
         "of the documents)",
         f"- trained on: {_amount(data['train'])}",
         f"- held out, never trained on: {_amount(data['held_out'])}",
         *(f"- left out: {number:,} ({why})" for why, number in data["left_out"].items()),
         *(f"- {note}" for note in facts["notes"]),
         "## Training",
-        f"{facts['steps']:,} steps of {options['batch_size']} inputs of at most {options['max_length']} tokens "
+        f"{count(facts['steps'], 'step')} of {count(options['batch_size'], 'input')} of at most "
+        f"{options['max_length']} tokens "
         f"({facts['tokens']:,} tokens, {facts['epochs']:.2f} epochs) in {_duration(facts['seconds'])} on "
         f"{facts['device']} ({facts['precision']}, {facts['threads']} threads).",
         "15% of the ordinary tokens are asked for, drawn anew in each epoch: 80% masked, 10% another piece, 10% as "
@@ -89,7 +93,10 @@ def _origin(facts: Mapping[str, Any]) -> str:
 
 
 def _amount(part: Mapping[str, int]) -> str:
-    return f"{part['inputs']:,} inputs of {part['documents']:,} documents, {part['tokens']:,} tokens"
+    return (
+        f"{count(part['inputs'], 'input')} of {count(part['documents'], 'document')}, "
+        f"{count(part['tokens'], 'token')}"
+    )
 
 
 def _curves(log: pd.DataFrame) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from headscope.corpora.digest import CorpusDigest
 from headscope.corpora.document import Document
+from headscope.counted import count
 from headscope.encoding.packing import Packer
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
@@ -85,7 +86,8 @@ def pack_inputs(
     if not places:
         why = "; ".join(f"{reason}: {number:,}" for reason, number in left_out.items())
         raise InputError(
-            f"no input could be made of {digest.documents:,} documents ({why or 'all lines are empty'}); a document "
+            f"no input could be made of {count(digest.documents, 'document')} ({why or 'all lines are empty'}); "
+            "a document "
             "of one line needs --packing single"
         )
     return PackedInputs(

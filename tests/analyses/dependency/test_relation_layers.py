@@ -4,6 +4,7 @@ import matplotlib as mpl
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.patches import Rectangle
 
 from headscope.analyses.dependency.figures.relation_layers import (
     best_by_layer,
@@ -99,6 +100,17 @@ def test_the_figure_prints_every_accuracy(dependency):
     assert shown == [f"{100 * cell.accuracy:.0f}" for name in ("obj", "det") for cell in found[name]]
     # Without a baseline nothing is shaded.
     assert len(ax.patches) == sum(cell.accuracy > 0.2 for cell in found["obj"])
+
+
+def test_the_figure_has_the_key_of_its_colours(dependency):
+    (ax,) = relation_layers(dependency, {"obj": 0.2}, kind="encoder", relations=["obj"]).axes
+    key = ax.get_legend()
+    assert [text.get_text() for text in key.get_texts()] == [
+        "points above the best fixed offset: 0 to 40 and more"
+    ]
+    assert [to_hex(one.get_facecolor()) for one in key.findobj(Rectangle)] == [
+        shade(step) for step in range(1, 10)
+    ]
 
 
 def test_nothing_to_draw_is_refused(dependency):

@@ -264,7 +264,8 @@ def test_a_treebank_too_small_says_so(inputs):
     empty = with_parts(inputs, **{name: inputs.table(name).iloc[:0] for name in names})
     page = Tables(section(empty))
     assert (
-        "This treebank has no relation with 100 cases or more for which a head could be chosen" in page.text
+        "Which head finds a relation was not tested: that needs a treebank with 100 cases of a relation or more"
+        in page.text
     )
     assert page.found == {}
 

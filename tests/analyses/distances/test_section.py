@@ -199,7 +199,14 @@ def test_what_is_not_to_be_trusted_is_dimmed_and_the_caption_says_so(inputs):
         "below 0.75 a cluster is not to be trusted: it stands here dimmed, and no sentence names it."
         in markup
     )
-    assert "A dash: not tested, which needs at least 10 documents." in markup
+    assert "A test needs at least 10 documents." in markup
+
+
+def test_a_stability_that_was_not_tested_is_said_to_be_so_in_the_table(inputs):
+    markup = section(with_clusters(inputs, [np.nan] * 3))
+    (table,) = re.findall(r'<table id="table-clusters-encoder".*?</table>', markup, re.DOTALL)
+    assert table.count("<td>not tested</td>") == 3
+    assert "weak" not in table
 
 
 def test_the_groups_of_documents_are_said(inputs, page):
@@ -309,7 +316,9 @@ def test_figures_are_linked_where_they_lie(small, two, page, tmp_path):
     assert "figures/" not in section(small)
     paths = save_distance_figures(about(two), tmp_path)
     stems = ["figure-6", "figure-6-decoder", "head-tree", "head-tree-decoder"]
-    assert {path.name for path in paths} == {f"{stem}.{end}" for stem in stems for end in ("svg", "png")}
+    assert {path.name for path in paths} == {
+        f"{stem}.{end}" for stem in stems for end in ("svg", "png", "pdf")
+    }
     written = section(two, links=True)
     for stem in stems:
         assert f'href="figures/{stem}.svg"' in written
@@ -327,7 +336,7 @@ def test_several_kinds_are_told_apart(two):
 def test_few_documents_draw_no_interval():
     inputs = with_distances(mock_inputs.encoder(2, 3), groups=6)
     tables = Tables(section(inputs)).found
-    assert all(row[4] == "–" for row in tables["table-clusters-encoder"][1:])
+    assert all(row[4] == "not tested" for row in tables["table-clusters-encoder"][1:])
     assert all(row[2] == "–" for row in tables["table-nearest-encoder"][1:])
 
 

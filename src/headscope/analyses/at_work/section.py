@@ -12,7 +12,7 @@ from headscope.analyses.at_work.arc_drawing import drawing
 from headscope.analyses.coreference.found_antecedents import Antecedents, antecedents_of
 from headscope.analyses.dependency.relations import Relation, relations_of
 from headscope.analyses.for_report import arc_examples
-from headscope.figures.arc_diagram import arc_diagram
+from headscope.figures.arc_diagram import arc_diagram, arc_pages
 from headscope.figures.arc_strokes import MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.saving import save
 from headscope.reporting.kit.links import file_links, head_link
@@ -25,6 +25,8 @@ from headscope.reporting.kit.words import capital, count, head_name, join, plain
 from headscope.views.markup import Html, el
 
 SHOWN = 8
+FILE_WORDS = 24
+"""Of a sentence in the file."""
 """How many relations stand open in the page, coreference among them."""
 
 
@@ -74,13 +76,20 @@ def figure_examples(run: Measured) -> tuple[pd.DataFrame, dict[str, str]] | None
 
 
 def save_arcs_figure(about: Context, folder: Path) -> list[Path]:
-    """Write figure 5 as SVG and PNG, and return their paths; none where the run kept no example."""
+    """Write figure 5, and return its files' paths; none where the run kept no example.
+
+    It is as wide as two columns of a paper and no higher than a page: what is more goes on in `figure-5-2`.
+    """
     examples = figure_examples(about.run)
     if examples is None:
         return []
     rows, titles = examples
     special = (about.words.cls, about.words.sep)
-    return [*save(arc_diagram(rows, titles=titles, special=special), folder, "figure-5")]
+    paths: list[Path] = []
+    for number, page in enumerate(arc_pages(rows, most=FILE_WORDS), start=1):
+        drawn = arc_diagram(page, titles=titles, special=special, most=FILE_WORDS)
+        paths += save(drawn, folder, "figure-5" if number == 1 else f"figure-5-{number}")
+    return paths
 
 
 def arcs_section(about: Context) -> list[Section]:

@@ -34,4 +34,5 @@ ANALYSIS = Analysis(
         place=60,
     ),
     study="in_study:STUDY",
+    paper={2: "in_paper:table_2"},
 )

@@ -15,6 +15,7 @@ from headscope.reporting.kit.linked_sentences import Sentence, named, sentence
 from headscope.reporting.kit.numbers import told
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import count, join, percent, plain
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 TOPIC = "coreference"
 SYSTEMS = {
@@ -35,7 +36,11 @@ def coreference_findings(about: Context) -> list[Sentence]:
     best = table.held_out
     if best is None or not best.cells.get("all", _nothing()).exists:
         return [
-            sentence(TOPIC, "no head could be chosen on one half of the documents and scored on the other.")
+            sentence(
+                TOPIC,
+                "which head finds antecedents was not tested: a head is chosen on one half of the documents and scored "
+                f"on the other, and a test needs at least {FEWEST_DOCUMENTS} documents.",
+            )
         ]
     gaps = about.run.table("coreference_differences")
     out = [*_main(table, best, gaps, about.several), *_types(best, gaps), *_control(table, gaps)]
@@ -43,7 +48,8 @@ def coreference_findings(about: Context) -> list[Sentence]:
         out.append(
             sentence(
                 TOPIC,
-                "these accuracies have no intervals, and nothing was tested: both need at least 10 documents.",
+                f"these accuracies have no intervals, and nothing was tested: both need at least {FEWEST_DOCUMENTS} "
+                "documents.",
             )
         )
     return out
@@ -145,11 +151,7 @@ def lost(manifest: Mapping[str, Any]) -> list[str]:
         if key in said
     ]
     if parts:
-        counted = (
-            f"; {int(said['counted']):,} mentions have an antecedent in their window and count"
-            if "counted" in said
-            else ""
-        )
+        counted = f"; {_that_count(int(said['counted']))}" if "counted" in said else ""
         out.append(f"Read {join(parts)}{_of(said)}{counted}.")
     if said.get("lost"):
         why = [f"{plain(reason)}: {int(n):,}" for reason, n in dict(said.get("lost_why") or {}).items()]
@@ -167,9 +169,17 @@ def lost(manifest: Mapping[str, Any]) -> list[str]:
         out.append("Head words of mentions come from a rule, as there are no trees.")
     agreement = number(rule.get("agreement"))
     if agreement == agreement:
-        on = f" of {int(rule['n']):,} mentions" if rule.get("n") else ""
+        on = f" of {count(int(rule['n']), 'mention')}" if rule.get("n") else ""
         out.append(f"On trees the rule agrees in {percent(agreement, 1)}{on}.")
     return out
+
+
+def _that_count(mentions: int) -> str:
+    return count(
+        mentions,
+        "mention has an antecedent in its window and counts",
+        "mentions have an antecedent in their window and count",
+    )
 
 
 def _of(said: Mapping[str, Any]) -> str:

@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
+from headscope.counted import count
 
 
 def summary(manifest: Mapping[str, Any]) -> list[str]:
     """Say how many mentions and how many rows of GAP count."""
     read = []
     if coreference := manifest.get("coreference"):
-        read.append(f"{coreference['counted']:,} mentions with an antecedent")
+        read.append(f"{count(coreference['counted'], 'mention')} with an antecedent")
     if gap := manifest.get("gap"):
-        read.append(f"{gap['used']:,} rows of GAP")
+        read.append(f"{count(gap['used'], 'row')} of GAP")
     return read
 
 

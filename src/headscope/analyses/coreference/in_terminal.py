@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from headscope.analyses.stage_result import StageResult
+from headscope.counted import count
 from headscope.reporting.kit.numbers import q_words
 from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen
 
@@ -41,8 +42,10 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
     yield Grid(columns, lines)
     facts = result.facts["coreference"]
     yield (
-        f"{facts['name']}: {facts['counted']:,} of {facts['mentions']:,} mentions have an antecedent in their window "
-        f"of at most {facts['max_length']} tokens ({facts['windows']:,} windows, {facts['documents']:,} documents); "
+        f"{facts['name']}: {facts['counted']:,} of {count(facts['mentions'], 'mention has', 'mentions have')} "
+        "an antecedent in their window "
+        f"of at most {facts['max_length']} tokens ({count(facts['windows'], 'window')}, "
+        f"{count(facts['documents'], 'document')}); "
         "percent, 95% interval"
     )
     held = systems[(systems["model"] == "trained") & (systems["mention_type"] == "all")]["held_out"].dropna()
@@ -87,4 +90,4 @@ def _gap(result: StageResult) -> Iterator[Grid | str]:
         lines.append([str(name), *(percent_or_hyphen(values.get(key, float("nan"))) for key in measures)])
     columns = [("system", "left"), *((f"{measure}, {gender}", "right") for measure, gender in measures)]
     yield Grid(columns, lines)
-    yield f"{facts['name']}: {facts['used']:,} of {facts['rows']:,} rows of GAP; percent"
+    yield f"{facts['name']}: {facts['used']:,} of {count(facts['rows'], 'row')} of GAP; percent"

@@ -16,6 +16,7 @@ from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.model_source import TileSource
 from headscope.attention.scan import scan
 from headscope.corpora.mentions.unmatched import unmatched_line
+from headscope.counted import count
 from headscope.encoding.segment import Segment
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
@@ -167,7 +168,8 @@ def _nothing(name: str, counts: MentionCounts) -> str:
     why: Counter[str] = counts.lost
     reasons = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(why.items()))
     return (
-        f"no mention of {name} can be scored: {counts.mentions:,} mentions in {counts.windows.documents:,} documents, "
+        f"no mention of {name} can be scored: {count(counts.mentions, 'mention')} in "
+        f"{count(counts.windows.documents, 'document')}, "
         f"none with an antecedent in its window ({reasons or 'each entity is mentioned once'}); raise --max-length"
         + (f". {unmatched_line(counts.unmatched, counts.unmatched_named)}" if counts.unmatched else "")
     )

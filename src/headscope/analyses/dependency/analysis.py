@@ -30,4 +30,5 @@ ANALYSIS = Analysis(
     ),
     study="in_study:STUDY",
     figures=("relations-by-layer", "accuracy-by-distance"),
+    paper={1: "in_paper:table_1"},
 )

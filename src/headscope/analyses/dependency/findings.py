@@ -16,6 +16,7 @@ from headscope.reporting.kit.numbers import offset_words, told
 from headscope.reporting.kit.relation_names import OVERALL, attending, found, short
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import Words, count, join, percent
+from headscope.statistics.arc_bins import FEWEST_ARCS
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 TOPIC = "syntax"
@@ -50,8 +51,7 @@ def syntax_findings(about: Context) -> list[Sentence]:
     relations = relations_of(run)
     chosen = single(relations)
     if not chosen:
-        return [sentence(TOPIC, "this treebank has no relation with 100 cases or more for which a head could be "
-                                "chosen on one half of its documents and scored on the other.")]  # fmt: skip
+        return [_nothing_chosen(relations)]
     out = [
         *_clearest(chosen, several),
         _how_many(chosen),
@@ -64,6 +64,22 @@ def syntax_findings(about: Context) -> list[Sentence]:
     if not any(one.held_out and one.held_out.accuracy.has_interval for one in chosen):
         out.append(sentence(TOPIC, "accuracies have no intervals: an interval needs at least 10 documents."))
     return out
+
+
+def _nothing_chosen(relations: Sequence[Relation]) -> Sentence:
+    """Say why no head was chosen on documents of its own, and what would let one be."""
+    own = [one for one in relations if not one.overall]
+    if not own:
+        return sentence(
+            TOPIC,
+            "which head finds a relation was not tested: that needs a treebank with "
+            f"{FEWEST_ARCS} cases of a relation or more, and this one has no such relation.",
+        )
+    return sentence(
+        TOPIC,
+        f"whether a head beats the best fixed offset was not tested for {_these(len(own))}: a head is chosen on one "
+        f"half of the documents and scored on the other, and a test needs at least {FEWEST_DOCUMENTS} documents.",
+    )
 
 
 def _clearest(chosen: Sequence[Relation], several: bool) -> list[Sentence]:

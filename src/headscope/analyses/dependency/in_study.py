@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
+from headscope.counted import count
 
 
 def summary(manifest: Mapping[str, Any]) -> list[str]:
     """Say how many trees were read."""
     treebank = manifest.get("treebank")
-    return [f"trees of {treebank['sentences']:,} sentences"] if treebank else []
+    return [f"trees of {count(treebank['sentences'], 'sentence')}"] if treebank else []
 
 
 STUDY = StudyParts(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from headscope.analyses.dependency.relation_counts import TOTALS
 from headscope.analyses.stage_result import StageResult
+from headscope.counted import count
 from headscope.reporting.kit.numbers import q_words
 from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen
 from headscope.statistics.arc_bins import FEWEST_ARCS
@@ -50,7 +51,8 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
         else "head, direction and offset chosen and scored on the same data, as the original's notebook does"
     )
     yield (
-        f"{facts['name']}: {facts['sentences']:,} sentences of {facts['documents']:,} documents; percent; {how}; "
+        f"{facts['name']}: {count(facts['sentences'], 'sentence')} of {count(facts['documents'], 'document')}; "
+        f"percent; {how}; "
         f"relations of at least {FEWEST_ARCS} arcs; {'control: random weights; ' if len(chance) else ''}"
         f"q: one-sided test {'of the choice' if held else 'of the head'} against every offset, false discovery rate"
     )

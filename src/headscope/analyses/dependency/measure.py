@@ -14,6 +14,7 @@ from headscope.analyses.dependency.tables import DEPENDENCY_DIFFERENCES
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.model_source import TileSource
 from headscope.attention.scan import scan
+from headscope.counted import count
 from headscope.errors import InputError
 from headscope.examples.arc_examples import (
     ArcExamples,
@@ -107,9 +108,16 @@ def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
     return notes_on(
         "treebank",
         *(
-            f"{number:,} of {number + facts['sentences']:,} sentences were left out ({why})"
+            f"{number:,} of {count(number + facts['sentences'], 'sentence')} {'was' if number == 1 else 'were'} "
+            f"left out ({why})"
             for why, number in facts.get("skipped", {}).items()
         ),
-        f"{lost:,} words have no piece of their own; they count as not found" if lost else None,
+        count(
+            lost,
+            "word has no piece of its own; it counts as not found",
+            "words have no piece of their own; they count as not found",
+        )
+        if lost
+        else None,
         too_few(facts["documents"], here="it has"),
     )

@@ -64,7 +64,7 @@ def _legend(relations: Sequence[Relation]) -> list[Html | str]:
     drawn: list[Html | str] = ["Percent, 95% intervals below. "]
     drawn += [
         el("b", "●", class_="key-syntax"),
-        " head on its interval, ○ where it is not shown to beat every offset; ",
+        " head on its interval, ○ where it is not shown to beat every offset, or was not tested; ",
     ]
     drawn += [el("b", "|", class_="key-offset"), " best fixed offset"]
     if any(one.control for one in relations):

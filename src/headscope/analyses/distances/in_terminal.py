@@ -11,6 +11,7 @@ from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
 from headscope.analyses.distances.findings import trust
 from headscope.analyses.distances.pair_table import nearest_pairs
 from headscope.analyses.stage_result import StageResult
+from headscope.counted import count
 from headscope.reporting.kit.terminal import Grid, nats_to_four
 
 MOST_HEADS, MOST_PAIRS = 14, 8
@@ -74,7 +75,7 @@ def _clusters(clusters: pd.DataFrame, heads: pd.DataFrame) -> Grid:
         more = f" and {len(names) - MOST_HEADS} more" if len(names) > MOST_HEADS else ""
         roles = own["role"].dropna().value_counts()
         told = ", ".join(f"{role} {number}" for role, number in roles.items()) or "-"
-        stable = "-" if row["stability"] != row["stability"] else f"{row['stability']:.2f}"
+        stable = "not tested" if row["stability"] != row["stability"] else f"{row['stability']:.2f}"
         which = " ".join(names[:MOST_HEADS]) + more
         lines.append([str(row["cluster"]), str(row["size"]), stable, told, which])
     return Grid(columns, lines)
@@ -100,6 +101,7 @@ def _reading(distances: StageResult) -> Iterator[Grid | str]:
     for kind, read in distances.facts["distances"].items():
         sample = "" if read["rows_read"] == read["rows"] else f", {read['rows_read']:,} of them read"
         yield (
-            f"{kind}: {read['rows']:,} rows of attention{sample} in {read['segments']:,} inputs; 95% intervals over "
+            f"{kind}: {count(read['rows'], 'row')} of attention{sample} in {count(read['segments'], 'input')}; "
+            "95% intervals over "
             f"documents, in {DIVERGENCE_GROUPS} groups at most"
         )

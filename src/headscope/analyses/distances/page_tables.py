@@ -28,7 +28,7 @@ def clusters_table(
     for row in records(clusters):
         own = heads[heads["cluster"] == row["cluster"]]
         stable, low, high = (number(row[name]) for name in ("stability", "ci_low", "ci_high"))
-        shown = DASH if stable != stable else f"{stable:.2f}"
+        shown = "not tested" if stable != stable else f"{stable:.2f}"
         rows.append(
             el(
                 "tr",

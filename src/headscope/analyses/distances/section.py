@@ -130,8 +130,9 @@ def _clusters(
         clusters_table(own, heads, words, kind=kind.name, several=about.several),
         el("p", "Average linkage on the root of the divergence, cut where the mean silhouette is best. Stability: the "
            "mean, over resampled documents, of the Jaccard index with the cluster most like it; below "
-           f"{STABLE:g} a cluster is not to be trusted: it stands here dimmed, and no sentence names it. A dash: not "
-           f"tested, which needs at least {FEWEST_DOCUMENTS} documents.", class_="caption"),
+           f"{STABLE:g} a cluster is not to be trusted: it stands here dimmed, and no sentence names it. A test "
+           "needs at "
+           f"least {FEWEST_DOCUMENTS} documents.", class_="caption"),
     ]  # fmt: skip
     if 1 < kind.size <= MOST_IN_TREE:
         drawn = dendrogram(pairs, heads, kind=kind.name, names=words.roles)

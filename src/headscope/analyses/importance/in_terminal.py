@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope.analyses.stage_result import StageResult
+from headscope.counted import count
 from headscope.reporting.kit.terminal import Grid
 
 _NAMES = {"cls": "cls", "sep": "sep", "punctuation": ". ,", "other": "other"}
@@ -27,8 +28,10 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     yield Grid(columns, rows_shown)
     facts = result.facts["importance"]
     yield (
-        f"loss {facts['loss']}: {facts['loss_mean']:.2f} nats a token on average over {facts['segments']:,} segments, "
-        f"{facts['targets']:,} tokens predicted; mean over heads, in thousandths: |d loss / d weight|, and that times "
+        f"loss {facts['loss']}: {facts['loss_mean']:.2f} nats a token on average over "
+        f"{count(facts['segments'], 'segment')}, "
+        f"{count(facts['targets'], 'token')} predicted; mean over heads, in thousandths: |d loss / d weight|, "
+        "and that times "
         "the weight; by class of the token attended to"
     )
 

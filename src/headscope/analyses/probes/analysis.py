@@ -30,4 +30,5 @@ ANALYSIS = Analysis(
     ),
     study="in_study:STUDY",
     figures=("probe-scores", "probe-distances", "probe-weights", "probe-layers"),
+    paper={3: "in_paper:table_3"},
 )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from headscope.analyses.probes.lines import ProbeLine, line_of, probe_lines
+from headscope.counted import count
 from headscope.reporting.kit.cells import Cell, number, records
 from headscope.reporting.kit.comparing import Comparison, compared
 from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, numbered, sentence
@@ -14,6 +15,7 @@ from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import told
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import join, plain
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 TOPIC = "probes"
 DETAIL = "probes_detail"
@@ -45,7 +47,7 @@ def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]
     best = found[0]
     how = "attention and its words’ vectors" if best.probe == "attention and words" else "attention alone"
     parts = [
-        f"a parser over {how} finds the head word of {told(best.score, long=True)} of {best.score.n:,} words"
+        f"a parser over {how} finds the head word of {told(best.score, long=True)} of {count(best.score.n, 'word')}"
     ]
     if len(found) > 1:
         parts.append(f"over attention alone of {told(found[1].score)}")
@@ -81,7 +83,7 @@ def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]
             "more": gap.points(),
             "less": f"{gap.points()}, which is a loss",
             "same": f"{gap.at_most()} ({gap.points()})",
-            "untested": f"{gap.points()}, not tested: that needs at least 10 documents",
+            "untested": f"{gap.points()}, not tested: that needs at least {FEWEST_DOCUMENTS} documents",
         }[gap.verdict]
         out.append(sentence(DETAIL, f"{what}: {how}."))
     return out
@@ -104,18 +106,24 @@ def _selective(lines: list[ProbeLine]) -> list[Sentence]:
         if "selectivity" not in line.cells or line.model != "trained":
             continue
         cell = line.cells["selectivity"]
-        meaning = (
-            "more than it learns by heart"
-            if cell.has_interval and cell.ci_low > 0
-            else "no more than it learns by heart"
-            if cell.has_interval and cell.ci_high < 0
-            else "not shown to be more than it learns by heart"
-        )
         control = line.cells.get("control accuracy")
         beside = f" (control task {told(control)})" if control is not None else ""
-        out.append(
-            sentence(DETAIL, f"{line.system.name}: selectivity {points(cell)} points, {meaning}{beside}.")
+        measured = f"{line.system.name}: selectivity {points(cell)} points"
+        if not cell.has_interval:
+            untested = (
+                f"{measured}{beside}; whether that is more than it learns by heart was not tested: that needs at least "
+                f"{FEWEST_DOCUMENTS} documents."
+            )
+            out.append(sentence(DETAIL, untested))
+            continue
+        meaning = (
+            "more than it learns by heart"
+            if cell.ci_low > 0
+            else "no more than it learns by heart"
+            if cell.ci_high < 0
+            else "not shown to be more than it learns by heart"
         )
+        out.append(sentence(DETAIL, f"{measured}, {meaning}{beside}."))
     return out
 
 
@@ -170,7 +178,7 @@ def _layers(run: Measured, lines: Sequence[ProbeLine]) -> list[Sentence]:
         sentence(
             LAYERS,
             f"words’ vectors of {plain(line.vectors)}, chosen on held-out sentences of train, hold {told(line.score)} "
-            f"of {line.score.n:,} undirected arcs{beside}.",
+            f"of {count(line.score.n, 'undirected arc')}{beside}.",
         )
     ]
     rows = {

@@ -9,6 +9,7 @@ from headscope.analyses.probes.catalogue import SYSTEMS
 from headscope.analyses.probes.findings import cell_of_layer, correlation
 from headscope.analyses.probes.names import STRUCTURAL
 from headscope.analyses.stage_result import StageResult
+from headscope.counted import count
 from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen
 
 _MORE = {
@@ -46,9 +47,9 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     facts = result.facts["probes"]
     layer = _spearman(means)
     yield (
-        f"trained on {facts['train']['sentences']:,} sentences of {facts['train']['name']}, measured on "
+        f"trained on {count(facts['train']['sentences'], 'sentence')} of {facts['train']['name']}, measured on "
         f"{facts['dev']['sentences']:,} of {facts['dev']['name']}; percent of the words, punctuation left out, means "
-        f"over {facts['seeds']} seed{'' if facts['seeds'] == 1 else 's'}; words: {facts['vectors']}{layer}"
+        f"over {count(facts['seeds'], 'seed')}; words: {facts['vectors']}{layer}"
     )
     if "overlap" in facts and not facts["overlap"]["sentences"]:
         yield ("no measured sentence is in train")  # else a note says how many are

@@ -15,6 +15,7 @@ from headscope.analyses.probes.trained_parsers import OVER_MODEL, WITHOUT_ATTENT
 from headscope.analyses.probes.treebanks import USUAL_LENGTH, ProbeBench, ProbeTreebank
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.hidden import word_states
+from headscope.counted import count
 from headscope.encoding.batching import length_buckets
 from headscope.prepare.input_sizes import auto_batch_size
 from headscope.prepare.model_run import ModelRun
@@ -137,7 +138,8 @@ def _notes(bench: ProbeBench, overlap: dict[str, Any]) -> tuple[str, ...]:
     for what, bank in (("train", bench.train), ("dev", bench.dev)):
         if left := len(bank.sentences) - len(bank.numbers):
             said.append(
-                f"{left:,} of {len(bank.sentences):,} sentences of {what} were left out (over the limit)"
+                f"{left:,} of {count(len(bank.sentences), 'sentence')} of {what} "
+                f"{'was' if left == 1 else 'were'} left out (over the limit)"
             )
         if unknown := bank.known.note():
             said.append(f"{what}: {unknown}")

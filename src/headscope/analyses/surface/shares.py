@@ -19,6 +19,7 @@ from headscope.reporting.kit.linked_sentences import (
     sentence,
 )
 from headscope.reporting.kit.words import Words, count, layer_list, percent
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 BEHAVIOURS = ("previous", "next", "current", "cls", "sep", "punctuation")
 """The shares of which `nothing` says that none is large."""
@@ -37,14 +38,17 @@ def nothing(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
         default=None,
     )
     known = {cell.has_interval for kind in kinds for name in BEHAVIOURS for _, _, cell in kind.each(name)}
-    if known == {True, False}:
-        held = "with its whole interval where it has one"
+    shares = "the share on the previous, next or current token, on special tokens or on punctuation"
+    bar = "above a quarter, and above twice what uniform attention gives"
+    if True in known:
+        held = "with its whole interval" + (" where it has one" if False in known else "")
+        start = f"No head stands out: for none does {shares} lie {bar}, {held}"
     else:
-        held = "with its whole interval" if True in known else "as measured"
-    start = (
-        "No head stands out: for none does the share on the previous, next or current token, on special tokens or on "
-        f"punctuation lie above a quarter, and above twice what uniform attention gives, {held}"
-    )
+        start = (
+            f"Whether a head stands out was not tested, which needs at least {FEWEST_DOCUMENTS} documents; as "
+            "measured, "
+            f"{shares} does not lie {bar} in any head"
+        )
     if best is None:
         return sentence("none", start + ".")
     _, kind, name, layer, head = best

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headscope.analyses.option import choose
+from headscope.counted import count
 from headscope.storage.file_place import check_file_place
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def write(results: Mapping[str, StageResult], out: Path) -> list[str]:
     """Write the whole table; return what is said of it."""
     surface = results["surface"].tables["surface"]
     _write(surface, out)
-    return [f"table: {out} ({len(surface):,} rows)"]
+    return [f"table: {out} ({count(len(surface), 'row')})"]
 
 
 def _write(surface: pd.DataFrame, out: Path) -> None:

@@ -12,6 +12,7 @@ from headscope.app.cli import (
     atlas,
     convert,
     explore,
+    export,
     extract,
     report,
     segments,
@@ -43,6 +44,7 @@ _OTHERS: dict[str, tuple[int, Callable[..., None]]] = {
     "view": (LAST + 20, view.command),
     "explore": (LAST + 30, explore.command),
     "atlas": (LAST + 40, atlas.command),
+    "export": (LAST + 50, export.command),
 }
 
 

@@ -9,6 +9,7 @@ import typer
 
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
+from headscope.counted import count
 from headscope.errors import InputError, OptionError, OutputError
 
 if TYPE_CHECKING:
@@ -125,10 +126,10 @@ def _to_treebank(source: Path, out: Path, *, replace: bool) -> None:
 
     with placed(out, replace=replace) as part, part.open("w", encoding="utf-8") as file:
         file.writelines(treebank_text(counted(), form=form))
-    say(f"wrote {out}: {sentences:,} sentences, {words:,} words")
+    say(f"wrote {out}: {count(sentences, 'sentence')}, {count(words, 'word')}")
     for what, number in sorted((+lost).items()):
-        say(f"left out {number:,} {what}")
+        say(f"left out {what}: {number:,}")
     if _ending(source) == ".conllu":
         say("left out any lemmas, features, enhanced dependencies, comments and last column")
     if changed:
-        say(f"changed {changed:,} words: white space within a word became _")
+        say(f"changed {count(changed, 'word')}: white space within a word became _")

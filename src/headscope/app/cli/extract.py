@@ -8,6 +8,7 @@ import typer
 from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
+from headscope.counted import count
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def said(made: "Extraction", *, max_length: int) -> list[str]:
     shape = " + ".join(f"{part.layers} x {part.heads} {part.kind} heads" for part in made.index.layout)
     between = "tokens" if made.index.word_level is None else f"words ({made.index.word_level} over pieces)"
     return [
-        f"wrote {made.path}: attention between {between} of {made.counts.segments - made.left_out:,} inputs, "
+        f"wrote {made.path}: attention between {between} of {count(made.counts.segments - made.left_out, 'input')}, "
         f"{shape}, {made.index.store}, {made.bytes / 1e6:,.1f} MB",
         *_losses(made.counts, max_length),
         *([f"left out {made.left_out:,}: a word has no row of its own"] if made.left_out else []),

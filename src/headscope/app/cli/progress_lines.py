@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headscope.app.cli.printing import say_beside
+from headscope.counted import count
 from headscope.visible import printable
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def describe(progress: "Progress") -> str:
         return what
     words = [f"{what}: {done:,} {unit}" if total is None else f"{what}: {done:,} of {total:,} {unit}"]
     if progress.unit is None:
-        words.append(f"{progress.segments:,} inputs")
+        words.append(f"{count(progress.segments, 'input')}")
     if progress.seconds > 0 and done:
         words.append(f"{done / progress.seconds:.1f} {unit}/s")
         if progress.share == 1.0:

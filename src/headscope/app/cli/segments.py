@@ -11,6 +11,7 @@ import typer
 from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
+from headscope.counted import count
 from headscope.encoding.choices import DOCUMENTS, PACKINGS, TOO_LONG
 from headscope.errors import InputError, OptionError
 
@@ -97,11 +98,12 @@ def command(
         if not counts.segments:
             why = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(counts.skipped.items()))
             raise InputError(
-                f"no input could be made of {counts.documents:,} documents ({why or 'all lines are empty'}); "
+                f"no input could be made of {count(counts.documents, 'document')} ({why or 'all lines are empty'}); "
                 "a document of one line needs --packing single"
             )
     say(
-        f"wrote {place}: {counts.segments:,} inputs of {counts.documents_used:,} documents, {counts.tokens:,} tokens"
+        f"wrote {place}: {count(counts.segments, 'input')} of {count(counts.documents_used, 'document')}, "
+        f"{count(counts.tokens, 'token')}"
     )
     if counts.truncated:
         say(f"shortened {counts.truncated:,} to {max_length} tokens")

@@ -9,6 +9,7 @@ import typer
 from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say, say_beside
+from headscope.counted import count
 from headscope.encoding.choices import PACKINGS
 from headscope.errors import OptionError
 from headscope.training.training_options import PRECISIONS
@@ -129,8 +130,8 @@ def command(
     training = run_training(asked, out=out, watch=TrainingPrinter(quiet=quiet))
     facts = training.facts
     say(
-        f"{facts['start']['name']}, {facts['steps']:,} steps on {facts['data']['name']}: "
-        f"{len(training.checkpoints):,} checkpoints in {out}"
+        f"{facts['start']['name']}, {count(facts['steps'], 'step')} on {facts['data']['name']}: "
+        f"{count(len(training.checkpoints), 'checkpoint')} in {out}"
     )
     log = training.log
     last = log[(log["split"] == "held-out") & (log["step"] == facts["steps"])].set_index("measure")
@@ -138,7 +139,7 @@ def command(
         say(
             f"held out: loss {last['value']['loss']:.3f} nats{_interval(last.loc['loss'], 1.0, '.3f')}, "
             f"masked accuracy {100 * last['value']['accuracy']:.1f}%{_interval(last.loc['accuracy'], 100.0, '.1f')}, "
-            f"n = {int(last['n']['loss']):,} tokens"
+            f"n = {count(int(last['n']['loss']), 'token')}"
         )
     for note in facts["notes"]:
         say(f"note: {note}")

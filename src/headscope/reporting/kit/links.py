@@ -47,5 +47,7 @@ def file_links(name: str, what: str) -> Html:
         el("a", "SVG", href=f"figures/{name}.svg"),
         ", ",
         el("a", "PNG", href=f"figures/{name}.png"),
+        ", ",
+        el("a", "PDF", href=f"figures/{name}.pdf"),
         class_="files",
     )

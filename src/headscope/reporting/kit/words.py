@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headscope.counted import count as count
 from headscope.figures.labels import shorten, visible
 from headscope.statistics.role_catalogue import ROLES, SHOWN
 from headscope.statistics.statistic_catalogue import STATISTICS, Special, is_share
@@ -102,11 +103,6 @@ def layer_list(layers: list[int]) -> str:
     if len(layers) > 2 and layers == list(range(layers[0], layers[-1] + 1)):
         return f"layers {layers[0]} to {layers[-1]}"
     return f"layers {join([str(layer) for layer in layers])}"
-
-
-def count(number: int, noun: str) -> str:
-    """Return `1 head` or `3,072 heads`."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def plain(value: object) -> str:

@@ -14,7 +14,7 @@ from headscope.reporting.kit.report_parts import Context
 
 
 def save_syntax_figures(about: Context, folder: Path) -> list[Path]:
-    """Write them as SVG and PNG, each where there is something to draw, and return their paths."""
+    """Write them as SVG, PNG and PDF, each where there is something to draw, and return their paths."""
     run, relations = about.run, relations_of(about.run)
     accuracies, near = run.table("dependency"), run.table("dependency_by_distance")
     paths: list[Path] = []

@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.legend_handler import HandlerTuple
 from matplotlib.patches import Rectangle
 
 from headscope.figures.labels import label
@@ -18,6 +19,8 @@ from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figur
 from headscope.palette import palette
 
 STEPS = 9
+LEAST_WIDTH = 4.8
+"""Inches that the key needs."""
 TOP = 0.4
 """How far above the best offset the strongest shade begins to end, as a fraction."""
 
@@ -119,7 +122,8 @@ def relation_layers(
     layers = max(cell.layer for name in names for cell in found[name])
     with house_style():
         if ax is None:
-            ax = new_figure(min(1.9 + 0.48 * layers, 30.0), 0.75 + 0.27 * len(names)).subplots()
+            width = min(max(1.9 + 0.48 * layers, LEAST_WIDTH), 30.0)
+            ax = new_figure(width, 1.15 + 0.27 * len(names)).subplots()
         for y, name in enumerate(names):
             for cell in found[name]:
                 step = step_of(cell.above)
@@ -139,4 +143,17 @@ def relation_layers(
         ax.set_xlabel("layer")
         for spine in ax.spines.values():
             spine.set_visible(False)
+        _key(ax)
         return figure_of(ax)
+
+
+def _key(ax: Axes) -> None:
+    """Say above the map what the shades mean: a swatch a step, from just above the offset to 40 points and more."""
+    swatches = tuple(
+        Rectangle((0, 0), 1, 1, facecolor=shade(step), linewidth=0) for step in range(1, STEPS + 1)
+    )
+    ax.legend(
+        handles=[swatches], labels=[f"points above the best fixed offset: 0 to {100 * TOP:.0f} and more"],
+        handler_map={tuple: HandlerTuple(ndivide=None, pad=0.0)}, handlelength=7.0, loc="lower right",
+        bbox_to_anchor=(1.0, 1.0), borderaxespad=0.3, frameon=False, fontsize=8.5, labelcolor=SOFT,
+    )  # fmt: skip

@@ -1,6 +1,6 @@
 // The head atlas: a card for each head, found by the map, the grid, filters or words. One code for the page and the explorer.
 import { anchorOf, data, headAt, headTitle } from "../report/data.js";
-import { accuraciesOf, allHeads, atlas, relationNamed } from "./atlas_data.js";
+import { accuraciesOf, allHeads, atlas, relationNamed, standIns } from "./atlas_data.js";
 import { atlasCard } from "./atlas_card.js";
 import { AtlasFilters } from "./atlas_filters.js";
 import { AtlasList, nameOf } from "./atlas_list.js";
@@ -122,14 +122,14 @@ class AtlasApp {
       return;
     }
     const link = (head) => [el("a", { class: "head at-link", href: `#${anchorOf(head.kind, head.index)}`, onclick: (event) => this.follow(event, head) }, nameOf(head)), " "];
-    const weak = filters.wanted.filter((name) => !filters.found.has(name)).map((name) => relationNamed(name).label);
+    const weak = filters.wanted.filter((name) => !filters.found.has(name)).map(relationNamed);
     const more = left.length - MOST_LINKS;
     this.found.replaceChildren(
       ...[
         el("strong", {}, left.length === 1 ? "1 head: " : `${left.length.toLocaleString("en")} heads: `),
         ...left.slice(0, MOST_LINKS).flatMap(link),
         more > 0 ? `and ${more.toLocaleString("en")} more, listed below` : null,
-        weak.length ? el("span", { class: "at-soft" }, ` For ${weak.join(", ")} no head is shown to beat its baseline; the best one stands here.`) : null,
+        ...standIns(weak).map((said) => el("span", { class: "at-soft" }, ` ${said}`)),
         trouble ? el("span", { class: "at-soft" }, ` ${trouble}`) : null,
       ].filter(Boolean),
     );

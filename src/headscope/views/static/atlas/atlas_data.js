@@ -92,3 +92,16 @@ export function allHeads() {
     }),
   );
 }
+
+// What is to be said of relations for which the best head stands in: none is shown to beat the baseline, or nobody asked.
+export function standIns(relations) {
+  const told = (start, names, end) => (names.length ? [`${start} ${names.map(({ label }) => label).join(", ")} ${end}; the best one stands here.`] : []);
+  const wasTested = ({ best }) => Boolean(best && best.tested);
+  const totals = relations.filter((one) => one.overall && !wasTested(one));
+  const untested = relations.filter((one) => !one.overall && !wasTested(one));
+  return [
+    ...told("For", relations.filter(wasTested), "no head is shown to beat its baseline"),
+    ...told("Whether a head beats its baseline was not tested for", untested, "(it needs at least 10 documents with such words)"),
+    ...told("For", totals, "taken together nothing is tested"),
+  ];
+}

@@ -1,0 +1,67 @@
+"""Table 3 for a paper: what each probe finds of the tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from headscope.analyses.probes.lines import ProbeLine, probe_lines
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.paper_table import (
+    PaperColumn,
+    PaperTable,
+    count_column,
+    interval_columns,
+    percent_column,
+    words_column,
+)
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
+
+MORE = {"LAS": "with label", "selectivity": "selectivity"}
+
+
+def table_3(run: Measured) -> PaperTable | None:
+    """Return the table; None where the run trained no probes."""
+    lines = probe_lines(run.table("probes"))
+    if not lines:
+        return None
+    frame = pd.DataFrame([_row(line) for line in lines])
+    more = [name for name in MORE if any(name in line.cells for line in lines)]
+    columns = (
+        words_column("probe", "probe"),
+        words_column("measure", "measure"),
+        percent_column("found", "score"),
+        PaperColumn("seeds", _seeds),
+        *(percent_column(MORE[name], name) for name in more),
+        count_column("n", "n"),
+    )
+    caption = (
+        "Head words that probes over frozen attention find, in percent, with 95% intervals over documents (none with "
+        f"fewer than {FEWEST_DOCUMENTS}). UAS: directed; UUAS: arcs without their direction. Selectivity: UAS less the "
+        "accuracy on a control task. Seeds: how many, and the standard deviation over them in points."
+    )
+    return PaperTable(3, caption, frame, columns)
+
+
+def _row(line: ProbeLine) -> dict[str, object]:
+    return {
+        "probe": line.system.name,
+        "vectors": line.vectors,
+        "model": line.model,
+        "measure": line.system.measure,
+        **interval_columns("score", line.score),
+        "seeds": line.seeds,
+        "spread": line.spread[line.system.measure],
+        **{
+            key: value for name in MORE for key, value in interval_columns(name, line.cells.get(name)).items()
+        },
+        "n": line.score.n,
+    }
+
+
+def _seeds(row: dict[str, Any]) -> str:
+    if not row["seeds"]:
+        return "–"
+    spread = float(row["spread"])
+    return f"{row['seeds']}" + (f" (± {100 * spread:.1f})" if spread == spread else "")

@@ -1,0 +1,103 @@
+"""Tables as an Excel workbook, with nothing but the standard library: sheets of numbers and texts, never formulas."""
+
+import re
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from io import BytesIO
+from xml.sax.saxutils import escape, quoteattr
+
+Value = str | float | int | bool | None
+
+MOST_ROWS = 1_048_576
+LONGEST_TEXT = 32_767
+LONGEST_NAME = 31
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_SHEET_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+_START = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+# What XML has no way to write.
+_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def workbook_bytes(sheets: Mapping[str, tuple[Sequence[str], Iterable[Sequence[Value]]]]) -> bytes:
+    """Return a workbook of these sheets; the same tables give the same bytes.
+
+    A text is a text, also where it begins with `=`; what is None or not finite leaves its cell empty. Texts are cut
+    at Excel's 32,767 characters, characters that XML cannot hold become a question mark.
+
+    Args:
+        sheets: by name (at most 31 characters), the titles of the columns and the rows.
+
+    Raises:
+        ValueError: no sheet, a name that is too long, or more rows than a sheet holds.
+    """
+    if not sheets:
+        raise ValueError("expected at least one sheet, got none")
+    for name in sheets:
+        if not 0 < len(name) <= LONGEST_NAME:
+            raise ValueError(f"expected names of 1 to {LONGEST_NAME} characters for sheets, got {name!r}")
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in _frame_of(list(sheets)).items():
+            _put(archive, path, content)
+        for number, (titles, rows) in enumerate(sheets.values(), start=1):
+            _put(archive, f"xl/worksheets/sheet{number}.xml", _sheet(titles, rows))
+    return buffer.getvalue()
+
+
+def _put(archive: zipfile.ZipFile, path: str, content: str) -> None:
+    told = zipfile.ZipInfo(path, date_time=(1980, 1, 1, 0, 0, 0))
+    told.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(told, content.encode("utf-8"))
+
+
+def _frame_of(names: Sequence[str]) -> dict[str, str]:
+    """The parts that say which sheets there are."""
+    numbers = range(1, len(names) + 1)
+    parts = "".join(
+        f'<Override PartName="/xl/worksheets/sheet{n}.xml" ContentType="{_SHEET_TYPE}.worksheet+xml"/>'
+        for n in numbers
+    )
+    listed = "".join(
+        f'<sheet name={quoteattr(name)} sheetId="{n}" r:id="rId{n}"/>' for n, name in zip(numbers, names)
+    )
+    links = "".join(
+        f'<Relationship Id="rId{n}" Type="{_OFFICE}/worksheet" Target="worksheets/sheet{n}.xml"/>'
+        for n in numbers
+    )
+    return {
+        "[Content_Types].xml": f'{_START}<Types xmlns="{_PACKAGE}/content-types">'
+        '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        f'<Override PartName="/xl/workbook.xml" ContentType="{_SHEET_TYPE}.sheet.main+xml"/>{parts}</Types>',
+        "_rels/.rels": f'{_START}<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
+        f'Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'{_START}<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets>{listed}</sheets>'
+        "</workbook>",
+        "xl/_rels/workbook.xml.rels": f'{_START}<Relationships xmlns="{_PACKAGE}/relationships">{links}'
+        "</Relationships>",
+    }
+
+
+def _sheet(titles: Sequence[str], rows: Iterable[Sequence[Value]]) -> str:
+    lines = [_row(list(titles))]
+    for row in rows:
+        lines.append(_row(row))
+        if len(lines) > MOST_ROWS:
+            raise ValueError(f"expected at most {MOST_ROWS - 1:,} rows, which is all that a sheet holds")
+    return f'{_START}<worksheet xmlns="{_MAIN}"><sheetData>{"".join(lines)}</sheetData></worksheet>'
+
+
+def _row(cells: Sequence[Value]) -> str:
+    return f"<row>{''.join(_cell(value) for value in cells)}</row>"
+
+
+def _cell(value: Value) -> str:
+    if value is None or (isinstance(value, float) and not abs(value) < float("inf")):
+        return "<c/>"
+    if isinstance(value, bool):
+        return f'<c t="b"><v>{int(value)}</v></c>'
+    if isinstance(value, int | float):
+        return f"<c><v>{value!r}</v></c>"
+    text = escape(_UNWRITABLE.sub("?", value[:LONGEST_TEXT]))
+    return f'<c t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
