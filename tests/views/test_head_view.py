@@ -49,7 +49,9 @@ def test_all_heads_say_how_many_lines_they_have(visit, made):
 
 DARKNESS = """canvases => canvases.reduce((sum, canvas) => {
     if (!canvas.width || !canvas.height) return sum;
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
     let most = 0;
     for (let i = 0; i < data.length; i += 4) most = Math.max(most, data[i + 1]);
     for (let i = 0; i < data.length; i += 4) sum += (most - data[i + 1]) / (data.length / 4);

@@ -8,6 +8,7 @@ from headscope.errors import InputError, ModelError, OptionError
 from headscope.models.loading import LoadedModel
 from headscope.views.snapshot.capture import AttentionReader
 from support.inputs import eager_maps
+from support.task_models import tiny_task_model
 from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
 from support.tiny_tokenisers import DECODERS, SEQ2SEQ, tiny_loaded, tiny_tokeniser
 
@@ -147,7 +148,8 @@ def test_what_a_decoder_does_not_know_is_shown_as_typed():
     assert decoder.queries.tokens == ("[CLS]", "the", "Żółw", "ran")
     assert decoder.queries.unknown == (2,)
     assert cross.keys.tokens == ("the", "Żółw", "ran", "[SEP]")
-    (written,) = AttentionReader(tiny_loaded("gpt2")).view("the Żółw ran", generate=2).kinds
+    writer = tiny_task_model("gpt2", dtype=torch.float32)
+    (written,) = AttentionReader(tiny_loaded("gpt2", writer)).view("the Żółw ran", generate=2).kinds
     assert written.queries.tokens[:3] == ("the", "Żółw", "ran")
     assert written.queries.unknown == (1,)
     given = AttentionReader(tiny_loaded("t5")).view("the cat", decoder_text="cat Żółw").kinds[1]

@@ -7,7 +7,7 @@ import { percent } from "../../core/format.js";
 // Lines drawn at a time.
 const TOGETHER = 64;
 // What is left of the opacity of lines that are drawn faintly.
-const FAINT = 0.15;
+const FAINT = 0.1;
 
 // All lines that cross [top, top + height] of the column; `x0` and `x1` are their ends. It stops after every few lines,
 // so that a page with many of them stays quick: whoever draws goes on with `next()`.
