@@ -21,18 +21,83 @@ def numbers(page, side):
     return {place: float(text.rstrip("%")) for place, text in told}
 
 
-def test_opens_with_every_token_on_both_sides_and_says_how_many_lines(visit, made):
+def test_opens_with_every_token_on_both_sides_and_the_mean_of_the_heads(visit, made):
     page = visit("pair")
     tokens = list(made["pair"].kinds[0].queries.tokens)
     for side in ("query", "key"):
         assert page.locator(f".hs-head .hs-{side} .hs-label").all_text_contents() == tokens
+    assert page.locator(".hs-heads input").is_checked()
+    mean = weights_of(made).mean(axis=0)
+    near = int((np.abs(mean - 0.01) < 1e-3).sum())
+    assert abs(lines_told(page) - int((mean >= 0.01).sum())) <= near
+    assert ink(page, ".hs-head .hs-base") > 1000
+
+
+def lines_told(page):
+    return int(page.locator(".hs-head .hs-count").inner_text().split()[0].replace(",", ""))
+
+
+def test_all_heads_say_how_many_lines_they_have(visit, made):
+    page = visit("pair", "mean=0&faint=0")
     lines = int((weights_of(made) >= 0.01).sum())
     # One byte a weight moves a weight on the edge: by no more than the page itself states.
     near = int((np.abs(weights_of(made) - 0.01) < 1e-3).sum())
     said = page.locator(".hs-head .hs-count").inner_text()
     assert said.endswith("lines: every weight of 0.01 or more.")
-    assert abs(int(said.split()[0].replace(",", "")) - lines) <= near
-    assert ink(page, ".hs-head .hs-base") > 1000
+    assert abs(lines_told(page) - lines) <= near
+
+
+DARKNESS = """canvases => canvases.reduce((sum, canvas) => {
+    if (!canvas.width || !canvas.height) return sum;
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+    let most = 0;
+    for (let i = 0; i < data.length; i += 4) most = Math.max(most, data[i + 1]);
+    for (let i = 0; i < data.length; i += 4) sum += (most - data[i + 1]) / (data.length / 4);
+    return sum;
+}, 0)"""
+
+
+def test_lines_of_the_tokens_that_heads_rest_on_are_faint_until_one_click(visit, made):
+    page = visit("pair", "heads=3")  # this head looks at [SEP]
+    names = page.locator(".hs-field", has_text="[CLS], [SEP] faint").locator("input")
+    assert names.is_checked()
+    said = page.locator(".hs-head .hs-count").inner_text()
+    assert said.endswith("; those of [CLS], [SEP] are drawn faintly.")
+    faint = page.eval_on_selector_all(".hs-head .hs-base", DARKNESS)
+    lines = lines_told(page)
+    names.uncheck()
+    settled(page)
+    assert page.url.endswith("heads=3&faint=0")
+    assert page.eval_on_selector_all(".hs-head .hs-base", DARKNESS) > 1.5 * faint
+    assert lines_told(page) == lines
+    page = visit("generated")
+    assert page.locator(".hs-field", has_text="Once faint").is_visible()
+
+
+def test_the_lines_have_the_width_of_the_page(visit):
+    for width in (390, 1400):
+        page = visit("pair", width=width)
+        ends = page.locator(".hs-head .hs-columns").bounding_box()
+        box = page.locator("[role=tabpanel]").bounding_box()
+        assert ends["width"] >= box["width"] - 24
+
+
+def test_all_heads_of_a_long_text_leave_the_ground_to_be_seen(visit):
+    """No carpet: of a text of 300 tokens, a third of the pixels at most are far from the ground."""
+    page = visit("long", "mean=0")
+    page.wait_for_function("document.querySelector('.hs-lines').getAttribute('aria-busy') === 'false'")
+    dark = page.locator(".hs-base").first.evaluate(
+        """(canvas) => {
+            const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            let most = 0, far = 0;
+            for (let i = 0; i < data.length; i += 4) most = Math.max(most, data[i + 1]);
+            for (let i = 0; i < data.length; i += 4) far += most - data[i + 1] > 100;
+            return far / (data.length / 4);
+        }"""
+    )
+    assert dark < 1 / 3
 
 
 def test_hover_shows_a_querys_row_as_numbers(visit, made):
@@ -112,8 +177,22 @@ def test_keys_walk_through_tokens_and_are_spoken(visit):
     assert page.locator(".hs-head .hs-query [tabindex='0']").count() == 1
 
 
-def test_heads_switch_on_and_off_by_mouse_and_keys(visit):
+def test_from_the_mean_of_all_a_click_shows_a_head_in_its_colour(visit):
     page = visit("pair")
+    chips = page.locator(".hs-chips button")
+    chips.nth(2).click()
+    assert page.url.endswith("heads=3")
+    assert not page.locator(".hs-heads input").is_checked()
+    chips.nth(0).click()
+    assert page.url.endswith("heads=1,3")
+    page.locator(".hs-heads .hs-plain", has_text="all").click()
+    assert page.url.endswith("mean=0")
+    page.check(".hs-heads input")
+    assert "mean" not in page.url
+
+
+def test_heads_switch_on_and_off_by_mouse_and_keys(visit):
+    page = visit("pair", "mean=0")
     chips = page.locator(".hs-chips button")
 
     def on():
@@ -144,7 +223,7 @@ def test_heads_switch_on_and_off_by_mouse_and_keys(visit):
 
 
 def test_the_mean_of_the_heads_is_drawn_as_one(visit, made):
-    page = visit("pair")
+    page = visit("pair", "mean=0")
     page.check(".hs-heads input")
     mean = weights_of(made).mean(axis=0)
     near = int((np.abs(mean - 0.01) < 1e-3).sum())
@@ -201,7 +280,7 @@ def test_words_in_place_of_pieces(visit, made):
 
 
 def test_a_higher_threshold_has_fewer_lines(visit, made):
-    page = visit("pair")
+    page = visit("pair", "mean=0")
     page.select_option(".hs-field:has-text('Lines from') select", "0.2")
     said = page.locator(".hs-head .hs-count").inner_text()
     assert said.startswith(f"{int((weights_of(made) >= 0.2).sum())} lines: every weight of 0.2")

@@ -46,6 +46,25 @@ def test_model_view_enlarges_and_leads_on(visit):
     assert page.evaluate("document.activeElement.dataset.head") == "2-3"
 
 
+@pytest.mark.parametrize("width", [390, 900, 1280])
+def test_no_picture_moves_when_one_is_clicked(visit, width):
+    page = visit("pair", "view=model", width=width)
+    page.wait_for_function(DRAWN)
+    places = """cells => cells.map(cell => {
+        const { left, top, width } = cell.getBoundingClientRect();
+        return [left, top + scrollY, width];
+    })"""
+    before = page.eval_on_selector_all("[data-head]", places)
+    page.hover("[data-head='1-2']")
+    assert page.eval_on_selector_all("[data-head]", places) == before
+    page.click("[data-head='1-2']")
+    settled(page)
+    assert page.locator(".hs-panel").is_visible()
+    assert page.eval_on_selector_all("[data-head]", places) == before
+    page.locator(".hs-panel").get_by_role("button", name="Close").click()
+    assert page.eval_on_selector_all("[data-head]", places) == before
+
+
 def test_model_view_by_keys(visit):
     page = visit("pair", "view=model")
     page.focus("[data-head='1-1']")
@@ -187,6 +206,24 @@ def test_heat_map_shades_by_attention_received(visit, made):
     page.select_option(".hs-field:has-text('Shade by attention') select", "given")
     page.click(".hs-text [data-place='10']")
     assert shares(page) == pytest.approx(100 * made["pair"].kinds[0].weights[0, 2, :, 10], abs=0.8)
+
+
+def test_special_tokens_do_not_make_the_heat_maps_scale(visit, made):
+    page = visit("pair", "view=heatmap&head=3")  # this head looks at [SEP]
+    kind = made["pair"].kinds[0]
+    received = kind.weights[0, 2].mean(axis=0)
+    plain = [place for place in range(len(received)) if place not in kind.queries.special]
+    strongest = max(plain, key=lambda place: received[place])
+    assert received[list(kind.queries.special)].max() > 2 * received[strongest]
+    fill = page.locator(f".hs-text [data-place='{strongest}']").evaluate(
+        "one => getComputedStyle(one).backgroundColor"
+    )
+    assert fill == "rgb(0, 114, 179)"
+    said = page.locator(".hs-heat .hs-count").inner_text()
+    assert said.startswith("0% to ")
+    assert "; off the scale, outlined: [SEP] " in said
+    off = page.eval_on_selector_all(".hs-text .hs-off", "all => all.map(one => Number(one.dataset.place))")
+    assert off == [place for place in kind.queries.special if received[place] > received[strongest]]
 
 
 def test_heat_map_names_a_token_on_hover_and_by_keys(visit):

@@ -45,6 +45,7 @@ def test_every_field_by_hand():
                     "segment_b": None,
                     "generated": None,
                     "special": [0],
+                    "unknown": [],
                 },
                 "keys": None,
                 "causal": False,

@@ -5,7 +5,7 @@
  "kinds": [{"kind", "layers", "heads", "head_labels", "queries": AXIS, "keys": AXIS or null, "causal", "roles",
             "maps": [LAYER ...] or absent, "neuron": {"width", "scaling", "softcap", "layers": [NEURON ...]} or null,
             "no_neuron": str or null}]}
-AXIS   {"tokens", "words", "word_text", "segment_b", "generated", "special"}
+AXIS   {"tokens", "words", "word_text", "segment_b", "generated", "special", "unknown"}
 LAYER  {"encoding": "base64" or "deflate-raw+base64", "data"}: see `quantise.write_weights`
 NEURON LAYER with "parts": {"bias": shape or null, "mask": bool}, "groups", "scaling", "softcap": see `neuron_bytes`
 ```
@@ -148,6 +148,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
         "segment_b": axis.segment_b,
         "generated": axis.generated,
         "special": list(axis.special),
+        "unknown": list(axis.unknown),
     }
 
 

@@ -45,6 +45,35 @@ test("weight is opacity, by buckets that keep order", () => {
   assert.equal(lineOpacity(1), 1);
 });
 
+test("weak lines of heads that are shown together share the ink of one, strong lines keep theirs", () => {
+  for (const weight of [0.01, 0.02]) {
+    const [one, twelve] = [lineOpacity(weight), lineOpacity(weight, { heads: 12 })];
+    assert.ok(Math.abs(one / twelve - 12) < 0.6, `${one / twelve}`);
+  }
+  assert.equal(lineOpacity(1, { heads: 12 }), 1);
+  for (let weight = 0; weight < 1; weight += 0.05) assert.ok(lineOpacity(weight, { heads: 12 }) < lineOpacity(weight + 0.05, { heads: 12 }));
+});
+
+test("the faintest lines of a long text have less ink each, the strongest as much", () => {
+  assert.ok(lineOpacity(0.01, { rows: 128 }) < lineOpacity(0.01, { rows: 16 }) / 2);
+  assert.equal(lineOpacity(0.3, { rows: 128, strongest: 0.3 }), 1);
+});
+
+test("lines to and from the tokens that heads rest on lie before the others, and are not the strongest", () => {
+  const weights = weightsFrom([[[0.9, 0.1, 0], [0.7, 0, 0.3], [0.6, 0.4, 0]]]);
+  const sinks = { query: new Set([0]), key: new Set([0]) };
+  const edges = edgesOf(weights, [0], all(3), all(3), 0.01, sinks);
+  const pairs = Array.from({ length: edges.count }, (_, i) => `${edges.query[i]}-${edges.key[i]}`);
+  const faint = edges.starts[BUCKETS];
+  assert.deepEqual(pairs.slice(0, faint).sort(), ["0-0", "0-1", "1-0", "2-0"]);
+  assert.deepEqual(pairs.slice(faint), ["1-2", "2-1"]);
+  close(assert, [edges.strongest], [0.4]);
+  assert.equal(edges.tiers, 2);
+  const plain = edgesOf(weights, [0], all(3), all(3), 0.01);
+  close(assert, [plain.strongest], [0.9]);
+  assert.equal(plain.tiers, 1);
+});
+
 test("one token's weights: a row of a query, a column of a key", () => {
   const weights = weightsFrom([[[0.7, 0.3], [0.4, 0.6]], [[0.1, 0.9], [0.2, 0.8]]]);
   close(assert, weightsAt(weights, [0, 1], "query", 0, all(2)), [0.7, 0.3, 0.1, 0.9]);
@@ -68,6 +97,7 @@ test("columns fit their width, and leave room for lines", () => {
   for (const total of [300, 328, 700, 1400]) {
     for (const longest of [20, 90, 400]) {
       const { share, label, lines, width } = columnWidths(total, longest);
+      assert.equal(width, total, "the lines have the width that there is");
       assert.ok(width <= total, `${width} in ${total}`);
       assert.ok(lines >= 80, `${lines} of ${total}`);
       assert.ok(label <= Math.max(48, longest) && share > 0);

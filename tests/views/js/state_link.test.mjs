@@ -11,8 +11,9 @@ const PAIR = kindOf(axisOf(["[CLS]", "a", "##b", "[SEP]", "c"], { words: [null, 
 const CROSS = kindOf(axisOf(["x", "y"]), { kind: "cross", keys: axisOf(["a", "b", "c"]), layers: [1], heads: 2 });
 const PAYLOAD = payloadOf(PAIR, CROSS);
 
-test("the first state is everything on", () => {
+test("the first state is the mean of all heads, with faint lines to where attention rests", () => {
   const state = firstState(PAYLOAD);
+  assert.deepEqual([state.mean, state.faint], [true, true]);
   assert.deepEqual(state.heads, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
   assert.deepEqual([state.view, state.kind, state.layer, state.least, state.token], ["head", "encoder", 2, 0.01, null]);
   assert.equal(writeState(state, PAYLOAD), "view=head&layer=2");
@@ -25,6 +26,8 @@ const STATES = [
   { view: "matrix", zoom: "read", special: false, filter: "ba" },
   { heads: [1, 2, 3, 7, 9, 10], mean: true, least: 0.05 },
   { heads: [] },
+  { mean: false, faint: false },
+  { heads: [4, 5], mean: false },
   { kind: "cross", heads: [2], layer: 1 },
 ];
 
@@ -38,6 +41,15 @@ for (const [number, parts] of STATES.entries()) {
 
 test("an address as a person reads it", () => {
   assert.equal(writeState(settle({ layer: 5, heads: [1, 2, 3, 7], token: { side: "key", at: 2 } }, PAYLOAD), PAYLOAD), "view=head&layer=5&heads=1-3,7&token=k3");
+});
+
+test("heads that are named are drawn as they are, all of them as their mean, unless the address says", () => {
+  assert.equal(readState("#heads=1,3", PAYLOAD).mean, false);
+  assert.equal(readState("#heads=1,3&mean=1", PAYLOAD).mean, true);
+  assert.equal(readState("#layer=5", PAYLOAD).mean, true);
+  assert.equal(readState("#mean=0", PAYLOAD).mean, false);
+  assert.equal(writeState(settle({ mean: false, faint: false }, PAYLOAD), PAYLOAD), "view=head&layer=2&mean=0&faint=0");
+  assert.equal(firstState(payloadOf(kindOf(axisOf(["a"]), { heads: 1 }))).mean, false);
 });
 
 const BAD = {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tellAttention, tellHeads, toldToken } from "../../../src/headscope/views/static/views/telling.js";
 import { cutToken, fitted, isolatedToken, visibleToken } from "../../../src/headscope/views/static/core/token_text.js";
-import { heatValues, tellHeat } from "../../../src/headscope/views/static/views/heatmap/heat_values.js";
+import { heatScale, heatValues, tellHeat } from "../../../src/headscope/views/static/views/heatmap/heat_values.js";
 import { headOrder, headStatistics, pooledMap } from "../../../src/headscope/views/static/views/head_stats.js";
 import { close, weightsFrom } from "./support.mjs";
 
@@ -73,6 +73,13 @@ test("hidden tokens neither receive nor count", () => {
   const some = { ...FRAME, shown: { query: Int32Array.from([1, 2]), key: Int32Array.from([2]) } };
   close(assert, heatValues(some, "received", -1), [0.625]);
   close(assert, heatValues(some, "given", 0), [0.5, 0.75]);
+});
+
+test("tokens that attention rests on do not make the heat map's scale", () => {
+  assert.deepEqual(heatScale([0.6, 0.1, 0.2, 0.15], new Set([0, 3])), { most: 0.2, off: [0] });
+  assert.deepEqual(heatScale([0.1, 0.2], new Set([0])), { most: 0.2, off: [] });
+  assert.deepEqual(heatScale([0.6, 0], new Set([0])), { most: 0.6, off: [] });
+  assert.deepEqual(heatScale([], new Set()), { most: 0, off: [] });
 });
 
 test("the shade in words", () => {

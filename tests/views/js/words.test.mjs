@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasWords, unitsOf } from "../../../src/headscope/views/static/views/axis.js";
-import { shownUnits } from "../../../src/headscope/views/static/views/filters.js";
+import { hasWords, tellUnknown, unitsOf } from "../../../src/headscope/views/static/views/axis.js";
+import { shownUnits, sinkNames, sinkUnits } from "../../../src/headscope/views/static/views/filters.js";
 import { meanOfHeads, wordWeights } from "../../../src/headscope/views/static/views/word_level.js";
-import { axisOf, close, randomWeights, weightsFrom } from "./support.mjs";
+import { axisOf, close, kindOf, randomWeights, weightsFrom } from "./support.mjs";
 
 const AXIS = axisOf(["[CLS]", "play", "##ing", "ball", "[SEP]", "fun", "[SEP]"], {
   words: [null, 0, 0, 1, null, 2, null],
@@ -22,6 +22,28 @@ test("units of tokens and of words", () => {
   assert.deepEqual(Array.from(words.unitOf), [0, 1, 1, 2, 3, 4, 5]);
   assert.deepEqual([...words.special], [0, 3, 5]);
   assert.equal(words.segmentB, 4);
+});
+
+test("text that the model does not know is marked, and counted in words", () => {
+  const axis = { ...AXIS, unknown: [2, 5] };
+  assert.deepEqual(unitsOf(axis, "token").labels, ["[CLS]", "play", "##ing*", "ball", "[SEP]", "fun*", "[SEP]"]);
+  assert.deepEqual(unitsOf(axis, "word").labels, ["[CLS]", "playing*", "ball", "[SEP]", "fun*", "[SEP]"]);
+  assert.deepEqual([...unitsOf(axis, "word").unknown], [1, 4]);
+  const said = "* 2 of 3 words unknown to this model: it reads one and the same token in place of each.";
+  assert.equal(tellUnknown([kindOf(axis)]), said);
+  // A decoder that reads the encoder's text again does not count it again.
+  assert.equal(tellUnknown([kindOf(axis), kindOf(axis, { kind: "cross", keys: axis })]), said);
+  assert.equal(tellUnknown([kindOf(axisOf(["x", "y"], { unknown: [1] }))]), said.replace("2 of 3 words", "1 of 2 tokens"));
+  assert.equal(tellUnknown([kindOf(AXIS)]), "");
+});
+
+test("where attention rests: special tokens, else a decoder's first token", () => {
+  const causal = kindOf(axisOf(["Once", "upon"]), { causal: true });
+  assert.equal(sinkNames(kindOf(AXIS)), "[CLS], [SEP]");
+  assert.equal(sinkNames(causal), "Once");
+  assert.equal(sinkNames(kindOf(axisOf(["a", "b"]))), "");
+  assert.deepEqual([...sinkUnits(unitsOf(AXIS, "word"), kindOf(AXIS))], [0, 3, 5]);
+  assert.deepEqual([...sinkUnits(unitsOf(causal.queries, "token"), causal)], [0]);
 });
 
 test("a word's text without word_text is its pieces, continuation marks taken off", () => {

@@ -8,6 +8,7 @@ from headscope.errors import InputError, ModelError, OptionError
 from headscope.models.loading import LoadedModel
 from headscope.views.snapshot.capture import AttentionReader
 from support.inputs import eager_maps
+from support.task_models import tiny_task_model
 from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
 from support.tiny_tokenisers import DECODERS, SEQ2SEQ, tiny_loaded, tiny_tokeniser
 
@@ -131,6 +132,28 @@ def test_words_and_special_tokens():
     assert axis.word_text == ("the", "cat", ",", "playing", ".")
     assert axis.special == (0, 7)
     assert axis.generated is None
+
+
+def test_text_that_the_model_does_not_know_is_shown_as_typed():
+    (kind,) = AttentionReader(tiny_loaded("bert")).view("The Żółw ran, dogs9.", "Zürich").kinds
+    axis = kind.queries
+    assert axis.tokens == ("[CLS]", "the", "Żółw", "ran", ",", "dogs9", ".", "[SEP]", "Zürich", "[SEP]")
+    assert axis.unknown == (2, 5, 8)
+    assert axis.word_text == ("the", "Żółw", "ran", ",", "dogs9", ".", "Zürich")
+
+
+def test_what_a_decoder_does_not_know_is_shown_as_typed():
+    encoder, decoder, cross = AttentionReader(tiny_loaded("t5")).view("the Żółw ran").kinds
+    assert encoder.queries.unknown == (1,)
+    assert decoder.queries.tokens == ("[CLS]", "the", "Żółw", "ran")
+    assert decoder.queries.unknown == (2,)
+    assert cross.keys.tokens == ("the", "Żółw", "ran", "[SEP]")
+    writer = tiny_task_model("gpt2", dtype=torch.float32)
+    (written,) = AttentionReader(tiny_loaded("gpt2", writer)).view("the Żółw ran", generate=2).kinds
+    assert written.queries.tokens[:3] == ("the", "Żółw", "ran")
+    assert written.queries.unknown == (1,)
+    given = AttentionReader(tiny_loaded("t5")).view("the cat", decoder_text="cat Żółw").kinds[1]
+    assert given.queries.tokens == ("[CLS]", "cat", "Żółw")
 
 
 def test_words_count_on_through_a_pair():

@@ -28,6 +28,7 @@ class Axis:
         segment_b: first position of the second text of a pair; None where there is none.
         generated: first position that the model wrote itself; None where it wrote nothing.
         special: positions of special tokens, ascending.
+        unknown: positions of tokens that the model does not know, ascending: `tokens` has what was typed there.
 
     Raises:
         InputError: a position lies outside the tokens, or words do not fit them.
@@ -39,6 +40,7 @@ class Axis:
     segment_b: int | None = None
     generated: int | None = None
     special: tuple[int, ...] = ()
+    unknown: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(self.tokens)
@@ -56,8 +58,9 @@ class Axis:
             )
         if self.generated is not None and not 0 <= self.generated <= n:
             raise InputError(f"generated text cannot begin at position {self.generated} of {n} tokens")
-        if any(not 0 <= place < n for place in self.special):
-            raise InputError(f"special tokens stand at {list(self.special)}; expected positions below {n}")
+        for name, places in {"special": self.special, "unknown": self.unknown}.items():
+            if any(not 0 <= place < n for place in places):
+                raise InputError(f"{name} tokens stand at {list(places)}; expected positions below {n}")
 
     def __len__(self) -> int:
         return len(self.tokens)

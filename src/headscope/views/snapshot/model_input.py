@@ -91,16 +91,17 @@ def read(loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy, asked: Asked) 
             return Reading(source, None)
         begun = without_end(encoder, source.segment)
         new = generate(loaded, anatomy, inputs_of(encoder, anatomy, begun, None), tokens=asked.generate)
-        whole = _written(encoder, begun, new, segment_b=source.axis.segment_b)
+        whole = _written(encoder, begun, new, segment_b=source.axis.segment_b, typed=source.typed)
         return Reading(replace(whole, note=source.note), None)
     assert anatomy.decoder_start is not None
-    begun = after_start(
-        anatomy.decoder_start, _decoder_text(encoder, source, asked, most=most - asked.generate)
-    )
+    text, typed = _decoder_text(encoder, source, asked, most=most - asked.generate)
+    begun = after_start(anatomy.decoder_start, text)
+    typed = {place + 1: unknown for place, unknown in typed.items()}
     if not asked.generate:
-        return Reading(source, TextInput(begun, axis_of(encoder, begun)))
+        return Reading(source, TextInput(begun, axis_of(encoder, begun, typed=typed)))
     given = inputs_of(encoder, anatomy, source.segment, begun)
-    return Reading(source, _written(encoder, begun, generate(loaded, anatomy, given, tokens=asked.generate)))
+    new = generate(loaded, anatomy, given, tokens=asked.generate)
+    return Reading(source, _written(encoder, begun, new, typed=typed))
 
 
 def inputs_of(
@@ -111,19 +112,29 @@ def inputs_of(
     return model_inputs([source], anatomy, encoder.vocabulary, decoders=decoders)[1]
 
 
-def _decoder_text(encoder: Encoder, source: TextInput, asked: Asked, *, most: int) -> Segment | None:
-    """Return the decoder's text behind its start token, without the token that ends it."""
+def _decoder_text(
+    encoder: Encoder, source: TextInput, asked: Asked, *, most: int
+) -> tuple[Segment | None, Mapping[int, str]]:
+    """Return the decoder's text behind its start token, without the token that ends it, and what is unknown of it."""
     if asked.decoder_text is not None:
         given = text_input(encoder, asked.decoder_text, most=most, too_long=asked.too_long)
-        return without_end(encoder, given.segment)
+        return without_end(encoder, given.segment), given.typed
     # As everywhere in headscope, a decoder that nothing is said of reads the encoder's text again.
-    return None if asked.generate else without_end(encoder, source.segment)
+    return (None, {}) if asked.generate else (without_end(encoder, source.segment), source.typed)
 
 
-def _written(encoder: Encoder, begun: Segment, new: list[int], *, segment_b: int | None = None) -> TextInput:
+def _written(
+    encoder: Encoder,
+    begun: Segment,
+    new: list[int],
+    *,
+    segment_b: int | None = None,
+    typed: Mapping[int, str],
+) -> TextInput:
     whole = continued(encoder, begun, new)
     generated = len(begun) if new else None
-    return TextInput(whole, axis_of(encoder, whole, segment_b=segment_b, generated=generated))
+    axis = axis_of(encoder, whole, segment_b=segment_b, generated=generated, typed=typed)
+    return TextInput(whole, axis)
 
 
 def _most(loaded: LoadedModel, anatomy: Anatomy, asked: Asked) -> int:

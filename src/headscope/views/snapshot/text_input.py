@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ class TextInput:
     segment: Segment
     axis: Axis
     note: str | None = None
+    typed: Mapping[int, str] = field(default_factory=dict)
+    """Position of each token that stands for unknown text -> the text."""
 
 
 def text_input(
@@ -64,7 +66,10 @@ def text_input(
         document="view", index=0, ids=segment.ids, token_types=segment.token_types, word_ids=word_ids
     )
     second = None if text_b is None else int(places[len(pieces[0])])
-    return TextInput(segment, axis_of(encoder, segment, segment_b=second), known.note())
+    typed = dict(zip(places.tolist(), (one for each in zip(texts, pieces) for one in _typed(encoder, *each))))
+    typed = {place: text for place, text in typed.items() if text}
+    axis = axis_of(encoder, segment, segment_b=second, typed=typed)
+    return TextInput(segment, axis, known.note(), typed)
 
 
 def after_start(start: int, segment: Segment | None) -> Segment:
@@ -104,15 +109,32 @@ def continued(encoder: Encoder, segment: Segment, new: Sequence[int]) -> Segment
 
 
 def axis_of(
-    encoder: Encoder, segment: Segment, *, segment_b: int | None = None, generated: int | None = None
+    encoder: Encoder,
+    segment: Segment,
+    *,
+    segment_b: int | None = None,
+    generated: int | None = None,
+    typed: Mapping[int, str] | None = None,
 ) -> Axis:
-    """Return what views draw of a segment."""
+    """Return what views draw of a segment.
+
+    Args:
+        encoder: which made the segment.
+        segment: what the model reads.
+        segment_b: first position of the second text of a pair.
+        generated: first position that the model wrote itself.
+        typed: position -> text that the tokeniser does not know, and the model reads its token for unknown text.
+    """
     tokeniser = encoder.tokeniser
     hidden = special_ids(tokeniser)
     special = tuple(place for place, number in enumerate(segment.ids) if int(number) in hidden)
     numbers: dict[int, int] = {}
     words: list[int | None] = []
-    members: list[list[int]] = []
+    members: list[list[int]] = []  # of each word, the places
+    tokens = readable_tokens(tokeniser, segment.ids)
+    unknown = {place: text for place, text in (typed or {}).items() if place < len(tokens)}
+    for place, text in unknown.items():
+        tokens[place] = text
     for place, word in enumerate(segment.word_ids.tolist()):
         if word == NO_WORD or place in special:
             words.append(None)
@@ -121,14 +143,20 @@ def axis_of(
             numbers[word] = len(members)
             members.append([])
         words.append(numbers[word])
-        members[numbers[word]].append(int(segment.ids[place]))
+        members[numbers[word]].append(place)
     return Axis(
-        tokens=tuple(readable_tokens(tokeniser, segment.ids)),
+        tokens=tuple(tokens),
         words=tuple(words) if members else (),
-        word_text=tuple(_joined(tokeniser, ids) for ids in members),
+        word_text=tuple(
+            _written([tokens[place] for place in places])
+            if any(place in unknown for place in places)
+            else _joined(tokeniser, [int(segment.ids[place]) for place in places])
+            for places in members
+        ),
         segment_b=segment_b,
         generated=generated,
         special=special,
+        unknown=tuple(sorted(unknown)),
     )
 
 
@@ -209,4 +237,16 @@ def _joined(tokeniser: Any, ids: list[int]) -> str:
         return text
     # A tokeniser that cannot put its pieces together, or a word that ends inside a character.
     named = readable_tokens(tokeniser, np.array(ids, dtype=np.int64))
-    return named[0] + "".join(name.removeprefix("##") for name in named[1:])
+    return _written(named)
+
+
+def _written(tokens: Sequence[str]) -> str:
+    return tokens[0] + "".join(token.removeprefix("##") for token in tokens[1:])
+
+
+def _typed(encoder: Encoder, text: str, pieces: Encoding) -> list[str | None]:
+    """Return, for each piece that stands for unknown text, that text; None for the others."""
+    return [
+        " ".join(text[start:end].split()) or None if number == encoder.unknown_id else None
+        for number, (start, end) in zip(pieces.ids, pieces.offsets)
+    ]

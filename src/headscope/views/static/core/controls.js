@@ -70,10 +70,12 @@ export function selectField({ label, onPick, steps = false }) {
 
 export function checkField({ label, onPick }) {
   const input = el("input", { type: "checkbox", onchange: () => onPick(input.checked) });
+  const words = el("span", {}, label);
   return {
-    element: el("div", { class: "hs-field" }, el("label", {}, input, el("span", {}, label))),
-    show(value) {
+    element: el("div", { class: "hs-field" }, el("label", {}, input, words)),
+    show(value, text = label) {
       input.checked = value;
+      words.textContent = text;
     },
   };
 }

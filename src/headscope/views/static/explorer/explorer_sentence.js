@@ -46,7 +46,7 @@ export class SentencePart {
     if (!this.shown) return { view: "all" };
     const { token, ...kept } = this.shown.view.state();
     if (asked.model === this.shown.asked.model) return kept;
-    return { view: kept.view, level: kept.level, least: kept.least, special: kept.special };
+    return { view: kept.view, level: kept.level, least: kept.least, special: kept.special, faint: kept.faint };
   }
 
   // Look at a text; `state` as `mountAttention` takes it. Only the last question's answer is shown.

@@ -1,6 +1,7 @@
 // One input's attention in views that share one state. Several may live in one document.
 import { Announcer } from "../core/announcer.js";
 import { AttentionStore } from "./attention_store.js";
+import { tellUnknown } from "./axis.js";
 import { copyText } from "../core/clipboard.js";
 import { el } from "../core/dom.js";
 import { figureCode } from "./figure_code.js";
@@ -46,12 +47,14 @@ class AttentionApp {
     const prefix = `hs${++mounted}`;
     const actions = { save: (format) => this.save(format), copyLink: host.address ? () => this.copyLink() : null, copyCode: host.call ? () => this.copyCode() : null };
     this.toolbar = new Toolbar({ set: (parts) => this.set(parts), actions, prefix, panel: `${prefix}-panel`, views: this.offered });
+    this.unknown = el("p", { class: "hs-unknown-note" }, tellUnknown(this.payload.kinds));
+    this.unknown.hidden = !this.unknown.textContent;
     this.trouble = el("p", { class: "hs-trouble", role: "alert", hidden: true });
     this.waiting = el("p", { class: "hs-waiting", hidden: true }, "Loading the layer…");
     this.panel = el("div", { class: "hs-panel-view", role: "tabpanel", id: `${prefix}-panel`, tabindex: -1 }, this.waiting);
     const error = this.payload.largest_error;
     const exact = typeof error === "number" ? `Weights are held in one byte each: they differ from the model's by ${Number(error.toPrecision(2))} at most.` : "";
-    this.element = el("div", { class: "hs-attention" }, this.toolbar.element, this.trouble, this.panel, el("p", { class: "hs-exact" }, exact));
+    this.element = el("div", { class: "hs-attention" }, this.toolbar.element, this.unknown, this.trouble, this.panel, el("p", { class: "hs-exact" }, exact));
     this.announcer = new Announcer(this.element);
     root.append(this.element);
     this.listen();
@@ -100,7 +103,7 @@ class AttentionApp {
     const several = (name) => viewNamed(name).heads === "several";
     const gathers = (name) => Boolean(viewNamed(name).gathers);
     if (parts.view && !several(parts.view) && several(before.view) && before.heads.length === 1 && parts.head === undefined) next.head = before.heads[0];
-    if (parts.view && gathers(parts.view) && !several(before.view) && before.head) next.heads = [before.head];
+    if (parts.view && gathers(parts.view) && !several(before.view) && before.head) Object.assign(next, { heads: [before.head], mean: false });
     // What is open in one view is not what is open in another.
     if (parts.view && (gathers(parts.view) || gathers(before.view)) && parts.open === undefined) next.open = false;
     this.state = settle(next, this.payload);

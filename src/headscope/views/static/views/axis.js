@@ -1,6 +1,8 @@
 // What a column of the views lists: tokens, or the words they make up.
 import { visibleToken } from "../core/token_text.js";
 
+// Behind a token that the model does not know, in every view and picture.
+export const UNKNOWN = "*";
 const CONTINUES = /^##(?=.)/;
 
 export function hasWords(axis) {
@@ -19,11 +21,13 @@ export function unitsOf(axis, level) {
     if (!joins) first.push(i);
     unitOf[i] = first.length - 1;
   }
+  const unknown = new Set((axis.unknown || []).map((i) => unitOf[i]));
   const special = new Set(axis.special.map((i) => unitOf[i]));
   const from = (position) => (position === null || position === undefined || position >= count ? null : unitOf[position]);
   return {
     count: first.length,
-    labels: first.map((i) => visibleToken(byWord ? wordText(axis, i) : axis.tokens[i])),
+    labels: first.map((i, unit) => visibleToken(byWord ? wordText(axis, i) : axis.tokens[i]) + (unknown.has(unit) ? UNKNOWN : "")),
+    unknown,
     // Text that stands without a space before it: a later piece of a split word.
     joined: first.map((i) => i > 0 && axis.words[i] !== null && axis.words[i] === axis.words[i - 1]),
     first,
@@ -41,4 +45,22 @@ function wordText(axis, start) {
   let text = "";
   for (let i = start; i < axis.tokens.length && axis.words[i] === word; i++) text += i === start ? axis.tokens[i] : axis.tokens[i].replace(CONTINUES, "");
   return text;
+}
+
+// How many of an axis's words (tokens, where there are no words) the model does not know: {unknown, all, words}.
+function countUnknown(axis) {
+  const words = hasWords(axis);
+  const idOf = (place) => (words && axis.words[place] !== null ? axis.words[place] : `token ${place}`);
+  const hidden = new Set(axis.special);
+  const all = new Set(axis.tokens.map((_, place) => place).filter((place) => !hidden.has(place)).map(idOf));
+  return { unknown: new Set((axis.unknown || []).map(idOf)).size, all: all.size, words };
+}
+
+// "* 12 of 18 words unknown to this model: ..."; empty where it knows all. The axes of all kinds, each text once.
+export function tellUnknown(kinds) {
+  const axes = new Map(kinds.flatMap(({ queries, keys }) => [queries, keys]).filter(Boolean).map((axis) => [JSON.stringify(axis.tokens), axis]));
+  const counts = [...axes.values()].map(countUnknown).filter(({ unknown }) => unknown);
+  if (!counts.length) return "";
+  const told = counts.map(({ unknown, all, words }) => `${unknown} of ${all} ${words ? "words" : "tokens"}`).join(", and ");
+  return `${UNKNOWN} ${told} unknown to this model: it reads one and the same token in place of each.`;
 }

@@ -1,4 +1,9 @@
-// Which units of an axis are shown: one sentence of a pair, and with or without special tokens.
+// Which units of an axis are shown: one sentence of a pair, and with or without special tokens; and where attention
+// rests that says little of the text.
+import { cutToken, visibleToken } from "../core/token_text.js";
+import { keysOf } from "./embedded_source.js";
+
+const LONGEST_NAME = 12;
 export const PAIRS = { all: "all", aa: "A → A", ab: "A → B", ba: "B → A", bb: "B → B" };
 
 // Positions of the units shown on one side; `pairs` is a name in PAIRS, whose first letter is the queries'.
@@ -9,4 +14,16 @@ export function shownUnits(units, side, { pairs = "all", special = true } = {}) 
   const shown = [];
   for (let unit = from; unit < to; unit++) if (special || !units.special.has(unit)) shown.push(unit);
   return Int32Array.from(shown);
+}
+
+// Positions that heads rest on: the special tokens; without any, the first token of a text read from left to right.
+export function sinkUnits({ special }, { causal }) {
+  return special.size || !causal ? special : new Set([0]);
+}
+
+// The tokens that attention rests on, by name: "[CLS], [SEP]"; empty where there are none.
+export function sinkNames(kind) {
+  const { tokens, special } = keysOf(kind);
+  const places = [...sinkUnits({ special: new Set(special) }, kind)];
+  return [...new Set(places.map((place) => cutToken(visibleToken(tokens[place]), LONGEST_NAME)))].slice(0, 3).join(", ");
 }

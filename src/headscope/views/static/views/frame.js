@@ -1,5 +1,5 @@
 // Everything a view needs to draw one layer in one state.
-import { PAIRS, shownUnits } from "./filters.js";
+import { PAIRS, shownUnits, sinkUnits } from "./filters.js";
 import { headColour, headDash } from "../core/colours.js";
 import { headLabels } from "./embedded_source.js";
 import { meanOfHeads } from "./word_level.js";
@@ -11,7 +11,8 @@ export function frameOf({ state, kind, units, weights, theme }) {
   const shown = { query: shownUnits(units.query, "query", options), key: shownUnits(units.key, "key", options) };
   const labels = {};
   for (const side of ["query", "key"]) labels[side] = Array.from(shown[side], (unit) => units[side].labels[unit]);
-  return { state, kind, units, weights, theme, shown, labels, square: !kind.keys };
+  const sinks = { query: sinkUnits(units.query, kind), key: sinkUnits(units.key, kind) };
+  return { state, kind, units, weights, theme, shown, labels, sinks, square: !kind.keys };
 }
 
 // The frame with the head view's heads: those that are on, or their mean as one head in ink.
@@ -20,7 +21,7 @@ export function withHeads(frame) {
   const labels = headLabels(kind);
   const picks = state.heads.map((head) => labels.indexOf(head));
   if (!state.mean) return { ...frame, heads: picks, looks: state.heads.map((head, i) => headLook(picks[i], head)) };
-  const looks = picks.length ? [MEAN_LOOK] : [];
+  const looks = picks.length ? [{ ...MEAN_LOOK, of: picks.length }] : [];
   return { ...frame, weights: meanOfHeads(weights, picks), heads: looks.map(() => 0), looks };
 }
 
@@ -52,6 +53,7 @@ export function framed(view, frame) {
   return frame;
 }
 
+// `of`: how many heads it is the mean of; theirs are many weak lines.
 const MEAN_LOOK = { head: null, dash: [], name: "mean" };
 
 // The look of the head at a place in its layer, by its label.

@@ -11,8 +11,8 @@ export class HeadChips {
     this.onPick = onPick;
     this.roving = 0;
     this.row = el("div", { class: "hs-chips", role: "group", "aria-label": "Heads; arrow keys move, Enter switches, Shift and Enter shows one alone", onkeydown: (event) => this.key(event) });
-    this.all = el("button", { type: "button", class: "hs-plain", onclick: () => this.onPick(this.labels) }, "all");
-    this.none = el("button", { type: "button", class: "hs-plain", onclick: () => this.onPick([]) }, "none");
+    this.all = el("button", { type: "button", class: "hs-plain", onclick: () => this.onPick(this.labels, false) }, "all");
+    this.none = el("button", { type: "button", class: "hs-plain", onclick: () => this.onPick([], false) }, "none");
     this.mean = el("input", { type: "checkbox", onchange: () => this.onPick(this.on, this.mean.checked) });
     this.element = el("div", { class: "hs-field hs-heads" }, el("span", {}, "Heads"), this.row, this.all, this.none, el("label", {}, this.mean, el("span", {}, "mean")));
   }
@@ -32,7 +32,7 @@ export class HeadChips {
       chip.tabIndex = place === Math.min(this.roving, this.labels.length - 1) ? 0 : -1;
     });
     this.mean.checked = mean;
-    this.all.disabled = heads.length === this.labels.length;
+    this.all.disabled = heads.length === this.labels.length && !mean;
     this.none.disabled = heads.length === 0;
   }
 
@@ -45,7 +45,9 @@ export class HeadChips {
     const label = this.labels[place];
     this.roving = place;
     const only = this.on.length === 1 && this.on[0] === label;
-    if (alone) this.onPick(only ? this.labels : [label]);
+    // The mean of all heads is where one begins: from there a click shows a head.
+    const begun = this.mean.checked && this.on.length === this.labels.length;
+    if (alone || begun) this.onPick(only ? this.labels : [label], false);
     else this.onPick(this.labels.filter((one) => (one === label ? !this.on.includes(one) : this.on.includes(one))));
   }
 

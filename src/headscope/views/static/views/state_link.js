@@ -1,5 +1,5 @@
 // What a view shows, as a plain object, and as the part of an address behind `#`.
-import { PAIRS } from "./filters.js";
+import { PAIRS, sinkNames } from "./filters.js";
 import { hasWords } from "./axis.js";
 import { headLabels, keysOf } from "./embedded_source.js";
 import { OFFERED, VIEWS } from "./list.js";
@@ -14,6 +14,7 @@ export function offersOf(kind) {
     words: hasWords(kind.queries) || hasWords(keysOf(kind)),
     pairs: kind.kind !== "cross" && kind.queries.segment_b !== null && kind.queries.segment_b !== undefined,
     special: kind.queries.special.length + keysOf(kind).special.length > 0,
+    faint: sinkNames(kind) !== "",
     steps: stepsOf(kind),
   };
 }
@@ -27,6 +28,11 @@ export function stepsOf(kind) {
   return rows;
 }
 
+// All heads of a layer in their colours are many lines: they begin as their mean.
+function meanAtFirst(heads, kind) {
+  return kind.heads > 1 && heads.length === kind.heads;
+}
+
 export function firstState(payload) {
   const [kind] = payload.kinds;
   return {
@@ -35,10 +41,11 @@ export function firstState(payload) {
     layer: kind.layers[0],
     heads: headLabels(kind),
     head: 0,
-    mean: false,
+    mean: meanAtFirst(headLabels(kind), kind),
     level: "token",
     filter: "all",
     special: true,
+    faint: true,
     least: THRESHOLDS[0],
     token: null,
     ...Object.fromEntries(OWN.map(({ name, options }) => [name, options(kind)[0][0]])),
@@ -79,17 +86,19 @@ export function settle(parts, payload) {
   const given = { ...first, ...Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined && value !== null)) };
   const kind = payload.kinds.find((one) => one.kind === given.kind) || payload.kinds[0];
   const offers = offersOf(kind);
+  const heads = headsOf(parts.heads, kind);
   const oneOf = (value, values, other) => (values.includes(value) ? value : other);
   return {
     view: oneOf(given.view, VIEWS.map(({ name }) => name), OFFERED[0]),
     kind: kind.kind,
     layer: oneOf(given.layer, kind.layers, kind.layers[0]),
-    heads: headsOf(parts.heads, kind),
+    heads,
     head: oneOf(given.head, headLabels(kind), 0),
-    mean: given.mean === true,
+    mean: typeof parts.mean === "boolean" ? parts.mean : meanAtFirst(heads, kind),
     level: given.level === "word" && offers.words ? "word" : "token",
     filter: offers.pairs ? oneOf(given.filter, Object.keys(PAIRS), "all") : "all",
     special: offers.special ? given.special !== false : true,
+    faint: offers.faint ? given.faint !== false : true,
     least: oneOf(given.least, THRESHOLDS, THRESHOLDS[0]),
     token: tokenOf(given.token, kind),
     ...Object.fromEntries(OWN.map(({ name, options }) => [name, chosenOf(given[name], options(kind))])),
@@ -125,9 +134,10 @@ export function writeState(state, payload) {
   add("layer", String(state.layer), "");
   add("heads", writeNumbers(state.heads), writeNumbers(headLabels(kind)));
   add("head", String(state.head), "0");
-  add("mean", state.mean ? "1" : "0", "0");
+  add("mean", state.mean ? "1" : "0", meanAtFirst(state.heads, kind) ? "1" : "0");
   for (const name of ["level", "filter", ...OWN.map((field) => field.name)]) add(name, state[name], first[name]);
   add("special", state.special ? "1" : "0", "1");
+  add("faint", state.faint ? "1" : "0", "1");
   add("least", String(state.least), String(first.least));
   add("token", state.token ? `${state.token.side[0]}${state.token.at + 1}` : "", "");
   add("open", state.open ? "1" : "0", "0");
@@ -153,6 +163,7 @@ export function readState(hash, payload) {
       head: number(named.head),
       mean: flag(named.mean),
       special: flag(named.special),
+      faint: flag(named.faint),
       least: named.least === undefined ? undefined : Number(named.least),
       token: token ? { side: token[1] === "q" ? "query" : "key", at: Number(token[2]) - 1 } : undefined,
       open: flag(named.open),

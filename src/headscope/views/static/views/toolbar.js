@@ -2,7 +2,7 @@
 import { actionButton, checkField, selectField, stepField, tabRow } from "../core/controls.js";
 import { el } from "../core/dom.js";
 import { headLabels } from "./embedded_source.js";
-import { PAIRS } from "./filters.js";
+import { PAIRS, sinkNames } from "./filters.js";
 import { HeadChips } from "./head_chips.js";
 import { offersOf, THRESHOLDS } from "./state_link.js";
 import { toldToken } from "./telling.js";
@@ -25,6 +25,7 @@ export class Toolbar {
     // The choices of single views, once where two share one.
     const own = new Map(views.flatMap(({ fields = [] }) => fields).filter(({ label }) => label).map((field) => [field.name, field]));
     this.own = [...own.values()].map((field) => ({ field, control: selectField({ label: field.label, onPick: (value) => set({ [field.name]: value }) }) }));
+    this.faint = checkField({ label: "", onPick: (faint) => set({ faint }) });
     this.steps = stepField({ label: "Step", onPick: (step) => set({ token: step < 0 ? null : { side: "query", at: this.rows[step] } }) });
     const take = [
       actionButton("Save", "SVG", "Save what is shown as an SVG picture, in light colours", () => actions.save("svg")),
@@ -33,7 +34,7 @@ export class Toolbar {
       actions.copyCode && actionButton("Copy", "code", "Copy Python that draws this view", actions.copyCode),
     ];
     this.note = el("span", { class: "hs-note", "aria-hidden": "true" });
-    this.fields = el("div", { class: "hs-fields" }, [this.layer, this.chips, this.head, ...this.own.map(({ control }) => control), this.level, this.filter, this.least, this.special, this.steps].map(({ element }) => element));
+    this.fields = el("div", { class: "hs-fields" }, [this.layer, this.chips, this.head, ...this.own.map(({ control }) => control), this.level, this.filter, this.least, this.faint, this.special, this.steps].map(({ element }) => element));
     this.element = el("div", { class: "hs-toolbar" }, el("div", { class: "hs-top" }, this.views.element, this.kinds.element, el("div", { class: "hs-actions" }, this.note, take)), this.fields);
   }
 
@@ -56,6 +57,7 @@ export class Toolbar {
     present(this.level, offers.words && view.level !== "token", state.level, [["token", "tokens"], ["word", "words"]]);
     present(this.filter, offers.pairs, state.filter, Object.entries(PAIRS));
     present(this.least, several, String(state.least), THRESHOLDS.map((least) => [String(least), String(least)]));
+    present(this.faint, several && offers.faint && (state.special || !offers.special), state.faint, `${sinkNames(kind)} faint`);
     present(this.special, offers.special, state.special);
     for (const { field, control } of this.own) {
       const options = field.options(kind);

@@ -1,9 +1,17 @@
 // The lines of the head view: every weight of a threshold or more, as flat arrays, the strongest last.
 export const BUCKETS = 24;
+// Tokens up to which even the faintest lines can be told apart.
+const ROOMY = 24;
+// Means of many heads are small: a weight of this or more is drawn in full where there is no larger one.
+const LEAST_STRONGEST = 0.1;
 
-// The opacity and the width of a line: weight is opacity; the faintest can still be seen.
-export function lineOpacity(weight) {
-  return Math.min(1, 0.07 + 0.93 * weight);
+// The opacity of a line: weight is opacity, and the faintest can still be seen. `strongest` is the weight of a line in
+// full. Weak lines are many: in long texts (`rows`: tokens of a side), and with several heads, which share the ink of
+// one; strong lines keep theirs.
+export function lineOpacity(weight, { heads = 1, rows = 1, strongest = 1 } = {}) {
+  const least = (0.07 * Math.min(1, ROOMY / rows)) / heads;
+  const ink = Math.min(1, weight / strongest) ** 1.5;
+  return least + (1 - least) * ink * (1 / heads + (1 - 1 / heads) * ink);
 }
 
 export function bucketOf(weight) {
@@ -21,10 +29,17 @@ export function lineFloor(least) {
 }
 
 // Lines between shown units: for each the head, the places of its query and key among those shown, and the weight.
-// Sorted by bucket of weight, then head, so that lines of one look lie together.
-export function edgesOf({ queries, keys, values }, heads, shownQueries, shownKeys, least) {
+// Sorted by bucket of weight, then head, so that lines of one look lie together. `faint`: {query, key}, the units whose
+// lines are to be drawn faintly, or null; these lie in a tier of their own, before the others (`tiers` is 2 then).
+// `strongest` is the largest weight of the others.
+export function edgesOf({ queries, keys, values }, heads, shownQueries, shownKeys, least, faint = null) {
   const floor = lineFloor(least);
-  const counts = new Int32Array(BUCKETS * heads.length + 1);
+  const tiers = faint ? 2 : 1;
+  const isFaint = faint && { query: shownQueries.map((unit) => Number(faint.query.has(unit))), key: shownKeys.map((unit) => Number(faint.key.has(unit))) };
+  const tierOf = (i, j) => (faint && !isFaint.query[i] && !isFaint.key[j] ? 1 : 0);
+  const groupOf = (h, i, j, weight) => (tierOf(i, j) * BUCKETS + bucketOf(weight)) * heads.length + h;
+  const counts = new Int32Array(tiers * BUCKETS * heads.length + 1);
+  let strongest = 0;
   const visit = (act) => {
     for (let h = 0; h < heads.length; h++) {
       for (let i = 0; i < shownQueries.length; i++) {
@@ -36,19 +51,22 @@ export function edgesOf({ queries, keys, values }, heads, shownQueries, shownKey
       }
     }
   };
-  visit((h, i, j, weight) => counts[bucketOf(weight) * heads.length + h + 1]++);
+  visit((h, i, j, weight) => {
+    counts[groupOf(h, i, j, weight) + 1]++;
+    if (weight > strongest && (tiers === 1 || tierOf(i, j))) strongest = weight;
+  });
   for (let i = 1; i < counts.length; i++) counts[i] += counts[i - 1];
   const count = counts[counts.length - 1];
   const edges = { count, head: new Uint16Array(count), query: new Uint32Array(count), key: new Uint32Array(count), weight: new Float32Array(count) };
   const next = counts.slice();
   visit((h, i, j, weight) => {
-    const at = next[bucketOf(weight) * heads.length + h]++;
+    const at = next[groupOf(h, i, j, weight)]++;
     edges.head[at] = h;
     edges.query[at] = i;
     edges.key[at] = j;
     edges.weight[at] = weight;
   });
-  return { ...edges, starts: counts };
+  return { ...edges, starts: counts, tiers, rows: Math.max(shownQueries.length, shownKeys.length), strongest: strongest ? Math.max(LEAST_STRONGEST, strongest) : 1 };
 }
 
 // One unit's weights against the shown units of the other side, a row a head: [head, shown].

@@ -6,16 +6,21 @@ import { percent } from "../../core/format.js";
 
 // Lines drawn at a time.
 const TOGETHER = 64;
+// What is left of the opacity of lines that are drawn faintly.
+const FAINT = 0.1;
 
 // All lines that cross [top, top + height] of the column; `x0` and `x1` are their ends. It stops after every few lines,
 // so that a page with many of them stays quick: whoever draws goes on with `next()`.
 export function* paintEdges(surface, edges, looks, { step, x0, x1, top, height }) {
   const heads = looks.length;
   const offsets = looks.map((_, head) => slotOffset(head, heads, step));
-  for (let bucket = 0; bucket < BUCKETS; bucket++) {
-    const opacity = lineOpacity(bucketWeight(bucket));
+  const { tiers, strongest, rows } = edges;
+  const sharing = looks.reduce((sum, { of = 1 }) => sum + of, 0);
+  for (let look = 0; look < tiers * BUCKETS; look++) {
+    const isFaint = tiers === 2 && look < BUCKETS;
+    const opacity = (isFaint ? FAINT : 1) * lineOpacity(bucketWeight(look % BUCKETS), { heads: sharing, rows, strongest });
     for (let head = 0; head < heads; head++) {
-      const group = bucket * heads + head;
+      const group = look * heads + head;
       const { colour, dash } = looks[head];
       let ends = [];
       for (let i = edges.starts[group]; i < edges.starts[group + 1]; i++) {

@@ -5,6 +5,7 @@ import { coloured, placeOfToken, tellHidden, tokenAt } from "../frame.js";
 import { focusOf, headScene, paintEdges, paintFocus } from "./head_scene.js";
 import { columnWidths, rowStep } from "./layout.js";
 import { LineTiles } from "./line_tiles.js";
+import { sinkNames } from "../filters.js";
 import { measureText } from "../../core/picture.js";
 import { percent } from "../../core/format.js";
 import { tellAttention, tellHeads, toldToken } from "../telling.js";
@@ -55,14 +56,16 @@ export class HeadView {
 
   show(frame) {
     this.frame = frame;
-    this.edges = edgesOf(frame.weights, frame.heads, frame.shown.query, frame.shown.key, frame.state.least);
+    this.edges = edgesOf(frame.weights, frame.heads, frame.shown.query, frame.shown.key, frame.state.least, frame.state.faint && frame.sinks.key.size ? frame.sinks : null);
     this.pointed = null;
     for (const side of ["query", "key"]) {
-      const { generated, special } = frame.units[side];
+      const { generated, special, unknown } = frame.units[side];
       const places = Array.from(frame.shown[side]);
+      const among = (units) => new Set(places.map((unit, place) => (units.has(unit) ? place : -1)).filter((place) => place >= 0));
       this.columns[side].show(frame.labels[side], {
         generated: generated === null ? null : places.findIndex((unit) => unit >= generated),
-        special: new Set(places.map((unit, place) => (special.has(unit) ? place : -1)).filter((place) => place >= 0)),
+        special: among(special),
+        unknown: among(unknown),
       });
     }
     const pinned = placeOfToken(frame, frame.state.token);
@@ -179,8 +182,9 @@ export class HeadView {
     const number = (count) => count.toLocaleString("en");
     const lines = `${number(edges.count)} ${edges.count === 1 ? "line" : "lines"}: every weight of ${frame.state.least} or more`;
     const shown = focus ? `${number(focus.lines)} of ${lines}` : lines;
+    const faint = !focus && edges.tiers === 2 ? `; those of ${sinkNames(frame.kind)} are drawn faintly` : "";
     const numbers = focus && frame.heads.length > 1 ? "; numbers are means over the heads that are on" : "";
-    return `${shown}${numbers}.`;
+    return `${shown}${faint}${numbers}.`;
   }
 
   caption() {

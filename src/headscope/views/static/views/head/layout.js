@@ -16,7 +16,7 @@ export function columnWidths(total, longest) {
   const least = total < 420 ? 88 : 160;
   const most = Math.max(48, Math.floor((total - least - 2 * share) / 2));
   const label = Math.min(Math.ceil(longest), most, 220);
-  const lines = Math.min(520, total - 2 * (share + label));
+  const lines = total - 2 * (share + label);
   return { share, label, lines, width: lines + 2 * (share + label) };
 }
 

@@ -32,7 +32,7 @@ export class TokenColumn {
     return row ? Number(row.dataset.place) : null;
   }
 
-  // `marks`: {generated: place or null, special: Set of places}.
+  // `marks`: {generated: place or null, special, unknown: Sets of places}.
   show(labels, marks) {
     const same = this.labels && labels.length === this.labels.length && labels.every((label, i) => label === this.labels[i]);
     if (!same) {
@@ -48,6 +48,7 @@ export class TokenColumn {
       item.classList.toggle("hs-generated", marks.generated !== null && place >= marks.generated);
       item.classList.toggle("hs-first-generated", place === marks.generated);
       item.classList.toggle("hs-special", marks.special.has(place));
+      item.classList.toggle("hs-unknown", marks.unknown.has(place));
     });
   }
 

@@ -20,6 +20,14 @@ export function heatValues({ weights, heads, shown, kind }, direction, place) {
   return Float32Array.from(rows, (query) => columns.reduce((most, key) => Math.max(most, at(query, key)), 0));
 }
 
+// The value of the full shade: the largest, not counting the places in `sinks`, which are off the scale where they are
+// larger: {most, off: their places}. They alone make the scale where nothing else has a value.
+export function heatScale(values, sinks) {
+  const largest = (kept) => values.reduce((most, value, place) => (kept(place) && value > most ? value : most), 0);
+  const most = largest((place) => !sinks.has(place)) || largest(() => true);
+  return { most, off: [...values.keys()].filter((place) => sinks.has(place) && values[place] > most) };
+}
+
 // What the shade means, in words.
 export function tellHeat(direction, chosen) {
   if (direction === "received") return chosen ? `Shade: how much of the attention of ${chosen} each token receives` : "Shade: mean attention that each token receives";

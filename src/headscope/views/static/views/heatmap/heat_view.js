@@ -4,7 +4,7 @@ import { shadeOf } from "../../core/colours.js";
 import { placeOfToken, tellHidden, tokenAt } from "../frame.js";
 import { percent } from "../../core/format.js";
 import { heatScene } from "./heat_scene.js";
-import { heatValues, tellHeat } from "./heat_values.js";
+import { heatScale, heatValues, tellHeat } from "./heat_values.js";
 import { measureText } from "../../core/picture.js";
 import { toldToken } from "../telling.js";
 import { cutToken } from "../../core/token_text.js";
@@ -49,7 +49,8 @@ export class HeatView {
     const token = state.token && (frame.square ? { side: this.chooser, at: state.token.at } : state.token);
     const chosen = token && token.side === this.chooser ? placeOfToken(frame, token) : -1;
     this.values = heatValues(frame, state.direction, chosen);
-    this.most = this.values.reduce((most, value) => Math.max(most, value), 0);
+    const sinks = new Set(Array.from(shown[this.shaded], (unit, place) => (frame.sinks[this.shaded].has(unit) ? place : -1)));
+    Object.assign(this, heatScale(this.values, sinks));
     this.chosen = chosen;
     const same = frame.square && String(shown.query) === String(shown.key);
     const joined = (side) => Array.from(shown[side], (unit, place) => place > 0 && units[side].joined[unit] && shown[side][place - 1] === unit - 1);
@@ -61,8 +62,15 @@ export class HeatView {
     this.said = `${tellHeat(state.direction, chosen < 0 ? "" : toldToken(labels[this.chooser][chosen]))}.`;
     this.caption.textContent = `${this.said} ${chosen < 0 ? "Click a token to see only its part." : "Click it again, or Escape, for all."}`;
     this.write(theme);
-    this.ends.textContent = `0% to ${percent(this.most)}`;
+    this.ends.textContent = [`0% to ${percent(this.most)}`, this.offScale()].filter(Boolean).join("; ");
     this.scale.style.background = `linear-gradient(to right, ${shadeOf(0, theme).fill}, ${shadeOf(1, theme).fill})`;
+  }
+
+  // "off the scale, outlined: [CLS] 63%"; the three largest.
+  offScale() {
+    const told = [...this.off].sort((a, b) => this.values[b] - this.values[a]).slice(0, 3);
+    const names = told.map((place) => `${cutToken(this.frame.labels[this.shaded][place], 12)} ${percent(this.values[place])}`);
+    return names.length ? `off the scale, outlined: ${names.join(", ")}` : "";
   }
 
   // One list a paragraph; kept and only shaded anew while the tokens stay the same.
@@ -73,12 +81,16 @@ export class HeatView {
       this.lists = this.paragraphs.map((paragraph, number) => this.list(paragraph, number));
       this.texts.replaceChildren(...this.paragraphs.flatMap(({ name }, number) => [name ? el("h2", {}, name) : null, this.lists[number]]).filter(Boolean));
     }
-    this.paragraphs.forEach(({ values, chosen, labels }, number) => {
+    const off = new Set(this.off);
+    this.paragraphs.forEach(({ side, values, chosen, labels }, number) => {
+      const units = this.frame.units[side];
       [...this.lists[number].children].forEach((item, place) => {
+        item.classList.toggle("hs-unknown", units.unknown.has(this.frame.shown[side][place]));
         const { fill, ink } = shadeOf(values && this.most > 0 ? values[place] / this.most : 0, theme);
         item.style.setProperty("--hs-fill", fill);
         item.style.setProperty("--hs-on", ink);
         item.setAttribute("aria-selected", String(place === chosen));
+        item.classList.toggle("hs-off", Boolean(values) && off.has(place));
         item.setAttribute("aria-label", values ? `${labels[place]} ${percent(values[place])}` : labels[place]);
       });
     });
@@ -162,8 +174,8 @@ export class HeatView {
   scene() {
     const { state } = this.frame;
     const head = state.head ? `head ${state.head}` : "mean of the heads";
-    const caption = [`Layer ${state.layer}`, head, this.said.replace("Shade: ", "").replace(/\.$/, ""), tellHidden(this.frame)].filter(Boolean).join(" · ");
-    return heatScene({ paragraphs: this.paragraphs, most: this.most, caption, width: Math.min(760, Math.max(320, this.texts.clientWidth || 760)), measure: measureText });
+    const caption = [`Layer ${state.layer}`, head, this.said.replace("Shade: ", "").replace(/\.$/, ""), tellHidden(this.frame), this.offScale()].filter(Boolean).join(" · ");
+    return heatScene({ paragraphs: this.paragraphs, most: this.most, off: this.off, caption, width: Math.min(760, Math.max(320, this.texts.clientWidth || 760)), measure: measureText });
   }
 
   destroy() {}

@@ -57,7 +57,9 @@ export class ModelView {
     });
     this.box = el("div", { class: "hs-thumb-box" }, this.grid);
     this.panel = new HeadPanel(host, () => this.close());
-    this.element = el("section", { class: "hs-model", "aria-label": "Model view" }, el("div", { class: "hs-model-main" }, this.readout, this.box), this.panel.element);
+    const empty = enlarges ? el("p", { class: "hs-panel-empty" }, "A head that you click is enlarged here.") : null;
+    this.element = el("section", { class: "hs-model", "aria-label": "Model view" }, el("div", { class: "hs-model-main" }, this.readout, this.box), empty, this.panel.element);
+    this.element.classList.toggle("hs-enlarges", enlarges);
     this.watch = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: "200px" });
   }
 

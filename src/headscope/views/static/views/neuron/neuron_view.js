@@ -49,9 +49,11 @@ export class NeuronView {
     if (without) return;
     const { state, units, shown, labels } = frame;
     const places = Array.from(shown.query);
+    const among = (marked) => new Set(places.map((unit, place) => (marked.has(unit) ? place : -1)).filter((place) => place >= 0));
     this.tokens.show(labels.query, {
       generated: units.query.generated === null ? null : places.findIndex((unit) => unit >= units.query.generated),
-      special: new Set(places.map((unit, place) => (units.query.special.has(unit) ? place : -1)).filter((place) => place >= 0)),
+      special: among(units.query.special),
+      unknown: among(units.query.unknown),
     });
     this.place = this.openPlace();
     this.tokens.pin(this.place);
