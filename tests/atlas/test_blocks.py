@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from headscope.atlas.blocks import atlas_blocks
-from headscope.atlas.card_sentences import joined
 from headscope.errors import InputError
+from headscope.reporting.card_sentences import joined
 from headscope.reporting.from_study import measured_in
 from headscope.reporting.payload import data_block, maps_block
 from headscope.views.quantise import read_weights

@@ -8,7 +8,7 @@ import { AtlasList, nameOf } from "./atlas_list.js";
 import { el } from "../core/dom.js";
 import { HeadGrid } from "../report/grid.js";
 import { HeadMap } from "./head_map.js";
-import { kindTabs } from "../report/tabs.js";
+import { colourBy, kindTabs } from "../report/tabs.js";
 
 const MOST_LINKS = 14;
 const RUNNERS_UP = 5;
@@ -39,7 +39,11 @@ class AtlasApp {
     );
     this.list = new AtlasList((kind, index) => this.pick(kind, index));
     const readouts = [0, 1].map(() => el("p", { class: "readout" }));
-    const boxes = { map: el("div"), grid: el("div", { class: "grid-box", id: "grid" }) };
+    const boxes = { map: el("div"), grid: el("div", { class: "grid-box", id: "grid" }), colour: el("div", { class: "at-colour" }) };
+    colourBy(boxes.colour, (measure) => {
+      this.grid.statistic = measure;
+      this.grid.paint();
+    });
     this.map = new HeadMap(boxes.map, readouts[0], (index) => this.pick(this.kind, index));
     this.grid = new HeadGrid(boxes.grid, readouts[1], (index) => this.pick(this.kind, index), { ids: false });
     this.noMap = el("p", { class: "caption", hidden: true }, `This run measured no distances between heads, so there is no map of them: ${atlas.missing.distances || ""}.`);
@@ -67,7 +71,7 @@ class AtlasApp {
             readouts[0],
           ),
           this.list.element,
-          el("section", { "aria-label": "Grid of heads" }, el("div", { class: "bar" }, el("h2", {}, "Grid")), boxes.grid, readouts[1]),
+          el("section", { "aria-label": "Grid of heads" }, el("div", { class: "bar" }, el("h2", {}, "Grid"), boxes.colour), boxes.grid, readouts[1]),
         ),
         el("div", { class: "at-side" }, this.hint, this.cards),
       ),

@@ -1,5 +1,5 @@
 // What the atlas knows beside the report's numbers: accuracies, places, nearest heads, sentences, words to ask with.
-import { bytesOfBase64, rowsOfText } from "../core/weights.js";
+import { bytesOfBase64 } from "../core/weights.js";
 import { block, cellOf, data, findsOf, headNumber, roleOf } from "../report/data.js";
 
 const NO_ATLAS = { model: "", run: "", report: null, missing: {}, vocabulary: [], relations: [], kinds: {} };
@@ -39,13 +39,6 @@ export function apartOf(kind, a, b) {
 
 export function sentencesOf(kind, index) {
   return (partsOf(kind).sentences || {})[index] || [];
-}
-
-// A sentence with its weights, [query][key].
-export function mapOfSentence(sentence) {
-  const queries = sentence.tokens;
-  const keys = sentence.keys || queries;
-  return { queries, keys, weights: rowsOfText(sentence.bytes, queries.length, keys.length) };
 }
 
 // How well a head finds a relation: {relation, value, low, high, way, margin over the baseline, best}; null if unknown.

@@ -1,6 +1,6 @@
 // The head grid: a cell a head, layers as rows. Arrow keys move, Enter opens, hover and focus name the head.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, cellOf, data, findsOf, headNumber, headTitle, roleOf, statisticNamed } from "./data.js";
+import { anchorOf, cellOf, columnsOf, data, findsOf, headNumber, headTitle, roleOf, statisticNamed } from "./data.js";
 import { amount } from "../core/format.js";
 
 // What a head is, in a line: "Head 1-3 · previous token · 98%", or "Head 1-3 · entropy 0.30 nats · previous token".
@@ -91,7 +91,7 @@ export class HeadGrid {
   // Colour by role, or by how much of one statistic a head has.
   paint() {
     const { kind, statistic } = this;
-    const columns = statistic && kind.values[statistic];
+    const columns = statistic && columnsOf(kind, statistic);
     const top = columns ? Math.max(...columns.value.filter((value) => value !== null), 1e-9) : 1;
     this.cells.forEach((button, index) => {
       const role = roleOf(kind, index);
@@ -166,7 +166,8 @@ export function legend(box, grid) {
   const { kind, statistic } = grid;
   if (statistic) {
     const { label, share } = statisticNamed(statistic);
-    const values = kind.values[statistic] ? kind.values[statistic].value.filter((value) => value !== null) : [];
+    const columns = columnsOf(kind, statistic);
+    const values = columns ? columns.value.filter((value) => value !== null) : [];
     const top = values.length ? Math.max(...values) : 0;
     const text = values.length ? `${label}: 0 to ${amount(top, share)}` : `${label} cannot occur here`;
     box.replaceChildren(el("span", { class: "scale", "aria-hidden": "true" }), el("span", {}, text));
