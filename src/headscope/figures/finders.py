@@ -1,4 +1,4 @@
-"""Heads that find something, in figures of all heads: larger marks with an edge, and their names where there is room."""
+"""Heads that find something, in figures of all heads: larger, with an edge, and named where there is room."""
 
 from __future__ import annotations
 

@@ -16,6 +16,13 @@ def command(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Folder of the run: new, empty, or of the same run.")
     ],
+    bundle: Annotated[
+        bool,
+        typer.Option(
+            "--bundle",
+            help="Also write OUT.zip: page, atlas, figures and tables, one file to send.",
+        ),
+    ] = False,
     **given: Any,
 ) -> None:
     """Run a model over text, and a treebank and coreference where given, and write a report on every head.
@@ -38,3 +45,8 @@ def command(
         say(f"note: {note}")
     say(f"atlas: {study.path / ATLAS / 'index.html'}")
     say(f"report: {study.report_path}")
+    if bundle:
+        from headscope.atlas.bundle import write_bundle
+
+        packed = write_bundle(study)
+        say(f"to send: {packed} ({packed.stat().st_size / 1e6:.1f} MB; unpack it, then open report.html)")

@@ -123,8 +123,10 @@ def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict
         these = np.flatnonzero(roles == role)
         these = these[np.argsort(edges[these], kind="stable")]
         points = ax.scatter(
-            heads["x"][these], heads["y"][these], s=sizes[these], linewidths=edges[these], edgecolors=EDGE_COLOUR,
-            zorder=3, clip_on=False, marker=role_outline(role), facecolors=role_colour(role), alpha=0.8 if len(heads) > NUMBERED else None,
+            heads["x"][these], heads["y"][these], s=sizes[these], linewidths=edges[these],
+            edgecolors=EDGE_COLOUR if finders else "none", zorder=3, clip_on=False, marker=role_outline(role),
+            facecolors=role_colour(role),
+            alpha=0.8 if len(heads) > NUMBERED else None,
         )  # fmt: skip
         points.set_paths([role_outline(role)])
         points.set_urls([f"#{kind}-{a}-{b}" for a, b in heads.loc[these, ["layer", "head"]].to_numpy()])
