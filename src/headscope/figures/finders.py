@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,38 +59,58 @@ def marked(
 
 
 def name_finders(
-    ax: Axes, points: Mapping[tuple[int, int], tuple[float, float]], finders: Finders
+    ax: Axes,
+    points: Mapping[tuple[int, int], tuple[float, float]],
+    finders: Finders,
+    *,
+    others: Iterable[tuple[float, float]] = (),
 ) -> list[str]:
     """Write the names of heads that find something beside their points, as many as have room, and return those.
 
     Args:
         ax: where they are drawn, its limits set.
-        points: where each of them is, in the axes' own units.
+        points: where each head is, in the axes' own units; heads that find nothing are only kept clear of.
         finders: what they are called.
+        others: further points to keep clear of.
     """
     named = [head for head in points if head in finders]
-    if not named:
-        return []
     figure = ax.get_figure(root=True)
-    assert figure is not None
+    if not named or figure is None:
+        return []
     wide, high = 72 * figure.get_size_inches() * np.array(ax.get_position().size)
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     scale = np.array([wide / max(right - left, 1e-9), high / max(top - bottom, 1e-9)])
-    marks = (np.array([points[head] for head in named]) - [left, bottom]) * scale
+
+    def on_page(places: Iterable[tuple[float, float]]) -> NDArray[np.float64]:
+        return (np.array(list(places), dtype=np.float64).reshape(-1, 2) - [left, bottom]) * scale
+
+    own = on_page(points[head] for head in named)
+    every = np.concatenate([on_page(points.values()), on_page(others)])
     # What stands highest is named first.
-    order = np.argsort(-marks[:, 1], kind="stable")
-    wanted = [WantedLabel(finders[named[place]], _SIZE, marks[[place]]) for place in order]
-    put = place_labels(wanted, marks, Box(0.0, 0.0, float(wide), float(high)), reach=6.0, drop=True)
+    order = np.argsort(-own[:, 1], kind="stable")
+    wanted = [WantedLabel(finders[named[place]], _SIZE, own[[place]]) for place in order]
+    put = place_labels(wanted, every, Box(0.0, 0.0, float(wide), float(high)), reach=6.0, drop=True)
     written: list[str] = []
     for name, place, found in zip(wanted, order, put):
-        if found is None or len(written) == MOST_NAMED:
+        if (
+            found is None
+            or found.lead is not None
+            or _covered(found.box, every)
+            or len(written) == MOST_NAMED
+        ):
             continue
         box = found.box
         across = {"left": box.left, "right": box.right}.get(found.side, (box.left + box.right) / 2)
-        offset = np.array([across, (box.bottom + box.top) / 2]) - marks[place]
+        offset = np.array([across, (box.bottom + box.top) / 2]) - own[place]
         ax.annotate(
             name.text, points[named[place]], xytext=tuple(offset), textcoords="offset points", fontsize=_SIZE,
             ha=found.side, va="center", color=INK, zorder=5, annotation_clip=False,
         )  # fmt: skip
         written.append(name.text)
     return written
+
+
+def _covered(box: Box, marks: NDArray[np.float64]) -> bool:
+    """Whether a mark's middle lies in a box."""
+    x, y = marks[:, 0], marks[:, 1]
+    return bool(((x > box.left) & (x < box.right) & (y > box.bottom) & (y < box.top)).any())

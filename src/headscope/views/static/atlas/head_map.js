@@ -38,9 +38,9 @@ export class HeadMap {
     // What finds something is named first, then what has a role, then the others: as far as there is room.
     const worth = (index) => (findsOf(kind, index).length ? 0 : roleOf(kind, index).statistic ? 1 : 2);
     const order = places.map((_, index) => index).sort((a, b) => worth(a) - worth(b) || a - b);
-    const written = places.map((_, index) => this.nameOf(index));
+    const written = places.map((_, index) => this.namesOf(index));
     const names = placeNames(written, places, { mark: size * FINDER, letter: LETTER, line: NAME_LINE, width: MAP_WIDTH, height }, order);
-    this.names = names.map((at, index) => at && svg("text", { class: worth(index) ? "at-name" : "at-name at-name-finds", x: at.x, y: at.y, "text-anchor": at.anchor }, written[index]));
+    this.names = names.map((at, index) => at && svg("text", { class: worth(index) ? "at-name" : "at-name at-name-finds", x: at.x, y: at.y, "text-anchor": at.anchor }, at.name));
     this.rings = [0, 1].map((i) => svg("rect", { class: `at-ring at-ring-${i}`, width: size + 6, height: size + 6, rx: 6, visibility: "hidden" }));
     this.size = size;
     this.picture = svg(
@@ -68,12 +68,13 @@ export class HeadMap {
     return true;
   }
 
-  // "3-1 obj, xcomp", and of the others the number alone where they are not too many.
-  nameOf(index) {
+  // "3-1 obj, xcomp", or less of it, and of the others the number alone where they are not too many.
+  namesOf(index) {
     const found = findsOf(this.kind, index).map((one) => one.name);
-    const number = this.kind.roles.length > MOST_NAMED && !found.length ? "" : headNumber(this.kind, index);
-    const more = found.length > 2 ? ` +${found.length - 2}` : "";
-    return [number, found.slice(0, 2).join(", ") + more].filter(Boolean).join(" ");
+    const number = headNumber(this.kind, index);
+    if (!found.length) return this.kind.roles.length > MOST_NAMED ? [] : [number];
+    const more = (named) => (found.length > named ? ` +${found.length - named}` : "");
+    return [`${number} ${found.slice(0, 2).join(", ")}${more(2)}`, `${number} ${found[0]}${more(1)}`, number];
   }
 
   mark([x, y], index, usual) {
@@ -109,8 +110,8 @@ export class HeadMap {
       const place = indices[i] !== undefined && this.places[indices[i]];
       ring.setAttribute("visibility", place ? "visible" : "hidden");
       if (!place) return;
-      ring.setAttribute("x", place[0] - this.size / 2 - 3);
-      ring.setAttribute("y", place[1] - this.size / 2 - 3);
+      const size = this.size * (findsOf(this.kind, indices[i]).length ? FINDER : 1) + 8;
+      for (const [name, value] of Object.entries({ x: place[0] - size / 2, y: place[1] - size / 2, width: size, height: size })) ring.setAttribute(name, value);
     });
     this.marks.forEach((mark, index) => mark && mark.setAttribute("aria-pressed", String(indices.includes(index))));
     if (indices.length && this.marks[indices[0]] && !this.picture.contains(document.activeElement)) this.rove(indices[0]);
