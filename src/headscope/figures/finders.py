@@ -50,6 +50,18 @@ def finders_of(roles: pd.DataFrame | None, kind: str) -> dict[tuple[int, int], s
     return found
 
 
+def worn(role: str, name: str | None) -> str:
+    """Return the role whose colour and shape a head's mark has: what it finds, where its own role is the small dot.
+
+    Args:
+        role: the head's.
+        name: what stands beside its mark (`finder_name`); None where it finds nothing.
+    """
+    if role != "mixed" or name is None:
+        return role
+    return "coreference" if name.split(" ", 1)[1] == "coreference" else "syntax"
+
+
 def marked(
     names: Sequence[Hashable], finders: Mapping[Any, str], size: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 
-from headscope.figures.finders import EDGE_COLOUR, Finders, marked
+from headscope.figures.finders import EDGE_COLOUR, Finders, marked, worn
 from headscope.figures.style import INK, SOFT, role_colour, role_outline
 
 HeadRoles = Mapping[tuple[int, int], str]
@@ -99,7 +99,10 @@ def draw_heads(
     heads = series.heads
     finding = finders or {}
     names = list(zip(heads["layer"].astype(int), heads["head"].astype(int)))
-    own = np.array([shape if roles is None else roles.get(name, "mixed") for name in names], dtype=object)
+    own = np.array(
+        [shape if roles is None else worn(roles.get(name, "mixed"), finding.get(name)) for name in names],
+        dtype=object,
+    )
     x, y = places(series, shift=shift, spread=spread), heads["value"].to_numpy(float)
     sizes, edges = marked(names, finding, size)
     drawn = []

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.distances.figures.plane import SIDE, Plane, height_of, lay_out
 from headscope.figures.axes import say_absent
-from headscope.figures.finders import EDGE_COLOUR, finder_name, marked
+from headscope.figures.finders import EDGE_COLOUR, finder_name, marked, worn
 from headscope.figures.label_places import LabelPlace, WantedLabel, place_labels
 from headscope.figures.layer_colours import layer_colour, on_layer
 from headscope.figures.style import (
@@ -110,15 +110,17 @@ def _heads(table: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 
 def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict[str, str]) -> None:
-    roles = heads["role"].fillna("mixed").to_numpy(dtype=object)
+    finders = _finders(heads)
+    called_by = dict(finders)
+    own = heads["role"].fillna("mixed").tolist()
+    roles = np.array([worn(role, called_by.get(place)) for place, role in enumerate(own)], dtype=object)
     marks = plane.points(heads)
     size = mark_size(len(heads))
     present = [role for role in ROLES if (roles == role).any()]
     present += sorted({str(role) for role in roles} - set(ROLES))
     # What is rarest is drawn last, over the many, and named first.
     by_size = sorted(present, key=lambda role: -int((roles == role).sum()))
-    finders = _finders(heads)
-    sizes, edges = marked(list(range(len(heads))), dict(finders), size)
+    sizes, edges = marked(range(len(heads)), called_by, size)
     for role in by_size:
         these = np.flatnonzero(roles == role)
         these = these[np.argsort(edges[these], kind="stable")]
