@@ -6,13 +6,11 @@ import { natsApart, tableInterval, tableNumber } from "../core/format.js";
 
 const MOST_DIFFERENCES = 8;
 
-// {label, unit, share, cells: one a head, gap, clear: whether the intervals do not meet}, the widest first.
+// {label, unit, share, cells: one a head, gap}, the widest first.
 export function differences(kind, heads) {
   const told = ({ label, share, unit }, cells, most) => {
     if (cells.some((cell) => !cell)) return null;
-    const [a, b] = cells;
-    const known = [a.low, a.high, b.low, b.high].every((end) => end !== null && end !== undefined);
-    return { label, share, unit, cells, gap: (a.value - b.value) / most, clear: known && (a.low > b.high || b.low > a.high) };
+    return { label, share, unit, cells, gap: (cells[0].value - cells[1].value) / most };
   };
   const statistics = data.statistics.map((one) => {
     const values = kind.values[one.name] ? kind.values[one.name].value.filter((value) => value !== null) : [];
@@ -37,13 +35,13 @@ function apartLine(kind, [a, b]) {
 export function comparedPart(kind, a, b) {
   const heads = [a, b];
   const all = differences(kind, heads);
-  const row = ({ label, share, unit, cells, gap, clear }) =>
+  const row = ({ label, share, unit, cells }) =>
     el(
       "tr",
       {},
       el("th", { scope: "row" }, label, el("small", {}, unit)),
       cells.map((cell) => el("td", {}, tableNumber(cell.value, share), tableInterval(cell, share) ? el("small", {}, tableInterval(cell, share)) : null)),
-      el("td", { class: clear ? "at-clear" : null }, signed(cells[0].value - cells[1].value, share), gap && clear ? el("small", {}, "clear") : null),
+      el("td", {}, el("b", {}, signed(cells[0].value - cells[1].value, share))),
     );
   const names = heads.map((index) => headNumber(kind, index));
   return el(
@@ -57,7 +55,7 @@ export function comparedPart(kind, a, b) {
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "They differ most in"), names.map((name) => el("th", { scope: "col" }, name)), el("th", { scope: "col" }, `${names[0]} less ${names[1]}`))),
       el("tbody", {}, all.slice(0, MOST_DIFFERENCES).map(row)),
     ),
-    el("p", { class: "caption" }, "“clear”: the 95% intervals do not meet. Below, both heads on the same sentence."),
+    el("p", { class: "caption" }, "Each interval is that of its own head, on the same documents; whether they overlap does not say whether the heads differ. Below, both on the same sentence."),
   );
 }
 
