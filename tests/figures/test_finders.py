@@ -50,7 +50,8 @@ def test_their_marks_are_larger_and_named(inputs, roles, draw):
         for head in FINDERS:
             assert min(own[head]) == pytest.approx(LARGER * max(usual))
         names |= {text.get_text() for text in ax.texts}
-    assert names >= {"2-4 obj", "5-3 nsubj +1"}
+    # Where a name would cover another head's mark it is left out.
+    assert names & {"2-4 obj", "5-3 nsubj +1"}
 
 
 def test_points_stay_where_they_were(inputs, roles):
