@@ -35,6 +35,15 @@ def bright(page, which):
     return {f"{index // 12 + 1}-{index % 12 + 1}" for index in numbers}
 
 
+def middles(page):
+    """Where the marks' middles are, [x, y], in head order: those that find something are drawn last, and larger."""
+    return page.eval_on_selector_all(
+        ".at-mark",
+        """all => all.sort((a, b) => a.dataset.index - b.dataset.index).map(mark => mark.querySelector("rect"))
+        .map(r => ["x", "y"].map((side, i) => +r.getAttribute(side) + r.getAttribute(["width", "height"][i]) / 2))""",
+    )
+
+
 @pytest.fixture
 def finder(studies):
     """The head that finds a relation."""
@@ -65,9 +74,7 @@ def test_every_head_is_on_the_map_and_in_the_grid(visit, studies):
         assert mark.get_attribute("class").removesuffix(" at-finder") == f"at-mark role-{row['role']}"
         assert mark.get_attribute("aria-label").startswith(f"Head {row['layer']}-{row['head']} · ")
     table = studies["whole"].table("head_map")
-    xs = page.eval_on_selector_all(
-        ".at-mark > rect", "all => all.map(r => [+r.getAttribute('x'), +r.getAttribute('y')])"
-    )
+    xs = middles(page)
     own = table.sort_values(["layer", "head"])
     assert np.corrcoef(np.array(xs)[:, 0], own["x"])[0, 1] == pytest.approx(1, abs=1e-4)
     assert np.corrcoef(np.array(xs)[:, 1], own["y"])[0, 1] == pytest.approx(-1, abs=1e-4)
@@ -90,9 +97,7 @@ def test_the_map_by_keyboard(visit):
     assert page.locator(".at-mark[tabindex='0']").count() == 1
     page.locator(".at-mark[tabindex='0']").focus()
     page.keyboard.press("Home")
-    places = page.eval_on_selector_all(
-        ".at-mark > rect", "all => all.map(r => [+r.getAttribute('x'), +r.getAttribute('y')])"
-    )
+    places = middles(page)
     at = page.evaluate("Number(document.activeElement.dataset.index)")
     assert at == 0
     for key, way in (
@@ -159,7 +164,7 @@ def test_numbers_and_layers(visit):
 def test_one_hit_opens_its_card_while_the_reader_types_on(visit, words):
     page = visit("whole", anchor="#encoder-5-5")
     page.fill(SEARCH, words)
-    page.wait_for_function("document.querySelector('.at-card').dataset.head === 'encoder-3-1'")
+    page.wait_for_selector(".at-card[data-head=encoder-3-1]")
     assert page.url.endswith("#encoder-3-1")
     assert page.evaluate("document.activeElement.type") == "search"
 
@@ -191,7 +196,7 @@ def test_words_that_people_use(visit, words, known):
 def test_chips_and_the_map_name_the_heads_that_find_something(visit, finder):
     page = visit("whole")
     assert page.locator(".at-chips [data-name=obj]").inner_text().split() == ["obj", finder("obj")]
-    named = page.locator(".at-name-finds").all_inner_texts()
+    named = page.locator(".at-name-finds").all_text_contents()
     assert any(name.startswith(finder("obj") + " ") for name in named)
     layer, head = map(int, finder("obj").split("-"))
     sizes = page.eval_on_selector_all(".at-mark > rect", "all => all.map(r => +r.getAttribute('width'))")

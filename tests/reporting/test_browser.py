@@ -229,7 +229,7 @@ def top_of(page, selector):
 def test_the_contents_stay_in_sight_and_say_where_the_reader_is(visit, width, height):
     page = visit("encoder", width=width, height=height)
     page.locator("#section-heads").evaluate("part => part.scrollIntoView()")
-    page.wait_for_function("document.querySelector('nav [aria-current]') !== null")
+    page.wait_for_function("() => document.querySelector('nav [aria-current]') !== null")
     assert -1 <= top_of(page, "nav") < 2
     assert page.locator("nav [aria-current]").get_attribute("href") == "#section-heads"
     # The heading that was asked for is not below them.
@@ -243,7 +243,7 @@ def test_the_card_comes_to_the_reader(visit, width, height):
     page = visit("encoder", width=width, height=height)
     link = page.locator("#table-heads a[href='#encoder-3-10']")
     link.scroll_into_view_if_needed()
-    page.wait_for_function("location.hash.includes('section-heads')")
+    page.wait_for_function("() => location.hash.includes('section-heads')")
     before = page.evaluate("scrollY")
     link.click()
     assert page.evaluate("scrollY") == before
@@ -258,13 +258,13 @@ def test_the_card_comes_to_the_reader(visit, width, height):
     assert link.evaluate("e => e === document.activeElement")
     link.click()
     page.evaluate("scrollTo(0, 0)")
-    page.wait_for_function("!document.querySelector('#card.docked')")
+    page.wait_for_function("() => !document.querySelector('#card.docked')")
 
 
 def test_the_address_restores_the_place(visit):
     page = visit("encoder")
     page.locator("#table-heads a[href='#encoder-3-10']").click()
-    page.wait_for_function("location.hash === '#section-heads&encoder-3-10'")
+    page.wait_for_function("() => location.hash === '#section-heads&encoder-3-10'")
     again = visit("encoder", anchor="#section-heads&encoder-3-10")
     assert again.locator("#card h2").inner_text().startswith("Head 3-10")
     assert again.locator("#card.docked").count() == 1
@@ -280,7 +280,7 @@ def test_back_returns_to_the_head_of_before(visit):
     page.locator("#table-heads a[href='#encoder-3-11']").click()
     assert page.locator("#card h2").inner_text().startswith("Head 3-11")
     page.go_back()
-    page.wait_for_function("document.querySelector('#card h2').innerText.startsWith('Head 3-10')")
+    page.wait_for_function("() => document.querySelector('#card h2').innerText.startsWith('Head 3-10')")
 
 
 def test_tabs_change_the_kind(visit):
