@@ -83,12 +83,13 @@ colourBy(at("colour-by"), (statistic) => {
   legend(at("legend"), grid);
 });
 showKind(data.kinds[0]);
+// Before the address is followed: the page is as long as it will be.
+new HeadTable(at("heads"), at("filters"), at("heads-status"));
+namePoints(document.querySelector("main"), visit);
 if (!follow()) {
   const first = headAt(card.dataset.first || "") || { kind: data.kinds[0], index: 0 };
   open(first.kind, first.index, {});
 }
-new HeadTable(at("heads"), at("filters"), at("heads-status"));
-namePoints(document.querySelector("main"), visit);
 followSections(document.querySelector("nav"), (section) => {
   // The first screen names no section, so that a page just opened keeps its address.
   if (section === place.section || (section === null && !location.hash)) return;
