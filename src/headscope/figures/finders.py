@@ -94,7 +94,7 @@ def name_finders(
     scale = np.array([wide / max(right - left, 1e-9), high / max(top - bottom, 1e-9)])
 
     def on_page(places: Iterable[tuple[float, float]]) -> NDArray[np.float64]:
-        return (np.array(list(places), dtype=np.float64).reshape(-1, 2) - [left, bottom]) * scale
+        return np.asarray((np.array(list(places), dtype=np.float64).reshape(-1, 2) - [left, bottom]) * scale)
 
     own = on_page(points[head] for head in named)
     every = np.concatenate([on_page(points.values()), on_page(others)])

@@ -112,7 +112,7 @@ def draw_heads(
         these = np.flatnonzero(own == role)
         these = these[np.argsort(edges[these], kind="stable")]
         points = ax.scatter(
-            x[these], y[these], s=sizes[these], linewidths=edges[these],
+            x[these], y[these], s=sizes[these], linewidths=edges[these].tolist(),
             edgecolors=EDGE_COLOUR if finding else "none", zorder=3, clip_on=False, marker=role_outline(role),
             facecolors=colour if roles is None else role_colour(role), alpha=0.8 if len(names) > 200 else None,
         )  # fmt: skip

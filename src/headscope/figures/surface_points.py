@@ -114,7 +114,7 @@ def _overlay(
     ax.set_ylabel("average attention")
     step = min(0.26, 0.8 / max(len(present) - 1, 1))  # all of them within their layer
     highest: dict[tuple[int, int], tuple[float, float]] = {}
-    every: list[tuple[float, float]] = []
+    points: list[tuple[float, float]] = []
     for place, series in enumerate(present):
         shift = step * (place - (len(present) - 1) / 2)
         colour = role_colour(_INK_OF[series.statistic])
@@ -129,9 +129,9 @@ def _overlay(
             finders=finders,
         )
         for head, point in points_of(series, shift=shift).items():
-            every.append(point)
+            points.append(point)
             highest[head] = max(highest.get(head, point), point, key=lambda one: one[1])
-    name_finders(ax, highest, finders, others=every)
+    name_finders(ax, highest, finders, others=points)
     _name_series(ax, present, names, layers)
     if absent:
         ax.text(

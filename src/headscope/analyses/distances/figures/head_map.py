@@ -125,7 +125,7 @@ def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict
         these = np.flatnonzero(roles == role)
         these = these[np.argsort(edges[these], kind="stable")]
         points = ax.scatter(
-            heads["x"][these], heads["y"][these], s=sizes[these], linewidths=edges[these],
+            heads["x"][these], heads["y"][these], s=sizes[these], linewidths=edges[these].tolist(),
             edgecolors=EDGE_COLOUR if finders else "none", zorder=3, clip_on=False, marker=role_outline(role),
             facecolors=role_colour(role),
             alpha=0.8 if len(heads) > NUMBERED else None,
