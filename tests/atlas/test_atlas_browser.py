@@ -15,7 +15,8 @@ SEARCH = "input[type=search]"
 
 
 def cards(page):
-    return [text.split("\n")[0] for text in page.locator(".at-card h2").all_inner_texts()]
+    titles = page.locator(".at-card:not(.at-compared) h2").all_inner_texts()
+    return [text.split("\n")[0] for text in titles]
 
 
 def ask(page, words):
@@ -32,6 +33,15 @@ def bright(page, which):
     marks = {"map": ".at-mark:not(.at-off)", "grid": "#grid [role=gridcell]:not(.off)"}[which]
     numbers = page.eval_on_selector_all(marks, "marks => marks.map(mark => Number(mark.dataset.index))")
     return {f"{index // 12 + 1}-{index % 12 + 1}" for index in numbers}
+
+
+def middles(page):
+    """Where the marks' middles are, [x, y], in head order: those that find something are drawn last, and larger."""
+    return page.eval_on_selector_all(
+        ".at-mark",
+        """all => all.sort((a, b) => a.dataset.index - b.dataset.index).map(mark => mark.querySelector("rect"))
+        .map(r => ["x", "y"].map((side, i) => +r.getAttribute(side) + r.getAttribute(["width", "height"][i]) / 2))""",
+    )
 
 
 @pytest.fixture
@@ -61,12 +71,10 @@ def test_every_head_is_on_the_map_and_in_the_grid(visit, studies):
     for row in roles.iloc[::11].to_dict("records"):
         index = (row["layer"] - 1) * 12 + row["head"] - 1
         mark = page.locator(f".at-mark[data-index='{index}']")
-        assert mark.get_attribute("class") == f"at-mark role-{row['role']}"
+        assert mark.get_attribute("class").removesuffix(" at-finder") == f"at-mark role-{row['role']}"
         assert mark.get_attribute("aria-label").startswith(f"Head {row['layer']}-{row['head']} · ")
     table = studies["whole"].table("head_map")
-    xs = page.eval_on_selector_all(
-        ".at-mark > rect", "all => all.map(r => [+r.getAttribute('x'), +r.getAttribute('y')])"
-    )
+    xs = middles(page)
     own = table.sort_values(["layer", "head"])
     assert np.corrcoef(np.array(xs)[:, 0], own["x"])[0, 1] == pytest.approx(1, abs=1e-4)
     assert np.corrcoef(np.array(xs)[:, 1], own["y"])[0, 1] == pytest.approx(-1, abs=1e-4)
@@ -89,9 +97,7 @@ def test_the_map_by_keyboard(visit):
     assert page.locator(".at-mark[tabindex='0']").count() == 1
     page.locator(".at-mark[tabindex='0']").focus()
     page.keyboard.press("Home")
-    places = page.eval_on_selector_all(
-        ".at-mark > rect", "all => all.map(r => [+r.getAttribute('x'), +r.getAttribute('y')])"
-    )
+    places = middles(page)
     at = page.evaluate("Number(document.activeElement.dataset.index)")
     assert at == 0
     for key, way in (
@@ -166,6 +172,92 @@ def test_numbers_and_layers(visit):
     assert bright(page, "grid") == {f"3-{head}" for head in range(1, 13)}
 
 
+@pytest.mark.parametrize("words", ["L3H1", "layer 3 head 1", "3-1"])
+def test_one_hit_opens_its_card_while_the_reader_types_on(visit, words):
+    page = visit("whole", anchor="#encoder-5-5")
+    page.fill(SEARCH, words)
+    page.wait_for_selector(".at-card[data-head=encoder-3-1]")
+    assert page.url.endswith("#encoder-3-1")
+    assert page.evaluate("document.activeElement.type") == "search"
+
+
+def test_enter_opens_the_first_of_several(visit):
+    page = visit("whole", anchor="#encoder-5-5")
+    page.fill(SEARCH, "layer 3")
+    page.wait_for_timeout(300)
+    assert cards(page) == ["Head 5-5"]
+    page.press(SEARCH, "Enter")
+    assert cards(page) == [f"Head {page.locator('.at-list tbody th').first.inner_text()}"] == ["Head 3-1"]
+    ask(page, "unicorns")
+    assert cards(page) == ["Head 3-1"]
+
+
+@pytest.mark.parametrize(("words", "known"), [("possessive", "nmod:poss"), ("attention sink", "[CLS]")])
+def test_words_that_people_use(visit, words, known):
+    page = visit("whole")
+    ask(page, words)
+    assert "Nothing here is called" not in page.locator(".at-found").inner_text()
+    if known == "[CLS]":
+        roles = page.locator(".at-list tbody td.words:nth-child(2)").all_inner_texts()
+        assert set(roles) & {"[CLS]", "[SEP]"}
+        assert set(roles) <= {"[CLS]", "[SEP]"}
+    else:
+        assert known in page.locator(".at-list").inner_text() + page.locator(".at-found").inner_text()
+
+
+def test_chips_and_the_map_name_the_heads_that_find_something(visit, finder):
+    page = visit("whole")
+    assert page.locator(".at-chips [data-name=obj]").inner_text().split() == ["obj", finder("obj")]
+    named = page.locator(".at-name-finds").all_text_contents()
+    assert any(name.startswith(finder("obj") + " ") for name in named)
+    layer, head = map(int, finder("obj").split("-"))
+    sizes = page.eval_on_selector_all(".at-mark > rect", "all => all.map(r => +r.getAttribute('width'))")
+    finding = page.eval_on_selector_all(".at-finder", "all => all.map(one => Number(one.dataset.index))")
+    assert (layer - 1) * 12 + head - 1 in finding
+    own = page.locator(f".at-mark[data-index='{finding[0]}'] > rect").get_attribute("width")
+    assert float(own) > min(sizes)
+
+
+def test_the_grid_takes_the_colour_of_a_relation(visit, studies):
+    page = visit("whole")
+    page.select_option(".at-colour select", "finds obj")
+    table = studies["whole"].table("dependency")
+    own = table[(table["relation"] == "obj") & (table["model"] == "trained")]
+    best = own.groupby(["layer", "head"])["accuracy"].max()
+    for (layer, head), value in best.iloc[::9].items():
+        cell = page.locator(f"#grid [data-index='{(layer - 1) * 12 + head - 1}']")
+        shade = cell.evaluate("e => e.style.getPropertyValue('--amount')")
+        assert float(shade.rstrip("%")) == pytest.approx(100 * value / best.max(), abs=0.51)
+        assert "finds obj " in cell.get_attribute("aria-label")
+
+
+def test_two_heads_are_told_apart_by_number_first(visit, studies):
+    page = visit("whole", width=1400, anchor="#encoder-2-4~encoder-5-3")
+    told = page.locator(".at-cards > article").first
+    assert told.locator("h2").inner_text() == "Head 2-4 and 5-3"
+    pairs = studies["whole"].table("head_distances")
+    (row,) = pairs[
+        (pairs["layer_a"] == 2) & (pairs["head_a"] == 4) & (pairs["layer_b"] == 5) & (pairs["head_b"] == 3)
+    ].to_dict("records")
+    assert told.locator(".at-apart").inner_text().startswith(f"{row['divergence']:.3f} nats apart")
+    gaps = [(text.split("\n")[0], text) for text in told.locator("tbody td:nth-child(4)").all_inner_texts()]
+    assert len(gaps) == 8
+    surface = studies["whole"].surface
+    values = {
+        head: surface[(surface["layer"] == layer) & (surface["head"] == number)].set_index("statistic")[
+            "value"
+        ]
+        for head, layer, number in (("a", 2, 4), ("b", 5, 3))
+    }
+    shares = [name for name in values["a"].index if not name.startswith("entropy")]
+    widest = max(abs(values["a"][name] - values["b"][name]) for name in shares)
+    first = max(float(re.search(r"[\d.]+", text)[0]) for text, _ in gaps)
+    assert first >= 100 * widest - 0.06
+    # Both are marked, on the map and in the grid.
+    assert page.locator("#grid [aria-selected=true]").count() == 2
+    assert page.locator(".at-ring[visibility=visible]").count() == 2
+
+
 def test_nothing_found_says_what_can_be_asked(visit):
     page = visit("whole")
     ask(page, "which head finds unicorns?")
@@ -228,7 +320,7 @@ def test_two_heads_side_by_side(visit):
     page.locator("#grid [data-index='50']").click()
     assert cards(page) == ["Head 2-4", "Head 5-3"]
     assert page.url.endswith("#encoder-2-4~encoder-5-3")
-    left, right = (page.locator(".at-card").nth(place).bounding_box() for place in (0, 1))
+    left, right = (page.locator(".at-card:not(.at-compared)").nth(place).bounding_box() for place in (0, 1))
     assert left["y"] == right["y"]
     assert left["x"] + left["width"] <= right["x"]
     # Both on the same sentence, so that they can be compared.

@@ -2,15 +2,18 @@
 
 import base64
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from headscope.analyses.distances.on_cards import map_and_nearest
 from headscope.atlas.blocks import atlas_blocks
-from headscope.atlas.card_sentences import joined
 from headscope.errors import InputError
+from headscope.reporting.card_sentences import joined
 from headscope.reporting.from_study import measured_in
+from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.payload import data_block, maps_block
 from headscope.views.quantise import read_weights
 from headscope.views.script_data import json_text
@@ -99,6 +102,42 @@ def test_places_are_those_of_the_map(blocks, studies):
     at = places(own, 4)
     for name in ("x", "y", "cluster"):
         np.testing.assert_allclose(np.array(told[name])[at], own[name], atol=5e-5)
+
+
+def test_places_a_millionth_of_a_nat_apart_are_kept_apart(studies):
+    """A model with random weights: every head attends alike, and nearly alike is what the map shows."""
+    study = studies["two"]
+    run = measured_in(study)
+    table = study.table("head_map")
+    small = {"head_map": table.assign(x=1e-6 * table["x"], y=1e-6 * table["y"])}
+    pairs = study.table("head_distances")
+    small["head_distances"] = pairs.assign(divergence=1e-6 * pairs["divergence"])
+    run = replace(run, tables={**run.tables, **small})
+    kind = next(one for one in kinds_of(run) if one.name == "decoder")
+    told = map_and_nearest(run, kind)
+    own = small["head_map"][small["head_map"]["kind"] == "decoder"]
+    at = places(own, kind.heads_per_layer)
+    for name in ("x", "y"):
+        np.testing.assert_allclose(np.array(told["map"][name])[at], own[name], rtol=1e-5)
+    assert len(set(zip(told["map"]["x"], told["map"]["y"]))) == len(own)
+    near = [nats for line in told["nearest"] for _, nats in line]
+    assert min(near) > 0
+
+
+def test_the_divergence_of_every_pair_is_the_tables(blocks, studies):
+    table = studies["two"].table("head_distances")
+    own = table[table["kind_a"] == "decoder"]
+    told = blocks["two"]["atlas"]["kinds"]["decoder"]["apart"]
+    steps = np.frombuffer(base64.b64decode(told["bytes"]), "<u2")
+    heads = 4
+    index = {
+        side: (own[f"layer_{side}"].astype(int) - 1) * heads + own[f"head_{side}"].astype(int) - 1
+        for side in "ab"
+    }
+    order = np.lexsort((index["b"], index["a"]))
+    np.testing.assert_allclose(
+        steps * told["step"], own["divergence"].to_numpy()[order], atol=0.51 * told["step"]
+    )
 
 
 def test_sentences_are_the_tables_weights(blocks, studies):

@@ -221,6 +221,70 @@ def test_table_link_opens_the_card(visit):
     page.wait_for_function("document.getElementById('card').getBoundingClientRect().top < innerHeight")
 
 
+def top_of(page, selector):
+    return page.evaluate(f"document.querySelector('{selector}').getBoundingClientRect().top")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 760)])
+def test_the_contents_stay_in_sight_and_say_where_the_reader_is(visit, width, height):
+    page = visit("encoder", width=width, height=height)
+    page.locator("#section-heads").evaluate("part => part.scrollIntoView()")
+    page.wait_for_function("() => document.querySelector('nav [aria-current]') !== null")
+    assert -1 <= top_of(page, "nav") < 2
+    assert page.locator("nav [aria-current]").get_attribute("href") == "#section-heads"
+    # The heading that was asked for is not below them.
+    bottom = page.evaluate("document.querySelector('nav').getBoundingClientRect().bottom")
+    assert top_of(page, "#section-heads") >= bottom - 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 760)])
+def test_the_card_comes_to_the_reader(visit, width, height):
+    page = visit("encoder", width=width, height=height)
+    link = page.locator("#table-heads a[href='#encoder-3-10']")
+    link.scroll_into_view_if_needed()
+    page.wait_for_function("() => location.hash.includes('section-heads')")
+    # On the screen: a card of another height above is made up for by scrolling.
+    before = link.bounding_box()["y"]
+    # As a click, without the driver's own scrolling to what it clicks on.
+    link.evaluate("e => { e.focus({ preventScroll: true }); e.click(); }")
+    assert link.bounding_box()["y"] == pytest.approx(before, abs=2)
+    box = page.locator("#card").bounding_box()
+    assert 0 <= box["y"] < height
+    assert box["y"] + box["height"] <= height + 1
+    assert box["x"] + box["width"] <= width + 1
+    assert page.locator("#card h2").inner_text().startswith("Head 3-10")
+    page.keyboard.press("Escape")
+    assert link.bounding_box()["y"] == pytest.approx(before, abs=2)
+    assert page.locator("#card.docked").count() == 0
+    assert link.evaluate("e => e === document.activeElement")
+    link.click()
+    page.evaluate("scrollTo(0, 0)")
+    page.wait_for_function("() => !document.querySelector('#card.docked')")
+
+
+def test_the_address_restores_the_place(visit):
+    page = visit("encoder")
+    page.locator("#table-heads a[href='#encoder-3-10']").click()
+    page.wait_for_function("() => location.hash === '#section-heads&encoder-3-10'")
+    again = visit("encoder", anchor="#section-heads&encoder-3-10")
+    assert again.locator("#card h2").inner_text().startswith("Head 3-10")
+    assert again.locator("#card.docked").count() == 1
+    assert abs(top_of(again, "#section-heads")) < 150
+    assert again.locator("#encoder-3-10").get_attribute("aria-selected") == "true"
+    alone = visit("encoder", anchor="#section-heads")
+    assert abs(top_of(alone, "#section-heads")) < 150
+    assert alone.locator("#card.docked").count() == 0
+
+
+def test_back_returns_to_the_head_of_before(visit):
+    page = visit("encoder", anchor="#section-heads&encoder-3-10")
+    page.locator("#table-heads a[href='#encoder-3-11']").click()
+    assert page.locator("#card h2").inner_text().startswith("Head 3-11")
+    page.go_back()
+    page.wait_for_function("() => document.querySelector('#card h2').innerText.startsWith('Head 3-10')")
+
+
 def test_tabs_change_the_kind(visit):
     page = visit("t5")
     page.click("#kinds button[data-kind=cross]")
@@ -268,7 +332,7 @@ def test_hostile_tokens_are_text(visit):
     assert any(text.startswith("</script><scrip…") for text in shown)
     assert page.locator("h1").inner_text() == "What does </title><script>alert(3)</script> look at?"
     assert page.locator("img").count() == 0
-    assert page.locator("script").count() == 3
+    assert page.locator("script").count() == 4  # three blocks of data, and the page's own
 
 
 @pytest.mark.parametrize("width", [360, 390, 768, 1280])
@@ -306,6 +370,10 @@ def test_print_opens_folds_and_is_light(visit):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate("getComputedStyle(document.getElementById('card')).position") == "static"
     assert not page.locator("#filters").is_visible()
+    # No pointer names the cells of paper.
+    named = "e => getComputedStyle(e, '::after').content"
+    assert page.locator("#encoder-2-4").evaluate(named) == '"2-4"'
+    assert page.locator(".axis-name").inner_text().split() == ["layer", "↓", "head", "→"]
 
 
 def test_a_large_model_opens_fast_and_writes_rows_as_needed(browser, tmp_path):

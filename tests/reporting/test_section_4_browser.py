@@ -50,6 +50,46 @@ def test_the_card_says_what_the_head_finds_and_how_well(visit):
     assert page.locator("#card .finds").count() == 0
 
 
+def test_the_card_shows_a_sentence_on_which_the_head_is_right(visit):
+    page = visit("run", anchor="#encoder-3-2")
+    shown = page.locator("#card .shown").inner_text()
+    assert shown.startswith("Finds nmod: ")
+    assert " on the right words: " in shown
+    assert page.locator("#card line.marked").count() > 0
+    assert page.locator("#card .lines").get_attribute("class") == "lines role-syntax"
+
+
+def test_what_is_found_is_the_largest_mark_of_its_cell(visit):
+    page = visit("run")
+    cell = page.locator("#encoder-3-2")
+    areas = cell.evaluate(
+        "e => [e.querySelector('.found'), e.querySelector(':scope > .shape')].map(one => "
+        "one.getBoundingClientRect()).map(box => box.width * box.height)"
+    )
+    assert areas[0] > 3 * areas[1]
+    assert cell.locator(".found-name").inner_text() == "nmod+"
+
+
+def test_the_numbers_of_table_1_are_seen_on_a_phone(visit):
+    page = visit("run", width=390, height=800)
+    row = page.locator("#table-1 tbody tr").first
+    for place in (0, 2, 3):  # head, accuracy, best offset; between them the picture, left out
+        box = row.locator("td").nth(place).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390, place
+
+
+def test_the_grid_takes_the_colour_of_a_relation(visit):
+    page = visit("run")
+    page.select_option("#colour", "finds obj")
+    table = mock_inputs.section_4(6, 12).table("dependency")
+    own = table[(table["relation"] == "obj") & (table["model"] == "trained")]
+    best = own.groupby(["layer", "head"])["accuracy"].max()
+    for (layer, head), value in best.iloc[::9].items():
+        shade = page.locator(f"#encoder-{layer}-{head}").evaluate("e => e.style.getPropertyValue('--amount')")
+        assert float(shade.rstrip("%")) == pytest.approx(100 * value / best.max(), abs=0.51)
+
+
 def test_the_key_dims_all_but_the_finders(visit):
     page = visit("run")
     page.click("#legend .role-syntax")

@@ -6,10 +6,10 @@ from typing import Any
 
 from headscope.analyses.for_report import every_part, targets_of
 from headscope.atlas.accuracies import relations_block
-from headscope.atlas.card_sentences import CLEAREST, sentences_block
 from headscope.atlas.vocabulary import vocabulary
 from headscope.errors import InputError
 from headscope.models.folder.shown import short_name
+from headscope.reporting.card_sentences import CLEAREST, sentences_block
 from headscope.reporting.from_study import measured_in
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import plain

@@ -10,11 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.figures.axes import layer_axis, say_absent
+from headscope.figures.finders import finders_of, name_finders
 from headscope.figures.series import (
     Series,
     draw_heads,
     draw_means,
     draw_uniform,
+    points_of,
     roles_of,
     select,
 )
@@ -37,7 +39,8 @@ def entropy_by_layer(
 
     Args:
         surface: `tables/surface.parquet`; `uniform` of `entropy` is the mean over rows of ln(visible keys).
-        roles: `kind layer head role`, for the points' colours and shapes; all are ink without it.
+        roles: `kind layer head role`, for the points' colours and shapes; all are ink without it. Heads that
+            its `finds` names something for are larger, with an edge, and named where there is room.
         names: the panels' titles.
         axes: a row of axes for each kind in the table, one a statistic; made when not given.
     """
@@ -84,7 +87,9 @@ def entropy_panel(
         draw_means(ax, series)
         draw_uniform(ax, series)
         known = roles_of(roles, kind) if roles is not None else None
-        draw_heads(ax, series, roles=known, colour=INK, spread=SPREAD)
+        finders = finders_of(roles, kind)
+        draw_heads(ax, series, roles=known, colour=INK, spread=SPREAD, finders=finders)
+        name_finders(ax, points_of(series, spread=SPREAD), finders)
         _name_uniform(ax, series)
         return figure_of(ax)
 

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 
+from headscope.figures.finders import EDGE_COLOUR, Finders, marked, worn
 from headscope.figures.style import INK, SOFT, role_colour, role_outline
 
 HeadRoles = Mapping[tuple[int, int], str]
@@ -65,6 +66,18 @@ def places(series: Series, *, shift: float = 0.0, spread: float = 0.0) -> np.nda
     return np.asarray(series.heads["layer"].to_numpy(float) + shift + spread * within)
 
 
+def points_of(
+    series: Series, *, shift: float = 0.0, spread: float = 0.0
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """Return where each head's point is, in the axes' units: (layer, head) to (x, y)."""
+    heads = series.heads
+    x = places(series, shift=shift, spread=spread)
+    return {
+        (int(layer), int(head)): (float(across), float(value))
+        for layer, head, across, value in zip(heads["layer"], heads["head"], x, heads["value"])
+    }
+
+
 def draw_heads(
     ax: Axes,
     series: Series,
@@ -75,28 +88,38 @@ def draw_heads(
     shift: float = 0.0,
     spread: float = 0.0,
     size: float = 46.0,
+    finders: Finders | None = None,
 ) -> list[PathCollection]:
     """Draw a point for each head at its place and value, and return one collection a role.
 
     With `roles` a point has its role's colour and shape, without them `colour` and `shape`. A collection's gid is
-    `heads--kind--statistic--role`, and each point links to `#kind-layer-head`, the head's card in a page.
+    `heads--kind--statistic--role`, and each point links to `#kind-layer-head`, the head's card in a page. `finders` are
+    larger, with an edge, over the others.
     """
     heads = series.heads
+    finding = finders or {}
     names = list(zip(heads["layer"].astype(int), heads["head"].astype(int)))
-    own = np.array([shape if roles is None else roles.get(name, "mixed") for name in names], dtype=object)
+    own = np.array(
+        [shape if roles is None else worn(roles.get(name, "mixed"), finding.get(name)) for name in names],
+        dtype=object,
+    )
     x, y = places(series, shift=shift, spread=spread), heads["value"].to_numpy(float)
+    sizes, edges = marked(names, finding, size)
     drawn = []
     # What is rarest is drawn last, over the many.
     for role in sorted(set(own), key=lambda one: (-int((own == one).sum()), one)):
-        these = own == role
+        # Those that find something over the others.
+        these = np.flatnonzero(own == role)
+        these = these[np.argsort(edges[these], kind="stable")]
         points = ax.scatter(
-            x[these], y[these], s=size, linewidths=0.0, zorder=3, clip_on=False, marker=role_outline(role),
-            color=colour if roles is None else role_colour(role), alpha=0.8 if len(names) > 200 else None,
+            x[these], y[these], s=sizes[these], linewidths=edges[these].tolist(),
+            edgecolors=EDGE_COLOUR if finding else "none", zorder=3, clip_on=False, marker=role_outline(role),
+            facecolors=colour if roles is None else role_colour(role), alpha=0.8 if len(names) > 200 else None,
         )  # fmt: skip
         points.set_paths(
             [role_outline(role)]
         )  # scatter rescales a path; the palette's shapes are in proportion
-        points.set_urls([f"#{series.kind}-{a}-{b}" for (a, b), this in zip(names, these) if this])
+        points.set_urls([f"#{series.kind}-{a}-{b}" for a, b in (names[place] for place in these)])
         points.set_gid(f"heads--{series.kind}--{series.statistic}--{role}")
         drawn.append(points)
     return drawn

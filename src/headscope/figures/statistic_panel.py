@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
+from headscope.figures.finders import finders_of
 from headscope.figures.series import draw_heads, draw_means, draw_uniform, name_heads, roles_of, select
 from headscope.figures.style import figure_of, house_style, new_figure
 from headscope.statistics.statistic_catalogue import figure_names
@@ -53,7 +54,7 @@ def statistic_panel(
         draw_means(ax, series)
         draw_uniform(ax, series)
         known = roles_of(roles, kind) if roles is not None else None
-        draw_heads(ax, series, roles=known, spread=SPREAD)
+        draw_heads(ax, series, roles=known, spread=SPREAD, finders=finders_of(roles, kind))
         name_heads(ax, series, bar=NAMED_ABOVE, spread=SPREAD)
         return figure_of(ax)
 

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 
 from headscope.attention.head_id import KINDS
 from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
-from headscope.figures.series import Series, draw_heads, draw_means, select
+from headscope.figures.finders import Finders, finders_of, name_finders
+from headscope.figures.series import Series, draw_heads, draw_means, points_of, select
 from headscope.figures.statistic_panel import NAMES
 from headscope.figures.style import SOFT, figure_of, house_style, new_figure, role_colour
 from headscope.statistics.statistic_catalogue import STATISTICS, Topic, Unit, of_topic
@@ -49,6 +50,7 @@ def kinds_in(surface: pd.DataFrame) -> list[str]:
 def surface_points(
     surface: pd.DataFrame,
     *,
+    roles: pd.DataFrame | None = None,
     names: Mapping[str, str] = NAMES,
     axes: Sequence[Sequence[Axes]] | None = None,
 ) -> Figure:
@@ -56,6 +58,8 @@ def surface_points(
 
     Args:
         surface: `tables/surface.parquet`: fractions; rows without a head are the layers' means.
+        roles: `kind layer head role finds`: heads that find something are larger, with an edge, and named at the
+            highest of their points where there is room; all are alike without it.
         names: what the statistics are called, for a model whose special tokens are not `[CLS]` and `[SEP]`.
         axes: three rows of axes, one column for each kind in the table; made when not given.
 
@@ -80,12 +84,22 @@ def surface_points(
             )
         for panel, row in zip(PANELS, axes):
             for kind, ax in zip(kinds, row):
-                _overlay(ax, surface, panel, kind=kind, names=names, show_kind=len(kinds) > 1)
+                finders = finders_of(roles, kind)
+                _overlay(
+                    ax, surface, panel, kind=kind, names=names, finders=finders, show_kind=len(kinds) > 1
+                )
         return figure_of(axes[0][0])
 
 
 def _overlay(
-    ax: Axes, surface: pd.DataFrame, panel: Panel, *, kind: str, names: Mapping[str, str], show_kind: bool
+    ax: Axes,
+    surface: pd.DataFrame,
+    panel: Panel,
+    *,
+    kind: str,
+    names: Mapping[str, str],
+    finders: Finders,
+    show_kind: bool,
 ) -> None:
     every = [select(surface, statistic, kind=kind) for statistic in panel.statistics]
     present = [series for series in every if not series.empty]
@@ -99,6 +113,8 @@ def _overlay(
     layer_axis(ax, layers)
     ax.set_ylabel("average attention")
     step = min(0.26, 0.8 / max(len(present) - 1, 1))  # all of them within their layer
+    highest: dict[tuple[int, int], tuple[float, float]] = {}
+    points: list[tuple[float, float]] = []
     for place, series in enumerate(present):
         shift = step * (place - (len(present) - 1) / 2)
         colour = role_colour(_INK_OF[series.statistic])
@@ -110,7 +126,12 @@ def _overlay(
             shape=_SHAPE_OF[series.statistic],
             shift=shift,
             size=36.0,
+            finders=finders,
         )
+        for head, point in points_of(series, shift=shift).items():
+            points.append(point)
+            highest[head] = max(highest.get(head, point), point, key=lambda one: one[1])
+    name_finders(ax, highest, finders, others=points)
     _name_series(ax, present, names, layers)
     if absent:
         ax.text(

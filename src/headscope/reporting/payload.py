@@ -29,7 +29,8 @@ SCHEMA = 1
 def data_block(about: Context) -> dict[str, Any]:
     """Return the statistics for the script: per kind flat lists in head order (layer by layer), null where missing.
 
-    `finds` of a kind is {place of a head: what it is best at}, each with its label, what that means, and its accuracy.
+    `relations` has every head's accuracy at what was looked for, to colour the grid by. `finds` of a
+    kind is {place of a head: what it is best at}, each with its label, what that means, and its accuracy.
     """
     kinds, words = about.kinds, about.words
     targets = {target.what.name: target for target in targets_of(about.run)}
@@ -39,6 +40,17 @@ def data_block(about: Context) -> dict[str, Any]:
         "statistics": [
             {"name": name, "label": capital(words.statistics[name]), "share": is_share(name)}
             for name in occurring
+        ],
+        "relations": [
+            {
+                "name": f"finds {target.what.name}",
+                "label": f"Finds {target.what.label}",
+                "says": target.what.says,
+                "share": True,
+                "values": {kind.name: _accuracies(target, kind) for kind in kinds},
+            }
+            for target in targets.values()
+            if target.heads is not None and not target.overall
         ],
         "roles": [
             {"name": name, "label": capital(words.roles[name]), **_role_words(ROLES[name], words)}
@@ -57,6 +69,16 @@ def data_block(about: Context) -> dict[str, Any]:
             for kind in kinds
         ],
     }
+
+
+def _accuracies(target: Target, kind: Kind) -> list[float | int | None]:
+    """Return how well every head of a kind finds something, in head order: of two directions the better one."""
+    out = np.full(kind.size, np.nan)
+    if target.heads is not None:
+        own = target.heads[target.heads["kind"] == kind.name]
+        place = (own["layer"].to_numpy(int) - 1) * kind.heads_per_layer + own["head"].to_numpy(int) - 1
+        np.fmax.at(out, place, own["accuracy"].to_numpy(np.float64, na_value=np.nan))
+    return numbers(out.round(4))
 
 
 def _finds(run: Measured, kind: Kind, targets: Mapping[str, Target]) -> dict[int, list[dict[str, Any]]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from headscope.analyses.for_report import every_part
 from headscope.models.folder.shown import short_name
+from headscope.reporting.card_sentences import first_sentences
 from headscope.reporting.every_finding import found_of, headline
 from headscope.reporting.kit.linked_sentences import HeadRef, Sentence
 from headscope.reporting.kit.links import linked
@@ -88,7 +89,11 @@ def _rendered(about: Context, atlas: str | None) -> str:
         Page(
             title=title,
             body=[parts],
-            data={"data": data_block(about), "maps": maps_block(about)},
+            data={
+                "data": data_block(about),
+                "maps": maps_block(about),
+                "sentences": first_sentences(about),
+            },
             entry="report/report.js",
             styles=STYLES,
         )

@@ -83,9 +83,14 @@ _ROWS = (
         name="sep",
         statistic="sep",
         above=0.6,
-        asked=("sep", "separator", "no-op", "rest", "resting", "nothing to do"),
+        asked=("sep", "separator", "no-op", "rest", "resting", "nothing to do", "attention sink", "sink"),
     ),
-    Role(name="cls", statistic="cls", above=0.6, asked=("cls", "first token", "classification token")),
+    Role(
+        name="cls",
+        statistic="cls",
+        above=0.6,
+        asked=("cls", "first token", "classification token", "attention sink", "sink"),
+    ),
     Role(
         name="broad",
         statistic="entropy",

@@ -64,8 +64,11 @@ def test_roles_have_their_colour_and_their_shape(table):
     found = marks(ax)
     for row in table.to_dict("records"):
         _, _, colour, collection = found[row["layer"], row["head"]]
-        assert colour == role_colour(row["role"])
-        assert np.array_equal(collection.get_paths()[0].vertices, role_outline(row["role"]).vertices)
+        # What finds something and has no role of its own is drawn as what it finds.
+        finding = {"obj,nsubj,det": "syntax", "coreference": "coreference"}.get(row["finds"])
+        role = finding if finding and row["role"] == "mixed" else row["role"]
+        assert colour == role_colour(role)
+        assert np.array_equal(collection.get_paths()[0].vertices, role_outline(role).vertices)
     present = set(table["role"])
     assert len({role_outline(role).vertices.tobytes() for role in present}) == len(present)
 
@@ -88,6 +91,17 @@ def test_heads_that_find_something_are_named(table):
     told = [text.get_text() for text in names(ax)]
     assert "3-2 obj +2" in told
     assert "1-5 coreference" in told
+
+
+def test_heads_that_find_something_are_the_largest(table):
+    (ax,) = map_panel(table, kind="encoder", colouring="role").axes
+    sizes = {}
+    for collection in ax.collections:
+        if (collection.get_gid() or "").startswith("heads--"):
+            for url, size in zip(collection.get_urls(), collection.get_sizes(), strict=True):
+                sizes[url] = size
+    finders = {sizes.pop(f"#encoder-{name}") for name in ("3-2", "1-5")}
+    assert min(finders) > max(sizes.values())
 
 
 def test_layers_have_their_colour_and_their_number(table):

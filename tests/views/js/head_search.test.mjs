@@ -43,6 +43,18 @@ test("a word may mean a role and a relation; a beginning is enough", () => {
   assert.deepEqual(ask("ob").unknown, ["ob"]);
 });
 
+test("heads as people name them", () => {
+  for (const text of ["L3H1", "l3h1", "L3 H1", "L3.H1", "layer 3 head 1", "Layer 3, head 1", "layer3head1", "head 1 of layer 3", "head 1 in layer 3"]) {
+    const { heads, layers, unknown } = ask(text);
+    assert.deepEqual(heads, [{ kind: null, layer: 3, head: 1 }], text);
+    assert.deepEqual([layers, unknown], [[], []], text);
+  }
+  assert.deepEqual(ask("cross L2H3").heads, [{ kind: "cross", layer: 2, head: 3 }]);
+  assert.deepEqual(ask("L3").layers, [3]);
+  assert.deepEqual(ask("layer 3 heads that find objects").heads, []);
+  assert.deepEqual(answers("L3H1"), ["3-1"]);
+});
+
 test("heads and layers by number", () => {
   assert.deepEqual(ask("8-10").heads, [{ kind: null, layer: 8, head: 10 }]);
   assert.deepEqual(ask("cross 2-3 and 1-1").heads, [{ kind: "cross", layer: 2, head: 3 }, { kind: null, layer: 1, head: 1 }]);

@@ -32,6 +32,15 @@ test("names cover neither marks nor one another", () => {
   assert.equal(placeNames(["x".repeat(90)], [[200, 60]], sizes)[0], null);
 });
 
+test("where there is room for one name only, the first in order has it", () => {
+  const places = [[200, 60], [200, 60]];
+  const sizes = { mark: 16, letter: 6, line: 14, width: 130 + 200, height: 76 };
+  const long = ["x".repeat(18), "y".repeat(18)];
+  const firsts = [placeNames(long, places, sizes, [0, 1]), placeNames(long, places, sizes, [1, 0])];
+  assert.deepEqual(firsts[0][0], firsts[1][1]);
+  assert.notDeepEqual(firsts[0][0], firsts[1][0]);
+});
+
 test("an arrow key goes to the nearest mark that way", () => {
   const places = [[0, 0], [10, 0], [30, 1], [5, 20], null, [-9, -2]];
   assert.equal(towards(places, 0, "ArrowRight"), 1);

@@ -1,26 +1,38 @@
-"""Where heads lie: their places on the map, and the heads nearest to each."""
+"""Where heads lie: their places on the map, the heads nearest to each, and how far apart any two are."""
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headscope.analyses.distances.pair_table import matrix_of
-from headscope.reporting.kit.json_numbers import numbers
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.measured import Measured
 
 NEAREST = 5
+DIGITS = 6
+UNKNOWN = 65535
+"""What stands for a pair that was not measured."""
 
 
 def map_and_nearest(run: Measured, kind: Kind) -> dict[str, Any]:
-    """Return both for the cards of the heads of a kind."""
-    return {"map": map_block(run, kind), "nearest": nearest_block(run, kind)}
+    """Return all three for the cards of the heads of a kind."""
+    apart = _matrix(run, kind)
+    return {
+        "map": map_block(run, kind),
+        "nearest": None if apart is None else nearest_block(apart),
+        "apart": None if apart is None else apart_block(apart),
+    }
 
 
 def map_block(run: Measured, kind: Kind) -> dict[str, Any] | None:
-    """Return every head's place on the map in head order, `x` and `y` in nats, and its cluster; None without a map."""
+    """Return every head's place on the map in head order, `x` and `y` in nats, and its cluster; None without a map.
+
+    Places keep six digits however small they are: heads of a model with random weights lie a millionth of a nat apart.
+    """
     table = run.table("head_map")
     if table is None:
         return None
@@ -32,15 +44,40 @@ def map_block(run: Measured, kind: Kind) -> dict[str, Any] | None:
     for name in ("x", "y", "cluster"):
         column = np.full(kind.size, np.nan)
         column[place] = own[name].to_numpy(dtype=np.float64, na_value=np.nan)
-        out[name] = numbers(column.round(4))
+        out[name] = [_short(value) for value in column]
     return out
 
 
-def nearest_block(run: Measured, kind: Kind) -> list[list[Any]] | None:
-    """Return for each head the five nearest of its kind, as [place, divergence in nats]; None without distances.
+def nearest_block(apart: NDArray[np.float64]) -> list[list[Any]]:
+    """Return for each head the five nearest of its kind, as [place, divergence in nats].
 
     Of equally near ones the first in head order.
+
+    Args:
+        apart: divergences in nats, `[head, head]`, NaN where none was measured.
     """
+    others = np.where(np.isnan(apart), np.inf, apart)
+    np.fill_diagonal(others, np.inf)
+    order = np.argsort(others, axis=1, kind="stable")[:, :NEAREST]
+    return [
+        [[int(other), _short(others[own, other])] for other in line if np.isfinite(others[own, other])]
+        for own, line in enumerate(order)
+    ]
+
+
+def apart_block(apart: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the divergence of every pair: `step` in nats, and `bytes`, how many steps, two bytes a pair in base64.
+
+    Pairs lie row by row above the diagonal; `UNKNOWN` stands for what was not measured.
+    """
+    pairs = apart[np.triu_indices(len(apart), k=1)]
+    step = float(np.nanmax(pairs)) / (UNKNOWN - 1) or 1.0
+    steps = np.where(np.isnan(pairs), UNKNOWN, np.rint(np.clip(pairs, 0, None) / step))
+    return {"step": step, "bytes": base64.b64encode(steps.astype("<u2").tobytes()).decode("ascii")}
+
+
+def _matrix(run: Measured, kind: Kind) -> NDArray[np.float64] | None:
+    """Return the divergences, `[head, head]`; None where no pair was measured."""
     pairs = run.table("head_distances")
     if pairs is None or kind.size < 2:
         return None
@@ -48,12 +85,12 @@ def nearest_block(run: Measured, kind: Kind) -> list[list[Any]] | None:
         (layer, head) for layer in range(1, kind.layers + 1) for head in range(1, kind.heads_per_layer + 1)
     ]
     apart = matrix_of(pairs, names, kind=kind.name)
-    np.fill_diagonal(apart, np.inf)
-    apart[np.isnan(apart)] = np.inf
-    if not np.isfinite(apart).any():
+    return apart if np.isfinite(apart[np.triu_indices(len(apart), k=1)]).any() else None
+
+
+def _short(value: float) -> float | int | None:
+    """Return a number with six digits, a whole one without a point, null for NaN."""
+    if np.isnan(value):
         return None
-    order = np.argsort(apart, axis=1, kind="stable")[:, :NEAREST]
-    return [
-        [[int(other), round(float(apart[own, other]), 6)] for other in line if np.isfinite(apart[own, other])]
-        for own, line in enumerate(order)
-    ]
+    short = float(f"{value:.{DIGITS}g}")
+    return int(short) if short == int(short) else short

@@ -14,7 +14,7 @@ from headscope.reporting.kit.report_parts import Context
 def save_surface_figures(about: Context, folder: Path) -> list[Path]:
     """Write them as SVG and PNG, and return their paths; figure 1 where the run kept examples."""
     run, words = about.run, about.words
-    paths = [*save(surface_points(run.surface, names=words.statistics), folder, "figure-2")]
+    paths = [*save(surface_points(run.surface, roles=run.roles, names=words.statistics), folder, "figure-2")]
     entropy = entropy_by_layer(run.surface, roles=run.roles, names=words.statistics)
     paths += save(entropy, folder, "figure-4")
     examples = run.examples[run.examples["behaviour"] != "shared"]

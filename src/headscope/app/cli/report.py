@@ -22,6 +22,13 @@ def command(
             show_default=False,
         ),
     ] = None,
+    bundle: Annotated[
+        bool,
+        typer.Option(
+            "--bundle",
+            help="Also write OUT.zip: page, atlas, figures and tables, one file to send.",
+        ),
+    ] = False,
     **given: Any,
 ) -> None:
     """Run a model over text and write a report on every head.
@@ -48,3 +55,8 @@ def command(
         say(f"folder: {study.path} (--out names another)")
     say(f"atlas: {study.path / ATLAS / 'index.html'}")
     say(f"report: {study.report_path}")
+    if bundle:
+        from headscope.atlas.bundle import write_bundle
+
+        packed = write_bundle(study)
+        say(f"to send: {packed} ({packed.stat().st_size / 1e6:.1f} MB; unpack it, then open report.html)")

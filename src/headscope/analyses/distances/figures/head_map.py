@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.distances.figures.plane import SIDE, Plane, height_of, lay_out
 from headscope.figures.axes import say_absent
+from headscope.figures.finders import EDGE_COLOUR, finder_name, marked, worn
 from headscope.figures.label_places import LabelPlace, WantedLabel, place_labels
-from headscope.figures.labels import label
 from headscope.figures.layer_colours import layer_colour, on_layer
 from headscope.figures.style import (
     INK,
@@ -110,28 +110,36 @@ def _heads(table: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 
 def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict[str, str]) -> None:
-    roles = heads["role"].fillna("mixed").to_numpy(dtype=object)
+    finders = _finders(heads)
+    called_by = dict(finders)
+    own = heads["role"].fillna("mixed").tolist()
+    roles = np.array([worn(role, called_by.get(place)) for place, role in enumerate(own)], dtype=object)
     marks = plane.points(heads)
     size = mark_size(len(heads))
     present = [role for role in ROLES if (roles == role).any()]
     present += sorted({str(role) for role in roles} - set(ROLES))
     # What is rarest is drawn last, over the many, and named first.
     by_size = sorted(present, key=lambda role: -int((roles == role).sum()))
+    sizes, edges = marked(range(len(heads)), called_by, size)
     for role in by_size:
-        these = roles == role
+        these = np.flatnonzero(roles == role)
+        these = these[np.argsort(edges[these], kind="stable")]
         points = ax.scatter(
-            heads["x"][these], heads["y"][these], s=size, linewidths=0.0, zorder=3, clip_on=False,
-            marker=role_outline(role), color=role_colour(role), alpha=0.8 if len(heads) > NUMBERED else None,
+            heads["x"][these], heads["y"][these], s=sizes[these], linewidths=edges[these].tolist(),
+            edgecolors=EDGE_COLOUR if finders else "none", zorder=3, clip_on=False, marker=role_outline(role),
+            facecolors=role_colour(role),
+            alpha=0.8 if len(heads) > NUMBERED else None,
         )  # fmt: skip
         points.set_paths([role_outline(role)])
         points.set_urls([f"#{kind}-{a}-{b}" for a, b in heads.loc[these, ["layer", "head"]].to_numpy()])
         points.set_gid(f"heads--{kind}--map--{role}")
     called = {role: names.get(role) or _called(role) for role in present}
-    wanted = [WantedLabel(called[role], 9.0, _central(marks, roles == role)) for role in reversed(by_size)]
-    finders = _finders(heads)
-    wanted += [WantedLabel(text, 8.0, marks[[place]]) for place, text in finders]
+    # Heads that find something choose their names' places first.
+    wanted = [WantedLabel(text, 8.5, marks[[place]]) for place, text in finders[:MOST_NAMED]]
+    colours = [INK] * len(wanted)
+    wanted += [WantedLabel(called[role], 9.0, _central(marks, roles == role)) for role in reversed(by_size)]
     placed = place_labels(wanted, marks, plane.box, reach=6.0)
-    colours = [role_colour(role) for role in reversed(by_size)] + [INK] * len(finders)
+    colours += [role_colour(role) for role in reversed(by_size)]
     for name, place, colour in zip(wanted, placed, colours):
         if place is not None:
             _write(ax, plane, name, place, colour)
@@ -196,10 +204,9 @@ def _finders(heads: pd.DataFrame) -> list[tuple[int, str]]:
     for place, (layer, head, finds) in enumerate(zip(heads["layer"], heads["head"], heads["finds"])):
         names = str(finds).split(",") if isinstance(finds, str) and finds else []
         if names:
-            more = f" +{len(names) - 1}" if len(names) > 1 else ""
-            found.append((len(names), place, f"{layer}-{head} {label(names[0], 12)}{more}"))
+            found.append((len(names), place, finder_name(int(layer), int(head), names)))
     found.sort(key=lambda one: (-one[0], one[1]))
-    return [(place, text) for _, place, text in found[:MOST_NAMED]]
+    return [(place, text) for _, place, text in found]
 
 
 def _write(ax: Axes, plane: Plane, name: WantedLabel, place: LabelPlace, colour: str) -> None:

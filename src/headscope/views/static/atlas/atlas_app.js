@@ -3,11 +3,12 @@ import { anchorOf, data, headAt, headTitle } from "../report/data.js";
 import { accuraciesOf, allHeads, atlas, relationNamed, standIns } from "./atlas_data.js";
 import { atlasCard } from "./atlas_card.js";
 import { AtlasFilters } from "./atlas_filters.js";
+import { comparedPart } from "./atlas_compared.js";
 import { AtlasList, nameOf } from "./atlas_list.js";
 import { el } from "../core/dom.js";
 import { HeadGrid } from "../report/grid.js";
 import { HeadMap } from "./head_map.js";
-import { kindTabs } from "../report/tabs.js";
+import { colourBy, kindTabs } from "../report/tabs.js";
 
 const MOST_LINKS = 14;
 const RUNNERS_UP = 5;
@@ -28,10 +29,21 @@ class AtlasApp {
     this.heads = allHeads();
     this.opened = [];
     this.picking = false;
-    this.filters = new AtlasFilters(this.heads, () => this.narrow());
+    this.filters = new AtlasFilters(
+      this.heads,
+      () => {
+        this.narrow();
+        this.openOnly();
+      },
+      () => this.openFirst(),
+    );
     this.list = new AtlasList((kind, index) => this.pick(kind, index));
     const readouts = [0, 1].map(() => el("p", { class: "readout" }));
-    const boxes = { map: el("div"), grid: el("div", { class: "grid-box", id: "grid" }) };
+    const boxes = { map: el("div"), grid: el("div", { class: "grid-box", id: "grid" }), colour: el("div", { class: "at-colour" }) };
+    colourBy(boxes.colour, (measure) => {
+      this.grid.statistic = measure;
+      this.grid.paint();
+    });
     this.map = new HeadMap(boxes.map, readouts[0], (index) => this.pick(this.kind, index));
     this.grid = new HeadGrid(boxes.grid, readouts[1], (index) => this.pick(this.kind, index), { ids: false });
     this.noMap = el("p", { class: "caption", hidden: true }, `This run measured no distances between heads, so there is no map of them: ${atlas.missing.distances || ""}.`);
@@ -59,7 +71,7 @@ class AtlasApp {
             readouts[0],
           ),
           this.list.element,
-          el("section", { "aria-label": "Grid of heads" }, el("div", { class: "bar" }, el("h2", {}, "Grid")), boxes.grid, readouts[1]),
+          el("section", { "aria-label": "Grid of heads" }, el("div", { class: "bar" }, el("h2", {}, "Grid"), boxes.colour), boxes.grid, readouts[1]),
         ),
         el("div", { class: "at-side" }, this.hint, this.cards),
       ),
@@ -78,10 +90,31 @@ class AtlasApp {
     this.mark();
   }
 
+  // One head is all that was asked for: its card, and the reader stays where they type.
+  openOnly() {
+    const { left, filters } = this;
+    if (!filters.active || left.length !== 1 || this.isOpen(left[0])) return;
+    this.take(left[0].kind, left[0].index);
+    this.onHead(this.address);
+  }
+
+  // Enter: the first head of the list.
+  openFirst() {
+    if (!this.filters.active || !this.left.length) return;
+    const { kind, index } = this.list.first;
+    if (!this.isOpen({ kind, index })) this.pick(kind, index);
+    else this.reveal();
+  }
+
+  isOpen({ kind, index }) {
+    return this.opened.some((one) => one.kind === kind && one.index === index);
+  }
+
   // Dim what is not asked for, and list what is.
   narrow() {
     const { filters } = this;
     const left = this.heads.filter((head) => filters.keeps(head));
+    this.left = left;
     const kept = new Set(left.filter(({ kind }) => kind === this.kind).map(({ index }) => index));
     const keep = filters.active ? (index) => kept.has(index) : null;
     [this.map.keep, this.grid.keep] = [keep, keep];
@@ -141,11 +174,21 @@ class AtlasApp {
     this.pick(kind, index);
   }
 
-  // The reader chose a head: alone, or as the second of two.
+  // The reader chose a head, and wants to see it.
   pick(kind, index) {
+    this.take(kind, index);
+    this.told();
+  }
+
+  // Open a head alone, or as the second of two.
+  take(kind, index) {
     const first = this.opened[0];
     const second = (this.picking || this.opened.length === 2) && first && !(first.kind === kind && first.index === index);
-    this.open(second ? [first, { kind, index }] : [{ kind, index }], { tell: true });
+    this.open(second ? [first, { kind, index }] : [{ kind, index }]);
+  }
+
+  get address() {
+    return this.opened.map(({ kind, index }) => anchorOf(kind, index)).join("~");
   }
 
   open(heads, { tell = false } = {}) {
@@ -156,6 +199,7 @@ class AtlasApp {
     const two = heads.length === 2;
     this.element.classList.toggle("at-comparing", two);
     this.cards.replaceChildren(
+      ...(two && heads[0].kind === heads[1].kind ? [comparedPart(heads[0].kind, heads[0].index, heads[1].index)] : []),
       ...heads.map(({ kind, index }, place) =>
         atlasCard(
           kind,
@@ -176,13 +220,14 @@ class AtlasApp {
   }
 
   told() {
-    this.onHead(this.opened.map(({ kind, index }) => anchorOf(kind, index)).join("~"));
+    this.onHead(this.address);
     this.reveal();
   }
 
   // Bring the card into sight where it is not.
   reveal() {
-    const card = this.cards.lastElementChild;
+    // Of two, what is said of both stands above them.
+    const card = this.opened.length === 2 ? this.cards.firstElementChild : this.cards.lastElementChild;
     const box = card.getBoundingClientRect();
     if (box.top < 0 || box.top > window.innerHeight * 0.7) card.scrollIntoView({ block: "start", behavior: "smooth" });
   }
@@ -190,7 +235,7 @@ class AtlasApp {
   mark() {
     const own = this.opened.filter(({ kind }) => kind === this.kind).map(({ index }) => index);
     this.map.open(own);
-    if (own.length) this.grid.open(own[0]);
+    if (own.length) this.grid.open(own[0], own[1]);
     this.map.tell(null);
   }
 

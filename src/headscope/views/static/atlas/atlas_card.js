@@ -3,7 +3,7 @@ import { el, shape } from "../core/dom.js";
 import { anchorOf, data, headNumber, headTitle, roleOf } from "../report/data.js";
 import { accuraciesOf, atlas, nearestOf, ordinal, rankOf } from "./atlas_data.js";
 import { findLines, roleLine } from "../report/card.js";
-import { tableInterval, tableNumber } from "../core/format.js";
+import { natsApart, tableInterval, tableNumber } from "../core/format.js";
 import { sentencePart } from "./atlas_sentences.js";
 import { strips } from "../report/strips.js";
 
@@ -49,7 +49,7 @@ function nearestPart(kind, index, { onOpen, onCompare }) {
       el("span", { class: `mark role-${role.name}` }, shape(role.name)),
       el("a", { class: "head", href: `#${anchorOf(kind, other)}`, onclick: open }, headNumber(kind, other)),
       el("span", { class: "at-soft" }, role.label),
-      el("span", { class: "at-nats" }, `${nats.toFixed(3)} nats`),
+      el("span", { class: "at-nats" }, natsApart(nats)),
       onCompare ? el("button", { type: "button", class: "at-button", "aria-label": `Compare with ${headNumber(kind, other)}`, onclick: () => onCompare(other) }, "compare") : null,
     );
   };

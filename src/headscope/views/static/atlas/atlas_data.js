@@ -1,8 +1,10 @@
 // What the atlas knows beside the report's numbers: accuracies, places, nearest heads, sentences, words to ask with.
-import { rowsOfText } from "../core/weights.js";
+import { bytesOfBase64 } from "../core/weights.js";
 import { block, cellOf, data, findsOf, headNumber, roleOf } from "../report/data.js";
 
 const NO_ATLAS = { model: "", run: "", report: null, missing: {}, vocabulary: [], relations: [], kinds: {} };
+
+const UNKNOWN = 65535;
 
 export const atlas = block("atlas") || NO_ATLAS;
 
@@ -19,15 +21,24 @@ export function nearestOf(kind, index) {
   return nearest ? nearest[index] : null;
 }
 
-export function sentencesOf(kind, index) {
-  return (partsOf(kind).sentences || {})[index] || [];
+const halves = new Map();
+
+// The divergence of two heads of a kind in nats, to 1 in 65,534 of the largest of all; null where it was not measured.
+export function apartOf(kind, a, b) {
+  const { apart } = partsOf(kind);
+  if (!apart || a === b) return apart ? 0 : null;
+  if (!halves.has(kind.kind)) halves.set(kind.kind, bytesOfBase64(apart.bytes));
+  const [low, high] = [Math.min(a, b), Math.max(a, b)];
+  const count = kind.roles.length;
+  // Pairs lie row by row above the diagonal.
+  const place = low * count - (low * (low + 1)) / 2 + (high - low - 1);
+  const bytes = halves.get(kind.kind);
+  const told = bytes[2 * place] + 256 * bytes[2 * place + 1];
+  return told === UNKNOWN ? null : told * apart.step;
 }
 
-// A sentence with its weights, [query][key].
-export function mapOfSentence(sentence) {
-  const queries = sentence.tokens;
-  const keys = sentence.keys || queries;
-  return { queries, keys, weights: rowsOfText(sentence.bytes, queries.length, keys.length) };
+export function sentencesOf(kind, index) {
+  return (partsOf(kind).sentences || {})[index] || [];
 }
 
 // How well a head finds a relation: {relation, value, low, high, way, margin over the baseline, best}; null if unknown.

@@ -1,16 +1,18 @@
 // What narrows the heads: a box for words, chips of roles, chips of what heads find.
 import { el, shape } from "../core/dom.js";
-import { data } from "../report/data.js";
+import { data, headNumber } from "../report/data.js";
 import { atlas } from "./atlas_data.js";
 import { asksForHeads, isAskedFor, relationsAsked, statisticAsked, understand, unmeasuredAsked } from "./head_search.js";
 
 const PATIENCE_TO_TYPE = 120;
+const MOST_ON_A_CHIP = 2;
 
 export class AtlasFilters {
-  // `heads`: from `allHeads`; `onChange()` hears of every change.
-  constructor(heads, onChange) {
+  // `heads`: from `allHeads`; `onChange()` hears of every change, `onEnter()` of Enter in the box.
+  constructor(heads, onChange, onEnter) {
     this.heads = heads;
     this.onChange = onChange;
+    this.onEnter = onEnter;
     this.roles = new Set();
     this.relations = new Set();
     this.found = new Set(heads.flatMap((head) => head.finds));
@@ -35,6 +37,7 @@ export class AtlasFilters {
           event.preventDefault();
           clearTimeout(this.typing);
           this.ask(this.input.value);
+          this.onEnter();
         },
       },
       el("label", {}, el("span", {}, "Which head …"), this.input),
@@ -110,7 +113,7 @@ export class AtlasFilters {
         el("b", {}, String(count)),
       );
     const roles = data.roles.map((role) => [role, this.heads.filter((head) => head.role === role.name).length]).filter(([, count]) => count);
-    const relations = atlas.relations.map((relation) => [relation, this.heads.filter((head) => head.finds.includes(relation.name)).length]).filter(([, count]) => count);
+    const relations = atlas.relations.map((relation) => [relation, this.namedOn(this.heads.filter((head) => head.finds.includes(relation.name)))]).filter(([, named]) => named);
     const group = (label, chips) => (chips.length ? el("div", { class: "at-group", role: "group", "aria-label": label }, el("span", { class: "at-group-name", "aria-hidden": "true" }, label), chips) : null);
     this.chips.replaceChildren(
       ...[
@@ -119,6 +122,12 @@ export class AtlasFilters {
       ].filter(Boolean),
     );
     this.clear.hidden = !this.active;
+  }
+
+  // The heads that a chip stands for, by name where they are one or two: "3-1".
+  namedOn(heads) {
+    const name = ({ kind, index }) => (data.kinds.length > 1 ? `${kind.kind} ${headNumber(kind, index)}` : headNumber(kind, index));
+    return heads.length > MOST_ON_A_CHIP ? `${heads.length} heads` : heads.map(name).join(", ");
   }
 
   // What cannot be answered, in words; "" where all was understood.

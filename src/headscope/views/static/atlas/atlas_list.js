@@ -82,6 +82,7 @@ export class AtlasList {
     }
     const several = data.kinds.length > 1;
     const finding = atlas.relations.length > 0;
+    this.first = rows.length ? rows[0].head : null;
     this.head.replaceChildren(
       ...[el("th", { scope: "col" }, "Head"), el("th", { scope: "col" }, "Role"), finding ? el("th", { scope: "col" }, "Finds") : null, measure ? el("th", { scope: "col", class: "at-number" }, measure.label, el("small", {}, measure.share ? " %" : " nats")) : null].filter(Boolean),
     );

@@ -1,8 +1,8 @@
 // The sentences on a head's card, one at a time: where it finds something, then where it does most of its own thing.
 import { el, shape } from "../core/dom.js";
-import { findsOf, headTitle, mapOf, roleOf, statisticNamed } from "../report/data.js";
-import { atlas, mapOfSentence, sentencesOf } from "./atlas_data.js";
-import { amount } from "../core/format.js";
+import { findsOf, headTitle, mapOf, roleOf } from "../report/data.js";
+import { atlas, sentencesOf } from "./atlas_data.js";
+import { labelOf, mapOfSentence, tellSentence } from "../report/sentence.js";
 import { lineDiagram } from "../report/lines.js";
 
 // What there is to choose from: {label, tell, map(), role, text}.
@@ -27,23 +27,6 @@ function choices(kind, index) {
   const shared = mapOf(kind, index);
   if (shared) own.push({ sentence: null, role: role.name, name: "the same for all heads", tell: ["A sentence that every head is drawn on."], map: () => shared, text: null });
   return own;
-}
-
-function labelOf({ what, label, outcome }) {
-  return what === "role" ? label : outcome === "right" ? `finds ${label}` : `misses ${label}`;
-}
-
-function tellSentence(sentence, role) {
-  if (sentence.what === "role") {
-    const { statistic, says } = role.shown || role;
-    const known = statisticNamed(statistic);
-    const value = el("strong", {}, amount(sentence.value, !known || known.share));
-    return [value, ` ${says}, over this whole input.`];
-  }
-  const named = ([query, key]) => `${sentence.tokens[query][0]} → ${(sentence.keys || sentence.tokens)[key][0]}`;
-  const arcs = sentence.arcs.map((arc) => `${named(arc)}${arc[2] ? "" : " (missed)"}`).join(", ");
-  const weight = amount(sentence.value, true);
-  return sentence.outcome === "right" ? [el("strong", {}, weight), ` on the right words: ${arcs}.`] : [`Gold: ${arcs}; it looks elsewhere, with up to `, el("strong", {}, weight), "."];
 }
 
 // `shared`: open on the sentence that every head is drawn on, so that two heads can be compared.

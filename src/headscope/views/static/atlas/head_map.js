@@ -1,6 +1,6 @@
 // The head map: every head where its attention puts it, coloured and shaped by role; likeness is nearness.
 import { el, shape, svg } from "../core/dom.js";
-import { findsOf, roleOf } from "../report/data.js";
+import { findsOf, headNumber, roleOf } from "../report/data.js";
 import { mapPlacesOf } from "./atlas_data.js";
 import { describe } from "../report/grid.js";
 import { layOutMap, placeNames, towards } from "./map_layout.js";
@@ -8,6 +8,8 @@ import { layOutMap, placeNames, towards } from "./map_layout.js";
 const MAP_WIDTH = 640;
 const LETTER = 6.6;
 const NAME_LINE = 14;
+const MOST_NAMED = 200;
+const FINDER = 1.3;
 
 export class HeadMap {
   constructor(box, readout, onOpen) {
@@ -33,8 +35,12 @@ export class HeadMap {
     const { places, height } = layOutMap(where.x, where.y, { width: MAP_WIDTH, least: 220, most: 430, mark: size });
     this.places = places;
     this.marks = places.map((place, index) => (place ? this.mark(place, index, size) : null));
-    const names = placeNames(places.map((_, index) => findsOf(kind, index).map((one) => one.name).slice(0, 2).join(", ")), places, { mark: size, letter: LETTER, line: NAME_LINE, width: MAP_WIDTH, height });
-    this.names = names.map((at, index) => at && svg("text", { class: "at-name", x: at.x, y: at.y, "text-anchor": at.anchor }, findsOf(kind, index).map((one) => one.name).slice(0, 2).join(", ")));
+    // What finds something is named first, then what has a role, then the others: as far as there is room.
+    const worth = (index) => (findsOf(kind, index).length ? 0 : roleOf(kind, index).statistic ? 1 : 2);
+    const order = places.map((_, index) => index).sort((a, b) => worth(a) - worth(b) || a - b);
+    const written = places.map((_, index) => this.namesOf(index));
+    const names = placeNames(written, places, { mark: size * FINDER, letter: LETTER, line: NAME_LINE, width: MAP_WIDTH, height }, order);
+    this.names = names.map((at, index) => at && svg("text", { class: worth(index) ? "at-name" : "at-name at-name-finds", x: at.x, y: at.y, "text-anchor": at.anchor }, at.name));
     this.rings = [0, 1].map((i) => svg("rect", { class: `at-ring at-ring-${i}`, width: size + 6, height: size + 6, rx: 6, visibility: "hidden" }));
     this.size = size;
     this.picture = svg(
@@ -52,7 +58,8 @@ export class HeadMap {
         onfocusout: () => this.tell(null),
       },
       this.rings,
-      this.marks.filter(Boolean),
+      // Those that find something lie over the others.
+      order.toReversed().map((index) => this.marks[index]).filter(Boolean),
       svg("g", { "aria-hidden": "true" }, this.names.filter(Boolean)),
     );
     this.box.replaceChildren(el("div", { class: "at-map-box" }, this.picture));
@@ -61,8 +68,18 @@ export class HeadMap {
     return true;
   }
 
-  mark([x, y], index, size) {
+  // "3-1 obj, xcomp", or less of it, and of the others the number alone where they are not too many.
+  namesOf(index) {
+    const found = findsOf(this.kind, index).map((one) => one.name);
+    const number = headNumber(this.kind, index);
+    if (!found.length) return this.kind.roles.length > MOST_NAMED ? [] : [number];
+    const more = (named) => (found.length > named ? ` +${found.length - named}` : "");
+    return [`${number} ${found.slice(0, 2).join(", ")}${more(2)}`, `${number} ${found[0]}${more(1)}`, number];
+  }
+
+  mark([x, y], index, usual) {
     const role = roleOf(this.kind, index).name;
+    const size = findsOf(this.kind, index).length ? usual * FINDER : usual;
     const half = size / 2;
     const picture = shape(role);
     const inset = size * 0.22;
@@ -70,10 +87,10 @@ export class HeadMap {
     for (const [name, value] of Object.entries({ x: x - half + inset, y: y - half + inset, width: size - 2 * inset, height: size - 2 * inset })) picture.setAttribute(name, value);
     return svg(
       "g",
-      { class: `at-mark role-${role}`, role: "button", tabindex: -1, "data-index": index, "aria-label": describe(this.kind, index) },
+      { class: `at-mark role-${role}${finds.length ? " at-finder" : ""}`, role: "button", tabindex: -1, "data-index": index, "aria-label": describe(this.kind, index) },
       svg("rect", { x: x - half, y: y - half, width: size, height: size, rx: 4 }),
       picture,
-      finds.map((name, i) => svg("circle", { class: `at-finds role-${name}`, cx: x + (i ? -half : half), cy: y + half, r: size * 0.24 })),
+      finds.map((name, i) => svg("circle", { class: `at-finds role-${name}`, cx: x + (i ? -half : half), cy: y + half, r: size * 0.34 })),
     );
   }
 
@@ -93,8 +110,8 @@ export class HeadMap {
       const place = indices[i] !== undefined && this.places[indices[i]];
       ring.setAttribute("visibility", place ? "visible" : "hidden");
       if (!place) return;
-      ring.setAttribute("x", place[0] - this.size / 2 - 3);
-      ring.setAttribute("y", place[1] - this.size / 2 - 3);
+      const size = this.size * (findsOf(this.kind, indices[i]).length ? FINDER : 1) + 8;
+      for (const [name, value] of Object.entries({ x: place[0] - size / 2, y: place[1] - size / 2, width: size, height: size })) ring.setAttribute(name, value);
     });
     this.marks.forEach((mark, index) => mark && mark.setAttribute("aria-pressed", String(indices.includes(index))));
     if (indices.length && this.marks[indices[0]] && !this.picture.contains(document.activeElement)) this.rove(indices[0]);

@@ -23,11 +23,21 @@ const phraseOf = (words) => words.map(singular).join(" ");
 export function understand(query, vocabulary) {
   const asked = { heads: [], layers: [], terms: [], unknown: [] };
   let rest = query.toLowerCase();
-  rest = rest.replace(/(?:\b(encoder|decoder|cross)[\s-]+)?\b(\d+)\s*[-–.]\s*(\d+)\b/g, (_, kind, layer, head) => {
-    asked.heads.push({ kind: kind || null, layer: Number(layer), head: Number(head) });
+  // "L3H1", "layer 3 head 1", "layer 3, head 1"; and the other way round.
+  const named = (kind, layer, head) => asked.heads.push({ kind: kind || null, layer: Number(layer), head: Number(head) });
+  rest = rest.replace(/(?:\b(encoder|decoder|cross)[\s-]+)?\bl(?:ayer)?[\s.:_-]*(\d+)[\s,.:_/-]*h(?:ead)?[\s.:_-]*(\d+)\b/g, (_, kind, layer, head) => {
+    named(kind, layer, head);
     return " ";
   });
-  rest = rest.replace(/\blayers?\s*((?:\d+)(?:\s*(?:,|and|or|\s)\s*\d+)*)|\b(\d+)\s*-(?!\S)/g, (_, list, prefix) => {
+  rest = rest.replace(/\bhead\s*(\d+)\s*(?:,|of|in|at)?\s*(?:the\s+)?(?:(encoder|decoder|cross)\s+)?layer\s*(\d+)\b/g, (_, head, kind, layer) => {
+    named(kind, layer, head);
+    return " ";
+  });
+  rest = rest.replace(/(?:\b(encoder|decoder|cross)[\s-]+)?\b(\d+)\s*[-–.]\s*(\d+)\b/g, (_, kind, layer, head) => {
+    named(kind, layer, head);
+    return " ";
+  });
+  rest = rest.replace(/\bl(?=\d+\b)/g, "layer ").replace(/\blayers?\s*((?:\d+)(?:\s*(?:,|and|or|\s)\s*\d+)*)|\b(\d+)\s*-(?!\S)/g, (_, list, prefix) => {
     for (const number of (list || prefix).match(/\d+/g)) asked.layers.push(Number(number));
     return " ";
   });

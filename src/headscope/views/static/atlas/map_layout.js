@@ -16,12 +16,20 @@ export function layOutMap(xs, ys, { width, least, most, mark }) {
   return { places, height };
 }
 
-// A name beside its mark: right, left, above or below, the first that covers no mark and no other name; else none.
-export function placeNames(names, places, { mark, letter, line, width, height }) {
+// A name beside its mark: right, left, above or below, the first that covers no mark and no other name; else none. Of
+// several names of a mark, long ones first, the first that finds room is written.
+// `order`: which name is placed first, where not all find room.
+export function placeNames(names, places, { mark, letter, line, width, height }, order = names.map((_, i) => i)) {
   const half = mark / 2;
   const taken = places.filter(Boolean).map(([x, y]) => [x - half, y - half, x + half, y + half]);
   const free = (box) => box[0] >= 0 && box[1] >= 0 && box[2] <= width && box[3] <= height && taken.every((other) => box[2] <= other[0] || box[0] >= other[2] || box[3] <= other[1] || box[1] >= other[3]);
-  return names.map((name, i) => {
+  const put = names.map(() => null);
+  for (const i of order) {
+    for (const name of [names[i]].flat()) put[i] = put[i] || placed(name, i);
+  }
+  return put;
+
+  function placed(name, i) {
     if (!name || !places[i]) return null;
     const [x, y] = places[i];
     const long = name.length * letter;
@@ -35,10 +43,10 @@ export function placeNames(names, places, { mark, letter, line, width, height })
       const box = [left, top, left + long, top + line];
       if (!free(box)) continue;
       taken.push(box);
-      return { x: anchor === "start" ? left : anchor === "end" ? left + long : left + long / 2, y: top + line / 2, anchor };
+      return { name, x: anchor === "start" ? left : anchor === "end" ? left + long : left + long / 2, y: top + line / 2, anchor };
     }
     return null;
-  });
+  }
 }
 
 // The mark to go to with an arrow key: the nearest within 45 degrees of that way, further off sideways counting double.

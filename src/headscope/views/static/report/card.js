@@ -3,6 +3,7 @@ import { el, shape } from "../core/dom.js";
 import { anchorOf, cellOf, findsOf, headTitle, mapOf, roleOf, statisticNamed } from "./data.js";
 import { amount, tableInterval, tableNumber } from "../core/format.js";
 import { lineDiagram } from "./lines.js";
+import { firstSentence, labelOf, mapOfSentence, tellSentence } from "./sentence.js";
 import { strips } from "./strips.js";
 
 export function roleLine(kind, index) {
@@ -38,10 +39,13 @@ export function findLines(kind, index) {
   );
 }
 
+const titled = (text) => text[0].toUpperCase() + text.slice(1);
+
 export function showCard(box, kind, index) {
   const role = roleOf(kind, index);
   const title = headTitle(kind, index);
-  const map = mapOf(kind, index);
+  const sentence = firstSentence(kind, index);
+  const map = sentence ? mapOfSentence(sentence) : mapOf(kind, index);
   const { atlas: address } = box.dataset;
   const link = address && el("a", { href: `${address}#${anchorOf(kind, index)}` }, "This head in the atlas");
   box.replaceChildren(
@@ -49,8 +53,9 @@ export function showCard(box, kind, index) {
     el("p", { class: "role" }, roleLine(kind, index)),
     findLines(kind, index) || "",
     link ? el("p", { class: "at-link-line" }, link, ": sentences, relations, nearest heads") : "",
+    sentence ? el("p", { class: "shown" }, el("b", {}, titled(labelOf(sentence))), ": ", tellSentence(sentence, role)) : "",
     map
-      ? lineDiagram(map, role.name, `${title} on an example sentence: what each token attends to. Up and down arrows move.`)
+      ? lineDiagram(map, sentence ? sentence.role : role.name, `${title} on an example sentence: what each token attends to. Up and down arrows move.`, sentence ? sentence.arcs : [])
       : el("p", { class: "caption" }, "This run kept no example sentence for this head."),
     strips(kind, index),
     el("p", { class: "caption" }, "Grey: every head, taller where several fall together. Dashed: uniform attention. Bar: 95% interval. Point at a token to see its attention alone."),

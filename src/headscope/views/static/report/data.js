@@ -7,7 +7,7 @@ export function block(id) {
   return element && JSON.parse(element.textContent);
 }
 
-export const data = block("data") || { kinds: [], roles: [], statistics: [] };
+export const data = block("data") || { kinds: [], roles: [], statistics: [], relations: [] };
 let mapsRead = null;
 
 export function kindNamed(name) {
@@ -18,16 +18,22 @@ export function pick(column, index) {
   return Array.isArray(column) ? column[index] : column;
 }
 
+// A measure's numbers in head order: a statistic's, or how well heads find a relation; undefined where it cannot occur.
+export function columnsOf(kind, measure) {
+  const relation = (data.relations || []).find(({ name }) => name === measure);
+  return relation ? { value: relation.values[kind.kind] } : kind.values[measure];
+}
+
 // One number with its interval, uniform value and n; null where the statistic cannot occur.
 export function cellOf(kind, statistic, index) {
-  const columns = kind.values[statistic];
+  const columns = columnsOf(kind, statistic);
   if (!columns || columns.value[index] === null) return null;
   return {
     value: columns.value[index],
     low: columns.low ? columns.low[index] : null,
     high: columns.high ? columns.high[index] : null,
-    uniform: pick(columns.uniform, index),
-    n: pick(columns.n, index),
+    uniform: pick(columns.uniform ?? null, index),
+    n: pick(columns.n ?? null, index),
   };
 }
 
@@ -45,7 +51,7 @@ export function anythingFound() {
 }
 
 export function statisticNamed(name) {
-  return data.statistics.find((statistic) => statistic.name === name);
+  return [...data.statistics, ...(data.relations || [])].find((measure) => measure.name === name);
 }
 
 export function headNumber(kind, index) {

@@ -1,6 +1,6 @@
 // The head grid: a cell a head, layers as rows. Arrow keys move, Enter opens, hover and focus name the head.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, cellOf, data, findsOf, headTitle, roleOf, statisticNamed } from "./data.js";
+import { anchorOf, cellOf, columnsOf, data, findsOf, headNumber, headTitle, roleOf, statisticNamed } from "./data.js";
 import { amount } from "../core/format.js";
 
 // What a head is, in a line: "Head 1-3 · previous token · 98%", or "Head 1-3 · entropy 0.30 nats · previous token".
@@ -22,6 +22,14 @@ export function lower(text) {
   return text[0].toLowerCase() + text.slice(1);
 }
 
+// What a head finds, as it fits into a cell: "obj", "poss" for nmod:poss, "case +1".
+function briefly(kind, index, role) {
+  const names = findsOf(kind, index).filter((one) => one.role === role).map((one) => one.name);
+  const [first] = names;
+  const short = first === "coreference" ? "coref" : first.split(":").at(-1).slice(0, 5);
+  return names.length > 1 ? `${short.slice(0, 4)}+` : short;
+}
+
 export class HeadGrid {
   // `ids`: whether cells carry their heads' anchors, so that an address scrolls to them.
   constructor(box, readout, onOpen, { ids = true } = {}) {
@@ -34,11 +42,13 @@ export class HeadGrid {
     this.keep = null; // of a place: whether that head stays bright, where something else narrows the heads
     this.cells = [];
     this.opened = null;
+    this.second = null;
   }
 
   show(kind) {
     this.kind = kind;
     this.opened = null;
+    this.second = null;
     this.cells = [];
     const corner = el("span", { class: "axis", "aria-hidden": "true" });
     const every = kind.heads > 24 ? 4 : 1;
@@ -75,13 +85,13 @@ export class HeadGrid {
 
   cell(index) {
     const { kind } = this;
-    return el("button", { type: "button", role: "gridcell", id: this.ids ? anchorOf(kind, index) : null, tabindex: "-1", "data-index": index });
+    return el("button", { type: "button", role: "gridcell", id: this.ids ? anchorOf(kind, index) : null, tabindex: "-1", "data-index": index, "data-name": headNumber(kind, index) });
   }
 
   // Colour by role, or by how much of one statistic a head has.
   paint() {
     const { kind, statistic } = this;
-    const columns = statistic && kind.values[statistic];
+    const columns = statistic && columnsOf(kind, statistic);
     const top = columns ? Math.max(...columns.value.filter((value) => value !== null), 1e-9) : 1;
     this.cells.forEach((button, index) => {
       const role = roleOf(kind, index);
@@ -91,17 +101,18 @@ export class HeadGrid {
       button.className = `${statistic ? "amount" : `role-${role.name}`}${off ? " off" : ""}`;
       button.style.setProperty("--amount", cell ? `${Math.round((100 * cell.value) / top)}%` : "0%");
       button.setAttribute("aria-label", describe(kind, index, statistic));
-      const found = marks.map((name) => el("span", { class: `found role-${name}` }, shape(name)));
+      const found = marks.map((name) => el("span", { class: `found role-${name}` }, shape(name), el("span", { class: "found-name" }, briefly(kind, index, name))));
       button.replaceChildren(...(statistic ? [] : [shape(role.name), ...found]));
     });
     this.name(this.opened);
     return top;
   }
 
-  open(index) {
-    if (this.opened !== null) this.cells[this.opened].removeAttribute("aria-selected");
-    this.opened = index;
-    this.cells[index].setAttribute("aria-selected", "true");
+  // Mark the opened head, and the one that it is compared with.
+  open(index, second = null) {
+    for (const place of [this.opened, this.second]) if (place !== null) this.cells[place].removeAttribute("aria-selected");
+    [this.opened, this.second] = [index, second ?? null];
+    for (const place of [this.opened, this.second]) if (place !== null) this.cells[place].setAttribute("aria-selected", "true");
     this.rove(index);
     this.name(index);
   }
@@ -155,7 +166,8 @@ export function legend(box, grid) {
   const { kind, statistic } = grid;
   if (statistic) {
     const { label, share } = statisticNamed(statistic);
-    const values = kind.values[statistic] ? kind.values[statistic].value.filter((value) => value !== null) : [];
+    const columns = columnsOf(kind, statistic);
+    const values = columns ? columns.value.filter((value) => value !== null) : [];
     const top = values.length ? Math.max(...values) : 0;
     const text = values.length ? `${label}: 0 to ${amount(top, share)}` : `${label} cannot occur here`;
     box.replaceChildren(el("span", { class: "scale", "aria-hidden": "true" }), el("span", {}, text));

@@ -1,14 +1,21 @@
 // The report's page: the grid, the card and the table share one opened head, which the address names.
-import { anchorOf, data, headAt } from "./data.js";
+import { data, headAt } from "./data.js";
 import { showCard } from "./card.js";
+import { Dock } from "./dock.js";
 import { HeadGrid, legend } from "./grid.js";
+import { followSections, placeWritten, readPlace } from "./place.js";
 import { namePoints } from "./points.js";
 import { HeadTable } from "./table.js";
 import { colourBy, kindTabs } from "./tabs.js";
 
 const at = (id) => document.getElementById(id);
 const card = at("card");
-const grid = new HeadGrid(at("grid"), at("readout"), (index) => open(grid.kind, index, { write: true }));
+const dock = new Dock(card, document.querySelector(".first"));
+const place = { section: null, head: null };
+const grid = new HeadGrid(at("grid"), at("readout"), (index) => {
+  open(grid.kind, index, { reveal: true });
+  write(grid.kind, index);
+});
 const markTab = kindTabs(at("kinds"), (kind) => {
   showKind(kind);
   open(kind, 0, {});
@@ -20,35 +27,42 @@ function showKind(kind) {
   markTab(kind);
 }
 
-function open(kind, index, { write = false, reveal = write }) {
+function open(kind, index, { reveal = false }) {
   if (grid.kind !== kind) showKind(kind);
   grid.open(index);
   showCard(card, kind, index);
-  if (write) {
-    try {
-      history.replaceState(null, "", `#${anchorOf(kind, index)}`);
-    } catch {
-      // A page without an address of its own (a notebook's frame) cannot write one.
-    }
-  }
-  const box = card.getBoundingClientRect();
-  const seen = box.top >= -1 && box.top < window.innerHeight * 0.6;
-  if (reveal && !seen) card.scrollIntoView({ block: "start", behavior: "smooth" });
+  if (dock.docked) card.prepend(dock.close);
+  if (reveal) dock.show();
 }
 
+// `how`: replaceState, or pushState where "back" shall return to where the reader was.
+function write(kind, index, how = "replaceState") {
+  place.head = { kind, index };
+  address(how);
+}
+
+function address(how) {
+  try {
+    history[how](null, "", placeWritten(place));
+  } catch {
+    // A page without an address of its own (a notebook's frame) cannot write one.
+  }
+}
+
+// Go where the address says: to its section, with its head's card beside it.
 function follow() {
-  const head = headAt(location.hash.slice(1));
+  const { section, head } = readPlace(location.hash);
+  Object.assign(place, { section, head });
+  const part = section && at(section);
+  if (part && location.hash !== `#${section}`) part.scrollIntoView({ block: "start" });
   if (head) open(head.kind, head.index, { reveal: true });
   return head;
 }
 
-// Go to a head from further down the page: the address keeps where the reader was, so that "back" returns there.
+// Open a head from further down the page: its card comes to the reader.
 function visit(head) {
-  try {
-    history.pushState(null, "", `#${anchorOf(head.kind, head.index)}`);
-  } catch {
-    // See above.
-  }
+  dock.from = document.activeElement;
+  write(head.kind, head.index, "pushState");
   open(head.kind, head.index, { reveal: true });
   card.focus({ preventScroll: true });
 }
@@ -69,14 +83,22 @@ colourBy(at("colour-by"), (statistic) => {
   legend(at("legend"), grid);
 });
 showKind(data.kinds[0]);
+// Before the address is followed: the page is as long as it will be.
+new HeadTable(at("heads"), at("filters"), at("heads-status"));
+namePoints(document.querySelector("main"), visit);
 if (!follow()) {
   const first = headAt(card.dataset.first || "") || { kind: data.kinds[0], index: 0 };
   open(first.kind, first.index, {});
 }
-new HeadTable(at("heads"), at("filters"), at("heads-status"));
-namePoints(document.querySelector("main"), visit);
+followSections(document.querySelector("nav"), (section) => {
+  // The first screen names no section, so that a page just opened keeps its address.
+  if (section === place.section || (section === null && !location.hash)) return;
+  place.section = section;
+  address("replaceState");
+});
 
 // Paper has no folds.
 window.addEventListener("beforeprint", () => {
+  dock.leave();
   for (const details of document.querySelectorAll("details")) details.open = true;
 });

@@ -37,7 +37,8 @@ export function kindTabs(box, onPick) {
 }
 
 export function colourBy(box, onPick) {
-  const options = [["", "role"], ...data.statistics.map((statistic) => [statistic.name, statistic.label])];
+  const option = ({ name, label, says }) => el("option", { value: name }, says ? `${label}: ${says}` : label);
+  const relations = data.relations || [];
   box.replaceChildren(
     el(
       "label",
@@ -46,7 +47,8 @@ export function colourBy(box, onPick) {
       el(
         "select",
         { id: "colour", onchange: (event) => onPick(event.target.value || null) },
-        options.map(([value, label]) => el("option", { value }, label)),
+        el("option", { value: "" }, "role"),
+        relations.length ? [el("optgroup", { label: "What it looks at" }, data.statistics.map(option)), el("optgroup", { label: "How well it finds" }, relations.map(option))] : data.statistics.map(option),
       ),
     ),
   );

@@ -14,7 +14,7 @@ from headscope.figures.line_diagram import weights_of
 from headscope.reporting.kit.relation_names import short
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import Words
-from headscope.reporting.payload import packed, shown_tokens
+from headscope.reporting.payload import finds_of, packed, shown_tokens
 from headscope.visible import titled
 
 CLEAREST = "clearest"
@@ -42,6 +42,28 @@ def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]
     for row in _rows(kept):
         _add(found, width, row, _of_role(row, words))
     return found
+
+
+def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
+    """Return for each head the one sentence that shows best what it does, by kind and place.
+
+    Of a head that finds something that is one on which it does; of the others the clearest of its role, where the run
+    kept those: the few of before show only the strongest head of each.
+    """
+    roles_kept = about.run.table(CLEAREST) is not None
+    every = sentences_block(about)
+    out: dict[str, dict[int, dict[str, Any]]] = {}
+    for kind in about.kinds:
+        found = {place: {one["name"] for one in finds} for place, finds in finds_of(about.run, kind).items()}
+        own = out.setdefault(kind.name, {})
+        for place, offers in every[kind.name].items():
+            shown = [
+                one for one in offers if one["outcome"] == "right" and one["label"] in found.get(place, ())
+            ]
+            shown += [one for one in offers if one["what"] == "role" and roles_kept]
+            if shown:
+                own[place] = {name: value for name, value in shown[0].items() if name != "text"}
+    return out
 
 
 def _rows(table: pd.DataFrame | None) -> Iterator[dict[str, Any]]:

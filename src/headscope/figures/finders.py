@@ -1,0 +1,128 @@
+"""Heads that find something, in figures of all heads: larger, with an edge, and named where there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from headscope.figures.label_places import Box, WantedLabel, place_labels
+from headscope.figures.labels import label
+from headscope.figures.style import INK, role_colour
+
+LARGER = 2.0
+"""How many times the area of another head's mark."""
+EDGE = 1.3
+EDGE_COLOUR = role_colour("syntax")
+MOST_NAMED = 8
+_SIZE = 8.0
+_LONGEST = 12
+
+Finders = Mapping[tuple[int, int], str]
+"""(layer, head), both 1-based, to what stands beside its mark: `3-1 obj`."""
+
+
+def finder_name(layer: int, head: int, finds: Sequence[str]) -> str:
+    """Name a head with what it finds: `8-10 dobj`, and how many more relations it finds."""
+    more = f" +{len(finds) - 1}" if len(finds) > 1 else ""
+    return f"{layer}-{head} {label(finds[0], _LONGEST)}{more}"
+
+
+def finders_of(roles: pd.DataFrame | None, kind: str) -> dict[tuple[int, int], str]:
+    """Return the heads of a kind that find something, from the table of roles; none where it has no `finds`.
+
+    Args:
+        roles: `kind layer head role`, and `finds`: a list of names a head.
+        kind: `encoder`, `decoder` or `cross`.
+    """
+    if roles is None or "finds" not in roles:
+        return {}
+    own = roles[roles["kind"] == kind]
+    found = {}
+    for layer, head, finds in zip(own["layer"], own["head"], own["finds"]):
+        names = [str(one) for one in finds] if isinstance(finds, list | tuple | np.ndarray) else []
+        if names:
+            found[int(layer), int(head)] = finder_name(int(layer), int(head), names)
+    return found
+
+
+def worn(role: str, name: str | None) -> str:
+    """Return the role whose colour and shape a head's mark has: what it finds, where its own role is the small dot.
+
+    Args:
+        role: the head's.
+        name: what stands beside its mark (`finder_name`); None where it finds nothing.
+    """
+    if role != "mixed" or name is None:
+        return role
+    return "coreference" if name.split(" ", 1)[1] == "coreference" else "syntax"
+
+
+def marked(
+    names: Sequence[Hashable], finders: Mapping[Any, str], size: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return each head's mark: its area in square points, and how wide its edge is."""
+    finding = np.array([name in finders for name in names], dtype=bool)
+    return np.where(finding, LARGER * size, size), np.where(finding, EDGE, 0.0)
+
+
+def name_finders(
+    ax: Axes,
+    points: Mapping[tuple[int, int], tuple[float, float]],
+    finders: Finders,
+    *,
+    others: Iterable[tuple[float, float]] = (),
+) -> list[str]:
+    """Write the names of heads that find something beside their points, as many as have room, and return those.
+
+    Args:
+        ax: where they are drawn, its limits set.
+        points: where each head is, in the axes' own units; heads that find nothing are only kept clear of.
+        finders: what they are called.
+        others: further points to keep clear of.
+    """
+    named = [head for head in points if head in finders]
+    figure = ax.get_figure(root=True)
+    if not named or figure is None:
+        return []
+    wide, high = 72 * figure.get_size_inches() * np.array(ax.get_position().size)
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    scale = np.array([wide / max(right - left, 1e-9), high / max(top - bottom, 1e-9)])
+
+    def on_page(places: Iterable[tuple[float, float]]) -> NDArray[np.float64]:
+        return np.asarray((np.array(list(places), dtype=np.float64).reshape(-1, 2) - [left, bottom]) * scale)
+
+    own = on_page(points[head] for head in named)
+    every = np.concatenate([on_page(points.values()), on_page(others)])
+    # What stands highest is named first.
+    order = np.argsort(-own[:, 1], kind="stable")
+    wanted = [WantedLabel(finders[named[place]], _SIZE, own[[place]]) for place in order]
+    put = place_labels(wanted, every, Box(0.0, 0.0, float(wide), float(high)), reach=6.0, drop=True)
+    written: list[str] = []
+    for name, place, found in zip(wanted, order, put):
+        if (
+            found is None
+            or found.lead is not None
+            or _covered(found.box, every)
+            or len(written) == MOST_NAMED
+        ):
+            continue
+        box = found.box
+        across = {"left": box.left, "right": box.right}.get(found.side, (box.left + box.right) / 2)
+        offset = np.array([across, (box.bottom + box.top) / 2]) - own[place]
+        ax.annotate(
+            name.text, points[named[place]], xytext=tuple(offset), textcoords="offset points", fontsize=_SIZE,
+            ha=found.side, va="center", color=INK, zorder=5, annotation_clip=False,
+        )  # fmt: skip
+        written.append(name.text)
+    return written
+
+
+def _covered(box: Box, marks: NDArray[np.float64]) -> bool:
+    """Whether a mark's middle lies in a box."""
+    x, y = marks[:, 0], marks[:, 1]
+    return bool(((x > box.left) & (x < box.right) & (y > box.bottom) & (y < box.top)).any())

@@ -1,0 +1,37 @@
+// A sentence on which a head does its thing: its weights, and what is said of it.
+import { el } from "../core/dom.js";
+import { block, statisticNamed } from "./data.js";
+import { amount } from "../core/format.js";
+import { rowsOfText } from "../core/weights.js";
+
+let read = null;
+
+// The one sentence that shows best what a head does; null where the run kept none.
+export function firstSentence(kind, index) {
+  read = read || block("sentences") || {};
+  return (read[kind.kind] || {})[index] || null;
+}
+
+// A sentence with its weights, [query][key].
+export function mapOfSentence(sentence) {
+  const queries = sentence.tokens;
+  const keys = sentence.keys || queries;
+  return { queries, keys, weights: rowsOfText(sentence.bytes, queries.length, keys.length) };
+}
+
+export function labelOf({ what, label, outcome }) {
+  return what === "role" ? label : outcome === "right" ? `finds ${label}` : `misses ${label}`;
+}
+
+export function tellSentence(sentence, role) {
+  if (sentence.what === "role") {
+    const { statistic, says } = role.shown || role;
+    const known = statisticNamed(statistic);
+    const value = el("strong", {}, amount(sentence.value, !known || known.share));
+    return [value, ` ${says}, over this whole input.`];
+  }
+  const named = ([query, key]) => `${sentence.tokens[query][0]} → ${(sentence.keys || sentence.tokens)[key][0]}`;
+  const arcs = sentence.arcs.map((arc) => `${named(arc)}${arc[2] ? "" : " (missed)"}`).join(", ");
+  const weight = amount(sentence.value, true);
+  return sentence.outcome === "right" ? [el("strong", {}, weight), ` on the right words: ${arcs}.`] : [`Gold: ${arcs}; it looks elsewhere, with up to `, el("strong", {}, weight), "."];
+}

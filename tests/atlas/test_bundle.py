@@ -1,0 +1,55 @@
+"""A report as one file: what it holds, and that no link in it is dead."""
+
+import re
+import zipfile
+from posixpath import dirname, join, normpath
+
+import pytest
+
+from headscope.atlas.atlas_files import draw
+from headscope.atlas.bundle import write_bundle
+from support.mock_study import write_study
+
+
+@pytest.fixture(scope="module")
+def study(inputs, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bundles") / "my run"
+    one = write_study(inputs["whole"], folder)
+    (folder / "state").mkdir()
+    (folder / "state" / "sums.safetensors").write_bytes(b"of no use to who reads")
+    return one
+
+
+def test_without_a_page_there_is_nothing_to_send(study):
+    with pytest.raises(
+        FileNotFoundError, match=r"report\.html is not there; write the report before it is bundled$"
+    ):
+        write_bundle(study)
+
+
+def test_no_link_of_the_bundle_is_dead(study):
+    draw(study)
+    place = write_bundle(study)
+    assert place == study.path.with_name("my run.zip")
+    with zipfile.ZipFile(place) as packed:
+        names = set(packed.namelist())
+        assert packed.testzip() is None
+        pages = {name: packed.read(name).decode("utf-8") for name in names if name.endswith(".html")}
+    assert set(pages) == {"my run/report.html", "my run/atlas/index.html"}
+    checked = 0
+    for page, markup in pages.items():
+        links = re.findall(r'(?:href|src|data-atlas)="([^"#]+)', markup)
+        links += re.findall(r'"report":"([^"]+)"', markup)
+        for link in links:
+            assert not re.match(r"[a-z]+:", link), link
+            assert normpath(join(dirname(page), link)) in names, link
+            checked += 1
+    assert checked > 10
+    assert "my run/tables/surface.parquet" in names
+    assert "my run/manifest.json" in names
+    assert not any(name.startswith("my run/state") for name in names)
+
+
+def test_a_second_bundle_takes_the_place_of_the_first(study):
+    first = write_bundle(study).read_bytes()
+    assert write_bundle(study).read_bytes() == first
