@@ -11,6 +11,7 @@ from headscope.corpora.document import Document
 from headscope.encoding.alignment import Alignment
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import Segment
+from headscope.encoding.spread import spread, spread_documents
 from headscope.errors import InputError
 
 
@@ -19,7 +20,7 @@ class PackingCounts:
     """What became of the documents; filled while `pack` runs and written to the manifest.
 
     Attributes:
-        documents: documents read.
+        documents: documents read; under a limit, those that could give one of its segments.
         documents_used: documents of which at least one segment was made.
         segments: segments made.
         tokens: tokens in them, special tokens included.
@@ -54,7 +55,7 @@ class Packer:
         too_long: what to do with an input over the limit: `truncate`, `skip` or `error`. Pre-training packing
             fills inputs and cuts what is over, unless nothing may be cut: then it stops before the line that
             would not fit.
-        seed: of the random cuts; 0 gives the original's.
+        seed: of the random cuts, and of the draw under a limit; 0 gives the original's.
 
     Attributes:
         counts: what became of the documents so far.
@@ -75,26 +76,39 @@ class Packer:
         self.max_length = max_length
         self.too_long = too_long
         self.counts = PackingCounts()
+        self.seed = seed
         self.random = Random(seed)
 
     def pack(self, documents: Iterable[Document], *, limit: int | None = None) -> Iterator[Segment]:
-        """Yield segments, document by document, at most `limit` of them.
+        """Yield segments, document by document.
+
+        Args:
+            documents: whose lines become segments.
+            limit: how many to yield at most, spread over the documents (`spread`); all of them when None.
 
         Raises:
             InputError: with `too_long="error"`, for an input over the limit.
         """
+        before = None
+        for segment in self._made(documents) if limit is None else self._drawn(documents, limit):
+            self.counts.documents_used += segment.document != before
+            before = segment.document
+            self.counts.segments += 1
+            self.counts.tokens += len(segment)
+            self.counts.truncated += segment.shortened
+            yield segment
+
+    def _made(self, documents: Iterable[Document]) -> Iterator[Segment]:
         for document in documents:
             self.counts.documents += 1
-            used = False
-            for segment in self._segments(document):
-                self.counts.documents_used += not used
-                used = True
-                self.counts.segments += 1
-                self.counts.tokens += len(segment)
-                self.counts.truncated += segment.shortened
-                yield segment
-                if limit is not None and self.counts.segments >= limit:
-                    return
+            yield from self._segments(document)
+
+    def _drawn(self, documents: Iterable[Document], limit: int) -> Iterator[Segment]:
+        """Yield those that the seed draws; the documents that can have one are in memory."""
+        made = list(self._made(spread_documents(documents, limit=limit, seed=self.seed)))
+        places = ((segment.document, segment.index) for segment in made)
+        drawn = spread(places, limit=limit, seed=self.seed)
+        yield from (segment for segment in made if (segment.document, segment.index) in drawn)
 
     def _segments(self, document: Document) -> Iterator[Segment]:
         if document.tokens is not None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
-from itertools import islice
 from typing import TypeVar
 
 from headscope.corpora.annotation import AnnotatedDocument
@@ -20,6 +19,7 @@ from headscope.corpora.opening import read_once
 from headscope.corpora.passes import Passes
 from headscope.corpora.trees.conllu import read_conllu
 from headscope.corpora.trees.treebank import read_treebank
+from headscope.encoding.spread import spread
 from headscope.errors import InputError
 from headscope.prepare.overlap import FileContents
 from headscope.prepare.text_corpus import named
@@ -105,21 +105,28 @@ class AnnotatedCorpus:
         self.hash = digest.hexdigest()
         return self.hash
 
-    def read(self, *, sentences: int | None = None) -> Iterator[AnnotatedDocument]:
-        """Yield the documents, as far as they hold the first so many sentences.
+    def read(self, *, sentences: int | None = None, seed: int = 0) -> Iterator[AnnotatedDocument]:
+        """Yield the documents; with a limit, those sentences of each that are drawn, and no document without one.
+
+        Args:
+            sentences: how many at most, spread over the documents (`spread`); all of them when None.
+            seed: of the draw.
 
         Raises:
             InputError: they are not those of an earlier reading: something writes to the files.
         """
-        left = sentences
+        if sentences is None:
+            yield from self._passes.watch(self._source)
+            return
+        documents = self._passes.watch(self._source)
+        places = (
+            (document.id, number) for document in documents for number in range(len(document.sentences))
+        )
+        drawn = spread(places, limit=sentences, seed=seed)
         for document in self._passes.watch(self._source):
-            if left is None:
-                yield document
-                continue
-            if left <= 0:
-                return
-            yield replace(document, sentences=document.sentences[:left])
-            left -= len(document.sentences)
+            own = [each for number, each in enumerate(document.sentences) if (document.id, number) in drawn]
+            if own:
+                yield replace(document, sentences=tuple(own))
 
 
 class AnnotatedText:
@@ -172,13 +179,18 @@ class GapCorpus:
             pass
         return self._passes.hexdigest
 
-    def read(self, *, limit: int | None = None) -> Iterator[GapRow]:
-        """Yield the rows, at most so many.
+    def read(self, *, limit: int | None = None, seed: int = 0) -> Iterator[GapRow]:
+        """Yield the rows; at most so many, drawn by the seed.
 
         Raises:
             InputError: they are not those of an earlier reading: something writes to the files.
         """
-        return islice(self._passes.watch(self._read), limit)
+        rows = self._passes.watch(self._read)
+        if limit is None:
+            return rows
+        numbered = list(enumerate(rows))
+        drawn = spread(((str(number), 0) for number, _ in numbered), limit=limit, seed=seed)
+        return iter([row for number, row in numbered if (str(number), 0) in drawn])
 
 
 def has_mentions(paths: tuple[str, ...]) -> bool:

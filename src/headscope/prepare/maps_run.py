@@ -6,6 +6,7 @@ from hashlib import blake2b
 from typing import Any
 
 from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.spread import spread
 from headscope.encoding.token_names import named_tokens
 from headscope.errors import OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps
@@ -46,7 +47,7 @@ class MapsRun:
         pieces = pieces_of_maps(index.word_level, given=options.pieces, compat=options.compat)
         self.options = options = replace(options, pieces=pieces)
         if options.limit is not None:
-            self._source = self._source.only(range(min(options.limit, len(index.entries))))
+            self._source = self._source.only(_drawn(index.entries, limit=options.limit, seed=options.seed))
         self.entries = self._source.index.entries
         self._documents = {entry.document for entry in self.entries}
         saved = dict(index.signature)
@@ -162,3 +163,9 @@ def _counts(entries: tuple[MapEntry, ...]) -> dict[str, Any]:
         "skipped": 0,
         "skipped_why": {},
     }
+
+
+def _drawn(entries: Sequence[MapEntry], *, limit: int, seed: int) -> list[int]:
+    """Return the places of the entries that a limit lets in."""
+    drawn = spread(((entry.document, entry.index) for entry in entries), limit=limit, seed=seed)
+    return [place for place, entry in enumerate(entries) if (entry.document, entry.index) in drawn]

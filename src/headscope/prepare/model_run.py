@@ -8,7 +8,6 @@ from torch import nn
 
 from headscope.attention.model_source import ModelSource
 from headscope.corpora.demo import demo_text
-from headscope.corpora.digest import CorpusDigest
 from headscope.corpora.document import Document
 from headscope.counted import count
 from headscope.encoding.batching import length_buckets
@@ -54,7 +53,6 @@ class ModelRun:
     def __init__(self, options: RunOptions, *, watch: Watcher | None = None) -> None:
         self.options = options
         self.keeper = SentenceKeeper()
-        self.first: list[Segment] | None = None
         tell(watch, "reading the corpus")
         # The corpora first: a broken file is found before a large model is loaded.
         annotated = open_annotated(options)
@@ -62,7 +60,7 @@ class ModelRun:
         self.coreference, self.gap = annotated.coreference, annotated.gap
         self.corpus = self._text(options)
         documents, corpus_hash = 0, ""
-        if options.reads("text") and options.limit is None:
+        if options.reads("text"):
             documents, corpus_hash = self.corpus.digest()
         if options.given_model is None:
             tell(watch, "loading the model")
@@ -74,12 +72,6 @@ class ModelRun:
         check_length(options.max_length, self.loaded, self.encoder, self.anatomy)
         self.packer = self._packer()
         self.known = KnownPieces(self.encoder, "text")
-        if options.reads("text") and options.limit is not None:
-            # Only what the limit lets in is read, so that a small run on a huge corpus stays small.
-            digest = CorpusDigest(self.corpus.read())
-            made = self.packer.pack(self.keeper.watch(digest), limit=options.limit)
-            self.first = list(self.known.watch(made))
-            documents, corpus_hash = digest.documents, digest.hexdigest
         self.documents = documents
         text = {"name": self.corpus.name, "hash": corpus_hash, "documents": documents}
         self.signature = make_signature(
@@ -109,7 +101,7 @@ class ModelRun:
         Raises:
             InputError: no input could be made of the corpus; says why.
         """
-        made = iter(self.first) if self.first is not None else self._packed()
+        made = self._packed()
         one = next(made, None)
         if one is None:
             raise InputError(_nothing_to_read(self.packer.counts, self.options))
@@ -117,12 +109,13 @@ class ModelRun:
 
     def _packed(self) -> Iterator[Segment]:
         """Read the text from its start; several stages may."""
-        again = self.packer.counts.documents > 0
+        again, limit = self.packer.counts.documents > 0, self.options.limit
         if again:
             self.packer = self._packer()
-            yield from self.packer.pack(self.corpus.read())
+            yield from self.packer.pack(self.corpus.read(), limit=limit)
         else:
-            yield from self.known.watch(self.packer.pack(self.keeper.watch(self.corpus.read())))
+            made = self.packer.pack(self.keeper.watch(self.corpus.read()), limit=limit)
+            yield from self.known.watch(made)
 
     def _packer(self) -> Packer:
         options = self.options
@@ -170,7 +163,7 @@ class ModelRun:
         ]
         segments = list(packer.pack(sentences))
         if not segments:
-            segments = sorted(self.first or self._some(), key=len)[:8]
+            segments = sorted(self._some(), key=len)[:8]
         return self.over(segments)
 
     def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:

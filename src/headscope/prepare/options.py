@@ -87,7 +87,7 @@ class RunOptions:
         help="Token types of pairs: own (the model's) or zero (as the original code).",
     )
     limit: int | None = option(
-        None, group="machine", least=1, help="Stop after so many inputs, of each corpus."
+        None, group="machine", least=1, help="So many inputs of each corpus, spread over its documents."
     )
     # None chooses by length and device.
     batch_size: int | None = option(

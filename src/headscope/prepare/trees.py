@@ -70,7 +70,7 @@ class TreebankTrees:
         self.relations: Counter[str] = self.treebank.relations
         if self.limit is not None:
             self.relations, self.documents, self.sentences = Counter(), 0, 0
-            for document in self.treebank.read(sentences=self.limit):
+            for document in self.treebank.read(sentences=self.limit, seed=run.options.seed):
                 self.documents += 1
                 for sentence in document.sentences:
                     self.sentences += 1
@@ -128,7 +128,7 @@ class TreebankTrees:
         )
 
     def _segments(self, packer: SentencePacker) -> Iterator[Segment]:
-        return packer.pack(self.treebank.read(sentences=self.limit))
+        return packer.pack(self.treebank.read(sentences=self.limit, seed=self.run.options.seed))
 
 
 class MapsTrees:

@@ -14,7 +14,7 @@ from headscope.figures.line_diagram import weights_of
 from headscope.reporting.kit.relation_names import short
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import Words
-from headscope.reporting.payload import finds_of, packed, shown_tokens
+from headscope.reporting.payload import finds_of, named_targets, packed, shown_tokens
 from headscope.visible import titled
 
 CLEAREST = "clearest"
@@ -51,10 +51,11 @@ def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
     kept those: the few of before show only the strongest head of each.
     """
     roles_kept = about.run.table(CLEAREST) is not None
-    every = sentences_block(about)
+    every, targets = sentences_block(about), named_targets(about.run)
     out: dict[str, dict[int, dict[str, Any]]] = {}
     for kind in about.kinds:
-        found = {place: {one["name"] for one in finds} for place, finds in finds_of(about.run, kind).items()}
+        finds = finds_of(about.run, kind, targets)
+        found = {place: {one["name"] for one in own} for place, own in finds.items()}
         own = out.setdefault(kind.name, {})
         for place, offers in every[kind.name].items():
             shown = [

@@ -33,7 +33,7 @@ def data_block(about: Context) -> dict[str, Any]:
     kind is {place of a head: what it is best at}, each with its label, what that means, and its accuracy.
     """
     kinds, words = about.kinds, about.words
-    targets = {target.what.name: target for target in targets_of(about.run)}
+    targets = named_targets(about.run)
     occurring = [name for name in NAMES if any(kind.occurs(name) for kind in kinds)]
     return {
         "schema": SCHEMA,
@@ -63,12 +63,17 @@ def data_block(about: Context) -> dict[str, Any]:
                 "layers": kind.layers,
                 "heads": kind.heads_per_layer,
                 "roles": [SHOWN.index(role if role in SHOWN else OTHERWISE) for role in kind.roles],
-                "finds": _finds(about.run, kind, targets),
+                "finds": finds_of(about.run, kind, targets),
                 "values": {name: _columns(kind, name) for name in occurring if kind.occurs(name)},
             }
             for kind in kinds
         ],
     }
+
+
+def named_targets(run: Measured) -> dict[str, Target]:
+    """Return what was looked for in a run by its name, in the order of the report."""
+    return {target.what.name: target for target in targets_of(run)}
 
 
 def _accuracies(target: Target, kind: Kind) -> list[float | int | None]:
@@ -81,7 +86,7 @@ def _accuracies(target: Target, kind: Kind) -> list[float | int | None]:
     return numbers(out.round(4))
 
 
-def _finds(run: Measured, kind: Kind, targets: Mapping[str, Target]) -> dict[int, list[dict[str, Any]]]:
+def finds_of(run: Measured, kind: Kind, targets: Mapping[str, Target]) -> dict[int, list[dict[str, Any]]]:
     """Return what each head of a kind finds: that for which it is held-out best and beats its baseline."""
     if "finds" not in run.roles:
         return {}

@@ -1,7 +1,7 @@
 """The stage of section 4.3: which head finds antecedents."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import islice
 from typing import Any
 
@@ -18,6 +18,7 @@ from headscope.attention.scan import scan
 from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.counted import count
 from headscope.encoding.segment import Segment
+from headscope.encoding.spread import spread
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.arc_examples import (
@@ -33,7 +34,6 @@ from headscope.statistics.confidence import too_few
 
 _EXAMPLE_TOKENS = 28
 _EXAMPLE_WINDOWS = 400
-_AFTER_LIMIT = "after the last input that --limit lets in"
 
 
 def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageResult:
@@ -92,16 +92,23 @@ class _CoreferenceBench:
         self.how = CoreferenceOptions(pieces=run.options.pieces, strict=run.options.strict)
 
     def segments(self, counts: MentionCounts, *, max_length: int | None = None) -> Iterator[Segment]:
-        options = self.run.options
-        made = coreference_segments(
-            self.corpus.read(),
-            self.run.encoder,
-            max_length=max_length or options.max_length,
-            first_only=options.windows == "first",
-            singletons=options.singletons,
-            counts=counts,
-        )
-        return islice(made, options.limit)
+        options, length = self.run.options, max_length or self.run.options.max_length
+
+        def cut(counts: MentionCounts, drawn: Container[tuple[str, int]] | None) -> Iterator[Segment]:
+            return coreference_segments(
+                self.corpus.read(),
+                self.run.encoder,
+                max_length=length,
+                first_only=options.windows == "first",
+                singletons=options.singletons,
+                counts=counts,
+                drawn=drawn,
+            )
+
+        if options.limit is None:
+            return cut(counts, None)
+        windows = [(segment.document, segment.index) for segment in cut(MentionCounts(), None)]
+        return cut(counts, spread(windows, limit=options.limit, seed=options.seed))
 
     def count(self, source: TileSource, stage: str) -> CoreferenceAccumulator:
         sums = CoreferenceAccumulator(self.run.layout, self.how)
@@ -133,12 +140,7 @@ class _CoreferenceBench:
 
     def facts(self, counts: MentionCounts) -> dict[str, Any]:
         treebank = self.run.treebank
-        lost = counts.lost.copy()
-        # The limit stops within a document, whose other mentions were read and met no window.
-        lost[_AFTER_LIMIT] = (
-            counts.mentions - counts.without_antecedent - counts.counted.total() - lost.total()
-        )
-        lost = +lost
+        lost = counts.lost
         trees = self.corpus.trees
         rule: dict[str, Any] = {"from": "trees" if trees else "rule", "n": 0, "agreement": None}
         if not trees and treebank is not None:

@@ -1,7 +1,7 @@
 """Documents with mentions of entities cut into windows, and what becomes of each mention."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,11 +22,12 @@ from headscope.encoding.document_windows import Window, WindowCounts, cut_window
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD, Segment
 
-CROSSES, NO_PIECE, NO_ANTECEDENT, AFTER_FIRST = (
+CROSSES, NO_PIECE, NO_ANTECEDENT, AFTER_FIRST, NOT_DRAWN = (
     "crosses a window's edge",
     "head word has no piece",
     "no antecedent in its window",
     "after the first window",
+    "in no window that --limit lets in",
 )
 
 HeadWord = Callable[[AnnotatedDocument, Mention], int]
@@ -157,6 +158,7 @@ def coreference_segments(
     first_only: bool = False,
     singletons: bool = True,
     counts: MentionCounts | None = None,
+    drawn: Container[tuple[str, int]] | None = None,
 ) -> Iterator[Segment]:
     """Yield the windows in which a mention counts, each with its `MentionTable` in `fields["mentions"]`.
 
@@ -167,6 +169,7 @@ def coreference_segments(
         first_only: each document's first window only, as the paper takes.
         singletons: whether mentions of entities with one mention are candidates.
         counts: told what became of documents and mentions.
+        drawn: document and index of the windows to yield; all of them when None.
     """
     counts = MentionCounts() if counts is None else counts
     for document in documents:
@@ -189,6 +192,9 @@ def coreference_segments(
             table, own = mentions.table(window)
             end = window.end
             if not len(table.asked):
+                continue
+            if drawn is not None and (document.id, window.segment.index) not in drawn:
+                reason[own[table.asked]] = NOT_DRAWN
                 continue
             reason[own[table.asked]] = ""
             counts.counted.update(MENTION_TYPES[i] for i in table.types[table.asked])

@@ -55,7 +55,7 @@ class ProbeTreebank:
 
     def __init__(self, run: ModelRun, corpus: AnnotatedCorpus) -> None:
         options = run.options
-        documents = list(corpus.read(sentences=options.limit))
+        documents = list(corpus.read(sentences=options.limit, seed=options.seed))
         self.name, self.hash = corpus.name, corpus.hash
         self.sentences: list[TreeSentence] = tree_sentences(documents, folded=options.fold_labels)
         if not self.sentences:

@@ -66,8 +66,8 @@ def text_input(
         document="view", index=0, ids=segment.ids, token_types=segment.token_types, word_ids=word_ids
     )
     second = None if text_b is None else int(places[len(pieces[0])])
-    typed = dict(zip(places.tolist(), (one for each in zip(texts, pieces) for one in _typed(encoder, *each))))
-    typed = {place: text for place, text in typed.items() if text}
+    written = (one for each in zip(texts, pieces) for one in _typed(encoder, *each))
+    typed = {place: one for place, one in zip(places.tolist(), written) if one}
     axis = axis_of(encoder, segment, segment_b=second, typed=typed)
     return TextInput(segment, axis, known.note(), typed)
 

@@ -27,7 +27,10 @@ def measure_gap(run: ModelRun, watch: Watcher | None = None) -> StageResult:
 
     tell = scan_teller(watch, "GAP", int, total=None, limit=run.options.limit)
     segments = gap_segments(
-        run.gap.read(limit=run.options.limit), run.encoder, max_length=run.options.max_length, counts=counts
+        run.gap.read(limit=run.options.limit, seed=run.options.seed),
+        run.encoder,
+        max_length=run.options.max_length,
+        counts=counts,
     )
     known = KnownPieces(run.encoder, "GAP")
     scan(run.over(known.watch(segments)), [sums], progress=tell)

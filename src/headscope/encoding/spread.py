@@ -1,0 +1,48 @@
+"""Some inputs of a corpus, spread over its documents: what `--limit` lets in.
+
+The first of each document come first, in an order drawn by the seed; a document gives a second only when every other
+has given one. Which of its inputs a document gives first is drawn too, since beginnings are not like the rest.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import partial
+from hashlib import blake2b
+from heapq import nsmallest
+
+from headscope.corpora.document import Document
+
+_WHOLE = -1
+
+
+def spread(places: Iterable[tuple[str, int]], *, limit: int, seed: int) -> frozenset[tuple[str, int]]:
+    """Return which of the inputs are drawn: `limit` of them, or all.
+
+    Args:
+        places: of each input, the id of its document and its index there.
+        limit: how many to draw.
+        seed: of the draw; the order of the documents plays no part in it.
+    """
+    inputs: dict[str, list[int]] = defaultdict(list)
+    for document, index in places:
+        inputs[document].append(index)
+
+    def ranked() -> Iterator[tuple[int, bytes, str, int]]:
+        for document, own in inputs.items():
+            place, key = _draw(seed, document, _WHOLE), partial(_draw, seed, document)
+            for turn, index in enumerate(nsmallest(limit, own, key=key)):
+                yield turn, place, document, index
+
+    return frozenset((document, index) for _, _, document, index in nsmallest(limit, ranked()))
+
+
+def spread_documents(documents: Iterable[Document], *, limit: int, seed: int) -> list[Document]:
+    """Return the documents of which `spread` can draw, as they follow one another; no more than `limit` are held."""
+    drawn = nsmallest(
+        limit, enumerate(documents), key=lambda each: (_draw(seed, each[1].id, _WHOLE), each[0])
+    )
+    return [document for _, document in sorted(drawn, key=lambda each: each[0])]
+
+
+def _draw(seed: int, document: str, index: int) -> bytes:
+    return blake2b(f"{seed} {index} {document}".encode(), digest_size=8).digest()

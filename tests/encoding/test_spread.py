@@ -1,0 +1,78 @@
+"""What a limit lets in: inputs spread over the documents, drawn by the seed."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headscope.corpora.document import Document
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing import Packer
+from headscope.encoding.spread import spread, spread_documents
+from headscope.models.loading import load_model
+
+SIZES = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(1, 6), max_size=12)
+
+
+def places(sizes):
+    return [(document, index) for document, size in sizes.items() for index in range(size)]
+
+
+@given(SIZES, st.integers(1, 40), st.integers(0, 3))
+def test_no_document_gives_two_more_than_another_that_has_more(sizes, limit, seed):
+    drawn = spread(places(sizes), limit=limit, seed=seed)
+    assert len(drawn) == min(limit, sum(sizes.values()))
+    assert drawn <= set(places(sizes))
+    taken = Counter(document for document, _ in drawn)
+    for document, size in sizes.items():
+        assert taken[document] == size or taken[document] >= max(taken.values(), default=0) - 1
+
+
+@given(SIZES, st.integers(1, 40), st.randoms())
+def test_the_order_of_the_inputs_plays_no_part(sizes, limit, random):
+    mixed = places(sizes)
+    random.shuffle(mixed)
+    assert spread(mixed, limit=limit, seed=1) == spread(places(sizes), limit=limit, seed=1)
+
+
+@given(SIZES, st.integers(1, 40), st.integers(0, 3))
+def test_the_documents_kept_are_those_of_which_inputs_are_drawn_first(sizes, limit, seed):
+    documents = [Document(id=name, lines=("x",)) for name in sizes]
+    kept = spread_documents(documents, limit=limit, seed=seed)
+    assert [each.id for each in kept] == [name for name in sizes if name in {each.id for each in kept}]
+    firsts = {document for document, _ in spread(places(sizes), limit=min(limit, len(sizes)), seed=seed)}
+    assert {each.id for each in kept} == firsts
+
+
+def test_another_seed_draws_others():
+    many = places({f"d{number}": 9 for number in range(9)})
+    drawn = {seed: spread(many, limit=20, seed=seed) for seed in range(4)}
+    assert len(set(drawn.values())) == 4
+    # Not beginnings alone.
+    assert {index for _, index in drawn[0]} > {0}
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return Encoder(load_model(None).tokeniser)
+
+
+def test_a_packer_counts_what_it_gives(encoder):
+    documents = [Document(id=f"d{n}", lines=tuple(f"a line {k} of text" for k in range(n))) for n in range(9)]
+    packer = Packer(encoder, packing="single", seed=3)
+    made = list(packer.pack(iter(documents), limit=11))
+    assert len(made) == packer.counts.segments == 11
+    assert packer.counts.tokens == sum(map(len, made))
+    # Eight documents have a line: each gives one, three of them a second; they come as they stand in the corpus.
+    assert packer.counts.documents_used == len({segment.document for segment in made}) == 8
+    order = [(segment.document, segment.index) for segment in made]
+    assert order == sorted(order)
+    assert len(set(order)) == 11
+
+
+def test_under_a_limit_an_input_is_what_it_is_without(encoder):
+    documents = [Document(id=f"d{n}", lines=("one line", "and another", "a third")) for n in range(6)]
+    whole = {(s.document, s.index): s.ids.tolist() for s in Packer(encoder, packing="single").pack(documents)}
+    for segment in Packer(encoder, packing="single").pack(documents, limit=7):
+        assert whole[segment.document, segment.index] == segment.ids.tolist()
