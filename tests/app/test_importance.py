@@ -69,7 +69,7 @@ def test_a_decoder_has_the_next_token_and_no_separator(cli, folder):
     row = said.splitlines()[1].split()
     assert [place for place, cell in enumerate(row) if cell == "-"] == [2, 6]
     assert "loss clm: " in said
-    assert "note: importance: intervals need at least 10 documents; this run has 2" in said
+    assert "note: importance: intervals need at least 10 documents; this run has 4" in said
 
 
 @pytest.mark.parametrize(

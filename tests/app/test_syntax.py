@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from headscope.corpora.trees.treebank import read_treebank
+from headscope.prepare.annotated import AnnotatedCorpus
 from headscope_grammar import synthetic_documents, write_conllu
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
@@ -290,14 +291,16 @@ def test_special_tokens_as_candidates_change_as_many_accuracies_as_the_manifest_
     assert difference.max() > 0
 
 
-def test_shuffled_words_both_directions_and_a_limit(syntax, sentences):
+def test_shuffled_words_both_directions_and_a_limit(syntax, treebank):
     _, out = syntax("--controls", 0, "--shuffled", "--both-directions", "--limit", 70)
     heads, best = table(out, "dependency"), table(out, "dependency_best")
     assert set(heads["model"]) == set(best["model"]) == {"trained", "shuffled"}
     assert set(heads["direction"]) == {"dependent->head", "head->dependent", "both"}
     assert heads[heads["model"] == "shuffled"]["q_value"].isna().all()
     n = heads.groupby(["model", "relation"])["n"].unique()
-    assert n["trained", "all"].tolist() == n["shuffled", "all"].tolist() == [sum(map(len, sentences[:70]))]
+    drawn = AnnotatedCorpus.treebank((str(treebank),)).read(sentences=70)
+    words = sum(len(sentence) for document in drawn for sentence in document.sentences)
+    assert n["trained", "all"].tolist() == n["shuffled", "all"].tolist() == [words]
     assert manifest(out)["treebank"]["sentences"] == 70
     rates = heads[heads["relation"] == "all"].set_index(["model", "layer", "head", "direction"])["accuracy"]
     assert not np.allclose(rates["trained"], rates["shuffled"])
@@ -357,7 +360,9 @@ def test_a_real_treebank_without_documents(model):
     code, said, err = run_command("syntax", "--model", model, *arguments)
     assert (code, err) == (0, "")
     lines = said.splitlines()
-    assert lines[1].split()[:2] == ["all", "1,410"]
+    drawn = AnnotatedCorpus.treebank((str(path),)).read(sentences=60)
+    words = sum(len(sentence) for document in drawn for sentence in document.sentences)
+    assert lines[1].split()[:2] == ["all", f"{words:,}"]
     assert [line.split()[0] for line in lines[1:6]] == ["all", "all_but_punct_root", "det", "case", "nmod"]
     assert lines[6].startswith("fr_gsd-ud-dev.conllu: 60 sentences of 60 documents; percent; head, direction")
 

@@ -125,4 +125,4 @@ def test_standard_input(cli, tmp_path, monkeypatch):
     torch.set_num_threads(1)
     code, said, _ = cli("train", "--text", "-", *SMALL, "--steps", 1, "--out", tmp_path / "m", "--quiet")
     assert code == 0
-    assert said.startswith("new BERT 1x2x16, 1 steps on standard input: 2 checkpoints in ")
+    assert said.startswith("new BERT 1x2x16, 1 step on standard input: 2 checkpoints in ")

@@ -38,11 +38,13 @@ def test_the_order_of_the_inputs_plays_no_part(sizes, limit, random):
 
 @given(SIZES, st.integers(1, 40), st.integers(0, 3))
 def test_the_documents_kept_are_those_of_which_inputs_are_drawn_first(sizes, limit, seed):
-    documents = [Document(id=name, lines=("x",)) for name in sizes]
-    kept = spread_documents(documents, limit=limit, seed=seed)
-    assert [each.id for each in kept] == [name for name in sizes if name in {each.id for each in kept}]
-    firsts = {document for document, _ in spread(places(sizes), limit=min(limit, len(sizes)), seed=seed)}
-    assert {each.id for each in kept} == firsts
+    documents = [Document(id=f"{name} {number}", lines=("x",)) for name in sizes for number in range(40)]
+    kept = spread_documents(iter(documents), limit=limit, seed=seed)
+    chosen = {each.id for each in kept}
+    assert len(kept) == len(chosen) == min(len(documents), 4 * limit + 64)
+    assert [each.id for each in kept] == [each.id for each in documents if each.id in chosen]
+    every = [(each.id, 0) for each in documents]
+    assert {document for document, _ in spread(every, limit=limit, seed=seed)} <= chosen
 
 
 def test_another_seed_draws_others():

@@ -59,7 +59,7 @@ def test_any_change_of_content_changes_the_hash():
     assert len({each.digest() for each in others}) == len(others)
 
 
-def test_a_limit_cuts_within_a_document():
+def test_a_limit_takes_sentences_of_every_document_before_a_second_of_one():
     first = document("a", sentence("1"), sentence("2"))
     second = document("b", sentence("3"), sentence("4"))
     own = corpus(first, second)
@@ -68,9 +68,11 @@ def test_a_limit_cuts_within_a_document():
         return [[s.words[0] for s in each.sentences] for each in own.read(sentences=limit)]
 
     assert words(None) == words(4) == words(9) == [["1", "2"], ["3", "4"]]
-    assert words(3) == [["1", "2"], ["3"]]
-    assert words(2) == [["1", "2"]]
-    assert words(1) == [["1"]]
+    assert sorted(map(len, words(3))) == [1, 2]
+    assert list(map(len, words(2))) == [1, 1]
+    assert list(map(len, words(1))) == [1]
+    seeds = {str(list(own.read(sentences=2, seed=seed))) for seed in range(9)}
+    assert len(seeds) > 1
 
 
 def test_annotated_corpora_as_text():
@@ -161,7 +163,8 @@ def test_gap_files_among_others(tmp_path):
     assert found is not None
     assert found.name == "own.tsv"
     assert [each.id for each in found.read()] == ["own-1", "own-2"]
-    assert [each.id for each in found.read(limit=1)] == ["own-1"]
+    assert len(list(found.read(limit=1))) == 1
+    assert {each.id for seed in range(9) for each in found.read(limit=1, seed=seed)} == {"own-1", "own-2"}
     before = found.digest()
     gap.write_text(gap.read_text().replace("TRUE", "FALSE"))
     changed = GapCorpus.of((str(gap),))

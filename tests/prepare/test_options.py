@@ -17,7 +17,9 @@ ALWAYS = ("distances", "map")
 
 
 def test_every_field_is_an_option_that_explains_itself():
-    assert [each.name for each in fields(RunOptions) if each.name not in OPTIONS] == ["stages"]
+    assert [each.name for each in fields(RunOptions) if each.name not in OPTIONS] == [
+        *("stages", "given_model", "given_text"),
+    ]
     for name, each in OPTIONS.items():
         assert each.name == name
         assert each.help.endswith(".")

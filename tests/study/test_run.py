@@ -58,24 +58,45 @@ def plain_loop(texts, *, layers=6):
     return {name: np.mean(numbers, axis=0) for name, numbers in collected.items()}
 
 
-def pairs_of(path, number):
-    """Lines 1 and 2, 3 and 4 ... of each document, as far as they fit in 128 tokens."""
+def pairs_of(path, number=None):
+    """Lines 1 and 2, 3 and 4 ... of each document, as far as they fit in 128 tokens; the first so many."""
+    return [pair for document in _documents_of(path, number) for pair in document]
+
+
+def beginning(path, number, folder):
+    """Write a file of the first so many pairs, in their documents."""
+    documents = [
+        "\n".join(line for pair in document for line in pair) for document in _documents_of(path, number)
+    ]
+    file = folder / "beginning.txt"
+    file.write_text("\n\n".join(documents))
+    return file
+
+
+def _documents_of(path, number):
     tokeniser = load_model().tokeniser
-    pairs = []
+    documents, left = [], number
     for block in path.read_text().split("\n\n"):
         lines = [line for line in block.split("\n") if line.strip()]
-        for first, second in zip(lines[0::2], lines[1::2]):
-            if len(tokeniser(first, second)["input_ids"]) <= 128:
-                pairs.append((first, second))
-                if len(pairs) == number:
-                    return pairs
-    return pairs
+        pairs = [pair for pair in zip(lines[0::2], lines[1::2]) if len(tokeniser(*pair)["input_ids"]) <= 128][
+            :left
+        ]
+        left = None if left is None else left - len(pairs)
+        documents += [pairs] if pairs else []
+        if left == 0:
+            break
+    return documents
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory):
+def text(tmp_path_factory):
+    return beginning(demo_text(), 40, tmp_path_factory.mktemp("text"))
+
+
+@pytest.fixture(scope="module")
+def study(text, tmp_path_factory):
     out = tmp_path_factory.mktemp("run") / "out"
-    return hs.report(text=demo_text(), out=out, packing="paragraphs", too_long="skip", limit=40)
+    return hs.report(text=text, out=out, packing="paragraphs", too_long="skip")
 
 
 def test_the_table_is_the_plain_loop_over_the_same_pairs(study):
@@ -180,13 +201,13 @@ def test_the_manifest_says_what_was_run(study):
     assert counts["skipped"] == sum(counts["skipped_why"].values())
 
 
-def test_the_same_run_is_not_computed_twice_and_another_signature_differs(study, monkeypatch):
+def test_the_same_run_is_not_computed_twice_and_another_signature_differs(study, text, monkeypatch):
     from headscope.study import writing
 
     monkeypatch.setattr(writing, "measure_stage", lambda *_, **__: pytest.fail("measured again"))
-    again = hs.report(text=demo_text(), out=study.path, packing="paragraphs", too_long="skip", limit=40)
+    again = hs.report(text=text, out=study.path, packing="paragraphs", too_long="skip")
     assert again.manifest == study.manifest
-    other = prepare(RunOptions(text=(str(demo_text()),), packing="paragraphs", too_long="skip", limit=41))
+    other = prepare(RunOptions(text=(str(text),), packing="paragraphs", too_long="skip", limit=39))
     assert other.signature["id"] != study.manifest["signature"]["id"]
 
 
@@ -302,10 +323,10 @@ def test_the_papers_column_is_for_the_papers_model(study, name, origin, kind, ex
     assert paper_numbers()["surface"]["entropy_cls_last_layer_nats"] == 3.89
 
 
-def test_the_reference_figures_on_wikipedia():
+def test_the_reference_figures_on_wikipedia(tmp_path):
     """The independent loop's figures: first 200 pairs of consecutive lines that fit in 128 tokens."""
-    path = data("wiki-sample/wiki_sample.txt")
-    options = RunOptions(text=(str(path),), packing="paragraphs", too_long="skip", limit=200)
+    path = beginning(data("wiki-sample/wiki_sample.txt"), 200, tmp_path)
+    options = RunOptions(text=(str(path),), packing="paragraphs", too_long="skip")
     run = measure_surface(prepare(options))
     table = run.tables["surface"].set_index(["statistic", "layer", "head"]).value
     expected = {
@@ -341,7 +362,7 @@ def test_packing_pairs_are_the_tokenisers_own():
     """Ids and token types of a pair equal transformers' own call."""
     loaded = load_model()
     packer = Packer(Encoder(loaded.tokeniser), packing="paragraphs", too_long="skip")
-    segments = list(packer.pack(read_corpus([str(demo_text())]), limit=20))
+    segments = list(islice(packer.pack(read_corpus([str(demo_text())])), 20))
     for segment, (first, second) in zip(segments, pairs_of(demo_text(), 20)):
         theirs = loaded.tokeniser(first, second)
         assert segment.ids.tolist() == theirs["input_ids"]

@@ -13,6 +13,7 @@ from heapq import nsmallest
 from headscope.corpora.document import Document
 
 _WHOLE = -1
+_FOR_EACH, _AT_LEAST = 4, 64
 
 
 def spread(places: Iterable[tuple[str, int]], *, limit: int, seed: int) -> frozenset[tuple[str, int]]:
@@ -37,9 +38,14 @@ def spread(places: Iterable[tuple[str, int]], *, limit: int, seed: int) -> froze
 
 
 def spread_documents(documents: Iterable[Document], *, limit: int, seed: int) -> list[Document]:
-    """Return the documents of which `spread` can draw, as they follow one another; no more than `limit` are held."""
+    """Return the documents to draw from, as they follow one another: the first in the order of the seed.
+
+    More than one for each input, since a document may give none: its only line may be over the length.
+    """
     drawn = nsmallest(
-        limit, enumerate(documents), key=lambda each: (_draw(seed, each[1].id, _WHOLE), each[0])
+        _FOR_EACH * limit + _AT_LEAST,
+        enumerate(documents),
+        key=lambda each: (_draw(seed, each[1].id, _WHOLE), each[0]),
     )
     return [document for _, document in sorted(drawn, key=lambda each: each[0])]
 

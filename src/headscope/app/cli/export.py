@@ -16,7 +16,7 @@ def command(
         typer.Option("--out", "-o", help="Folder of the files; by default DIR-export, beside DIR."),
     ] = None,
 ) -> None:
-    """Write a report's tables for a paper or a spreadsheet: CSV, LaTeX or one Excel workbook.
+    """Write a report's tables for a paper or a spreadsheet.
 
     The paper's tables 1 to 3 of what was measured, as table-1.csv or table-1.tex; CSV and Excel hold every other table
     of the run, too.
