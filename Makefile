@@ -89,6 +89,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/probe_epoch.py $(if $(TREEBANK_TRAIN),--treebank $(TREEBANK_TRAIN))
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/start_up.py
+	$(BIN)/python benchmarks/first_hour.py --installed
 	$(BIN)/python benchmarks/view_pages.py
 	$(BIN)/python benchmarks/view_redraw.py
 
