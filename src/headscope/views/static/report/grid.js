@@ -22,7 +22,8 @@ export function lower(text) {
   return text[0].toLowerCase() + text.slice(1);
 }
 
-// What a head finds, as it fits into a cell: "obj", "poss" for nmod:poss, "case +1".
+// What a head finds, as it fits into a cell: "obj", "poss" for nmod:poss, "case+". Cut off as it is, it is drawn by the
+// style alone: who hears the page hears the whole name.
 function briefly(kind, index, role) {
   const names = findsOf(kind, index).filter((one) => one.role === role).map((one) => one.name);
   const [first] = names;
@@ -101,7 +102,7 @@ export class HeadGrid {
       button.className = `${statistic ? "amount" : `role-${role.name}`}${off ? " off" : ""}`;
       button.style.setProperty("--amount", cell ? `${Math.round((100 * cell.value) / top)}%` : "0%");
       button.setAttribute("aria-label", describe(kind, index, statistic));
-      const found = marks.map((name) => el("span", { class: `found role-${name}` }, shape(name), el("span", { class: "found-name" }, briefly(kind, index, name))));
+      const found = marks.map((name) => el("span", { class: `found role-${name}` }, shape(name), el("span", { class: "found-name", "data-brief": briefly(kind, index, name) })));
       button.replaceChildren(...(statistic ? [] : [shape(role.name), ...found]));
     });
     this.name(this.opened);
