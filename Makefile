@@ -4,7 +4,7 @@ BIN := .venv/bin
 INPUTS := pyproject.toml constraints.txt $(wildcard models/*/pyproject.toml)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo explore test test-quick check lint examples docs bench fuzz soak clean
+.PHONY: help demo explore test test-quick check lint examples docs pictures bench fuzz soak clean
 help:
 	@echo "make demo    install, run the report on the embedded model and text, say where report.html is"
 	@echo "make explore open a page on which to type a sentence and see every view of it"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-quick  a minute's worth of them, from every folder of the source: what to run while working"
 	@echo "make check   format, lint, type-check, and run the examples of README and docs"
 	@echo "make docs    write docs/tables.md, docs/api.md and the lists of docs/definitions.md from what they describe"
+	@echo "make pictures  take the pictures of README and docs anew, from the demonstration"
 	@echo "make soak    kill every command that writes, a hundred times and about each rename, and compare"
 	@echo "make fuzz    feed broken and hostile inputs to all that is read, 10 minutes (MINUTES=2 SEED=1 TARGET=maps)"
 	@echo "make bench   print ratios against the alternatives"
@@ -80,6 +81,10 @@ docs: .venv/.dev
 	$(BIN)/python docs/make/statistics.py
 	$(BIN)/python docs/make/api.py
 
+# Of the demonstration's report, with Chromium; PROBES=DIR names a report with probes for table 3.
+pictures: .venv/.dev demo-report/report.html
+	$(BIN)/python docs/make/pictures.py $(if $(PROBES),--probes $(PROBES))
+
 bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/scan_overhead.py
@@ -89,6 +94,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/probe_epoch.py $(if $(TREEBANK_TRAIN),--treebank $(TREEBANK_TRAIN))
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/start_up.py
+	$(BIN)/python benchmarks/first_hour.py --installed
 	$(BIN)/python benchmarks/view_pages.py
 	$(BIN)/python benchmarks/view_redraw.py
 

@@ -32,7 +32,7 @@ MAY_NAME = {
     "study/study.py": {"surface": ROLES, "examples": CARDS},
     "reporting/kit/measured.py": {"surface": ROLES, "examples": CARDS},
     "atlas/blocks.py": {"examples": CARDS},
-    "atlas/card_sentences.py": {"clearest": CARDS},
+    "reporting/card_sentences.py": {"clearest": CARDS},
     "examples/example_tables.py": {"examples": CARDS, "clearest": CARDS},
     "examples/clearest.py": {"clearest": "the accumulator of these sentences, by the name of its state"},
 }

@@ -308,8 +308,8 @@ def test_a_stream_that_is_none(gone, capsys, monkeypatch):
             "--controls expects a value after it, and nothing came; headscope syntax --help lists what it takes",
         ),
         (
-            ["report"],
-            "headscope report expects --out or -o, which was not given; headscope report --help lists what it takes",
+            ["train"],
+            "headscope train expects --out or -o, which was not given; headscope train --help lists what it takes",
         ),
         (
             ["convert"],
@@ -322,7 +322,7 @@ def test_a_stream_that_is_none(gone, capsys, monkeypatch):
         (
             ["stast"],
             "there is no command 'stast'; expected one of report, stats, segments, extract, convert, syntax, coref, "
-            "cluster, importance, probe, train, view, explore, atlas; did you mean stats?",
+            "cluster, importance, probe, train, view, explore, atlas, export; did you mean stats?",
         ),
         (
             ["stats", "--text", "a\0b"],

@@ -149,7 +149,7 @@ def test_two_kinds_mark_each_its_own_heads(visit):
 def test_hostile_words_are_text(visit):
     page = visit("hostile", anchor="#encoder-1-1")
     assert page.locator("img").count() == 0
-    assert page.locator("script").count() == 3
+    assert page.locator("script").count() == 4
     words = page.locator("#section-arcs .arcs text").all_text_contents()
     assert any(word.startswith("<b></script><") for word in words)
     assert "</script><script>aler…" in page.locator("#card .finds").inner_text()

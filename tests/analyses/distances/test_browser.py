@@ -28,8 +28,8 @@ def test_a_mark_opens_its_card(visit_file, path, colouring, scheme):
     page.mouse.move(*middle)
     assert page.locator(".tip").text_content().startswith("Head 2-3 · ")
     page.mouse.click(*middle)
-    assert page.url.endswith("#encoder-2-3")
-    assert page.locator("#card").text_content().startswith("Head 2-3")
+    assert page.url.endswith("&encoder-2-3")
+    assert page.locator("#card h2").text_content().startswith("Head 2-3")
 
 
 def test_maps_stand_side_by_side_and_below_each_other_on_a_phone(visit_file, path):

@@ -1,6 +1,7 @@
 """Gradient importance: against plain loops, what cannot occur, its intervals, and the embedded model on real text."""
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -251,7 +252,7 @@ def embedded():
     loaded = load_task_model(None, loss="mlm", device="cpu")
     encoder = Encoder(loaded.tokeniser)
     packer = Packer(encoder, packing="paragraphs", max_length=128, too_long="skip")
-    segments = list(packer.pack(read_corpus([path]), limit=30))
+    segments = list(islice(packer.pack(read_corpus([path])), 30))
     return loaded, encoder, examine(loaded.model, encoder.vocabulary), segments
 
 

@@ -199,16 +199,16 @@ def test_saved_maps_are_refused():
     )
 
 
-def test_few_documents_are_noted_and_inputs_with_nothing_to_predict_counted(folder, bert, text):
+def test_few_documents_are_noted_and_inputs_with_nothing_to_predict_counted(folder, bert, text, monkeypatch):
     run = prepare(options(bert, text, limit=4))
-    first, *rest = run.first
+    first, *rest = list(run.segments())
     empty = replace(
         first,
         ids=first.ids[[0, -1]],
         token_types=first.token_types[[0, -1]],
         word_ids=first.word_ids[[0, -1]],
     )
-    run.first = [empty, *rest]
+    monkeypatch.setattr(run, "segments", lambda: iter([empty, *rest]))
     result = measure_importance(run)
     documents = len({segment.document for segment in rest})
     assert result.notes == (
@@ -217,7 +217,7 @@ def test_few_documents_are_noted_and_inputs_with_nothing_to_predict_counted(fold
     )
     assert result.facts["importance"]["nothing_to_predict"] == 1
     assert result.tables["importance"]["ci_low"].isna().all()
-    run.first = [empty]
+    monkeypatch.setattr(run, "segments", lambda: iter([empty]))
     with pytest.raises(InputError) as refused:
         measure_importance(run)
     assert str(refused.value) == (

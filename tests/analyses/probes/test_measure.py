@@ -239,8 +239,8 @@ def test_few_documents_long_sentences_and_no_special_tokens(folder, tmp_path, mo
     assert found.notes == (
         "probes: 4 of the measured sentences (100.0%, 100.0% of the words) are in train too, word for word; train "
         "holds the sentences of one.conllu, which --allow-overlap let in",
-        "probes: 1 of 5 sentences of train were left out (over the limit)",
-        "probes: 1 of 5 sentences of dev were left out (over the limit)",
+        "probes: 1 of 5 sentences of train was left out (over the limit)",
+        "probes: 1 of 5 sentences of dev was left out (over the limit)",
         "probes: intervals need at least 10 documents; dev has 1",
         "probes: train is one document; sentences of it were held out in place of documents",
     )

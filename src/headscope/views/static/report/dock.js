@@ -27,14 +27,22 @@ export class Dock {
       this.card.scrollIntoView({ block: "start", behavior: "smooth" });
       return;
     }
-    this.card.classList.add("docked");
+    this.inPlace(() => this.card.classList.add("docked"));
     this.card.prepend(this.close);
     this.card.scrollTop = 0;
   }
 
+  // What is read stays where it is on the screen: docked, the card leaves no room above it (on a phone).
+  inPlace(change) {
+    const below = () => this.home.getBoundingClientRect().bottom;
+    const before = below();
+    change();
+    window.scrollBy({ top: below() - before, behavior: "instant" });
+  }
+
   leave() {
     const inside = this.card.contains(document.activeElement);
-    this.card.classList.remove("docked");
+    if (this.docked) this.inPlace(() => this.card.classList.remove("docked"));
     this.close.remove();
     if (inside && this.from && this.from.isConnected) this.from.focus({ preventScroll: true });
   }
