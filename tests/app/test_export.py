@@ -31,3 +31,33 @@ def test_a_format_that_there_is_not_is_refused(cli, study):
     assert cli("export", study.path, "--format", "word") == (
         2, "", "headscope: --format is 'word'; expected one of csv, latex, xlsx\n"
     )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_figures_for_a_paper(cli, study, tmp_path):
+    """Alone where no format is asked for; as wide as they are said to be."""
+    code, said, err = cli("export", study.path, "--figures", "one", "--out", tmp_path / "a")
+    assert (code, err) == (0, "")
+    folder = tmp_path / "a" / "figures-one"
+    names = {path.name for path in folder.iterdir()}
+    assert said == f"figures: {len(names)} files in {folder}\n"
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["figures-one"]
+    stems = {name.rpartition(".")[0] for name in names}
+    assert names == {f"{stem}.{form}" for stem in stems for form in ("pdf", "svg")}
+    assert {"figure-1", "figure-2", "figure-4", "figure-5", "relations-by-layer"} <= stems
+    for path in folder.glob("*.svg"):
+        assert 'width="237.6pt"' in path.read_text(encoding="utf-8"), path.name
+    for path in folder.glob("*.pdf"):
+        assert b"/MediaBox [ 0 0 237.6 " in path.read_bytes(), path.name
+
+
+def test_another_width_is_refused(cli, study, tmp_path):
+    assert cli("export", study.path, "--figures", "3", "--out", tmp_path) == (
+        2, "", "headscope: --figures is '3'; expected one of one, two (columns of a page)\n"
+    )  # fmt: skip
+    (tmp_path / "file").touch()
+    code, _, err = cli("export", study.path, "--figures", "one", "--out", tmp_path / "file")
+    assert (code, err) == (
+        2,
+        f"headscope: {tmp_path / 'file'} is a file; --out expects a folder, new or not\n",
+    )

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from headscope.encoding.token_names import SPECIAL_NAMES
 from headscope.figures.arc_strokes import FAINT, MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.labels import label
+from headscope.figures.paper import PAGE_INCHES, across
 from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure, role_colour
 from headscope.palette import palette
 
@@ -21,8 +22,6 @@ LONGEST_WORD = 14
 ROW_INCHES = 0.19
 PANEL_INCHES = 2.3
 """A panel of several: three are as wide as a page of two columns."""
-PAGE_INCHES = 9.2
-"""As high as a page; what does not fit goes on the next."""
 SMALL = 7.0
 """Points of the words in a panel of several."""
 SMALL_ROW, ABOVE = 0.15, 0.55
@@ -136,12 +135,17 @@ def arc_diagram(
             "Expected at least one example of a relation, got none; run with a treebank or coreference."
         )
     groups = _groups(examples)
-    columns = max(len(rows) for rows in groups.values())
+    columns = across(max(len(rows) for rows in groups.values()), each=PANEL_INCHES)
     with house_style():
-        inches = [_inches(rows, most) for rows in groups.values()]
+        lines = [
+            (name, start, rows[start : start + columns])
+            for name, rows in groups.items()
+            for start in range(0, len(rows), columns)
+        ]
+        inches = [_inches(rows, most) for _, _, rows in lines]
         figure = new_figure(PANEL_INCHES * columns, sum(inches))
-        grid = figure.subplots(len(groups), columns, squeeze=False, gridspec_kw={"height_ratios": inches})
-        for (name, rows), line in zip(groups.items(), grid):
+        grid = figure.subplots(len(lines), columns, squeeze=False, gridspec_kw={"height_ratios": inches})
+        for (name, start, rows), line in zip(lines, grid):
             tall = _rows(rows, most)
             for place, ax in enumerate(line):
                 if place >= len(rows):
@@ -153,7 +157,7 @@ def arc_diagram(
                 arc_panel(
                     row, special=special, hide_special=hide_special, rows=tall, ax=ax, most=most, size=SMALL,
                 )  # fmt: skip
-                title = first if place == 0 else CALLED.get(str(row["outcome"]), "")
+                title = first if start + place == 0 else CALLED.get(str(row["outcome"]), "")
                 ax.set_title(title, fontsize=8.5, pad=4)
         return figure
 
@@ -163,7 +167,8 @@ def arc_pages(examples: pd.DataFrame, *, most: int = MOST_TOKENS) -> list[pd.Dat
     pages: list[list[str]] = []
     left = 0.0
     for name, rows in _groups(examples).items():
-        inches = _inches(rows, most)
+        columns = across(len(rows), each=PANEL_INCHES)
+        inches = sum(_inches(rows[at : at + columns], most) for at in range(0, len(rows), columns))
         if not pages or inches > left:
             pages.append([])
             left = PAGE_INCHES

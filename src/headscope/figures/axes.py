@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from headscope.figures.series import Series
 from headscope.figures.style import LINE, SOFT
+
+NOTE_POINTS = 10.0
+"""How high a note between a panel and its title is."""
 
 
 def layer_axis(ax: Axes, layers: int) -> None:
@@ -35,6 +41,15 @@ def share_top(*series: Series) -> float:
     values += [one.means["uniform"].max() for one in series if one.means["uniform"].notna().any()]
     highest = max(values, default=0.0)
     return next((step for step in (0.05, 0.1, 0.2, 0.25, 0.5) if highest < 0.95 * step), 1.0)
+
+
+def say_missing(ax: Axes, names: Sequence[str]) -> None:
+    """Write below a panel's title what it leaves out."""
+    ax.set_title(ax.get_title(loc="left"), pad=rcParams["axes.titlepad"] + NOTE_POINTS)
+    ax.text(
+        0, 1, f"cannot occur here: {', '.join(names)}", transform=ax.transAxes, color=SOFT, fontsize=8,
+        ha="left", va="bottom",
+    )  # fmt: skip
 
 
 def say_absent(ax: Axes, words: str) -> None:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from headscope.figures.axes import layer_axis, say_absent
 from headscope.figures.finders import finders_of, name_finders
+from headscope.figures.paper import across
 from headscope.figures.series import (
     Series,
     draw_heads,
@@ -48,8 +49,11 @@ def entropy_by_layer(
     with house_style():
         if axes is None:
             width = panel_width(int(surface["layer"].max()))
-            figure = new_figure(len(DRAWN) * width, 2.9 * len(kinds))
-            axes = figure.subplots(len(kinds), len(DRAWN), squeeze=False).tolist()
+            columns = across(len(DRAWN), each=2.4)
+            lines = -(-len(DRAWN) // columns) * len(kinds)
+            figure = new_figure(columns * width, 2.9 * lines)
+            panels = figure.subplots(lines, columns, squeeze=False)
+            axes = panels.reshape(len(kinds), len(DRAWN)).tolist()
         elif len(axes) != len(kinds) or any(len(row) != len(DRAWN) for row in axes):
             raise ValueError(
                 f"Expected {len(kinds)} rows of {len(DRAWN)} axes ({', '.join(kinds)}), got "

@@ -13,6 +13,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from headscope.figures.labels import label
+from headscope.figures.paper import PAGE_INCHES, across, paper_width
 from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure, role_colour
 from headscope.palette import palette
 
@@ -20,6 +21,8 @@ MOST_TOKENS = 30
 FAINTEST = 0.012
 """Weights below this are not drawn: the eye would not see them."""
 
+COLUMNS = 3
+PANEL_INCHES = 3.3
 ROW_INCHES = 0.2
 
 
@@ -129,10 +132,9 @@ def line_diagram(
         )
     with house_style():
         if axes is None:
-            columns = min(len(rows), 3)
+            columns = across(min(len(rows), COLUMNS), each=PANEL_INCHES)
             lines = -(-len(rows) // columns)
-            tallest = max(min(max(len(row["tokens"]), len(row["keys"])), most) for row in rows)
-            figure = new_figure(3.3 * columns, (ROW_INCHES * tallest + 0.75) * lines)
+            figure = new_figure(PANEL_INCHES * columns, _inches(rows, most) * lines)
             figure.set_layout_engine("constrained", h_pad=0.14)
             grid = figure.subplots(lines, columns, squeeze=False).ravel()
             for spare in grid[len(rows) :]:
@@ -146,6 +148,22 @@ def line_diagram(
         for ax, row in zip(axes, rows):
             example_panel(row, labels=labels, show_kind=several, ax=ax, most=most)
         return figure_of(axes[0])
+
+
+def line_pages(examples: pd.DataFrame, *, most: int = MOST_TOKENS) -> list[pd.DataFrame]:
+    """Part the examples of figure 1 into pages no higher than a page of paper; one page where the width is free."""
+    rows = [row for _, row in examples.iterrows() if row["behaviour"] != "shared"]
+    drawn = examples[examples["behaviour"] != "shared"]
+    if paper_width() is None or not rows:
+        return [drawn]
+    size = across(min(len(rows), COLUMNS), each=PANEL_INCHES) * max(int(PAGE_INCHES / _inches(rows, most)), 1)
+    return [drawn.iloc[start : start + size] for start in range(0, len(drawn), size)]
+
+
+def _inches(rows: Sequence[pd.Series], most: int) -> float:
+    """Return how high each panel is: as high as the longest example needs."""
+    tallest = max(min(max(len(row["tokens"]), len(row["keys"])), most) for row in rows)
+    return ROW_INCHES * tallest + 0.75
 
 
 def example_panel(

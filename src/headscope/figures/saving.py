@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -13,6 +14,7 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from headscope.figures.settling import settle
 from headscope.figures.style import house_style
 from headscope.storage.atomic import write_bytes
 
@@ -58,13 +60,22 @@ def pdf_bytes(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path, Path]:
+FORMS: Mapping[str, Callable[[Figure], bytes]] = {
+    "svg": lambda figure: svg_text(figure).encode("utf-8"),
+    "png": png_bytes,
+    "pdf": pdf_bytes,
+}
+
+
+def save(
+    figure: Figure, folder: Path, name: str, *, forms: Sequence[str] = ("svg", "png", "pdf")
+) -> tuple[Path, ...]:
     """Write `folder/name.svg`, `.png` and `.pdf`, each whole or not at all, and return their paths."""
-    svg, png, pdf = (folder / f"{name}.{ending}" for ending in ("svg", "png", "pdf"))
-    write_bytes(svg, svg_text(figure).encode("utf-8"))
-    write_bytes(png, png_bytes(figure))
-    write_bytes(pdf, pdf_bytes(figure))
-    return svg, png, pdf
+    settle(figure)
+    paths = tuple(folder / f"{name}.{form}" for form in forms)
+    for form, path in zip(forms, paths):
+        write_bytes(path, FORMS[form](figure))
+    return paths
 
 
 def _quiet_about_glyphs() -> None:

@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.path import Path as Outline
 
+from headscope.figures.paper import paper_width
 from headscope.palette import palette
 
 INK = palette().page["ink"].light
@@ -76,13 +77,15 @@ def house_style() -> Iterator[None]:
         "svg.hashsalt": "headscope",
         "path.simplify": False,
     }
+    if paper_width() is not None:
+        settings |= {"font.size": 8, "axes.titlesize": 9, "axes.titlepad": 5}
     with mpl.rc_context(settings):  # type: ignore[arg-type]
         yield
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of `width` x `height` inches, laid out so that no label is cut."""
-    return Figure(figsize=(width, height), layout="constrained")
+    """Return an empty figure of `width` x `height` inches, laid out no label cut; as wide as the paper, if any."""
+    return Figure(figsize=(paper_width() or width, height), layout="constrained")
 
 
 def figure_of(ax: Axes) -> Figure:

@@ -10,11 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.attention.head_id import KINDS
-from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
+from headscope.figures.axes import layer_axis, say_absent, say_missing, share_axis, share_top
 from headscope.figures.finders import Finders, finders_of, name_finders
+from headscope.figures.paper import across
 from headscope.figures.series import Series, draw_heads, draw_means, points_of, select
 from headscope.figures.statistic_panel import NAMES
-from headscope.figures.style import SOFT, figure_of, house_style, new_figure, role_colour
+from headscope.figures.style import figure_of, house_style, new_figure, role_colour
 from headscope.statistics.statistic_catalogue import STATISTICS, Topic, Unit, of_topic
 
 _INK_OF = {one.name: one.ink or one.name for one in STATISTICS.values()}
@@ -45,6 +46,18 @@ def kinds_in(surface: pd.DataFrame) -> list[str]:
     """Return the kinds of attention in a table, encoder first."""
     present = set(surface["kind"].unique())
     return [kind for kind in KINDS if kind in present]
+
+
+def by_page(table: pd.DataFrame, *, each: float) -> list[tuple[str, pd.DataFrame]]:
+    """Part a table of several kinds for figures with a column a kind, where so many do not fit across the paper.
+
+    Returns:
+        What comes after a file's name, and its rows; the first kind needs no name of its own.
+    """
+    kinds = kinds_in(table)
+    if across(len(kinds), each=each) == len(kinds):
+        return [("", table)]
+    return [(f"-{kind}" if place else "", table[table["kind"] == kind]) for place, kind in enumerate(kinds)]
 
 
 def surface_points(
@@ -134,10 +147,7 @@ def _overlay(
     name_finders(ax, highest, finders, others=points)
     _name_series(ax, present, names, layers)
     if absent:
-        ax.text(
-            1, 1.02, f"cannot occur here: {', '.join(absent)}",
-            transform=ax.transAxes, color=SOFT, fontsize=8, ha="right", va="bottom",
-        )  # fmt: skip
+        say_missing(ax, absent)
 
 
 def _name_series(ax: Axes, present: Sequence[Series], names: Mapping[str, str], layers: int) -> None:

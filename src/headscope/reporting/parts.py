@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from headscope.analyses.for_report import every_part
+from headscope.figures.paper import on_paper
+from headscope.figures.saving import save
 from headscope.reporting.kit.report_parts import Context, Term
 
 
-def write_figures(about: Context, folder: Path) -> list[Path]:
-    """Write every analysis's figures, each where there is something to draw, and return their files' paths."""
-    return sorted(path for parts in every_part() for path in parts.figures(about, folder))
+def write_figures(
+    about: Context, folder: Path, *, width: float | None = None, forms: Sequence[str] = ("svg", "png", "pdf")
+) -> list[Path]:
+    """Write every analysis's figures, each where there is something to draw, and return their files' paths.
+
+    Args:
+        about: the run.
+        folder: of the files.
+        width: of every figure, in inches, for a paper; by default each is as wide as it likes.
+        forms: of `svg`, `png` and `pdf`.
+    """
+    paths: list[Path] = []
+    with on_paper(width):
+        for parts in every_part():
+            for name, figure in parts.figures(about):
+                paths += save(figure, folder, name, forms=forms)
+    return sorted(paths)
 
 
 def more_terms(about: Context) -> tuple[Term, ...]:

@@ -40,10 +40,7 @@ def export(study: Study, out: Path, *, form: str) -> list[Path]:
     """
     if form not in FORMATS:
         raise OptionError(f"--format is {form!r}; expected one of {', '.join(FORMATS)}")
-    if out.exists() and not out.is_dir():
-        raise OutputError(f"{out} is a file; --out expects a folder, new or not")
-    if (out / MANIFEST).exists():
-        raise OutputError(f"{out} holds a run; give --out a folder of its own, such as {out / 'export'}")
+    check_place(out)
     paper = paper_tables(study)
     if form == "latex":
         if not paper:
@@ -55,6 +52,18 @@ def export(study: Study, out: Path, *, form: str) -> list[Path]:
     if form == "csv":
         return [_text(out / f"{name}.csv", _csv(frame)) for name, frame in _frames(study, paper)]
     return [_workbook(out / WORKBOOK, _frames(study, paper))]
+
+
+def check_place(out: Path) -> None:
+    """Refuse a folder that files of an export have no place in.
+
+    Raises:
+        OutputError: `out` is a file, or the folder of a run.
+    """
+    if out.exists() and not out.is_dir():
+        raise OutputError(f"{out} is a file; --out expects a folder, new or not")
+    if (out / MANIFEST).exists():
+        raise OutputError(f"{out} holds a run; give --out a folder of its own, such as {out / 'export'}")
 
 
 def _frames(study: Study, paper: list[PaperTable]) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -3,7 +3,7 @@
 import pytest
 
 from headscope.analyses.probes.catalogue import SYSTEMS
-from headscope.analyses.probes.figures.drawings import save_probe_figures
+from headscope.analyses.probes.figures.drawings import probe_figures
 from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS, probe_findings
 from headscope.analyses.probes.lines import line_of, probe_lines
 from headscope.analyses.probes.page_tables import weights_table
@@ -283,9 +283,9 @@ def test_hostile_names_stay_text(inputs):
     assert "<img" not in markup
 
 
-def test_files_and_links(inputs, tmp_path):
-    paths = save_probe_figures(about(inputs), tmp_path)
-    names = {path.name for path in paths}
+def test_files_and_links(inputs):
+    stems = {name for name, _ in probe_figures(about(inputs))}
+    names = {f"{name}.{end}" for name in stems for end in ("svg", "png", "pdf")}
     expected = ["probe-scores", "probe-distances", "probe-weights", "probe-weights-attention-and-words"]
     assert names == {f"{name}.{end}" for name in [*expected, "probe-layers"] for end in ("svg", "png", "pdf")}
     linked = built(
@@ -296,7 +296,7 @@ def test_files_and_links(inputs, tmp_path):
     )
     for name in names:
         assert f'href="figures/{name}"' in linked
-    assert save_probe_figures(about(mock_inputs.encoder()), tmp_path) == []
+    assert list(probe_figures(about(mock_inputs.encoder()))) == []
 
 
 def test_several_kinds_each_have_their_grid():

@@ -1,6 +1,6 @@
 """What the report shows of the best heads on sentences: figure 5."""
 
-from headscope.analyses.at_work.section import arcs_section, save_arcs_figure
+from headscope.analyses.at_work.section import arcs_figures, arcs_section
 from headscope.reporting.kit.report_parts import Parts
 
 # How heads were chosen that are shown at work, whatever they find.
@@ -15,7 +15,7 @@ TERMS = (
 
 PARTS = Parts(
     sections=arcs_section,
-    figures=save_arcs_figure,
+    figures=arcs_figures,
     terms=TERMS,
     explained=("dependency_best", "coreference"),
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from headscope.analyses.at_work.arc_drawing import drawing
 from headscope.analyses.coreference.found_antecedents import Antecedents, antecedents_of
@@ -14,7 +14,7 @@ from headscope.analyses.dependency.relations import Relation, relations_of
 from headscope.analyses.for_report import arc_examples
 from headscope.figures.arc_diagram import arc_diagram, arc_pages
 from headscope.figures.arc_strokes import MOST_TOKENS, ArcStrokes, arcs_of
-from headscope.figures.saving import save
+from headscope.figures.paper import narrow
 from headscope.reporting.kit.links import file_links, head_link
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import offset_words, share
@@ -24,9 +24,9 @@ from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import capital, count, head_name, join, plain
 from headscope.views.markup import Html, el
 
+FILE_WORDS, COLUMN_WORDS = 24, 16
+"""Of a sentence in the file; on one column three stand over one another on a page."""
 SHOWN = 8
-FILE_WORDS = 24
-"""Of a sentence in the file."""
 """How many relations stand open in the page, coreference among them."""
 
 
@@ -75,21 +75,20 @@ def figure_examples(run: Measured) -> tuple[pd.DataFrame, dict[str, str]] | None
     return rows, titles
 
 
-def save_arcs_figure(about: Context, folder: Path) -> list[Path]:
-    """Write figure 5, and return its files' paths; none where the run kept no example.
+def arcs_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+    """Yield figure 5 with the name of its file; none where the run kept no example.
 
     It is as wide as two columns of a paper and no higher than a page: what is more goes on in `figure-5-2`.
     """
     examples = figure_examples(about.run)
     if examples is None:
-        return []
+        return
     rows, titles = examples
+    words = COLUMN_WORDS if narrow() else FILE_WORDS
     special = (about.words.cls, about.words.sep)
-    paths: list[Path] = []
-    for number, page in enumerate(arc_pages(rows, most=FILE_WORDS), start=1):
-        drawn = arc_diagram(page, titles=titles, special=special, most=FILE_WORDS)
-        paths += save(drawn, folder, "figure-5" if number == 1 else f"figure-5-{number}")
-    return paths
+    for number, page in enumerate(arc_pages(rows, most=words), start=1):
+        drawn = arc_diagram(page, titles=titles, special=special, most=words)
+        yield "figure-5" if number == 1 else f"figure-5-{number}", drawn
 
 
 def arcs_section(about: Context) -> list[Section]:

@@ -1,6 +1,6 @@
 """What the report shows of dependency heads."""
 
-from headscope.analyses.dependency.figures.files import save_syntax_figures
+from headscope.analyses.dependency.figures.files import syntax_figures
 from headscope.analyses.dependency.findings import TOPIC, syntax_findings
 from headscope.analyses.dependency.section import syntax_section
 from headscope.analyses.dependency.targets import ROLE, UNIVERSAL, relation_targets
@@ -22,7 +22,7 @@ TERMS = (
 PARTS = Parts(
     findings=syntax_findings,
     sections=syntax_section,
-    figures=save_syntax_figures,
+    figures=syntax_figures,
     terms=TERMS,
     explained=("dependency_best",),
     headline={TOPIC: 30},

@@ -3,7 +3,7 @@
 from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
 from headscope.analyses.distances.findings import TOPIC, distances_findings
 from headscope.analyses.distances.on_cards import map_and_nearest
-from headscope.analyses.distances.section import distances_section, save_distance_figures
+from headscope.analyses.distances.section import distance_figures, distances_section
 from headscope.reporting.kit.report_parts import Parts
 
 TERMS = (
@@ -17,7 +17,7 @@ TERMS = (
 PARTS = Parts(
     findings=distances_findings,
     sections=distances_section,
-    figures=save_distance_figures,
+    figures=distance_figures,
     terms=TERMS,
     explained=("head_map",),
     headline={TOPIC: 80},

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
 from headscope.analyses.distances.figures.dendrogram import dendrogram
@@ -12,7 +13,6 @@ from headscope.analyses.distances.figures.head_map import COLOURINGS, head_map, 
 from headscope.analyses.distances.findings import TOPIC
 from headscope.analyses.distances.page_tables import clusters_table, heads_table, pairs_table
 from headscope.analyses.distances.stability import STABLE
-from headscope.figures.saving import save
 from headscope.reporting.kit.cells import number, records
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
@@ -67,20 +67,18 @@ def tree_name(kind: str, *, first: bool) -> str:
     return "head-tree" if first else f"head-tree-{kind}"
 
 
-def save_distance_figures(about: Context, folder: Path) -> list[Path]:
-    """Write figure 6 and the tree of heads of each kind as SVG and PNG, and return their paths."""
+def distance_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+    """Yield figure 6 and the tree of heads of each kind, each with the name of its file."""
     run, words = about.run, about.words
     table, pairs = run.table("head_map"), run.table("head_distances")
     if table is None or pairs is None:
-        return []
-    paths: list[Path] = []
+        return
     present = [kind.name for kind in about.kinds if (table["kind"] == kind.name).any()]
     for place, kind in enumerate(present):
         drawn = head_map(table, kind=kind, stress=_stress(run, kind), names=words.roles)
-        paths += save(drawn, folder, map_name(kind, first=place == 0))
+        yield map_name(kind, first=place == 0), drawn
         tree = dendrogram(pairs, table, kind=kind, names=words.roles)
-        paths += save(tree, folder, tree_name(kind, first=place == 0))
-    return paths
+        yield tree_name(kind, first=place == 0), tree
 
 
 def _kind(

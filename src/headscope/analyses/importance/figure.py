@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from headscope.figures.axes import layer_axis, say_absent
+from headscope.figures.axes import layer_axis, say_absent, say_missing
+from headscope.figures.paper import across, paper_width
 from headscope.figures.series import Series, draw_heads, draw_means
-from headscope.figures.style import SOFT, figure_of, house_style, new_figure, role_colour
+from headscope.figures.style import figure_of, house_style, new_figure, role_colour
 from headscope.figures.surface_points import kinds_in
 
 MEASURES: Mapping[str, tuple[str, str]] = {
@@ -44,8 +45,11 @@ def importance_curves(
         if axes is None:
             deepest = int(importance["layer"].max())
             width = min(max(0.42 * deepest + 2.2, 4.6), 9.0)
-            figure = new_figure(2 * width, 3.4 * len(kinds))
-            axes = figure.subplots(len(kinds), len(MEASURES), squeeze=False).tolist()
+            columns = across(len(MEASURES), each=2.9)
+            lines = len(kinds) * (len(MEASURES) // columns)
+            figure = new_figure(2 * width, (3.4 if columns > 1 else 2.6) * lines)
+            panels = figure.subplots(lines, columns, squeeze=False)
+            axes = panels.reshape(len(kinds), len(MEASURES)).tolist()
         elif len(axes) != len(kinds) or any(len(row) != len(MEASURES) for row in axes):
             raise ValueError(
                 f"Expected {len(kinds)} rows of {len(MEASURES)} axes ({', '.join(kinds)}), got "
@@ -53,10 +57,21 @@ def importance_curves(
             )
         for kind, row in zip(kinds, axes):
             for measure, ax in zip(MEASURES, row):
-                importance_panel(importance, measure, kind=kind, names=names, ax=ax)
-                if len(kinds) > 1:
-                    ax.set_title(f"{MEASURES[measure][0]} · {kind}")
+                title = f"{MEASURES[measure][0]} · {kind}" if len(kinds) > 1 else None
+                importance_panel(importance, measure, kind=kind, names=names, title=title, ax=ax)
         return figure_of(axes[0][0])
+
+
+def kind_pages(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Part a table of several kinds for figures of paper: a kind each, so that none is higher than a page.
+
+    Returns:
+        What comes after a file's name, and its rows; all of them where the width is free.
+    """
+    kinds = kinds_in(table)
+    if paper_width() is None or len(kinds) == 1:
+        return [("", table)]
+    return [(f"-{kind}" if place else "", table[table["kind"] == kind]) for place, kind in enumerate(kinds)]
 
 
 def importance_panel(
@@ -65,6 +80,7 @@ def importance_panel(
     *,
     kind: str,
     names: Mapping[str, str] = NAMES,
+    title: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
     """Draw one measure of one kind on a logarithmic axis; what cannot occur is left out, and the panel says so.
@@ -74,6 +90,7 @@ def importance_panel(
         measure: `gradient` or `weight_times_gradient`.
         kind: `encoder`, `decoder` or `cross`.
         names: what the classes of key are called.
+        title: above it; by default the measure's.
         ax: where to draw; made when not given.
     """
     every = [class_series(importance, measure, name, kind=kind) for name in NAMES]
@@ -82,7 +99,7 @@ def importance_panel(
     with house_style():
         if ax is None:
             ax = new_figure(5.0, 3.2).subplots()
-        ax.set_title(MEASURES[measure][0])
+        ax.set_title(title or MEASURES[measure][0])
         if not present:
             say_absent(ax, "The loss does not depend on this attention.")
             return figure_of(ax)
@@ -98,10 +115,7 @@ def importance_panel(
             draw_heads(ax, series, colour=role_colour(role), shape=shape, shift=shift, size=26.0)
         _name_series(ax, present, names, layers)
         if absent:
-            ax.text(
-                1, 1.02, f"cannot occur here: {', '.join(absent)}",
-                transform=ax.transAxes, color=SOFT, fontsize=8, ha="right", va="bottom",
-            )  # fmt: skip
+            say_missing(ax, absent)
         return figure_of(ax)
 
 

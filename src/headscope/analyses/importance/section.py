@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
-from headscope.analyses.importance.figure import MEASURES, NAMES, importance_curves, importance_panel
+from headscope.analyses.importance.figure import (
+    MEASURES,
+    NAMES,
+    importance_curves,
+    importance_panel,
+    kind_pages,
+)
 from headscope.analyses.importance.findings import TOPIC, layer_differences, layer_means
-from headscope.figures.saving import save
 from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.links import figure_links, linked
@@ -79,12 +84,12 @@ def importance_section(about: Context) -> list[Section]:
     return [Section(name="importance", title="What the loss depends on", html=html)]
 
 
-def save_importance_figure(about: Context, folder: Path) -> list[Path]:
-    """Write figure 3 as SVG and PNG, and return their paths; none where the run took no gradients."""
+def importance_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+    """Yield figure 3 with the name of its file; none where the run took no gradients."""
     table = about.run.table("importance")
-    if table is None:
-        return []
-    return [*save(importance_curves(table, names=class_names(about.words)), folder, "figure-3")]
+    if table is not None:
+        for suffix, rows in kind_pages(table):
+            yield f"figure-3{suffix}", importance_curves(rows, names=class_names(about.words))
 
 
 def measure_table(

@@ -1,6 +1,6 @@
 """What the report shows of probes."""
 
-from headscope.analyses.probes.figures.drawings import save_probe_figures
+from headscope.analyses.probes.figures.drawings import probe_figures
 from headscope.analyses.probes.findings import TOPIC, probe_findings
 from headscope.analyses.probes.section import TERMS, probes_section
 from headscope.reporting.kit.report_parts import Parts
@@ -8,7 +8,7 @@ from headscope.reporting.kit.report_parts import Parts
 PARTS = Parts(
     findings=probe_findings,
     sections=probes_section,
-    figures=save_probe_figures,
+    figures=probe_figures,
     terms=TERMS,
     explained=("probes",),
     headline={TOPIC: 50},

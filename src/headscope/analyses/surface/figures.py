@@ -1,23 +1,24 @@
-"""The paper's figures 1, 2 and 4 as files."""
+"""The paper's figures 1, 2 and 4 by the names of their files."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
+
+from matplotlib.figure import Figure
 
 from headscope.figures.entropy import entropy_by_layer
-from headscope.figures.line_diagram import line_diagram
-from headscope.figures.saving import save
-from headscope.figures.surface_points import surface_points
+from headscope.figures.line_diagram import line_diagram, line_pages
+from headscope.figures.surface_points import by_page, surface_points
 from headscope.reporting.kit.report_parts import Context
 
 
-def save_surface_figures(about: Context, folder: Path) -> list[Path]:
-    """Write them as SVG and PNG, and return their paths; figure 1 where the run kept examples."""
+def surface_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+    """Yield each with the name of its file; figure 1 where the run kept examples."""
     run, words = about.run, about.words
-    paths = [*save(surface_points(run.surface, roles=run.roles, names=words.statistics), folder, "figure-2")]
-    entropy = entropy_by_layer(run.surface, roles=run.roles, names=words.statistics)
-    paths += save(entropy, folder, "figure-4")
+    for suffix, rows in by_page(run.surface, each=2.9):
+        yield f"figure-2{suffix}", surface_points(rows, roles=run.roles, names=words.statistics)
+        yield f"figure-4{suffix}", entropy_by_layer(rows, roles=run.roles, names=words.statistics)
     examples = run.examples[run.examples["behaviour"] != "shared"]
     if len(examples):
-        paths += save(line_diagram(examples, labels=words.roles), folder, "figure-1")
-    return paths
+        for number, page in enumerate(line_pages(examples), start=1):
+            yield "figure-1" if number == 1 else f"figure-1-{number}", line_diagram(page, labels=words.roles)

@@ -1,4 +1,4 @@
-"""`headscope export`: a finished run in, its tables for a paper or a spreadsheet out."""
+"""`headscope export`: a finished run in, its tables for a paper or a spreadsheet and its figures out."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,23 +10,39 @@ from headscope.app.cli.printing import say
 
 def command(
     study: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a headscope report.")],
-    form: Annotated[str, typer.Option("--format", help="csv, latex or xlsx.")] = "csv",
+    form: Annotated[
+        str | None,
+        typer.Option("--format", help="Tables: csv, latex or xlsx; csv where nothing else is said."),
+    ] = None,
+    figures: Annotated[
+        str | None,
+        typer.Option("--figures", help="Figures as PDF and SVG, one or two columns wide: 3.3 or 6.9 inches."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder of the files; by default DIR-export, beside DIR."),
     ] = None,
 ) -> None:
-    """Write a report's tables for a paper or a spreadsheet.
+    """Write a report's tables and figures for a paper or a spreadsheet.
 
     The paper's tables 1 to 3 of what was measured, as table-1.csv or table-1.tex; CSV and Excel hold every other table
-    of the run, too.
+    of the run, too. With --figures and no --format the figures alone are written.
     """
     from headscope.counted import count
     from headscope.study.export import export
     from headscope.study.study import open_study
 
     folder = study.resolve()
-    written = export(open_study(study), out or folder.with_name(f"{folder.name}-export"), form=form)
+    opened, place = open_study(study), out or folder.with_name(f"{folder.name}-export")
+    if figures is not None:
+        from headscope.reporting.paper_figures import export_figures
+
+        drawn = export_figures(opened, place, columns=figures)
+        said = f"{count(len(drawn), 'file')} in {drawn[0].parent}" if drawn else "the run has nothing to draw"
+        say(f"figures: {said}")
+        if form is None:
+            return
+    written = export(opened, place, form=form or "csv")
     for path in written[:3]:
         say(f"table: {path}")
     if len(written) > 3:

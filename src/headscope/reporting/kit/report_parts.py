@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
+
+from matplotlib.figure import Figure
 
 from headscope.reporting.kit.kinds import Kind, kinds_of
 from headscope.reporting.kit.linked_sentences import Sentence
@@ -76,7 +77,7 @@ class Parts:
     Attributes:
         findings: its sentences.
         sections: its sections, in order; none where the run has nothing to show in them.
-        figures: writes its figures as SVG and PNG into a folder, and returns their paths.
+        figures: yields its figures, where there is something to draw, each with the name of its file.
         terms: what its numbers mean, for the list of definitions.
         explained: tables that its terms speak of; a run that has none of them needs no definition.
         headline: which of its topics may stand on the first screen; the lowest number comes first.
@@ -92,7 +93,7 @@ class Parts:
 
     findings: Callable[[Context], list[Sentence]] = lambda _: []
     sections: Callable[[Context], list[Section]] = lambda _: []
-    figures: Callable[[Context, Path], list[Path]] = lambda _, __: []
+    figures: Callable[[Context], Iterable[tuple[str, Figure]]] = lambda _: ()
     terms: Sequence[Term] = ()
     explained: tuple[str, ...] = ()
     headline: Mapping[str, int] = field(default_factory=dict)

@@ -11,10 +11,13 @@ from matplotlib.figure import Figure
 
 from headscope.figures.axes import say_absent
 from headscope.figures.labels import label
+from headscope.figures.paper import PAGE_INCHES, across, paper_width
 from headscope.figures.style import LINE, SOFT, figure_of, house_style, new_figure, role_colour
 from headscope.statistics.arc_bins import DISTANCES, SHORT
 
 COLUMNS = 4
+LEAST_INCHES, HEIGHT = 1.6, 2.1
+"""Inches: a panel on paper is at least so wide, and each is so high."""
 
 
 def distance_panel(
@@ -31,7 +34,7 @@ def distance_panel(
     known = rows[(rows["n"] > 0) & rows["accuracy"].notna()]
     with house_style():
         if ax is None:
-            ax = new_figure(2.7, 2.1).subplots()
+            ax = new_figure(2.7, HEIGHT).subplots()
         if known.empty:
             say_absent(ax, "No case at any distance.")
             return figure_of(ax)
@@ -73,6 +76,14 @@ def _axes(ax: Axes) -> None:
     ax.tick_params(labelsize=8)
 
 
+def curve_pages(names: Sequence[str]) -> list[Sequence[str]]:
+    """Part relations for figures no higher than a page of paper; all in one where the width is free."""
+    if paper_width() is None:
+        return [names]
+    size = across(COLUMNS, each=LEAST_INCHES) * int((PAGE_INCHES - 0.3) / HEIGHT)
+    return [names[start : start + size] for start in range(0, len(names), size)]
+
+
 def distance_curves(by_distance: pd.DataFrame, *, relations: Sequence[str] | None = None) -> Figure:
     """Draw small multiples, a panel a relation, four in a row.
 
@@ -90,9 +101,9 @@ def distance_curves(by_distance: pd.DataFrame, *, relations: Sequence[str] | Non
             "Expected accuracies by distance of at least one relation, got none; run with a larger treebank."
         )
     with house_style():
-        columns = min(COLUMNS, len(names))
+        columns = across(min(COLUMNS, len(names)), each=LEAST_INCHES)
         lines = -(-len(names) // columns)
-        figure = new_figure(2.7 * columns, 2.1 * lines + 0.3)
+        figure = new_figure(2.7 * columns, HEIGHT * lines + 0.3)
         grid = figure.subplots(lines, columns, squeeze=False, sharey=True).ravel()
         for ax in grid[len(names) :]:
             ax.set_axis_off()

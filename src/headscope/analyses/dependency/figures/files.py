@@ -1,31 +1,32 @@
-"""The figures of dependency heads as files: relations by layer, accuracy by distance."""
+"""The figures of dependency heads by the names of their files: relations by layer, accuracy by distance."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 
-from headscope.analyses.dependency.figures.distance_curves import distance_curves
+from matplotlib.figure import Figure
+
+from headscope.analyses.dependency.figures.distance_curves import curve_pages, distance_curves
 from headscope.analyses.dependency.figures.relation_layers import best_by_layer, relation_layers
 from headscope.analyses.dependency.heat import best_offsets, heat_name, kept_relations
 from headscope.analyses.dependency.relations import relations_of
 from headscope.analyses.dependency.section import curve_relations
-from headscope.figures.saving import save
 from headscope.reporting.kit.report_parts import Context
 
 
-def save_syntax_figures(about: Context, folder: Path) -> list[Path]:
-    """Write them as SVG, PNG and PDF, each where there is something to draw, and return their paths."""
+def syntax_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+    """Yield each, where there is something to draw, with the name of its file."""
     run, relations = about.run, relations_of(about.run)
     accuracies, near = run.table("dependency"), run.table("dependency_by_distance")
-    paths: list[Path] = []
     if accuracies is not None:
         offsets = best_offsets(run)
         for place, kind in enumerate(about.kinds):
             names = kept_relations(relations, best_by_layer(accuracies, offsets, kind=kind.name))
             if names:
                 figure = relation_layers(accuracies, offsets, kind=kind.name, relations=names)
-                paths += save(figure, folder, heat_name(kind.name, first=place == 0))
+                yield heat_name(kind.name, first=place == 0), figure
     names = curve_relations(relations, run)
     if near is not None and names:
-        paths += save(distance_curves(near, relations=names), folder, "accuracy-by-distance")
-    return paths
+        for number, page in enumerate(curve_pages(names), start=1):
+            name = "accuracy-by-distance" if number == 1 else f"accuracy-by-distance-{number}"
+            yield name, distance_curves(near, relations=page)

@@ -15,6 +15,7 @@ from matplotlib.legend_handler import HandlerTuple
 from matplotlib.patches import Rectangle
 
 from headscope.figures.labels import label
+from headscope.figures.paper import narrow
 from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure
 from headscope.palette import palette
 
@@ -133,7 +134,7 @@ def relation_layers(
                     )
                 ax.text(
                     cell.layer, y, f"{100 * cell.accuracy:.0f}", ha="center", va="center", fontsize=9,
-                    color=on_shade(step) if step else SOFT,
+                    color=on_shade(step) if step else SOFT, gid="cell",
                 )  # fmt: skip
         ax.set_xlim(0.4, layers + 0.6)
         ax.set_ylim(len(names) - 0.4, -0.6)
@@ -152,8 +153,9 @@ def _key(ax: Axes) -> None:
     swatches = tuple(
         Rectangle((0, 0), 1, 1, facecolor=shade(step), linewidth=0) for step in range(1, STEPS + 1)
     )
+    between = "\n" if narrow() else " "
     ax.legend(
-        handles=[swatches], labels=[f"points above the best fixed offset: 0 to {100 * TOP:.0f} and more"],
+        handles=[swatches], labels=[f"points above the best{between}fixed offset: 0 to {100 * TOP:.0f} and more"],
         handler_map={tuple: HandlerTuple(ndivide=None, pad=0.0)}, handlelength=7.0, loc="lower right",
         bbox_to_anchor=(1.0, 1.0), borderaxespad=0.3, frameon=False, fontsize=8.5, labelcolor=SOFT,
     )  # fmt: skip

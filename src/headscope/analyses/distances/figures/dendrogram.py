@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from headscope.analyses.distances.clusters import Clusters, cluster
 from headscope.analyses.distances.pair_table import matrix_of
 from headscope.figures.axes import say_absent
+from headscope.figures.paper import PAGE_INCHES, across, paper_width
 from headscope.figures.style import (
     INK,
     LINE,
@@ -29,6 +30,8 @@ from headscope.palette import palette
 
 WIDTH, LINE_HEIGHT = 6.4, 0.155
 """Inches: of the figure, and of a head's line."""
+PAPER_LINE = 0.125
+"""Inches of a head's line on paper."""
 MOST_LABELLED = 400
 """Beyond so many heads the tree is drawn without their names, and no higher than this many lines."""
 
@@ -62,16 +65,18 @@ def dendrogram(
         present = ", ".join(str(one) for one in table["kind"].unique()) or "none"
         raise ValueError(f"Expected {kind} heads for a tree, got {present}; give a kind that the table has.")
     places = [(int(layer), int(head)) for layer, head in heads[["layer", "head"]].to_numpy()]
-    shown = min(len(places), MOST_LABELLED)
+    each = LINE_HEIGHT if paper_width() is None else PAPER_LINE
+    most = MOST_LABELLED if paper_width() is None else int((PAGE_INCHES - 1.2) / PAPER_LINE)
+    shown = min(len(places), most)
     with house_style():
         if ax is None:
-            ax = new_figure(WIDTH, 0.8 + LINE_HEIGHT * shown).subplots()
+            ax = new_figure(WIDTH, 0.8 + each * shown).subplots()
         if len(places) < 2:
             say_absent(ax, "A tree needs two heads.")
             return figure_of(ax)
         found = cluster(matrix_of(pairs, places, kind=kind))
         _branches(ax, found)
-        _leaves(ax, heads, found, kind, named=len(places) <= MOST_LABELLED)
+        _leaves(ax, heads, found, kind, named=len(places) <= most)
         _key(ax, heads, names or {})
         _cut(ax, found)
         return figure_of(ax)
@@ -139,8 +144,8 @@ def _key(ax: Axes, heads: pd.DataFrame, names: Mapping[str, str]) -> None:
     ]  # fmt: skip
     if handles:
         ax.legend(
-            handles=handles, loc="lower left", bbox_to_anchor=(-0.06, 1.0), ncols=4, frameon=False, fontsize=8.5,
-            handletextpad=0.1, columnspacing=1.4, labelcolor="linecolor", borderaxespad=0.4,
+            handles=handles, loc="lower left", bbox_to_anchor=(-0.06, 1.0), ncols=across(4, each=1.6), frameon=False,
+            fontsize=8.5, handletextpad=0.1, columnspacing=1.4, labelcolor="linecolor", borderaxespad=0.4,
         )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from headscope.figures.axes import say_absent
 from headscope.figures.finders import EDGE_COLOUR, finder_name, marked, worn
 from headscope.figures.label_places import LabelPlace, WantedLabel, place_labels
 from headscope.figures.layer_colours import layer_colour, on_layer
+from headscope.figures.paper import LEAST_POINTS, across, paper_width
 from headscope.figures.style import (
     INK,
     SOFT,
@@ -49,8 +50,11 @@ def head_map(
     """
     heads = _heads(table, kind)
     with house_style():
-        figure = new_figure(2 * SIDE + 0.2, height_of(heads) + (0.45 if stress is None else 0.7))
-        for colouring, ax in zip(COLOURINGS, figure.subplots(1, 2)):
+        columns = across(len(COLOURINGS), each=2.9)
+        lines = len(COLOURINGS) // columns
+        below = 0.0 if stress is None else 0.25 * lines
+        figure = new_figure(2 * SIDE + 0.2, lines * (height_of(heads) + 0.45) + below)
+        for colouring, ax in zip(COLOURINGS, figure.subplots(lines, columns, squeeze=False).ravel()):
             map_panel(table, kind=kind, colouring=colouring, names=names, ax=ax)
         if stress is not None:
             figure.supxlabel(
@@ -140,15 +144,17 @@ def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict
     wanted += [WantedLabel(called[role], 9.0, _central(marks, roles == role)) for role in reversed(by_size)]
     placed = place_labels(wanted, marks, plane.box, reach=6.0)
     colours += [role_colour(role) for role in reversed(by_size)]
-    for name, place, colour in zip(wanted, placed, colours):
+    for order, (name, place, colour) in enumerate(zip(wanted, placed, colours)):
         if place is not None:
-            _write(ax, plane, name, place, colour)
+            kind_of_name = "finder" if order < min(len(finders), MOST_NAMED) else "name"
+            _write(ax, plane, name, place, colour, gid=f"{kind_of_name}--{name.text}")
 
 
 def _by_layer(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane) -> None:
     layers = int(heads["layer"].max())
     size = 1.25 * mark_size(len(heads))
-    if len(heads) <= NUMBERED:
+    number = 0.68 * size**0.5
+    if len(heads) <= NUMBERED and (paper_width() is None or number >= LEAST_POINTS - 0.5):
         # One by one, so that a disc over another covers its number too.
         for place, (_, one) in enumerate(heads.groupby(["layer", "head"], sort=False)):
             order = 3 + place / len(heads)
@@ -156,7 +162,7 @@ def _by_layer(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane) -> None:
             layer, head = int(one["layer"].iloc[0]), int(one["head"].iloc[0])
             ax.text(
                 one["x"].iloc[0], one["y"].iloc[0], f"{layer}", ha="center", va="center_baseline",
-                fontsize=0.68 * size**0.5, color=on_layer(layer_colour(layer, layers)), zorder=order,
+                fontsize=number, color=on_layer(layer_colour(layer, layers)), zorder=order,
                 gid=f"mark--{layer}-{head}",
             )  # fmt: skip
         return
@@ -168,7 +174,7 @@ def _by_layer(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane) -> None:
     ]
     for name, found in zip(wanted, place_labels(wanted, marks, plane.box)):
         if found is not None:
-            _write(ax, plane, name, found, INK)
+            _write(ax, plane, name, found, INK, gid=f"finder--{name.text}")
 
 
 def _discs(ax: Axes, heads: pd.DataFrame, kind: str, layers: int, size: float, order: float) -> None:
@@ -209,7 +215,7 @@ def _finders(heads: pd.DataFrame) -> list[tuple[int, str]]:
     return [(place, text) for _, place, text in found]
 
 
-def _write(ax: Axes, plane: Plane, name: WantedLabel, place: LabelPlace, colour: str) -> None:
+def _write(ax: Axes, plane: Plane, name: WantedLabel, place: LabelPlace, colour: str, *, gid: str) -> None:
     box = place.box
     across = {"left": box.left, "right": box.right}.get(place.side, (box.left + box.right) / 2)
     x, y = plane.back(across, (box.bottom + box.top) / 2)
@@ -218,5 +224,5 @@ def _write(ax: Axes, plane: Plane, name: WantedLabel, place: LabelPlace, colour:
         ax.plot(*zip(*ends), color=SOFT, linewidth=0.7, zorder=2.5, clip_on=False)
     ax.text(
         x, y, name.text, fontsize=name.size, color=colour, ha=place.side, va="center", zorder=5, clip_on=False,
-        gid=f"name--{name.text}",
+        gid=gid,
     )  # fmt: skip

@@ -9,11 +9,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from headscope.figures.label_places import Box
+from headscope.figures.paper import across, panel_inches, paper_width
 from headscope.figures.style import SOFT
 
 SIDE = 4.3
-"""Inches across a panel."""
+"""Inches across a panel, where the width is free."""
 _POINTS = 72.0
+
+
+def side() -> float:
+    """Return how wide a panel is, in inches; on paper two stand side by side, or one over the other."""
+    return panel_inches(across(2, each=2.9), free=SIDE) - (0.1 if paper_width() else 0.0)
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ def spans(heads: pd.DataFrame) -> tuple[float, float]:
 def height_of(heads: pd.DataFrame) -> float:
     """Return how high a panel is, in inches."""
     wide, high = spans(heads)
-    return SIDE * high / wide
+    return side() * high / wide
 
 
 def lay_out(ax: Axes, heads: pd.DataFrame) -> Plane:
@@ -60,7 +66,7 @@ def lay_out(ax: Axes, heads: pd.DataFrame) -> Plane:
     ax.set_yticks([])
     for spine in ax.spines.values():
         spine.set_visible(False)
-    scale = _POINTS * SIDE / wide
+    scale = _POINTS * side() / wide
     length = _round_length(wide / 4)
     y = bottom - 0.02 * high
     ax.plot([left, left + length], [y, y], color=SOFT, linewidth=1.2, clip_on=False, gid="rule")

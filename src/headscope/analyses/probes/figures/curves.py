@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from headscope.analyses.probes.catalogue import SYSTEMS
 from headscope.analyses.probes.system import System
 from headscope.figures.axes import say_absent
+from headscope.figures.paper import LEAST_POINTS, narrow
 from headscope.figures.style import (
     INK,
     LINE,
@@ -42,7 +43,8 @@ def probe_distances(by_distance: pd.DataFrame, *, ax: Axes | None = None) -> Fig
             lines.append((system, rows))
     with house_style():
         if ax is None:
-            ax = new_figure(8.2, 3.4).subplots()
+            # On one column the names have no room beside the curves.
+            ax = new_figure(8.2, 3.4 + (0.14 * len(lines) if narrow() else 0.0)).subplots()
         if not lines:
             say_absent(ax, "No case at any distance.")
             return figure_of(ax)
@@ -55,13 +57,19 @@ def probe_distances(by_distance: pd.DataFrame, *, ax: Axes | None = None) -> Fig
             if np.isfinite(low).any():
                 ax.vlines(x[order], low, high, color=colour, linewidth=3, alpha=0.3, gid="interval")
             ax.plot(x[order], values, color=colour, linewidth=1.4, marker=role_outline(system.role), markersize=6,
-                    linestyle="--" if "random" in system.name else "-", clip_on=False, gid="probe")  # fmt: skip
+                    linestyle="--" if "random" in system.name else "-", clip_on=False, gid="probe",
+                    label=system.name)  # fmt: skip
             ends.append((float(values[-1]), system.name, colour))
-        _name(ax, ends, x=len(DISTANCES) - 0.8)
+        if not narrow():
+            _name(ax, ends, x=len(DISTANCES) - 0.8)
         ax.set_xlim(-0.3, len(DISTANCES) - 0.7)
         ax.set_xticks(range(len(DISTANCES)), SHORT)
         _shares(ax)
         ax.set_xlabel("words between dependent and head word, 1 is next to it", fontsize=9)
+        if narrow():
+            figure_of(ax).legend(
+                loc="outside lower left", frameon=False, labelcolor="linecolor", fontsize=LEAST_POINTS
+            )
         return figure_of(ax)
 
 
@@ -120,4 +128,5 @@ def _name(ax: Axes, ends: list[tuple[float, str, str]], *, x: float) -> None:
         places.append((height, name, colour))
     over = max(places[-1][0] - 0.98, 0.0) if places else 0.0
     for at, name, colour in places:
-        ax.text(x, at - over, name, color=colour, fontsize=9, va="center", ha="left", clip_on=False)
+        ax.text(x, at - over, name, color=colour, fontsize=9, va="center", ha="left", clip_on=False,
+                gid=f"name--{name}")  # fmt: skip

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,7 +13,6 @@ from headscope.analyses.probes.catalogue import SYSTEMS
 from headscope.analyses.probes.figures.curves import probe_distances, probe_layers
 from headscope.analyses.probes.figures.score_lines import probe_scores, scores_of
 from headscope.analyses.probes.figures.weight_grids import probe_weights, weights_of
-from headscope.figures.saving import save
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.report_parts import Context
@@ -41,9 +39,9 @@ def drawings_of(about: Context) -> Drawings:
     return found
 
 
-def save_probe_figures(about: Context, folder: Path) -> list[Path]:
-    """Write the figures of probes as SVG and PNG, and return their paths."""
-    return [path for name, draw in drawings_of(about).items() for path in save(draw(), folder, name)]
+def probe_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+    """Yield the figures of probes, each with the name of its file."""
+    yield from ((name, draw()) for name, draw in drawings_of(about).items())
 
 
 def weights_name(probe: str, kind: str, kinds: Sequence[Kind]) -> str:

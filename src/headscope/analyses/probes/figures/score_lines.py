@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import fill
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 from headscope.analyses.probes.catalogue import SYSTEMS
 from headscope.analyses.probes.system import System
 from headscope.figures.labels import label
+from headscope.figures.paper import narrow
 from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_colour
 
 
@@ -67,7 +69,9 @@ def probe_scores(
                 )
             ax.text(1.02, y, f"{100 * mean['value']:.1f}", va="center", ha="left", color=INK, clip_on=False)
         names = [one.name + (" (UUAS)" if one.measure == "UUAS" else "") for one, _, _ in lines]
-        ax.set_yticks(range(len(lines)), [label(name, 44) for name in names])
+        ax.set_yticks(
+            range(len(lines)), [fill(label(name, 44), 22) if narrow() else label(name, 44) for name in names]
+        )
         ax.tick_params(axis="y", labelcolor=INK)
         ax.set_ylim(len(lines) - 0.5, -0.5)
         ax.set_xlim(0, 1)

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from headscope.figures.axes import say_absent
+from headscope.figures.paper import across, panel_inches
 from headscope.figures.style import INK, LINE, figure_of, house_style, new_figure, role_colour
 
 TITLES = {
@@ -50,8 +51,11 @@ def probe_weights(
     with house_style():
         if axes is None:
             width = min(_CELL * heads + 0.8, 14.0)
-            figure = new_figure(2 * width, min(_CELL * layers + 0.9, 24.0))
-            left, right = figure.subplots(1, 2, sharey=True)
+            columns = across(2, each=2.4)
+            width = panel_inches(columns, free=width)
+            cell = min(_CELL, (width - 0.8) / heads)
+            figure = new_figure(2 * width, (2 // columns) * min(cell * layers + 0.9, 24.0))
+            left, right = figure.subplots(2 // columns, columns, sharey=True).ravel()
             axes = (left, right)
         for (direction, title), ax in zip(TITLES.items(), axes):
             ax.set_title(title)
