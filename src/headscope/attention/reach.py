@@ -7,8 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-# Of the mask, so many elements are looked at in one go.
-_BLOCK = 1 << 22
+# Of the mask, so many elements are looked at in one go: what is made of them stays in cache.
+_BLOCK = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +73,20 @@ def reach_of(mask: Tensor | None, keys: int) -> Reach:
     height = max(1, _BLOCK // (batch * keys))
     for start in range(0, rows, height):
         part = mask[:, 0, start : start + height]
-        seen = (part > lowest).cpu().numpy()
-        number = np.count_nonzero(seen, axis=-1)
+        visible = part > lowest
+        number, nothing = (_count(each).cpu().numpy() for each in (visible, part == 0))
+        seen = visible.cpu().numpy()
         first = np.where(number > 0, seen.argmax(-1), keys)
-        stop = np.where(number > 0, keys - seen[..., ::-1].argmax(-1), 0)
+        stop = np.where(number > 0, keys - np.ascontiguousarray(seen[..., ::-1]).argmax(-1), 0)
         # Nothing is added where a row sees all between its ends, and the mask is 0 there.
-        plain = (number == stop - first) & (np.count_nonzero((part == 0).cpu().numpy(), axis=-1) == number)
+        plain = (number == stop - first) & (nothing == number)
         own = slice(start, start + height)
         ends[0, own], ends[1, own] = first.min(0), stop.max(0)
         ends[2, own] = np.where(plain, first, keys).max(0)
         ends[3, own] = np.where(plain, stop, 0).min(0)
     return Reach(ends[0], ends[1], ends[2], ends[3], keys)
+
+
+def _count(marks: Tensor) -> Tensor:
+    """Count the marks of each row; as bytes this takes half the time."""
+    return marks.view(torch.uint8).sum(-1, dtype=torch.int32)
