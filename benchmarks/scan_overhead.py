@@ -24,18 +24,18 @@ SHAPES = {
 LENGTH = 128
 
 
-def made_up(number: int) -> tuple[list[Segment], Vocabulary]:
-    """Full segments with [CLS], two [SEP] and one token in twelve a full stop, of 16 documents."""
+def made_up(number: int, length: int = LENGTH) -> tuple[list[Segment], Vocabulary]:
+    """Segments of so many tokens: [CLS], two [SEP] and one token in twelve a full stop, of 16 documents."""
     generator = torch.Generator().manual_seed(0)
     classes = torch.zeros(30522, dtype=torch.uint8).numpy()
     classes[[101, 102, 1012]] = [KeyClass.CLS, KeyClass.SEP, KeyClass.PUNCTUATION]
     vocabulary = Vocabulary(classes=classes, has_cls=True, cls_name="[CLS]", sep_name="[SEP]", pad_id=0)
     segments = []
     for index in range(number):
-        ids = torch.randint(2000, 30000, (LENGTH,), generator=generator).numpy()
+        ids = torch.randint(2000, 30000, (length,), generator=generator).numpy()
         ids[::12] = 1012
-        ids[[0, LENGTH // 2, -1]] = [101, 102, 102]
-        types = (torch.arange(LENGTH) > LENGTH // 2).long().numpy()
+        ids[[0, length // 2, -1]] = [101, 102, 102]
+        types = (torch.arange(length) > length // 2).long().numpy()
         segments.append(
             Segment(
                 document=f"d{index % 16}", index=index // 16, ids=ids, token_types=types, word_ids=ids * 0

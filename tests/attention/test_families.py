@@ -233,7 +233,8 @@ def test_weights_alone_are_the_same_weights(family, size, tile_limit):
             assert other.given_statistics is None
             rows = tile.row_valid[:, None, :, None]
             difference = (other.weights - tile.weights).masked_fill(~rows, 0)
-            assert float(difference.abs().max()) < 1e-6
+            # T5 does not scale its scores: they are large, and so is what float32 rounds off them.
+            assert float(difference.abs().max()) < (1e-5 if family == "t5" else 1e-6)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

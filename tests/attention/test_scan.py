@@ -89,7 +89,10 @@ def test_a_models_layers_in_tiles_are_its_layers(family, needs):
         found.append((keep, rows))
     (whole, _), (joined, rows) = found
     assert joined.calls == whole.calls
-    assert len(rows.calls) > 1.5 * len(joined.calls)
+    if anatomy.path == "fused" and "weights" not in needs:
+        assert rows.calls == joined.calls  # row statistics alone take little room: a layer is one tile
+    else:
+        assert len(rows.calls) > 1.5 * len(joined.calls)
     for left, right in zip(joined.batches, whole.batches):
         for tile, other in zip(left, right):
             valid = other.row_valid[:, None, :, None]

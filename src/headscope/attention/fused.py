@@ -1,19 +1,23 @@
 """Attention and its row statistics in one go, without ever writing the normalised weights.
 
 Eager attention writes the weights, and statistics then read them again several times: on a CPU that is more
-memory traffic than the attention itself. Here a block of a few segments is kept in cache; the output, the
-softmax's normaliser and the shares by class of key come from one matrix product, entropy and largest
+memory traffic than the attention itself. Here a block of a few segments, or of a few rows, is kept in cache; the
+output, the softmax's normaliser and the shares by class of key come from one matrix product, entropy and largest
 weight from the softmax's own parts. The families it serves are listed in `models.families`; a
 self-test compares it with the model's eager function before it is used.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from headscope.attention.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, Block, BlockSize, cut_in_blocks
+from headscope.attention.reach import Reach, reach_of
 from headscope.attention.row_statistics import (
     BY_CLASS,
     CLASSES,
@@ -26,9 +30,6 @@ from headscope.attention.row_statistics import (
 from headscope.attention.tap import AttentionCall
 from headscope.encoding.segment import SegmentInfo
 
-# Scores of one block, in elements: 1 MiB of float32 stays in a core's second-level cache.
-_CPU_BLOCK = 1 << 18
-_ACCELERATOR_BLOCK = 1 << 26
 # The diagonals beside the main one, and it, are read in one go.
 _BAND = slice(RowQuantity.PREVIOUS, RowQuantity.NEXT + 1)
 _BEYOND = [quantity for quantity in OFFSETS if quantity not in range(_BAND.start, _BAND.stop)]
@@ -61,8 +62,11 @@ def fused_attention(
     square: bool,
     need_weights: bool,
     need_statistics: bool = True,
+    bias: Float[Tensor, "#batch #head #row key"] | None = None,
+    reach: Callable[[], Reach] | None = None,
+    size: BlockSize | None = None,
 ) -> FusedResult:
-    """Compute softmax(scaling q k' + mask) v, and the statistics of every row, in blocks of segments.
+    """Compute softmax(scaling q k' + bias + mask) v, and the statistics of every row, in blocks of segments or rows.
 
     With s the scores less their row maximum, e = exp s and z = sum e: the weights are e / z, the largest
     is 1 / z, and the entropy -sum (e/z) ln(e/z) = ln z - (sum e s) / z, nats.
@@ -78,11 +82,34 @@ def fused_attention(
         square: whether queries and keys are the same tokens.
         need_weights: whether to return the weights too.
         need_statistics: whether to return the row statistics; without them a plain softmax does.
+        bias: what is added for the position, `[batch or 1, head or 1, row or 1, key]`, or None.
+        reach: gives what `reach_of` reads from the mask, where that has been read before.
+        size: how large blocks are; what fits into the cache by default.
     """
     batch, heads, rows, _ = query.shape
     groups, n_keys, width = key.shape[1], key.shape[2], value.shape[3]
-    if need_weights and not need_statistics:
-        return _plain(query, key, value, mask=mask, scaling=scaling)
+    if size is None:
+        size = CPU_BLOCK if query.device.type == "cpu" else ACCELERATOR_BLOCK
+    blocks = list(
+        cut_in_blocks(
+            batch=batch,
+            heads=heads,
+            groups=groups,
+            rows=rows,
+            keys=n_keys,
+            reach=reach or partial(reach_of, mask, n_keys),
+            size=size,
+        )
+    )
+    scores_of = _Scores(query, key, mask=mask, bias=bias, scaling=scaling, blocks=blocks)
+    weights = query.new_empty((batch, heads, rows, n_keys)) if need_weights else None
+    output = query.new_empty((batch, rows, heads, width))
+    if weights is not None and not need_statistics:
+        for block in blocks:
+            part = torch.softmax(scores_of(block), dim=-1)
+            _emptied(weights, block).copy_(part)
+            _store(output.transpose(1, 2), block, part, value)
+        return FusedResult(output=output, statistics=None, weights=weights)
     # Columns for the classes and for the normaliser ride along with the values.
     carrier = value.new_empty((batch, groups, n_keys, width + len(CLASSES) + 1))
     carrier[..., :width] = value
@@ -90,44 +117,37 @@ def fused_attention(
     carrier[..., -1] = 1.0
     product = query.new_empty((batch, heads, rows, carrier.shape[3]))
     statistics = query.new_empty((batch, heads, rows, len(ROW_STATISTICS)))
-    weights = query.new_empty((batch, heads, rows, n_keys)) if need_weights else None
-    limit = _CPU_BLOCK if query.device.type == "cpu" else _ACCELERATOR_BLOCK
-    step = max(1, limit // (heads * rows * n_keys))
-    scores = query.new_empty((min(step, batch), heads, rows, n_keys))
     # One element to spare on either side lets the three diagonals be read as one strided band.
-    spare = query.new_empty(scores.numel() + 2)
-    exponentials = spare[1:-1].view(scores.shape)
-    whole = square and start == 0 and rows == n_keys
-    band = spare.as_strided(
-        (scores.shape[0], heads, rows, 3), (heads * rows * n_keys, rows * n_keys, n_keys + 1, 1)
-    )
+    spare = query.new_empty(scores_of.most + 2)
     lowest, smallest = _underflow(query.dtype)
-    for first in range(0, batch, step):
-        block = slice(first, min(first + step, batch))
-        s, e = scores[: block.stop - first], exponentials[: block.stop - first]
-        _multiply(query[block], key[block].transpose(2, 3), out=s, factor=scaling)
-        if mask is not None:
-            s += mask if mask.shape[0] == 1 else mask[block]
+    for block in blocks:
+        s = scores_of(block)
+        e = spare[1 : 1 + s.numel()].view(s.shape)
+        own = statistics[block.items, block.heads, block.rows]
         s -= s.amax(-1, keepdim=True)
-        if mask is not None:
-            # 0 times the mask's huge number must stay 0; and an exp that underflows takes 60 times as long.
-            s.clamp_(min=lowest)
+        # 0 times the mask's huge number must stay 0; and an exp that underflows takes 60 times as long.
+        if masked := mask is not None:
+            for run in block.masked:
+                s[..., run].clamp_(min=lowest)
         torch.exp(s, out=e)
-        if mask is not None:
-            torch.threshold_(e, smallest, 0.0)
-        _multiply(e, carrier[block], out=product[block])
-        if whole:
-            statistics[block][..., _BAND] = band[: len(e)]
+        if masked:
+            for run in block.masked:
+                torch.threshold_(e[..., run], smallest, 0.0)
+        _store(product, block, e, carrier)
+        if square and s.shape[2:] == (n_keys, n_keys):
+            square_size = n_keys * n_keys
+            strides = s.shape[1] * square_size, square_size, n_keys + 1, 1
+            own[..., _BAND] = spare.as_strided((*s.shape[:3], 3), strides)
             if _BEYOND:
-                write_positions(statistics[block], e, start=start, square=square, quantities=_BEYOND)
+                write_positions(own, e, start=0, square=square, quantities=_BEYOND)
+            own[:, :, 0, RowQuantity.PREVIOUS] = 0.0  # the first token has no previous
+            own[:, :, -1, RowQuantity.NEXT] = 0.0  # the last no next
         else:
-            write_positions(statistics[block], e, start=start, square=square)
-        torch.sum(s.mul_(e), dim=-1, out=statistics[block][..., RowQuantity.ENTROPY])
+            write_positions(own, e, start=start + block.rows.start - block.keys.start, square=square)
         if weights is not None:
-            torch.div(e, product[block][..., -1:], out=weights[block])
-    if whole:  # the first token has no previous, the last no next
-        statistics[:, :, 0, RowQuantity.PREVIOUS] = 0.0
-        statistics[:, :, -1, RowQuantity.NEXT] = 0.0
+            total = product[block.items, block.heads, block.rows, -1:]
+            torch.div(e, total, out=_emptied(weights, block))
+        torch.sum(s.mul_(e), dim=-1, out=own[..., RowQuantity.ENTROPY])
     inverse = product[..., -1].reciprocal()
     statistics[..., BY_CLASS] = product[..., width:-1]
     statistics[..., : RowQuantity.MAX_WEIGHT] *= inverse[..., None]
@@ -136,22 +156,75 @@ def fused_attention(
     entropy += torch.log(inverse)
     entropy.neg_()
     statistics[..., RowQuantity.MAX_WEIGHT] = inverse
-    output = query.new_empty((batch, rows, heads, width))
     torch.mul(product[..., :width], inverse[..., None], out=output.transpose(1, 2))
     return FusedResult(output=output, statistics=statistics, weights=weights)
 
 
-def _plain(query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, scaling: float) -> FusedResult:
-    """Attention and its weights, without statistics."""
-    batch, heads, rows, _ = query.shape
-    scores = query.new_empty((batch, heads, rows, key.shape[2]))
-    _multiply(query, key.transpose(2, 3), out=scores, factor=scaling)
-    if mask is not None:
-        scores += mask
-    weights = torch.softmax(scores, dim=-1)
-    output = query.new_empty((batch, heads, rows, value.shape[3]))
-    _multiply(weights, value, out=output)
-    return FusedResult(output=output.transpose(1, 2).contiguous(), statistics=None, weights=weights)
+class _Scores:
+    """Scores of one block after another, in the same memory.
+
+    Args:
+        query, key, mask, bias, scaling: as `fused_attention` takes them.
+        blocks: all that will be asked for.
+
+    Attributes:
+        most: scores of the largest block.
+    """
+
+    def __init__(
+        self,
+        query: Tensor,
+        key: Tensor,
+        *,
+        mask: Tensor | None,
+        bias: Tensor | None,
+        scaling: float,
+        blocks: Sequence[Block],
+    ) -> None:
+        self.query, self.mask, self.bias, self.scaling = query, mask, bias, scaling
+        self.key = key.contiguous()  # products of keys that lie apart are slow, and there is one a block
+        self.most = max(block.scores for block in blocks)
+        self._memory = query.new_empty(self.most)
+
+    def __call__(self, block: Block) -> Tensor:
+        """Return a block's scores `[item, head, row, key]`, until the next is asked for."""
+        query = self.query[block.items, block.heads, block.rows]
+        key = self.key[block.items, block.groups, block.keys]
+        scores = self._memory[: block.scores].view(*query.shape[:3], key.shape[2])
+        _multiply(query, key.transpose(2, 3), out=scores, factor=self.scaling)
+        if self.bias is not None:
+            scores += _part(self.bias, block)
+        if self.mask is not None and block.masked:
+            added = _part(self.mask, block)
+            for run in block.masked:
+                scores[..., run] += added[..., run]
+        return scores
+
+
+def _part(added: Tensor, block: Block) -> Tensor:
+    """Return what is added to a block's scores, of a tensor that is the same along axes of size 1."""
+    places = block.items, block.heads, block.rows, block.keys
+    return added[tuple(slice(None) if n == 1 else own for n, own in zip(added.shape, places, strict=True))]
+
+
+def _emptied(weights: Tensor, block: Block) -> Tensor:
+    """Return the place of a block's weights; on keys that it does not see there are none."""
+    own = weights[block.items, block.heads, block.rows]
+    own[..., : block.keys.start] = 0.0
+    own[..., block.keys.stop :] = 0.0
+    return own[..., block.keys]
+
+
+def _store(target: Tensor, block: Block, left: Tensor, values: Tensor) -> None:
+    """Write a block's weights times what is at its keys into its place, `[batch, head, row, column]`."""
+    own = target[block.items, block.heads, block.rows]
+    right = values[block.items, block.groups, block.keys]
+    if own.is_contiguous():
+        _multiply(left, right, out=own)
+    else:
+        result = left.new_empty(own.shape)
+        _multiply(left, right, out=result)
+        own.copy_(result)
 
 
 def _underflow(dtype: torch.dtype) -> tuple[float, float]:
@@ -179,12 +252,14 @@ def _multiply(left: Tensor, right: Tensor, *, out: Tensor, factor: float = 1.0) 
 
 def fusible(call: AttentionCall) -> bool:
     """Whether a call is plain scaled attention in a precision that the fused path computes in."""
-    special = ("softcap", "position_bias", "s_aux", "sinks")
+    special = ("softcap", "s_aux", "sinks")
+    bias, heads = call.options.get("position_bias"), call.query.shape[1]
     return (
         call.query.dtype in (torch.float32, torch.float64)
         and (
             call.mask is None
             or (call.mask.is_floating_point() and call.mask.ndim == 4 and call.mask.shape[1] == 1)
         )
+        and (bias is None or (isinstance(bias, Tensor) and bias.ndim == 4 and bias.shape[1] in (1, heads)))
         and all(call.options.get(name) is None for name in special)
     )

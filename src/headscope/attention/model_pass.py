@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from torch import Tensor, nn
 
+from headscope.attention.reach import Reach, reach_of
 from headscope.attention.tap import AttentionCall, Tap
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility, visibility_of
@@ -74,7 +75,9 @@ class ModelPass:
         self.tile_limit = tile_limit
         self.device = next(model.parameters()).device
         self.sides: dict[str, SegmentInfo] = {}
+        # The masks are kept so that their ids stay their own.
         self._seen: dict[tuple[Any, ...], tuple[Tensor | None, Visibility]] = {}
+        self._reach: dict[tuple[int, int], tuple[Tensor | None, Reach]] = {}
 
     def listening(self, listener: Callable[[AttentionCall, CallSite], Tensor]) -> Tap:
         """Hook the model for a `with` block: each call of its attention goes to the listener, with the layer it is of.
@@ -106,7 +109,7 @@ class ModelPass:
         )
         batch = replace(batch, info=batch.info.to(self.device))
         self.sides = {"encoder": batch.info, "decoder": (decoder or batch).info.to(self.device)}
-        self._seen = {}
+        self._seen, self._reach = {}, {}
         self.consumer.begin(batch)
         yield {name: tensor.to(self.device) for name, tensor in inputs.items()}
         self.consumer.end(batch)
@@ -124,10 +127,10 @@ class ModelPass:
         return self.sides["decoder" if site.kind == "decoder" else "encoder"]
 
     def cuts(self, site: CallSite, weights_per_row: int) -> list[slice]:
-        """Cut a layer's rows into tiles under the limit, between words."""
+        """Cut a layer's rows into tiles under the limit, between words; into one where a row has no weights."""
         queries = self.queries(site)
         number = queries.valid.shape[1]
-        height = max(1, self.tile_limit // weights_per_row)
+        height = max(1, self.tile_limit // weights_per_row) if weights_per_row else number
         if height >= number:
             return [slice(0, number)]
         words = queries.word_ids
@@ -169,6 +172,13 @@ class ModelPass:
             given_gradient=gradient,
         )
 
+    def reach(self, mask: Tensor | None, keys: int, rows: slice) -> Reach:
+        """Read once a batch how far rows see."""
+        key = id(mask), keys
+        if key not in self._reach:
+            self._reach[key] = (mask, reach_of(mask, keys))
+        return self._reach[key][1].part(rows)
+
     def _visibility(self, site: CallSite, rows: slice, mask: Tensor | None) -> Visibility:
         """Read the mask once a batch: layers share the tensor."""
         key = (site.kind, rows.start, rows.stop, id(mask))
@@ -181,5 +191,5 @@ class ModelPass:
                 square=site.kind != "cross",
                 causal=site.kind == "decoder",
             )
-            self._seen[key] = (mask, visibility)  # the mask is kept so that its id stays its own
+            self._seen[key] = (mask, visibility)
         return self._seen[key][1]

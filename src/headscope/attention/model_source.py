@@ -1,6 +1,7 @@
 """Where tiles come from: a model run over segments (saved maps are the other source, in `maps.maps_source`)."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor, nn
 
 from headscope.attention.fused import fused_attention, fusible
 from headscope.attention.model_pass import TILE_LIMIT, ModelPass, TileConsumer
-from headscope.attention.tap import AttentionCall, eager_evaluation, scaling_of
+from headscope.attention.tap import AttentionCall, bias_of, eager_evaluation, scaling_of
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy, CallSite, KindLayout
@@ -111,7 +112,9 @@ class _Forward:
         fused = self.path == "fused" and fusible(call)
         outputs = []
         batch, heads = call.query.shape[:2]
-        cuts = shared.cuts(site, batch * heads * call.key.shape[2])
+        # Row statistics alone take little room, and the fused path cuts its own blocks: a layer is one tile then.
+        weights_per_row = batch * heads * call.key.shape[2] if self.need_weights or not fused else 0
+        cuts = shared.cuts(site, weights_per_row)
         for rows in cuts:
             if not fused:
                 output, weights = call.eager(rows if len(cuts) > 1 else None)
@@ -125,6 +128,8 @@ class _Forward:
                     call.key,
                     call.value,
                     mask=mask,
+                    bias=bias_of(call, rows),
+                    reach=partial(shared.reach, call.mask, call.key.shape[2], rows),
                     scaling=scaling_of(call),
                     keys=shared.keys(site),
                     start=rows.start,

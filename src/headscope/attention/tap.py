@@ -58,9 +58,8 @@ class AttentionCall:
         if rows is not None:
             query = query[:, :, rows]
             mask = mask[:, :, rows] if mask is not None and mask.shape[2] > 1 else mask
-            bias = options.get("position_bias")
-            if isinstance(bias, Tensor) and bias.shape[-2] > 1:
-                options["position_bias"] = bias[..., rows, :]
+            if options.get("position_bias") is not None:
+                options["position_bias"] = bias_of(self, rows)
         output, weights = eager_function(self.module)(
             self.module, query, self.key, self.value, mask, **options
         )
@@ -248,3 +247,9 @@ def scaling_of(call: AttentionCall) -> float:
     """Return the factor of the scores; by default one over the root of the width."""
     scaling = call.options.get("scaling")
     return float(call.query.shape[-1] ** -0.5 if scaling is None else scaling)
+
+
+def bias_of(call: AttentionCall, rows: slice) -> Tensor | None:
+    """Return what is added to the scores of some rows for the position, or None."""
+    bias = call.options.get("position_bias")
+    return bias[..., rows, :] if isinstance(bias, Tensor) and bias.shape[-2] > 1 else bias

@@ -108,8 +108,11 @@ def join_rows(tiles: Sequence[AttentionTile]) -> AttentionTile:
     gradients = [tile.given_gradient for tile in tiles if tile.given_gradient is not None]
     return replace(
         first,
-        visibility=replace(
-            first.visibility, visible=torch.cat([tile.visibility.visible for tile in tiles], dim=1)
+        visibility=Visibility.of(
+            torch.cat([tile.visibility.visible for tile in tiles], dim=1),
+            keys=first.keys,
+            start=first.start,
+            square=first.square,
         ),
         given_weights=torch.cat(weights, dim=2) if len(weights) == len(tiles) else None,
         given_statistics=torch.cat(statistics, dim=2) if len(statistics) == len(tiles) else None,

@@ -202,4 +202,4 @@ def _visibility(
     visible = torch.zeros(len(masks), queries.ids.shape[1], keys.ids.shape[1], dtype=torch.bool)
     for own, mask in zip(visible, masks):
         own[: mask.shape[0], : mask.shape[1]] = torch.from_numpy(mask)
-    return Visibility(visible=visible, keys=keys, start=0, square=kind != "cross")
+    return Visibility.of(visible, keys=keys, start=0, square=kind != "cross")

@@ -1,6 +1,6 @@
 """Families of models, by what is known to work with them."""
 
-# Plain softmax(scale q k' + mask) v; each is proven against eager in the tests, and again at every start.
+# Plain softmax(scale q k' + bias + mask) v; each is proven against eager in the tests, and again at every start.
 FUSED_FAMILIES = frozenset(
     [
         "albert",
@@ -18,6 +18,7 @@ FUSED_FAMILIES = frozenset(
         "qwen2",
         "qwen3",
         "roberta",
+        "t5",
         "xlm-roberta",
     ]
 )

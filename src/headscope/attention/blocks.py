@@ -1,0 +1,101 @@
+"""How a layer is cut into blocks of scores that stay in cache, each with the keys that its rows can see."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from headscope.attention.reach import Reach
+
+
+@dataclass(frozen=True)
+class BlockSize:
+    """How large blocks are.
+
+    Attributes:
+        scores: of one block at most, unless that leaves too few rows.
+        few: rows of all heads of a group at least: a product of fewer is slow.
+        low: rows at most, under a mask that hides a different part from every row: the lower, the less is computed
+            in vain.
+    """
+
+    scores: int
+    few: int
+    low: int
+
+
+# 2 MiB of float32, and as much of their exponentials, stay in cache; smaller blocks cost more in calls than they save.
+CPU_BLOCK = BlockSize(scores=1 << 19, few=32, low=64)
+ACCELERATOR_BLOCK = BlockSize(scores=1 << 26, few=128, low=1024)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of a layer that is computed at once.
+
+    Attributes:
+        items, heads, groups, rows: which of the batch, of the heads, of the key/value groups they read, of the rows.
+        keys: the keys that one of the rows may see; all others are hidden from all of them.
+        plain: of these keys, counted from their first, those to which the mask adds nothing.
+    """
+
+    items: slice
+    heads: slice
+    groups: slice
+    rows: slice
+    keys: slice
+    plain: slice
+
+    @property
+    def scores(self) -> int:
+        """How many scores it has."""
+        number = 1
+        for part in (self.items, self.heads, self.rows, self.keys):
+            number *= part.stop - part.start
+        return number
+
+    @property
+    def masked(self) -> tuple[slice, ...]:
+        """The keys to which the mask adds something, counted from the first of the block, in up to two runs."""
+        number = self.keys.stop - self.keys.start
+        runs = slice(0, self.plain.start), slice(self.plain.stop, number)
+        return tuple(run for run in runs if run.start < run.stop)
+
+
+def cut_in_blocks(
+    *, batch: int, heads: int, groups: int, rows: int, keys: int, reach: Callable[[], Reach], size: BlockSize
+) -> Iterator[Block]:
+    """Cut a layer into blocks of about so many scores.
+
+    Short inputs come several segments a block, whole; of a long one, a block has some rows of some heads.
+
+    Args:
+        batch, heads, groups, rows, keys: sizes of the layer.
+        reach: says what each row sees; asked only where a segment does not fit into a block.
+        size: how large blocks are.
+    """
+    if heads * rows * keys <= size.scores:
+        step = size.scores // (heads * rows * keys)
+        for first in range(0, batch, step):
+            items = slice(first, min(first + step, batch))
+            everything = slice(0, heads), slice(0, groups), slice(0, rows), slice(0, keys), slice(0, 0)
+            yield Block(items, *everything)
+        return
+    seen, shared = reach(), heads // groups
+    height = max(size.scores // (shared * seen.widest), -(-size.few // shared))
+    height = min(height, rows, size.low if seen.varies else rows)
+    for item in range(batch):
+        for first in range(0, rows, height):
+            own = slice(first, min(first + height, rows))
+            span, plain = seen.of_rows(own)
+            plain = slice(plain.start - span.start, plain.stop - span.start)
+            number = (own.stop - own.start) * (span.stop - span.start) * shared
+            step = max(1, size.scores // number)
+            for group in range(0, groups, step):
+                part = slice(group, min(group + step, groups))
+                yield Block(
+                    slice(item, item + 1),
+                    slice(part.start * shared, part.stop * shared),
+                    part,
+                    own,
+                    span,
+                    plain,
+                )
