@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from headscope.attention.fused import fused_attention, fusible
 from headscope.attention.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.tap import AttentionCall, eager_evaluation, scaling_of
+from headscope.encoding.batching import of_one_length
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy, CallSite, KindLayout
@@ -73,8 +74,9 @@ class ModelSource:
         fallback = self.anatomy.path == "fallback"
         listening = eager_evaluation(self.model) if fallback else shared.listening(run.listen)
         with listening, torch.inference_mode():
-            for segments in self.batches:
-                (run.fall_back if fallback else run.tap)(segments)
+            for batch in self.batches:
+                for segments in of_one_length(batch, together=self.anatomy.together):
+                    (run.fall_back if fallback else run.tap)(segments)
 
 
 class _Forward:

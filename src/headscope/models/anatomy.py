@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Path = Literal["fused", "eager", "fallback"]
+Together = Literal["padded", "equal", "alone"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Anatomy:
         decoder_start: the id a decoder with an encoder begins with.
         has_token_types: whether texts of a pair are told apart by token types.
         first_position: the position id of a segment's first token (RoBERTa counts from its pad id on).
+        together: which inputs may share a batch: any, `padded` to one length; those of `equal` length alone, where
+            padding changes a model's numbers (convolutions reach into it); or none, where the rest of a batch does.
     """
 
     layout: tuple[KindLayout, ...]
@@ -48,3 +51,4 @@ class Anatomy:
     decoder_start: int | None
     has_token_types: bool
     first_position: int = 0
+    together: Together = "padded"

@@ -52,6 +52,7 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
     )
     trial = TrialBatch(model, anatomy, vocabulary, vocabulary_size=text_config.vocab_size)
     expected = trial.eager_weights()
+    anatomy = replace(anatomy, together=trial.together(expected))
     layout = _layout(expected)
     tried = []
     for candidate in (path,) if path else ("fused", "eager", "fallback"):

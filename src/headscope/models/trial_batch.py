@@ -16,10 +16,11 @@ from headscope.encoding.batching import collate
 from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
-from headscope.models.anatomy import Anatomy, CallSite
+from headscope.models.anatomy import Anatomy, CallSite, Together
 from headscope.models.families import WORKING_FAMILIES
 
 _ROW_TOLERANCE = 0.02  # of half precision
+_PADDING_TOLERANCE = 1e-4  # another shape of batch changes float32 by 1e-5 of a weight at most
 _LENGTHS = (11, 8)
 _DECODER_LENGTHS = (7, 5)
 
@@ -61,9 +62,17 @@ class TrialBatch:
 
     def eager_weights(self) -> dict[str, list[Tensor]]:
         """Return transformers' own eager weights of each kind, a tensor a layer, `[batch, head, query, key]`."""
+        kinds = self._weights(self.inputs)
+        self._check(kinds)
+        if not self.encoder_decoder and all(_is_causal(layer) for layer in kinds["encoder"]):
+            kinds = {"decoder": kinds["encoder"]}
+        return kinds
+
+    def _weights(self, inputs: dict[str, Any]) -> dict[str, list[Tensor]]:
+        """Run the model and take what it gives; a decoder without encoder is an `encoder` here."""
         try:
             with eager_evaluation(self.model), torch.inference_mode():
-                out = self.model(**self.inputs, output_attentions=True, return_dict=True)
+                out = self.model(**inputs, output_attentions=True, return_dict=True)
         except (TypeError, ValueError, RuntimeError, IndexError) as error:
             raise ModelError(_NO_ATTENTION.format(name=type(self.model).__name__) + f" ({error})") from error
         if self.encoder_decoder:
@@ -78,10 +87,49 @@ class TrialBatch:
         kinds = {k: v for k, v in kinds.items() if v and v[0].ndim == 4}
         if not kinds:
             raise ModelError(_NO_ATTENTION.format(name=type(self.model).__name__))
-        self._check(kinds)
-        if not self.encoder_decoder and all(_is_causal(layer) for layer in kinds["encoder"]):
-            kinds = {"decoder": kinds["encoder"]}
         return kinds
+
+    def together(self, expected: dict[str, list[Tensor]]) -> Together:
+        """Return which inputs may share a batch: what a model gives of each alone is compared with the padded batch.
+
+        Args:
+            expected: the padded batch's eager weights.
+        """
+        alone = [self._weights(self._only([item])) for item in range(len(_LENGTHS))]
+        if all(self._same(item, expected, item, own) for item, own in enumerate(alone)):
+            return "padded"
+        # The short one beside another of its length: a copy of itself, read backwards.
+        short = len(_LENGTHS) - 1
+        twice = self._only([short, short])
+        for name in ("input_ids", "decoder_input_ids"):
+            if name in twice:
+                twice[name] = torch.stack([twice[name][0], twice[name][1].flip(0)])
+        return "equal" if self._same(0, self._weights(twice), short, alone[short]) else "alone"
+
+    def _only(self, items: list[int]) -> dict[str, Any]:
+        """Return the model's arguments for inputs of one length, without padding."""
+        sides = {"": _LENGTHS, "decoder_": _DECODER_LENGTHS}
+        return {
+            name: value[items, : sides["decoder_" if name.startswith("decoder_") else ""][items[0]]]
+            if isinstance(value, Tensor)
+            else value
+            for name, value in self.inputs.items()
+        }
+
+    def _same(
+        self, place: int, given: dict[str, list[Tensor]], item: int, own: dict[str, list[Tensor]]
+    ) -> bool:
+        """Whether an input's weights at a place of a batch are those that it has alone, `own`."""
+        for kind, layers in own.items():
+            rows = (_LENGTHS if kind == "encoder" or not self.encoder_decoder else _DECODER_LENGTHS)[item]
+            keys = (_DECODER_LENGTHS if kind == "decoder" and self.encoder_decoder else _LENGTHS)[item]
+            for layer, weights in enumerate(layers):
+                theirs = given.get(kind, given.get("decoder", []))[layer][place, :, :rows, :keys]
+                if theirs.shape != weights.shape[1:] or not float((theirs - weights[0]).abs().max()) < (
+                    _PADDING_TOLERANCE if weights.dtype in (torch.float32, torch.float64) else _ROW_TOLERANCE
+                ):
+                    return False
+        return True
 
     def _check(self, kinds: dict[str, list[Tensor]]) -> None:
         """Make sure that these are rows of weights over all keys, which sum to 1.

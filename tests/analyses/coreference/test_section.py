@@ -139,7 +139,10 @@ def test_an_empty_table_says_that_no_head_was_chosen(inputs):
         inputs, coreference=inputs.table("coreference").iloc[:0], coreference_heads=None, gap=None
     )
     page = Tables(section(empty))
-    assert "Which head finds antecedents was not tested: a head is chosen on one half of the documents" in page.text
+    assert (
+        "Which head finds antecedents was not tested: a head is chosen on one half of the documents"
+        in page.text
+    )
     assert page.found == {}
 
 
