@@ -103,9 +103,11 @@ class _Forward:
         """Run the model on a batch and take the weights that it returns."""
         shared = self.shared
         with shared.batch(segments) as inputs:
+            masks: list[Tensor] = []
             for site, weights in fallback_weights(shared.model, shared.anatomy, inputs):
+                mask = _seen(weights, masks)
                 for rows in shared.cuts(site, weights[:, :, 0].numel()):
-                    shared.consumer.update(shared.tile(site, rows, None, weights=weights[:, :, rows]))
+                    shared.consumer.update(shared.tile(site, rows, mask, weights=weights[:, :, rows]))
 
     def listen(self, call: AttentionCall, site: CallSite) -> Tensor:
         """Compute one layer, in tiles, and hand them on."""
@@ -141,6 +143,23 @@ class _Forward:
             shared.consumer.update(tile)
             outputs.append(output)
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1)
+
+
+def _seen(weights: Tensor, before: list[Tensor]) -> Tensor:
+    """Return which keys a layer's rows may attend to, `[batch, 1, query, key]`, where no mask is there to say so.
+
+    A softmax leaves nothing but what is masked at exactly 0 in every head, short of scores a hundred nats apart.
+
+    Args:
+        weights: of the layer, `[batch, head, query, key]`.
+        before: what the layers before had; it is added to, and layers that look alike share one.
+    """
+    seen = (weights > 0).any(dim=1, keepdim=True)
+    same = next((mask for mask in before if mask.shape == seen.shape and torch.equal(mask, seen)), None)
+    if same is not None:
+        return same
+    before.append(seen)
+    return seen
 
 
 def fallback_weights(
