@@ -173,5 +173,5 @@ def fallback_weights(
     names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     for part in anatomy.layout:
         layers = out[names[part.kind] if anatomy.encoder_decoder else "attentions"]
-        for layer, weights in enumerate(w for w in layers if w is not None):
-            yield CallSite(part.kind, layer, tuple(range(part.heads))), weights
+        for layer, place in enumerate(anatomy.given[part.kind]):
+            yield CallSite(part.kind, layer, tuple(range(part.heads))), layers[place]
