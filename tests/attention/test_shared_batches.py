@@ -119,6 +119,16 @@ def test_others_are_padded(family):
     assert examine(shared_tiny_model(family), vocabulary()).together == "padded"
 
 
+def test_a_model_that_chooses_its_keys_is_not_padded():
+    """What its indexer gives is often tied at 0, and how many keys there are decides which of the tied are chosen."""
+    config = tf.DeepseekV32Config(
+        **{**_SIZES, "num_hidden_layers": 1}, num_key_value_heads=4, q_lora_rank=16, kv_lora_rank=16, v_head_dim=8,
+        qk_rope_head_dim=8, qk_nope_head_dim=8, index_topk=64, index_n_heads=4, index_head_dim=16,
+        first_k_dense_replace=1,
+    )  # fmt: skip
+    assert examine(tf.DeepseekV32Model(config).eval(), vocabulary()).together == "equal"
+
+
 def test_a_batch_is_cut_in_order():
     items = ["ab", "c", "de", "f", ""]
     assert list(of_one_length(items, together="padded")) == [items]

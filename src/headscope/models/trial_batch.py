@@ -149,7 +149,10 @@ class TrialBatch:
         self._check_short()
         alone = [self._weights(self._only([item])) for item in range(len(_LENGTHS))]
         if all(self._same(item, expected, item, own) for item, own in enumerate(alone)):
-            return "padded"
+            # The keys that an indexer chooses are often tied, and a wider batch breaks ties otherwise; as few tokens as
+            # here it keeps them all.
+            chooses = any("Indexer" in type(module).__name__ for module in self.model.modules())
+            return "equal" if chooses else "padded"
         # The short one beside another of its length: a copy of itself, read backwards.
         short = len(_LENGTHS) - 1
         twice = self._only([short, short])
