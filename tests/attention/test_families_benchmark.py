@@ -12,9 +12,9 @@ RIGHT = {
     "t5": "eager",
     "gpt_neo": "fallback",
     "convbert": "fallback",
-    "mobilebert": "eager",
+    "mobilebert": "fused",
     "longt5": "eager",
-    "jamba": "eager",
+    "jamba": "fused",
     "deepseek_v32": "fallback",
 }
 REFUSED = {

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy, KindLayout, Path
-from headscope.models.families import FUSED_FAMILIES
 from headscope.models.folder.shown import shown
 from headscope.models.reads_text import check_reads_text
 from headscope.models.trial_batch import TrialBatch
@@ -63,8 +62,6 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
         if candidate == "fallback":
             notes = (*anatomy.notes, *trial.numbering("fallback"))
             return replace(anatomy, layout=layout, path="fallback", calls=(), notes=notes)
-        if candidate == "fused" and path is None and config.model_type not in FUSED_FAMILIES:
-            continue
         calls, worst = trial.tapped(candidate, expected)
         if calls is not None and worst <= _TOLERANCE:
             notes = (*anatomy.notes, *trial.numbering(candidate))
