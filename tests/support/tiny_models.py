@@ -86,7 +86,7 @@ CONFIGS = {
 # Which path each takes; the families and a few more.
 PATHS = {
     **dict.fromkeys(CONFIGS, "fused"),
-    **dict.fromkeys(("gemma2", "phi3"), "eager"),
+    "gemma2": "eager",
     **dict.fromkeys(("deberta-v2", "mpnet", "bloom", "falcon"), "fallback"),
 }
 

@@ -3,8 +3,8 @@
 Eager attention writes the weights, and statistics then read them again several times: on a CPU that is more
 memory traffic than the attention itself. Here a block of a few segments, or of a few rows, is kept in cache; the
 output, the softmax's normaliser and the shares by class of key come from one matrix product, entropy and largest
-weight from the softmax's own parts. The families it serves are listed in `models.families`; a
-self-test compares it with the model's eager function before it is used.
+weight from the softmax's own parts. A self-test compares it with the model's eager function, call by call, before it
+is used: that, and no list, says which models it serves.
 """
 
 import math

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from headscope.attention.finite import check_gradient
 from headscope.attention.model_pass import ModelPass, TileConsumer
 from headscope.attention.tap import AttentionCall, output_of, values_by_head
+from headscope.encoding.batching import of_one_length
 from headscope.encoding.loss_questions import NO_TARGET, Ask, Question
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
@@ -109,8 +110,14 @@ class GradientSource:
                 asked = [self.ask(segment) for segment in segments]
                 questions = [question for question in asked if question is not None]
                 self.counts.nothing += len(asked) - len(questions)
-                if questions:
-                    run.batch(questions)
+                for together in of_one_length(questions, together=self.anatomy.together, lengths=_lengths):
+                    if together:
+                        run.batch(together)
+
+
+def _lengths(question: Question) -> tuple[int, int]:
+    """Return how long what an encoder and a decoder read is."""
+    return len(question.segment), 0 if question.decoder is None else len(question.decoder)
 
 
 class _Backward:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from headscope.attention.tap import eager_evaluation
+from headscope.encoding.batching import of_one_length
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
@@ -53,7 +54,9 @@ def word_states(
     device = next(model.parameters()).device
     extra = no_cache(anatomy)
     with eager_evaluation(model):
-        for segments in batches:
+        for segments in (
+            part for batch in batches for part in of_one_length(batch, together=anatomy.together)
+        ):
             batch, inputs, _ = model_inputs(segments, anatomy, vocabulary)
             with torch.inference_mode():
                 moved: dict[str, Any] = {key: tensor.to(device) for key, tensor in inputs.items()}

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from headscope.attention.fused import fused_attention, fusible
 from headscope.attention.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.tap import AttentionCall, bias_of, eager_evaluation, scaling_of
+from headscope.encoding.batching import of_one_length
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy, CallSite, KindLayout
@@ -74,8 +75,9 @@ class ModelSource:
         fallback = self.anatomy.path == "fallback"
         listening = eager_evaluation(self.model) if fallback else shared.listening(run.listen)
         with listening, torch.inference_mode():
-            for segments in self.batches:
-                (run.fall_back if fallback else run.tap)(segments)
+            for batch in self.batches:
+                for segments in of_one_length(batch, together=self.anatomy.together):
+                    (run.fall_back if fallback else run.tap)(segments)
 
 
 class _Forward:
@@ -102,9 +104,11 @@ class _Forward:
         """Run the model on a batch and take the weights that it returns."""
         shared = self.shared
         with shared.batch(segments) as inputs:
+            masks: list[Tensor] = []
             for site, weights in fallback_weights(shared.model, shared.anatomy, inputs):
+                mask = _seen(weights, masks)
                 for rows in shared.cuts(site, weights[:, :, 0].numel()):
-                    shared.consumer.update(shared.tile(site, rows, None, weights=weights[:, :, rows]))
+                    shared.consumer.update(shared.tile(site, rows, mask, weights=weights[:, :, rows]))
 
     def listen(self, call: AttentionCall, site: CallSite) -> Tensor:
         """Compute one layer, in tiles, and hand them on."""
@@ -146,6 +150,23 @@ class _Forward:
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1)
 
 
+def _seen(weights: Tensor, before: list[Tensor]) -> Tensor:
+    """Return which keys a layer's rows may attend to, `[batch, 1, query, key]`, where no mask is there to say so.
+
+    A softmax leaves nothing but what is masked at exactly 0 in every head, short of scores a hundred nats apart.
+
+    Args:
+        weights: of the layer, `[batch, head, query, key]`.
+        before: what the layers before had; it is added to, and layers that look alike share one.
+    """
+    seen = (weights > 0).any(dim=1, keepdim=True)
+    same = next((mask for mask in before if mask.shape == seen.shape and torch.equal(mask, seen)), None)
+    if same is not None:
+        return same
+    before.append(seen)
+    return seen
+
+
 def fallback_weights(
     model: nn.Module, anatomy: Anatomy, inputs: Mapping[str, Tensor]
 ) -> Iterator[tuple[CallSite, Tensor]]:
@@ -157,5 +178,5 @@ def fallback_weights(
     names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     for part in anatomy.layout:
         layers = out[names[part.kind] if anatomy.encoder_decoder else "attentions"]
-        for layer, weights in enumerate(w for w in layers if w is not None):
-            yield CallSite(part.kind, layer, tuple(range(part.heads))), weights
+        for layer, place in enumerate(anatomy.given[part.kind]):
+            yield CallSite(part.kind, layer, tuple(range(part.heads))), layers[place]

@@ -178,14 +178,20 @@ def eager_function(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
 
 
 def _evaluate(model: nn.Module) -> Callable[[], None]:
-    """Put every part of a model into eval mode; return what gives each its own mode back."""
+    """Put every part of a model into eval mode, uncompiled; return what gives each its own mode back."""
     modes = [(module, module.training) for module in model.modules()]
+    # What `model.compile()` left in place of the call: a graph in which nobody can listen.
+    compiled = [(module, call) for module, _ in modes if (call := module._compiled_call_impl) is not None]
 
     def undo() -> None:
         for module, training in modes:
             module.training = training
+        for module, call in compiled:
+            module._compiled_call_impl = call
 
     model.eval()
+    for module, _ in compiled:
+        module._compiled_call_impl = None
     return undo
 
 

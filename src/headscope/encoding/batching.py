@@ -1,7 +1,8 @@
 """Segments into padded batches of similar length."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from headscope.encoding.vocabulary import KeyClass, Vocabulary
 
 # Batches' worth of segments that are sorted by length together: enough to fill batches evenly, flat in memory.
 _WINDOW = 32
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +80,30 @@ def length_buckets(segments: Iterable[Segment], *, batch_size: int) -> Iterator[
             yield from _cut(window, batch_size)
             window = []
     yield from _cut(window, batch_size)
+
+
+def of_one_length(
+    items: Sequence[Item],
+    *,
+    together: str,
+    lengths: Callable[[Item], Hashable] = len,  # type: ignore[assignment]
+) -> Iterator[list[Item]]:
+    """Cut a batch into those that a model may read together, in order.
+
+    Args:
+        items: the batch.
+        together: `padded`, all of them; `equal`, those of one length; `alone`, each by itself (see `Anatomy`).
+        lengths: what must be equal of an item; its length.
+    """
+    if together == "padded":
+        yield list(items)
+    elif together == "alone":
+        yield from ([item] for item in items)
+    else:
+        groups: dict[Hashable, list[Item]] = {}
+        for item in items:
+            groups.setdefault(lengths(item), []).append(item)
+        yield from groups.values()
 
 
 def _cut(window: list[Segment], batch_size: int) -> Iterator[list[Segment]]:

@@ -1,9 +1,11 @@
 """What a model's attention is made of: its kinds, layers and heads, and whose each call of a forward pass is."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Path = Literal["fused", "eager", "fallback"]
+Together = Literal["padded", "equal", "alone"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,10 @@ class Anatomy:
         decoder_start: the id a decoder with an encoder begins with.
         has_token_types: whether texts of a pair are told apart by token types.
         first_position: the position id of a segment's first token (RoBERTa counts from its pad id on).
+        together: which inputs may share a batch: any, `padded` to one length; those of `equal` length alone, where
+            padding changes a model's numbers (convolutions reach into it); or none, where the rest of a batch does.
+        given: of each kind, which of the layers that `output_attentions=True` gives are maps of all keys.
+        notes: what of the model's attention is not read.
     """
 
     layout: tuple[KindLayout, ...]
@@ -48,3 +54,6 @@ class Anatomy:
     decoder_start: int | None
     has_token_types: bool
     first_position: int = 0
+    together: Together = "padded"
+    given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy, KindLayout, Path
-from headscope.models.families import FUSED_FAMILIES
 from headscope.models.folder.shown import shown
+from headscope.models.reads_text import check_reads_text
 from headscope.models.trial_batch import TrialBatch
 
 _TOLERANCE = 1e-6
@@ -30,6 +30,7 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
     """
     config: Any = model.config
     parameters = frozenset(inspect.signature(model.forward).parameters)
+    check_reads_text(model)
     encoder_decoder = bool(getattr(config, "is_encoder_decoder", False)) and "decoder_input_ids" in parameters
     start = getattr(config, "decoder_start_token_id", None)
     if not isinstance(start, int | None):
@@ -50,18 +51,21 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
         and (getattr(config, "type_vocab_size", None) or 0) > 1,
         first_position=_first_position(model),
     )
-    trial = TrialBatch(model, anatomy, vocabulary, vocabulary_size=text_config.vocab_size)
+    # CANINE hashes letters and has no vocabulary.
+    size = getattr(text_config, "vocab_size", None) or len(vocabulary.classes)
+    trial = TrialBatch(model, anatomy, vocabulary, vocabulary_size=size)
     expected = trial.eager_weights()
+    anatomy = replace(anatomy, given=trial.given, notes=trial.notes(), together=trial.together(expected))
     layout = _layout(expected)
     tried = []
     for candidate in (path,) if path else ("fused", "eager", "fallback"):
         if candidate == "fallback":
-            return replace(anatomy, layout=layout, path="fallback", calls=())
-        if candidate == "fused" and path is None and config.model_type not in FUSED_FAMILIES:
-            continue
+            notes = (*anatomy.notes, *trial.numbering("fallback"))
+            return replace(anatomy, layout=layout, path="fallback", calls=(), notes=notes)
         calls, worst = trial.tapped(candidate, expected)
         if calls is not None and worst <= _TOLERANCE:
-            return replace(anatomy, layout=layout, path=candidate, calls=calls)
+            notes = (*anatomy.notes, *trial.numbering(candidate))
+            return replace(anatomy, layout=layout, path=candidate, calls=calls, notes=notes)
         tried.append(f"{candidate}: " + ("the tap saw no call" if calls is None else f"off by {worst:.1e}"))
     raise ModelError(
         f"{type(model).__name__} cannot be read on the path asked for ({'; '.join(tried)}); leave the choice open"

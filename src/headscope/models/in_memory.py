@@ -5,6 +5,7 @@ from typing import Any
 from headscope.errors import ModelError, OptionError
 from headscope.models.folder.shown import short_name
 from headscope.models.loading import LoadedModel, check_ids
+from headscope.models.reads_text import check_reads_text
 
 ORIGIN = "memory"
 
@@ -22,6 +23,7 @@ def model_in_memory(model: Any, tokeniser: Any) -> LoadedModel:
     """
     from torch import nn
 
+    model = getattr(model, "_orig_mod", model)  # of what torch.compile wraps around it
     if not isinstance(model, nn.Module) or not hasattr(model, "config"):
         raise OptionError(
             f"model is a {type(model).__name__}; expected a hub name, a folder, what headscope.load_model returns, or "
@@ -38,6 +40,7 @@ def model_in_memory(model: Any, tokeniser: Any) -> LoadedModel:
         )
     if next(model.parameters(), None) is None:
         raise ModelError(f"model {type(model).__name__} has no weights; expected a transformers model")
+    check_reads_text(model)
     given = str(getattr(model.config, "name_or_path", "") or "")
     name = short_name(given) or type(model).__name__
     check_ids(model, tokeniser, name)

@@ -16,6 +16,7 @@ from headscope.models.folder.shown import shown
 from headscope.models.loading_errors import in_words
 from headscope.models.locating import locate
 from headscope.models.quiet import quiet_libraries
+from headscope.models.reads_text import check_reads_text
 
 # Parts that read the attention's result and do not shape it: they may be missing from a checkpoint.
 _MAY_BE_MISSING = ("pooler", "lm_head", "cls.", "classifier", "score.", "position_ids", "inv_freq")
@@ -119,6 +120,7 @@ def read_model(
                 trust_remote_code=False,
                 output_loading_info=True,
             )
+    check_reads_text(model)
     check_ids(model, tokeniser, label)
     return LoadedModel(
         model=model.to(target).eval(),
@@ -133,7 +135,10 @@ def read_model(
 def check_ids(model: Any, tokeniser: Any, label: str) -> None:
     """Refuse a tokeniser that writes numbers for which the model has no embedding."""
     written = [tokeniser(*texts, return_token_type_ids=True) for texts in (("a",), ("a", "b"))]
-    rows = model.get_input_embeddings().weight.shape[0]
+    try:
+        rows = model.get_input_embeddings().weight.shape[0]
+    except (NotImplementedError, AttributeError):
+        return  # hashed letters: every id has an embedding
     highest = max(
         [*tokeniser.get_vocab().values(), *(i for each in written for i in each["input_ids"])], default=0
     )

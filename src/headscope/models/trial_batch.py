@@ -17,10 +17,12 @@ from headscope.encoding.batching import collate
 from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
-from headscope.models.anatomy import Anatomy, CallSite
+from headscope.models.anatomy import Anatomy, CallSite, Together
 from headscope.models.families import WORKING_FAMILIES
+from headscope.models.folder.shown import shown
 
 _ROW_TOLERANCE = 0.02  # of half precision
+_PADDING_TOLERANCE = 1e-4  # another shape of batch changes float32 by 1e-5 of a weight at most
 _LENGTHS = (11, 8)
 _DECODER_LENGTHS = (7, 5)
 # So that the short trial comes in blocks of a few rows, as long inputs do.
@@ -61,45 +63,189 @@ class TrialBatch:
         if "use_cache" in anatomy.parameters:
             self.inputs["use_cache"] = False
         self.encoder_decoder = anatomy.encoder_decoder
+        kinds = ("encoder", "decoder", "cross")
+        self._names = (
+            {kind: f"{kind}_attentions" for kind in kinds}
+            if self.encoder_decoder
+            else {"encoder": "attentions"}
+        )
+        # Which of the layers that the model gives out are maps, and how many are not; known after the first run.
+        self.given: dict[str, tuple[int, ...]] = {}
+        self.lost: dict[str, int] = {}
+        self.own_layers: dict[str, list[Any]] = {}  # which of the model's layers each call of the tap was of
 
     def eager_weights(self) -> dict[str, list[Tensor]]:
-        """Return transformers' own eager weights of each kind, a tensor a layer, `[batch, head, query, key]`."""
-        try:
-            with eager_evaluation(self.model), torch.inference_mode():
-                out = self.model(**self.inputs, output_attentions=True, return_dict=True)
-        except (TypeError, ValueError, RuntimeError, IndexError) as error:
-            raise ModelError(_NO_ATTENTION.format(name=type(self.model).__name__) + f" ({error})") from error
-        if self.encoder_decoder:
-            named = {
-                "encoder": out.get("encoder_attentions"),
-                "decoder": out.get("decoder_attentions"),
-                "cross": out.get("cross_attentions"),
-            }
-        else:
-            named = {"encoder": out.get("attentions")}
-        kinds = {k: [layer for layer in v if layer is not None] for k, v in named.items() if v}
-        kinds = {k: v for k, v in kinds.items() if v and v[0].ndim == 4}
-        if not kinds:
-            raise ModelError(_NO_ATTENTION.format(name=type(self.model).__name__))
+        """Return transformers' own eager weights of each kind, a tensor a layer, `[batch, head, query, key]`.
+
+        Raises:
+            ModelError: there are none, they are no weights over keys, or a kind's layers differ in their heads.
+        """
+        kinds = self._weights(self.inputs)
         self._check(kinds)
         if not self.encoder_decoder and all(_is_causal(layer) for layer in kinds["encoder"]):
+            self.given = {"decoder": self.given["encoder"]}
+            self.lost = {"decoder": self.lost["encoder"]}
             kinds = {"decoder": kinds["encoder"]}
         return kinds
+
+    def _weights(self, inputs: dict[str, Any]) -> dict[str, list[Tensor]]:
+        """Run the model and take what it gives; of a decoder without encoder what `given` calls it."""
+        name = type(self.model).__name__
+        try:
+            with eager_evaluation(self.model), torch.inference_mode():
+                out = self.model(**inputs, output_attentions=True, return_dict=True)
+            layers = {kind: list(out.get(key) or ()) for kind, key in self._names.items()}
+        except Exception as error:
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            raise ModelError(
+                f"{name} cannot be run on token ids alone with its attention given out ({shown(why, limit=200)}); "
+                f"expected a transformer that reads text; these families work: {WORKING_FAMILIES}"
+            ) from error
+        if not self.given:
+            self.given = {
+                kind: tuple(place for place, each in enumerate(own) if self._is_map(each, kind))
+                for kind, own in layers.items()
+            }
+            self.given = {kind: places for kind, places in self.given.items() if places}
+            if not self.given:
+                several = any(isinstance(each, Tensor | dict) for own in layers.values() for each in own)
+                raise ModelError(
+                    _NO_ATTENTION.format(name=name)
+                    + (" (its weights are not query by key)" if several else "")
+                )
+            self.lost = {
+                kind: len(layers[kind]) - len(self.given.get(kind, ()))
+                for kind in layers
+                if self.encoder_decoder or layers[kind]
+            }
+        of = {"decoder": "encoder"} if not self.encoder_decoder else {}
+        return {
+            kind: [layers[of.get(kind, kind)][place] for place in places]
+            for kind, places in self.given.items()
+        }
+
+    def _is_map(self, given: Any, kind: str) -> bool:
+        """Whether what the padded batch gives of a layer are weights of each key for each query."""
+        queries = (self.decoder if kind in ("decoder", "cross") else self.encoder).ids.shape[1]
+        keys = (self.decoder if kind == "decoder" else self.encoder).ids.shape[1]
+        return isinstance(given, Tensor) and given.ndim == 4 and given.shape[2:] == (queries, keys)
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what of the model's attention is not read, as sentences; nothing where all of it is."""
+        notes = []
+        for kind, number in self.lost.items():
+            if kind not in self.given:
+                notes.append(
+                    f"the model's {kind} attention is not read: it gives none, or weights of windows or blocks "
+                    "in place of each query's weights over all keys"
+                )
+            elif number:
+                notes.append(f"{number} of the model's layers give no weights of each query over all keys")
+        return tuple(notes)
+
+    def together(self, expected: dict[str, list[Tensor]]) -> Together:
+        """Return which inputs may share a batch: what a model gives of each alone is compared with the padded batch.
+
+        Args:
+            expected: the padded batch's eager weights.
+        """
+        self._check_short()
+        alone = [self._weights(self._only([item])) for item in range(len(_LENGTHS))]
+        if all(self._same(item, expected, item, own) for item, own in enumerate(alone)):
+            # The keys that an indexer chooses are often tied, and a wider batch breaks ties otherwise; as few tokens as
+            # here it keeps them all.
+            chooses = any("Indexer" in type(module).__name__ for module in self.model.modules())
+            return "equal" if chooses else "padded"
+        # The short one beside another of its length: a copy of itself, read backwards.
+        short = len(_LENGTHS) - 1
+        twice = self._only([short, short])
+        for name in ("input_ids", "decoder_input_ids"):
+            if name in twice:
+                twice[name] = torch.stack([twice[name][0], twice[name][1].flip(0)])
+        return "equal" if self._same(0, self._weights(twice), short, alone[short]) else "alone"
+
+    def _check_short(self) -> None:
+        """Refuse a model that a short input stops (CANINE pools over four letters): every text has some.
+
+        Raises:
+            ModelError: an input of two tokens cannot be read.
+        """
+        short = {
+            name: value[:1, :2] if isinstance(value, Tensor) else value for name, value in self.inputs.items()
+        }
+        try:
+            with eager_evaluation(self.model), torch.inference_mode():
+                self.model(**short)
+        except Exception as error:
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            raise ModelError(
+                f"{type(self.model).__name__} cannot be run on an input of two tokens ({shown(why, limit=200)}); "
+                f"expected a model that reads inputs of any length; these families work: {WORKING_FAMILIES}"
+            ) from error
+
+    def _only(self, items: list[int]) -> dict[str, Any]:
+        """Return the model's arguments for inputs of one length, without padding."""
+        sides = {"": _LENGTHS, "decoder_": _DECODER_LENGTHS}
+        return {
+            name: value[items, : sides["decoder_" if name.startswith("decoder_") else ""][items[0]]]
+            if isinstance(value, Tensor)
+            else value
+            for name, value in self.inputs.items()
+        }
+
+    def _same(
+        self, place: int, given: dict[str, list[Tensor]], item: int, own: dict[str, list[Tensor]]
+    ) -> bool:
+        """Whether an input's weights at a place of a batch are those that it has alone, `own`."""
+        for kind, layers in own.items():
+            rows = (_LENGTHS if kind == "encoder" or not self.encoder_decoder else _DECODER_LENGTHS)[item]
+            keys = (_DECODER_LENGTHS if kind == "decoder" and self.encoder_decoder else _LENGTHS)[item]
+            for layer, weights in enumerate(layers):
+                theirs = given[kind][layer][place, :, :rows, :keys]
+                if theirs.shape != weights.shape[1:] or not float((theirs - weights[0]).abs().max()) < (
+                    _PADDING_TOLERANCE if weights.dtype in (torch.float32, torch.float64) else _ROW_TOLERANCE
+                ):
+                    return False
+        return True
+
+    def numbering(self, path: str) -> tuple[str, ...]:
+        """Return how layers are counted, where some of the model's have no attention (hybrids), as a sentence.
+
+        Args:
+            path: the one that was chosen.
+        """
+        notes = []
+        for kind, places in self.given.items():
+            own = list(places) if path == "fallback" else self.own_layers.get(kind, [])
+            known = all(isinstance(layer, int) for layer in own) and own == sorted(set(own))
+            if known and own and own != list(range(len(own))):
+                ours, theirs = (
+                    ", ".join(map(str, each)) for each in (range(1, len(own) + 1), (i + 1 for i in own))
+                )
+                stand = "are" if len(own) > 1 else "is"
+                notes.append(
+                    f"{kind} layers are counted among those with attention: {ours} {stand} the model's {theirs}"
+                )
+        return tuple(notes)
 
     def _check(self, kinds: dict[str, list[Tensor]]) -> None:
         """Make sure that these are rows of weights over all keys, which sum to 1.
 
         Raises:
-            ModelError: a window's weights (Longformer), or rows that attention sinks take a share of (GPT-OSS).
+            ModelError: rows that attention sinks take a share of (GPT-OSS), or layers with other numbers of heads.
         """
         name = type(self.model).__name__
         sides = {"encoder": (self.encoder, self.encoder), "decoder": (self.decoder, self.decoder)}
         sides["cross"] = (self.decoder, self.encoder)
         for kind, layers in kinds.items():
-            queries, keys = sides[kind]
+            queries, _ = sides[kind]
+            heads = sorted({weights.shape[1] for weights in layers})
+            if len(heads) > 1:
+                raise ModelError(
+                    f"{name} has {' and '.join(map(str, heads))} heads in different layers; expected as many in every "
+                    f"layer: choose another model; these families work: {WORKING_FAMILIES}"
+                )
             for weights in layers:
-                if weights.shape[-2:] != (queries.ids.shape[1], keys.ids.shape[1]):
-                    raise ModelError(_NO_ATTENTION.format(name=name) + " (its weights are not query by key)")
                 rows = weights.float().sum(-1)[queries.valid[:, None].expand(weights.shape[:3])]
                 if (rows - 1).abs().max() > _ROW_TOLERANCE:
                     raise ModelError(
@@ -114,6 +260,7 @@ class TrialBatch:
         seen: list[tuple[CallSite, Tensor]] = []
         apart = [0.0]  # fused against eager on the same queries and keys, call by call
         done = dict.fromkeys(expected, 0)
+        self.own_layers = {}
 
         def listen(call: AttentionCall) -> Tensor:
             kind = self._kind(call, expected)
@@ -124,14 +271,15 @@ class TrialBatch:
             heads, groups = call.query.shape[1], call.key.shape[1]
             site = CallSite(kind, done[kind], tuple(head * groups // heads for head in range(heads)))
             done[kind] += 1
+            self.own_layers.setdefault(kind, []).append(getattr(call.module, "layer_idx", None))
             seen.append((site, weights))
             return output
 
         try:
             with Tap(self.model, listen), torch.inference_mode():
                 self.model(**self.inputs)
-        except (KeyError, ModelError, TypeError):
-            return None, float("inf")  # Falcon raises KeyError; others have options that eager alone takes
+        except Exception:  # Falcon raises KeyError; others have options that eager alone takes
+            return None, float("inf")
         if done != {kind: len(layers) for kind, layers in expected.items()}:
             return None, float("inf")
         worst = max(apart)

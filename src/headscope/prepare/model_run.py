@@ -230,6 +230,7 @@ class ModelRun:
             notes.append(unknown)
         if self.anatomy.encoder_decoder:
             notes.append("the decoder reads the encoder's text again, shifted right by its start token")
+        notes += self.anatomy.notes
         if self.anatomy.path == "fallback":
             notes.append(
                 "the model does not use transformers' attention interface: output_attentions was used"

@@ -92,7 +92,7 @@ class AttentionReader:
             title=shorten(" ".join(title.split()), LONGEST_HEADING),
             model=self.loaded.name,
             kinds=kinds,
-            notes=tuple(filter(None, [reading.source.note])),
+            notes=tuple(filter(None, [reading.source.note, *self.anatomy.notes])),
         )
 
     def _run(self, reading: Reading, wanted: Mapping[str, Sequence[int]], *, neuron: bool) -> _Kept:

@@ -1,0 +1,100 @@
+"""`benchmarks/families.py`, small: a few of every outcome, and that it would see a wrong number."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+RIGHT = {
+    "bert": "fused",
+    "t5": "eager",
+    "gpt_neo": "fallback",
+    "convbert": "fallback",
+    "mobilebert": "fused",
+    "longt5": "eager",
+    "jamba": "fused",
+    "deepseek_v32": "fallback",
+}
+REFUSED = {
+    "fnet": "FNetModel gives no attention weights",
+    "clip": "CLIPModel cannot be run on token ids alone",
+    "canine": "CanineModel cannot be run on an input of two tokens",
+}
+
+
+@pytest.fixture(scope="module")
+def bench():
+    sys.path.insert(0, str(FOLDER))
+    try:
+        spec = importlib.util.spec_from_file_location("families", FOLDER / "families.py")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["families"] = module
+        spec.loader.exec_module(module)
+        yield module
+    finally:
+        sys.path.remove(str(FOLDER))
+        for name in ("families", "families_page", "tiny_configs"):
+            sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("family", RIGHT)
+def test_families_that_are_read(bench, family):
+    outcome = bench.read(family)
+    assert (outcome.verdict, outcome.path) == ("right", RIGHT[family]), outcome
+    assert max(outcome.alone, outcome.padded) < bench.TOLERANCE
+    assert bool(outcome.words) == (family in ("longt5", "jamba"))
+
+
+@pytest.mark.parametrize("family", REFUSED)
+def test_families_that_are_refused(bench, family):
+    outcome = bench.read(family)
+    assert outcome.verdict == "refused"
+    assert outcome.words.startswith(REFUSED[family])
+
+
+@pytest.mark.parametrize("what", ["weights", "visible keys", "a kind lost", "a traceback"])
+def test_what_is_wrong_is_seen(bench, what, monkeypatch):
+    own = bench.maps_of
+
+    def wrong(*given):
+        maps, seen = own(*given)
+        if what == "a traceback":
+            raise KeyError("no such thing")
+        last = list(maps)[-1]
+        if what == "weights":
+            maps[last] = maps[last] + 2 * bench.TOLERANCE
+        if what == "visible keys":
+            seen[last] = seen[last] + 1
+        return maps, seen
+
+    monkeypatch.setattr(bench, "maps_of", wrong)
+    if what == "a kind lost":
+        monkeypatch.setattr("headscope.models.trial_batch.TrialBatch.notes", lambda self: ())
+    outcome = bench.read("longt5" if what == "a kind lost" else "bert")
+    assert outcome.verdict == ("traceback" if what == "a traceback" else "wrong")
+    if what == "a kind lost":
+        assert outcome.words == "loses its encoder attention without a word"
+    if what == "a traceback":
+        assert outcome.words.startswith("KeyError: 'no such thing' (")
+
+
+def test_the_page_says_how_many(bench):
+    from dataclasses import asdict
+
+    from families_page import page
+
+    found = [asdict(bench.read(family)) for family in ("bert", "fnet")]
+    text = page(found, tolerance=bench.TOLERANCE)
+    assert "| right | 1 | 0 |" in text
+    assert "| silently wrong | 0 | 0 |" in text
+    assert "| bert | fused | encoder 3 x 4 |" in text
+    assert "| fnet | FNetModel gives no attention weights: " in text
+
+
+def test_every_architecture_that_takes_token_ids_is_listed(bench):
+    families = bench.text_families()
+    assert len(families) > 200
+    assert {"bert", "gpt2", "t5", "llama", "clip"} <= set(families)
+    assert "vit" not in families
