@@ -29,6 +29,7 @@ PARAMETERS = {
         "maps",
         "packing",
         "too_long",
+        "compat",
     ],
     "syntax": [
         *("out", "treebank", "model", "revision", "maps", "fold_labels", "pieces", "special_tokens"),
@@ -50,6 +51,7 @@ PARAMETERS = {
         "maps",
         "packing",
         "too_long",
+        "compat",
     ],
     "importance": [
         "files",
@@ -62,6 +64,7 @@ PARAMETERS = {
         "revision",
         "packing",
         "too_long",
+        "compat",
     ],
     "probe": [
         *("out", "treebank", "treebank_train", "model", "revision", "fold_labels", "pieces", "vectors"),

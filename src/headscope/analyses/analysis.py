@@ -12,6 +12,8 @@ from headscope.statistics.table_schema import TableSchema
 _ALL = ("max_length", "token_types", "dtype", "limit")
 # How text becomes inputs: said by saved maps, too.
 PACKING = ("packing", "too_long")
+# The same, with whose random cuts they are.
+TEXT_INPUTS = (*PACKING, "compat")
 # No other model is measured beside saved maps.
 _OF_MODELS = ("controls", "shuffled")
 # What saved maps are of: they hold no mentions.

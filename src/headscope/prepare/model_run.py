@@ -125,6 +125,7 @@ class ModelRun:
             max_length=options.max_length,
             too_long=options.too_long,
             seed=options.seed,
+            one_stream=options.compat is not None,
         )
 
     @property

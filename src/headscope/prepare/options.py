@@ -142,7 +142,8 @@ class RunOptions:
     compat: str | None = option(
         None,
         choices=("original",),
-        help="original: the choices of the original's notebook, slips included; fixes --pieces to first.",
+        help="original: the choices of the original's notebook, slips included; fixes --pieces to first, and draws "
+        "the cuts of all documents from one stream.",
     )
     controls: int = option(3, least=0, help="Models with random weights to measure beside the trained one.")
     shuffled: bool = option(False, help="Measure the trained model on shuffled words as well.")
