@@ -16,7 +16,7 @@ from headscope.app.taken import stages_measured
 from headscope.prepare.options import RunOptions
 
 OF_ANALYSES = {each.command.name: each for each in ANALYSES if each.command is not None}
-MACHINE = [*("max_length", "token_types", "limit", "batch_size", "device", "dtype", "seed", "quiet")]
+MACHINE = [*("max_length", "token_types", "limit", "batch_size", "device", "dtype", "seed", "shard_minutes"), "quiet"]
 PARAMETERS = {
     "stats": [
         "files",

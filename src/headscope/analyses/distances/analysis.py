@@ -14,6 +14,7 @@ ANALYSIS = Analysis(
         Stage(
             name="distances",
             measure="measure:measure_distances",
+            scans="measure:scan_distances",
             tables="tables:DISTANCE_TABLES",
             corpora=("text",),
             options=TEXT_INPUTS,

@@ -14,6 +14,7 @@ ANALYSIS = Analysis(
         Stage(
             name="importance",
             measure="measure:measure_importance",
+            scans="measure:scan_importance",
             corpora=("text",),
             options=(*TEXT_INPUTS, "loss"),
             version=3,

@@ -15,6 +15,7 @@ ANALYSIS = Analysis(
         Stage(
             name="surface",
             measure="measure:measure_surface",
+            scans="measure:scan_surface",
             corpora=("text",),
             options=TEXT_INPUTS,
             version=4,
