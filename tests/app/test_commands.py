@@ -16,7 +16,10 @@ from headscope.app.taken import stages_measured
 from headscope.prepare.options import RunOptions
 
 OF_ANALYSES = {each.command.name: each for each in ANALYSES if each.command is not None}
-MACHINE = [*("max_length", "token_types", "limit", "batch_size", "device", "dtype", "seed", "shard_minutes"), "quiet"]
+MACHINE = [
+    *("max_length", "token_types", "limit", "batch_size", "device", "dtype", "seed", "shard_minutes"),
+    "quiet",
+]
 PARAMETERS = {
     "stats": [
         "files",
@@ -111,7 +114,18 @@ def program():
 
 def test_the_list_of_commands(program):
     pinned = [
-        *("report", "stats", "segments", "extract", "convert", "syntax", "coref", "cluster", "importance"),
+        *(
+            "report",
+            "merge",
+            "stats",
+            "segments",
+            "extract",
+            "convert",
+            "syntax",
+            "coref",
+            "cluster",
+            "importance",
+        ),
         *("probe", "train", "view", "explore", "atlas", "export"),
     ]
     assert [name for name in program.commands if name in pinned] == pinned
@@ -139,7 +153,7 @@ def test_a_command_takes_every_option_that_its_stages_name(program, name):
 
 def test_a_report_takes_every_option_there_is(program):
     taken = parameters(program.commands["report"])
-    assert set(taken) == {"files", "out", "bundle", "quiet", *options_of(RunOptions)}
+    assert set(taken) == {"files", "out", "bundle", "shard", "quiet", *options_of(RunOptions)}
     assert set(STAGES) >= {name for each in OF_ANALYSES.values() for name in each.measured}
 
 

@@ -21,6 +21,21 @@ def test_what_was_written_is_read(tmp_path):
         np.testing.assert_array_equal(arrays[name], array)
 
 
+def test_the_same_content_is_the_same_file(tmp_path):
+    about = {name: name for name in "abcdefgh"}
+    for number in range(4):
+        write_checked(tmp_path / str(number), ARRAYS, about=about)
+    assert len({(tmp_path / str(number)).read_bytes() for number in range(4)}) == 1
+
+
+@pytest.mark.parametrize(
+    "about", [{}, {"about": "no JSON"}, {"about": "[]"}, {"about": "{}"}, {"about": "1"}]
+)
+def test_arrays_that_were_written_by_others_are_passed_over(tmp_path, about):
+    write_arrays(tmp_path / "x.safetensors", ARRAYS, about=about)
+    assert read_checked(tmp_path / "x.safetensors") is None
+
+
 def test_what_is_not_as_it_was_written_is_passed_over(tmp_path):
     path = tmp_path / "x.safetensors"
     assert read_checked(path) is None
