@@ -16,7 +16,10 @@ from headscope.app.taken import stages_measured
 from headscope.prepare.options import RunOptions
 
 OF_ANALYSES = {each.command.name: each for each in ANALYSES if each.command is not None}
-MACHINE = [*("max_length", "token_types", "limit", "batch_size", "device", "dtype", "seed", "quiet")]
+MACHINE = [
+    *("max_length", "token_types", "limit", "batch_size", "device", "dtype", "seed", "shard_minutes"),
+    "quiet",
+]
 PARAMETERS = {
     "stats": [
         "files",
@@ -29,6 +32,7 @@ PARAMETERS = {
         "maps",
         "packing",
         "too_long",
+        "compat",
     ],
     "syntax": [
         *("out", "treebank", "model", "revision", "maps", "fold_labels", "pieces", "special_tokens"),
@@ -50,6 +54,7 @@ PARAMETERS = {
         "maps",
         "packing",
         "too_long",
+        "compat",
     ],
     "importance": [
         "files",
@@ -62,6 +67,7 @@ PARAMETERS = {
         "revision",
         "packing",
         "too_long",
+        "compat",
     ],
     "probe": [
         *("out", "treebank", "treebank_train", "model", "revision", "fold_labels", "pieces", "vectors"),
@@ -108,7 +114,18 @@ def program():
 
 def test_the_list_of_commands(program):
     pinned = [
-        *("report", "stats", "segments", "extract", "convert", "syntax", "coref", "cluster", "importance"),
+        *(
+            "report",
+            "merge",
+            "stats",
+            "segments",
+            "extract",
+            "convert",
+            "syntax",
+            "coref",
+            "cluster",
+            "importance",
+        ),
         *("probe", "train", "view", "explore", "atlas", "export"),
     ]
     assert [name for name in program.commands if name in pinned] == pinned
@@ -136,7 +153,7 @@ def test_a_command_takes_every_option_that_its_stages_name(program, name):
 
 def test_a_report_takes_every_option_there_is(program):
     taken = parameters(program.commands["report"])
-    assert set(taken) == {"files", "out", "bundle", "quiet", *options_of(RunOptions)}
+    assert set(taken) == {"files", "out", "bundle", "shard", "quiet", *options_of(RunOptions)}
     assert set(STAGES) >= {name for each in OF_ANALYSES.values() for name in each.measured}
 
 

@@ -1,5 +1,7 @@
 """Packing: what fits, what is cut, what is left out, and that it is counted."""
 
+from random import Random
+
 import pytest
 from headscope_minilm import folder
 from transformers import AutoTokenizer
@@ -108,3 +110,43 @@ def test_the_limit_counts_inputs(encoder):
     _, segments = pack(encoder, LINES, LINES, packing="single")
     assert len(segments) == 10
     assert len(list(Packer(encoder, packing="single").pack([Document(id="a", lines=LINES)], limit=3))) == 3
+
+
+TEXTS = [(*LINES[i:], *LINES, *LINES[:i]) for i in range(5)] * 3
+
+
+def inputs(documents, encoder, **options):
+    segments = Packer(encoder, max_length=12, **options).pack(documents)
+    return [(segment.document, segment.index, segment.ids.tolist()) for segment in segments]
+
+
+def numbered(texts):
+    return [Document(id=f"{number:02}", lines=lines) for number, lines in enumerate(texts)]
+
+
+def test_three_shards_give_the_inputs_of_one_run(encoder):
+    documents = numbered(TEXTS)
+    whole = inputs(documents, encoder, seed=3)
+    parts = [inputs(documents[place::3], encoder, seed=3) for place in range(3)]
+    assert sorted(each for part in parts for each in part) == whole
+    assert inputs(documents, encoder, seed=4) != whole
+    # Two documents of the same lines are cut each in its own way.
+    by_document = [[each[2] for each in whole if each[0] == document.id] for document in documents]
+    assert any(by_document[place] != by_document[place + 5] for place in range(5))
+
+
+def test_one_stream_of_draws_depends_on_what_came_before(encoder):
+    documents = numbered(TEXTS)
+    whole = inputs(documents, encoder, one_stream=True)
+    parts = [inputs(documents[place::3], encoder, one_stream=True) for place in range(3)]
+    assert sorted(each for part in parts for each in part) != whole
+    assert [each for each in whole if each[0] < "05"] == inputs(documents[:5], encoder, one_stream=True)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 7])
+def test_the_cut_of_a_document_follows_from_seed_and_id_alone(encoder, seed):
+    _, (made,) = pack(encoder, LINES, seed=seed)
+    cut = Random(f"{seed} 0").randint(1, len(LINES) - 1)
+    assert texts(encoder, [made]) == [
+        f"[CLS] {' '.join(LINES[:cut])} [SEP] {' '.join(LINES[cut:])} [SEP]",
+    ]

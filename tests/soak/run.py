@@ -34,7 +34,10 @@ def main() -> int:
     given = parser.parse_args()
     import torch
 
+    from headscope.encoding import shards
+
     torch.set_num_threads(1)
+    shards.SHARD_TOKENS = 150  # so that even so little text has many
     began, wrong = time.monotonic(), 0
     with tempfile.TemporaryDirectory(prefix="soak-") as made:
         base = Path(made)

@@ -49,6 +49,7 @@ def tasks(base: Path) -> list[Task]:
             controls=1,
             seeds=1,
             max_length=64,
+            shard_minutes=0,
             out=out / "report",
         )
 

@@ -12,6 +12,8 @@ from headscope.statistics.table_schema import TableSchema
 _ALL = ("max_length", "token_types", "dtype", "limit")
 # How text becomes inputs: said by saved maps, too.
 PACKING = ("packing", "too_long")
+# The same, with whose random cuts they are.
+TEXT_INPUTS = (*PACKING, "compat")
 # No other model is measured beside saved maps.
 _OF_MODELS = ("controls", "shuffled")
 # What saved maps are of: they hold no mentions.
@@ -36,6 +38,7 @@ class Stage:
         given: options without which it is measured only where asked for; see `RunOptions.wanted`.
         place: among what can be asked for; signatures keep that order. The report's where none is given.
         refused: why it cannot be measured over saved maps, as a sentence with what to do; empty where it can.
+        scans: `module:function` of what does its scans alone, as a part of a run does; empty where it does none.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Stage:
     given: tuple[str, ...] = ()
     place: int = 0
     refused: str = ""
+    scans: str = ""
 
     @property
     def asked_as(self) -> str:

@@ -1,5 +1,6 @@
 """The whole of a report: measure, write the run directory, draw, and write the pages."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from headscope.prepare.options import RunOptions
@@ -7,6 +8,7 @@ from headscope.prepare.prepared_run import prepare
 from headscope.prepare.progress import Watcher, tell
 from headscope.reporting.from_study import measured_in
 from headscope.storage.lock import folder_held
+from headscope.study.parts import FinishedPart, check_parts
 from headscope.study.run_folder import check_place
 from headscope.study.run_name import free_folder, run_name
 from headscope.study.stages import stages_of
@@ -16,12 +18,17 @@ from headscope.study.writing import write_run
 ATLAS = "atlas"
 
 
-def run_report(options: RunOptions, *, out: Path | None, watch: Watcher | None = None) -> Study:
+def run_report(
+    options: RunOptions, *, out: Path | None, watch: Watcher | None = None, parts: Sequence[FinishedPart] = ()
+) -> Study:
     """Do what `hs.report` does, from options that were put together before.
 
     The folder is looked at before the scan, so that no work is lost to a wrong `--out`; a finished run of
     the same signature is not computed again, only its figures and page are. Without a folder one is named after the
-    run: that of the same run, or a new one.
+    run: that of the same run, or a new one. What the parts of the run have scanned is not scanned again.
+
+    Raises:
+        InputError: the text, the model or an option is not that of the parts.
     """
     run = None
     if out is None:
@@ -31,7 +38,8 @@ def run_report(options: RunOptions, *, out: Path | None, watch: Watcher | None =
     # Held from the start: a second run is told now, and not when its model is loaded.
     with folder_held(out) as held:
         run = prepare(options, watch=watch) if run is None else run
-        write_run(run, out, watch=watch, further=1)
+        check_parts(parts, run.signature["id"])
+        write_run(run, out, watch=watch, further=1, parts=[each.folder for each in parts])
         study = open_study(out)
         held.check()
         steps = len(stages_of(run)) + 1

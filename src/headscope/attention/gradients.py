@@ -6,12 +6,14 @@ simplex. So the gradient of the output, which the backward pass computes anyway,
 a time, the last first.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from headscope.attention.finite import check_gradient
@@ -49,6 +51,20 @@ class LossCounts:
     def mean(self) -> float:
         """Mean over segments of the loss, nats; NaN before the first."""
         return self.total / self.segments if self.segments else float("nan")
+
+    def merge(self, other: "LossCounts") -> None:
+        """Add what another counted."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the counts as named arrays."""
+        return {name: np.array(value) for name, value in vars(self).items()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take up what `state()` returned."""
+        for name in vars(self):
+            setattr(self, name, state[name].item())
 
 
 class GradientSource:

@@ -55,11 +55,14 @@ class Packer:
         too_long: what to do with an input over the limit: `truncate`, `skip` or `error`. Pre-training packing
             fills inputs and cuts what is over, unless nothing may be cut: then it stops before the line that
             would not fit.
-        seed: of the random cuts, and of the draw under a limit; 0 gives the original's.
+        seed: of the random cuts, and of the draw under a limit.
+        one_stream: draw the cuts of all documents from one stream, one after another, as the original does (with seed
+            0 its very cuts). Else each document has draws of its own, of the seed and its id: its inputs are the same
+            whatever else is read, and whichever of several machines reads it.
 
     Attributes:
         counts: what became of the documents so far.
-        random: draws the cuts; the original then shuffles with it (`headscope segments`).
+        random: draws the cuts of one stream; the original then shuffles with it (`headscope segments`).
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class Packer:
         max_length: int = 128,
         too_long: str = "truncate",
         seed: int = 0,
+        one_stream: bool = False,
     ) -> None:
         self.encoder = encoder
         self.packing = packing
@@ -77,6 +81,7 @@ class Packer:
         self.too_long = too_long
         self.counts = PackingCounts()
         self.seed = seed
+        self.one_stream = one_stream
         self.random = Random(seed)
 
     def pack(self, documents: Iterable[Document], *, limit: int | None = None) -> Iterator[Segment]:
@@ -203,14 +208,15 @@ class Packer:
 
     def _pretraining_pairs(self, document: Document) -> Iterator[Segment]:
         room = self.max_length - self.encoder.special_tokens_pair
+        draws = self.random if self.one_stream else Random(f"{self.seed} {document.id}")
         index = 0
         for chunk in self._chunks(document, room):
             if len(chunk) < 2:
                 self.counts.skipped["no second line to pair with"] += 1
                 continue
-            cut = self.random.randint(1, len(chunk) - 1)
+            cut = draws.randint(1, len(chunk) - 1)
             first, second = self.encoder.join(chunk[:cut]), self.encoder.join(chunk[cut:])
-            shortened = self._shorten(first, second, room)
+            shortened = _shorten(first, second, room, draws)
             yield self.encoder.segment(first, second, document=document.id, index=index, shortened=shortened)
             index += 1
 
@@ -233,20 +239,6 @@ class Packer:
         if chunk:
             yield chunk
 
-    def _shorten(self, first: Encoding, second: Encoding, room: int) -> bool:
-        """Take tokens one by one off a random end of the longer text until both fit, as the original does."""
-        excess = len(first) + len(second) - room
-        lengths = [len(first), len(second)]
-        heads = [0, 0]  # tokens taken off the front of each text
-        for _ in range(excess):
-            longer = 0 if lengths[0] > lengths[1] else 1
-            lengths[longer] -= 1
-            heads[longer] += self.random.random() < 0.5
-        for text, length, head in zip((first, second), lengths, heads):
-            text.truncate(len(text) - head, direction="left")
-            text.truncate(length)
-        return excess > 0
-
     def _tokenised(self, document: Document) -> list[Encoding]:
         return [line for line in self.encoder.pieces(document.lines) if len(line)]
 
@@ -263,3 +255,18 @@ class Packer:
             self.counts.skipped["over the limit"] += 1
             return None
         return True
+
+
+def _shorten(first: Encoding, second: Encoding, room: int, draws: Random) -> bool:
+    """Take tokens one by one off a random end of the longer text until both fit, as the original does."""
+    excess = len(first) + len(second) - room
+    lengths = [len(first), len(second)]
+    heads = [0, 0]  # tokens taken off the front of each text
+    for _ in range(excess):
+        longer = 0 if lengths[0] > lengths[1] else 1
+        lengths[longer] -= 1
+        heads[longer] += draws.random() < 0.5
+    for text, length, head in zip((first, second), lengths, heads):
+        text.truncate(len(text) - head, direction="left")
+        text.truncate(length)
+    return excess > 0

@@ -10,11 +10,11 @@ from headscope.attention.model_source import ModelSource
 from headscope.corpora.demo import demo_text
 from headscope.corpora.document import Document
 from headscope.counted import count
-from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer, PackingCounts
 from headscope.encoding.readable import readable_tokens
 from headscope.encoding.segment import Segment
+from headscope.encoding.shards import ShardedBatches
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError, OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps
@@ -26,6 +26,7 @@ from headscope.models.loading import LoadedModel, load_model
 from headscope.prepare.annotated import AnnotatedText
 from headscope.prepare.annotated_inputs import open_annotated
 from headscope.prepare.input_sizes import auto_batch_size, check_length
+from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, tell
 from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
@@ -45,6 +46,7 @@ class ModelRun:
         treebank, treebank_train, coreference, gap: the annotated corpora, where they are asked for.
         layout: the model's kinds of attention.
         total: documents in the corpus; None where a limit makes the number meaningless.
+        kept: where the stage at hand keeps the shards that it has scanned; None where it keeps none.
 
     Raises:
         HeadscopeError: the model, the corpus or an option is not as it should be.
@@ -52,6 +54,7 @@ class ModelRun:
 
     def __init__(self, options: RunOptions, *, watch: Watcher | None = None) -> None:
         self.options = options
+        self.kept: KeptShards | None = None
         self.keeper = SentenceKeeper()
         tell(watch, "reading the corpus")
         # The corpora first: a broken file is found before a large model is loaded.
@@ -125,6 +128,7 @@ class ModelRun:
             max_length=options.max_length,
             too_long=options.too_long,
             seed=options.seed,
+            one_stream=options.compat is not None,
         )
 
     @property
@@ -211,7 +215,7 @@ class ModelRun:
         size = self.options.batch_size or auto_batch_size(
             length or self.options.max_length, self.anatomy, self.loaded
         )
-        return ModelSource(own, anatomy, self.encoder.vocabulary, length_buckets(segments, batch_size=size))
+        return ModelSource(own, anatomy, self.encoder.vocabulary, ShardedBatches(segments, batch_size=size))
 
     def _how_to_part(self, documents: int) -> list[str]:
         """Say what makes documents of lines, where the text may be one sentence a line."""

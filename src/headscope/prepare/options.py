@@ -101,6 +101,12 @@ class RunOptions:
         help="Precision: float32, float64, bfloat16 or float16.",
     )
     seed: int = option(0, group="machine", least=0, help="Of every random choice.")
+    shard_minutes: int = option(
+        5,
+        group="machine",
+        least=0,
+        help="How many minutes of a scan may be lost where the run is killed; 0 keeps every shard of the text.",
+    )
     # What to measure (`ASKABLE`). Empty: what the given corpora are for, or all of it on the demonstration's where none
     # is given. Commands say it.
     stages: tuple[str, ...] = ()
@@ -142,7 +148,8 @@ class RunOptions:
     compat: str | None = option(
         None,
         choices=("original",),
-        help="original: the choices of the original's notebook, slips included; fixes --pieces to first.",
+        help="original: the choices of the original's notebook, slips included; fixes --pieces to first, and draws "
+        "the cuts of all documents from one stream.",
     )
     controls: int = option(3, least=0, help="Models with random weights to measure beside the trained one.")
     shuffled: bool = option(False, help="Measure the trained model on shuffled words as well.")

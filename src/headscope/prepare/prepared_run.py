@@ -8,6 +8,7 @@ from headscope.encoding.segment import Segment
 from headscope.examples.collector import ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
+from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
@@ -19,6 +20,7 @@ class Stream(Protocol):
     """What one scan of a run's text asks of it."""
 
     options: RunOptions
+    kept: KeptShards | None
 
     @property
     def layout(self) -> tuple[KindLayout, ...]:

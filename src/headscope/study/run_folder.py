@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from headscope.errors import OutputError
+from headscope.prepare.kept_shards import SHARDS
 from headscope.storage.atomic import hash_of_file
 from headscope.storage.sealed import Sealed
 from headscope.storage.unfinished import contents, sweep
 from headscope.study.manifest import read_manifest
 
-FOLDERS = ("tables", "state", "figures", "atlas")
+FOLDERS = ("tables", "state", "figures", "atlas", SHARDS)
 
 
 def check_place(path: Path) -> Sealed | None:

@@ -1,11 +1,13 @@
 """A run's stages measured and written, each as it is done, so that nothing computed is lost."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
+from headscope.prepare.kept_shards import KeptShards, forget_shards
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher
 from headscope.storage.files import read_arrays, write_arrays, write_parquet
@@ -25,22 +27,25 @@ from headscope.study.stages import (
 from headscope.study.study import open_study
 
 
-def write_run(run: Run, out: Path, *, watch: Watcher | None = None, further: int = 0) -> None:
+def write_run(
+    run: Run, out: Path, *, watch: Watcher | None = None, further: int = 0, parts: Sequence[Path] = ()
+) -> None:
     """Measure a run's stages and write their tables; a stage whose signature the folder holds already is kept.
 
     The folder is held and looked at before a scan, so that no work is lost to a wrong place or to a neighbour. Stages
     of the folder that this run does not ask for stay. A finished stage whose files are not as they were written is
     measured again, with a note. Only the last writing of the manifest says that the run is whole. `further` says how
-    many steps follow, such as drawing, for the watcher.
+    many steps follow, such as drawing, for the watcher. Shards that the folders of `parts` hold are not scanned
+    again.
 
     Raises:
         OutputError: the folder holds something else, or another run holds it.
     """
     with folder_held(out) as held:
-        _write(run, held, watch, further)
+        _write(run, held, watch, further, parts)
 
 
-def _write(run: Run, held: Held, watch: Watcher | None, further: int) -> None:
+def _write(run: Run, held: Held, watch: Watcher | None, further: int, parts: Sequence[Path]) -> None:
     out = held.folder
     found, words = _found(check_out(out, run.signature), out, run)
     manifest = {**manifest_of(run), **found, "signature": run.signature}
@@ -55,19 +60,41 @@ def _write(run: Run, held: Held, watch: Watcher | None, further: int) -> None:
             if not damaged:
                 continue
             words.append(f"{', '.join(damaged)} was not as it was written: {stage.name} was measured again")
-        result = measure_stage(stage, run, earlier, told)
+        run.kept = KeptShards(
+            out,
+            stage=stage.name,
+            signature=signature,
+            versions=run.signature["versions"],
+            minutes=run.options.shard_minutes,
+            opened=partial(_open, held, {**manifest, "complete": False}),
+            beside=parts,
+        )
+        try:
+            result = measure_stage(stage, run, earlier, told)
+        finally:
+            run.kept = None
         held.check()
         manifest = _without(manifest, stage)
         files = _write_stage(out, manifest, result)
         manifest = with_stage(manifest, run, result, signature=signature, files=files)
         # Now, not with the next stage: that may be stopped long before it has anything to write.
         write_manifest(out, {**manifest, "complete": False})
+        forget_shards(out, [stage.name])
     # Of what was damaged it is said once, by the run that measured it again.
     notes = list(dict.fromkeys([*words, *notes_of(run, manifest["stages"])]))
     whole = {**manifest, "notes": notes, "complete": True}
     held.check()
     if whole != found:
         write_manifest(out, whole)
+    # Of a run that was killed between the two.
+    forget_shards(out, list(manifest["stages"]))
+
+
+def _open(held: Held, manifest: Mapping[str, Any]) -> None:
+    """Say whose the folder is, before sums of shards lie in it."""
+    held.check()
+    if not (held.folder / MANIFEST).is_file():
+        write_manifest(held.folder, manifest)
 
 
 def _found(before: Sealed | None, out: Path, run: Run) -> tuple[dict[str, Any], list[str]]:

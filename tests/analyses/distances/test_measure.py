@@ -107,6 +107,7 @@ class HandMadeRun:
 
     hand_made: HandMadeSource
     options: RunOptions
+    kept: None = None
 
     @property
     def layout(self):

@@ -11,6 +11,7 @@ ANALYSIS = Analysis(
         Stage(
             name="coreference",
             measure="measure:measure_coreference",
+            scans="measure:scan_coreference",
             corpora=("coreference",),
             options=("pieces", "controls", "windows", "singletons", "strict"),
             version=2,
@@ -18,6 +19,7 @@ ANALYSIS = Analysis(
         Stage(
             name="gap",
             measure="gap.measure:measure_gap",
+            scans="gap.measure:scan_gap",
             tables="tables:GAP_TABLES",
             corpora=("gap",),
             asked="coreference",

@@ -30,6 +30,7 @@ from headscope.examples.arc_examples import (
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.sharded_scan import scan_shards
 from headscope.statistics.confidence import too_few
 
 _EXAMPLE_TOKENS = 28
@@ -49,19 +50,14 @@ def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageRes
     bench = _CoreferenceBench(run, watch)
     counts = MentionCounts()
     known = KnownPieces(run.encoder, "coreference corpus")
-    sums = bench.count(run.over(known.watch(bench.segments(counts))), "coreference heads")
+    sums = bench.trained(counts, known)
     if not counts.counted.total():
         raise InputError(_nothing(bench.name, counts))
     seed = run.options.seed
     result = CoreferenceResult(sums.compute(), seed=seed)
     systems, heads, gaps = [result.systems()], [result.heads()], [result.differences()]
-    for number in range(run.options.controls):
-        model = with_random_weights(run.loaded.model, seed=number)
-        source = run.over(bench.segments(MentionCounts()), model=model)
-        label = f"coreference, control {number + 1} of {run.options.controls}"
-        other = CoreferenceResult(
-            bench.count(source, label).compute(), model="control", control_seed=number, seed=seed
-        )
+    for number, control in bench.controls():
+        other = CoreferenceResult(control.compute(), model="control", control_seed=number, seed=seed)
         systems.append(other.systems())
         heads.append(other.heads())
         gaps.append(result.against(other))
@@ -80,6 +76,14 @@ def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageRes
         notes=(*_notes(facts), *filter(None, [known.note()])),
         state=sums.state(),
     )
+
+
+def scan_coreference(run: ModelRun, watch: Watcher | None = None) -> None:
+    """Scan this part's shards, with the trained model and its controls."""
+    bench = _CoreferenceBench(run, watch)
+    bench.trained(MentionCounts(), KnownPieces(run.encoder, "coreference corpus"))
+    for _ in bench.controls():
+        pass
 
 
 class _CoreferenceBench:
@@ -110,7 +114,20 @@ class _CoreferenceBench:
         windows = [(segment.document, segment.index) for segment in cut(MentionCounts(), None)]
         return cut(counts, spread(windows, limit=options.limit, seed=options.seed))
 
-    def count(self, source: TileSource, stage: str) -> CoreferenceAccumulator:
+    def trained(self, counts: MentionCounts, known: KnownPieces) -> CoreferenceAccumulator:
+        """Count what the trained model's heads find."""
+        source = self.run.over(known.watch(self.segments(counts)))
+        return self.count(source, "coreference heads", "trained")
+
+    def controls(self) -> Iterator[tuple[int, CoreferenceAccumulator]]:
+        """Count what the heads of each control find; yield its number with it."""
+        for number in range(self.run.options.controls):
+            model = with_random_weights(self.run.loaded.model, seed=number)
+            source = self.run.over(self.segments(MentionCounts()), model=model)
+            label = f"coreference, control {number + 1} of {self.run.options.controls}"
+            yield number, self.count(source, label, f"control-{number}")
+
+    def count(self, source: TileSource, stage: str, scan_name: str) -> CoreferenceAccumulator:
         sums = CoreferenceAccumulator(self.run.layout, self.how)
         documents = self.corpus.documents
         # About as many windows as the words fill.
@@ -120,7 +137,7 @@ class _CoreferenceBench:
             return min(documents, documents * segments // windows)
 
         tell = scan_teller(self.watch, stage, read, total=documents, limit=self.run.options.limit)
-        scan(source, [sums], progress=tell)
+        scan_shards(source, [sums], kept=self.run.kept, scan_name=scan_name, progress=tell)
         return sums
 
     def examples(self, result: CoreferenceResult) -> pd.DataFrame:

@@ -12,6 +12,7 @@ ANALYSIS = Analysis(
         Stage(
             name="syntax",
             measure="measure:measure_syntax",
+            scans="measure:scan_syntax",
             corpora=("treebank",),
             options=(
                 *("fold_labels", "pieces", "special_tokens", "both_directions"),

@@ -1,5 +1,6 @@
 """The stage of section 4.2: which head finds which dependency relation."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -23,6 +24,7 @@ from headscope.examples.arc_examples import (
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.sharded_scan import scan_shards
 from headscope.prepare.trees import trees_of
 from headscope.statistics.confidence import too_few
 
@@ -38,35 +40,16 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
         InputError: no sentence could be read, or the maps are not of a treebank.
     """
     options: RunOptions = run.options
-    compat = options.compat == "original"
-    bench = trees_of(run)
-    table = ArcTable.of(bench.relations, folded=options.fold_labels, compat=compat)
-    how = DependencyOptions(
-        pieces=options.pieces,
-        special=options.special_tokens,
-        both=options.both_directions,
-        compat=compat,
-    )
-
-    def count(source: TileSource, stage: str) -> DependencyAccumulator:
-        sums = DependencyAccumulator(run.layout, table, how)
-
-        def documents(segments: int) -> int:
-            return bench.documents * segments // max(1, bench.sentences)
-
-        tell = scan_teller(watch, stage, documents, total=bench.documents, limit=options.limit)
-        scan(source, [sums], progress=tell)
-        if not sums.words:
-            raise InputError(bench.nothing())
-        return sums
-
-    sums = count(bench.source(), "dependency heads")
+    scans = _Scans(run, watch)
+    bench, how = scans.bench, scans.how
+    sums = scans.with_words(scans.trained())
     result = DependencyResult(sums, seed=options.seed)
     best = result.best()
     heads, choices, gaps = [result.heads()], [best], []
-    for name, number, source in bench.controls():
-        label = name if number is None else f"{name} {number + 1} of {options.controls}"
-        other = DependencyResult(count(source, label), model=name, control_seed=number, seed=options.seed)
+    for name, number, control in scans.controls():
+        other = DependencyResult(
+            scans.with_words(control), model=name, control_seed=number, seed=options.seed
+        )
         heads.append(other.heads())
         choices.append(other.best())
         gaps.append(result.against(other))
@@ -101,6 +84,62 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
         notes=(*_notes(facts), *bench.notes()),
         state=sums.state(),
     )
+
+
+def scan_syntax(run: Run, watch: Watcher | None = None) -> None:
+    """Scan this part's shards, with the trained model and its controls."""
+    scans = _Scans(run, watch)
+    scans.trained()
+    for _ in scans.controls():
+        pass
+
+
+class _Scans:
+    """The sentences with trees, read by the trained model and by each control."""
+
+    def __init__(self, run: Run, watch: Watcher | None) -> None:
+        options = run.options
+        self.run, self.watch, self.bench = run, watch, trees_of(run)
+        compat = options.compat == "original"
+        self.table = ArcTable.of(self.bench.relations, folded=options.fold_labels, compat=compat)
+        self.how = DependencyOptions(
+            pieces=options.pieces,
+            special=options.special_tokens,
+            both=options.both_directions,
+            compat=compat,
+        )
+
+    def trained(self) -> DependencyAccumulator:
+        """Count what the trained model's heads find."""
+        return self._count(self.bench.source(), "dependency heads", "trained")
+
+    def controls(self) -> Iterator[tuple[str, int | None, DependencyAccumulator]]:
+        """Count what the heads of each control find; yield its name and number with it."""
+        for name, number, source in self.bench.controls():
+            label = name if number is None else f"{name} {number + 1} of {self.run.options.controls}"
+            scan_name = name if number is None else f"{name}-{number}"
+            yield name, number, self._count(source, label, scan_name)
+
+    def with_words(self, sums: DependencyAccumulator) -> DependencyAccumulator:
+        """Return sums over some words.
+
+        Raises:
+            InputError: they are of none.
+        """
+        if not sums.words:
+            raise InputError(self.bench.nothing())
+        return sums
+
+    def _count(self, source: TileSource, stage: str, scan_name: str) -> DependencyAccumulator:
+        sums, bench = DependencyAccumulator(self.run.layout, self.table, self.how), self.bench
+
+        def documents(segments: int) -> int:
+            return bench.documents * segments // max(1, bench.sentences)
+
+        limit = self.run.options.limit
+        tell = scan_teller(self.watch, stage, documents, total=bench.documents, limit=limit)
+        scan_shards(source, [sums], kept=self.run.kept, scan_name=scan_name, progress=tell)
+        return sums
 
 
 def _notes(facts: dict[str, Any]) -> tuple[str, ...]:

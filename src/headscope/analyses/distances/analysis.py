@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from headscope.analyses.analysis import PACKING, Analysis, Stage
+from headscope.analyses.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.analyses.command import Command, OutputFile
 from headscope.analyses.option import Option
 
@@ -10,14 +10,15 @@ ANALYSIS = Analysis(
     name="distances",
     question="How far apart are heads, and which are alike?",
     stages=(
-        # 2 of both: intervals and tests that keep their level.
+        # 2 of both: intervals and tests that keep their level. 3: random cuts of each document by itself.
         Stage(
             name="distances",
             measure="measure:measure_distances",
+            scans="measure:scan_distances",
             tables="tables:DISTANCE_TABLES",
             corpora=("text",),
-            options=PACKING,
-            version=2,
+            options=TEXT_INPUTS,
+            version=3,
             place=2,
         ),
         Stage(

@@ -3,9 +3,9 @@
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.pair_table import pair_table
 from headscope.analyses.stage_result import StageResult, notes_on
-from headscope.attention.scan import scan
 from headscope.prepare.prepared_run import Stream
 from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.sharded_scan import scan_shards
 
 
 def measure_distances(run: Stream, watch: Watcher | None = None) -> StageResult:
@@ -15,10 +15,7 @@ def measure_distances(run: Stream, watch: Watcher | None = None) -> StageResult:
         run: a `ModelRun` over text, or a `MapsRun`.
         watch: told of progress.
     """
-    sums = DivergenceAccumulator(run.layout, seed=run.options.seed)
-
-    tell = scan_teller(watch, "head distances", run.done, total=run.total, limit=run.options.limit)
-    scan(run.source(), [sums], progress=tell)
+    sums = scan_distances(run, watch)
     results = sums.compute()
     facts = {
         result.kind: {"segments": result.segments, "rows": result.n, "rows_read": result.rows_read}
@@ -37,3 +34,12 @@ def measure_distances(run: Stream, watch: Watcher | None = None) -> StageResult:
         notes=notes_on("distances", *sampled),
         state=sums.state(),
     )
+
+
+def scan_distances(run: Stream, watch: Watcher | None = None) -> DivergenceAccumulator:
+    """Sum the divergences over the text."""
+    sums = DivergenceAccumulator(run.layout, seed=run.options.seed)
+
+    tell = scan_teller(watch, "head distances", run.done, total=run.total, limit=run.options.limit)
+    scan_shards(run.source(), [sums], kept=run.kept, progress=tell)
+    return sums

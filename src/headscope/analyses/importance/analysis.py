@@ -1,6 +1,6 @@
 """Gradient importance, declared."""
 
-from headscope.analyses.analysis import PACKING, Analysis, Stage
+from headscope.analyses.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.analyses.command import Command
 from headscope.analyses.option import Option
 from headscope.encoding.choices import LOSSES
@@ -9,13 +9,15 @@ ANALYSIS = Analysis(
     name="importance",
     question="How much does the loss depend on attention?",
     stages=(
-        # 2: intervals and tests that keep their level, the table of differences.
+        # 2: intervals and tests that keep their level, the table of differences. 3: random cuts of each document by
+        # itself.
         Stage(
             name="importance",
             measure="measure:measure_importance",
+            scans="measure:scan_importance",
             corpora=("text",),
-            options=(*PACKING, "loss"),
-            version=2,
+            options=(*TEXT_INPUTS, "loss"),
+            version=3,
             given=("loss",),
             place=1,
             refused=(

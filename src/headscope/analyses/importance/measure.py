@@ -15,10 +15,9 @@ from headscope.analyses.importance.accumulator import (
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.gradients import GradientSource, LossCounts
-from headscope.attention.scan import scan
-from headscope.encoding.batching import length_buckets
 from headscope.encoding.loss_questions import GivenLabels
 from headscope.encoding.segment import Segment
+from headscope.encoding.shards import ShardedBatches
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.examination import examine
@@ -28,6 +27,7 @@ from headscope.models.task_heads import given_task_model, load_task_model
 from headscope.prepare.input_sizes import auto_batch_size
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.sharded_scan import scan_shards
 from headscope.statistics.confidence import too_few
 
 _NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32
@@ -51,6 +51,29 @@ def measure_importance(
         OptionError: a loss for another kind of model, or labels for one without a decoder of its own.
         InputError: there was nothing to predict.
     """
+    loss, source, sums = scan_importance(run, watch, labels=labels)
+    if not source.counts.segments:
+        raise InputError(
+            "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
+        )
+    facts = _facts("labels" if labels is not None else loss, source.counts)
+    results = sums.compute()
+    return StageResult(
+        name="importance",
+        tables={
+            "importance": importance_table(results),
+            "importance_differences": importance_differences(results),
+        },
+        facts={"importance": facts},
+        notes=_notes(facts, len(sums.sums)),
+        state=sums.state(),
+    )
+
+
+def scan_importance(
+    run: ModelRun, watch: Watcher | None = None, *, labels: Labels | None = None
+) -> tuple[str, GradientSource, ImportanceAccumulator]:
+    """Sum gradients over the text, as `measure_importance` says; return the loss's name, and what counted it."""
     options, name = run.options, run.loaded.name
     loss = choose_loss(options.loss, run.anatomy, name=name)
     if labels is not None and not run.anatomy.encoder_decoder:
@@ -70,31 +93,17 @@ def measure_importance(
         assert anatomy.decoder_start is not None
         ask = GivenLabels(labels, start=anatomy.decoder_start)
     size = options.batch_size or gradient_batch_size(options.max_length, anatomy, loaded)
-    batches = length_buckets(run.segments(), batch_size=size)
+    batches = ShardedBatches(run.segments(), batch_size=size)
     source = GradientSource(loaded.model, anatomy, run.encoder.vocabulary, batches, ask)
     sums = ImportanceAccumulator(anatomy.layout)
 
-    scan(
+    scan_shards(
         source,
         [sums],
+        kept=run.kept,
         progress=scan_teller(watch, "importance", run.done, total=run.total, limit=options.limit),
     )
-    if not source.counts.segments:
-        raise InputError(
-            "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
-        )
-    facts = _facts("labels" if labels is not None else loss, source.counts)
-    results = sums.compute()
-    return StageResult(
-        name="importance",
-        tables={
-            "importance": importance_table(results),
-            "importance_differences": importance_differences(results),
-        },
-        facts={"importance": facts},
-        notes=_notes(facts, len(sums.sums)),
-        state=sums.state(),
-    )
+    return loss, source, sums
 
 
 def importance_table(results: Sequence[ImportanceResult]) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from headscope.analyses.analysis import PACKING, Analysis, Stage
+from headscope.analyses.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.analyses.command import Command, OutputFile
 from headscope.analyses.option import Option
 
@@ -11,12 +11,14 @@ ANALYSIS = Analysis(
     question="Where do heads look, in text without annotation?",
     stages=(
         # 2: the table `clearest`. 3: intervals and tests that keep their level, the table of differences.
+        # 4: random cuts of each document by itself.
         Stage(
             name="surface",
             measure="measure:measure_surface",
+            scans="measure:scan_surface",
             corpora=("text",),
-            options=PACKING,
-            version=3,
+            options=TEXT_INPUTS,
+            version=4,
             listed="statistics.statistic_catalogue:NAMES",
         ),
     ),

@@ -13,15 +13,13 @@ from headscope.examples.example_tables import CLEAREST
 from headscope.examples.excerpts import ExcerptCollector, wanted_segments
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.sharded_scan import scan_shards
 from headscope.statistics.roles import roles
 
 
 def measure_surface(run: Run, watch: Watcher | None = None) -> StageResult:
     """Measure what heads look at in text: one scan, the table, and sentences to draw heads on."""
-    sums, clearest = SurfaceAccumulator(run.layout), ClearestAccumulator(run.layout)
-
-    tell = scan_teller(watch, "reading heads", run.done, total=run.total, limit=run.options.limit)
-    scan(run.source(), [sums, clearest], progress=tell)
+    sums, clearest = scan_surface(run, watch)
     surface = surface_table(sums.compute())
     named = roles(surface)
     collector = ExampleCollector()
@@ -37,6 +35,15 @@ def measure_surface(run: Run, watch: Watcher | None = None) -> StageResult:
         },
         state={**sums.state(), **clearest.state()},
     )
+
+
+def scan_surface(run: Run, watch: Watcher | None = None) -> tuple[SurfaceAccumulator, ClearestAccumulator]:
+    """Sum the statistics over the text, and keep the clearest segments."""
+    sums, clearest = SurfaceAccumulator(run.layout), ClearestAccumulator(run.layout)
+
+    tell = scan_teller(watch, "reading heads", run.done, total=run.total, limit=run.options.limit)
+    scan_shards(run.source(), [sums, clearest], kept=run.kept, progress=tell)
+    return sums, clearest
 
 
 def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from headscope.app.cli import (
     explore,
     export,
     extract,
+    merge,
     report,
     segments,
     train,
@@ -37,6 +38,7 @@ app = typer.Typer(
 # By place in the list of commands, in which those of analyses say theirs themselves.
 _OTHERS: dict[str, tuple[int, Callable[..., None]]] = {
     "report": (0, report.command),
+    "merge": (5, merge.command),
     "segments": (20, segments.command),
     "extract": (30, extract.command),
     "convert": (40, convert.command),

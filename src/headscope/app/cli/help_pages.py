@@ -16,11 +16,12 @@ _OTHERS = "Options"
 # Of commands that word options of their own, which say no group.
 _OF_NAME = {
     **dict.fromkeys(
-        ("files", "text", "text_b", "decoder_text", "treebank", "source", "num_docs", "study"), "Input"
+        ("files", "text", "text_b", "decoder_text", "treebank", "source", "num_docs", "study", "parts"),
+        "Input",
     ),
     **dict.fromkeys(("model", "revision", "tokeniser", "size", "vocabulary", "cased", "debug"), "Model"),
     **dict.fromkeys(("out", "bundle", "force", "form", "store", "matrix", "no_compress"), "Output"),
-    **dict.fromkeys(("port", "no_browser", "help"), "Machine"),
+    **dict.fromkeys(("port", "no_browser", "help", "shard", "device"), "Machine"),
 }
 
 

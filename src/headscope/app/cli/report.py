@@ -1,12 +1,17 @@
 """`headscope report`: corpora in, a run directory with a page on every head out."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
+from headscope.errors import OptionError
+from headscope.prepare.options import RunOptions
+
+if TYPE_CHECKING:
+    from headscope.study.study import Study
 
 _FIRST = ("text", "model", "revision", "treebank", "treebank_train", "coref", "loss", "maps", "strict_input")
 
@@ -29,6 +34,15 @@ def command(
             help="Also write OUT.zip: page, atlas, figures and tables, one file to send.",
         ),
     ] = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="I/N",
+            help="Scan the I-th of N parts of the text into OUT, which headscope merge joins with the others.",
+            show_default=False,
+        ),
+    ] = None,
     **given: Any,
 ) -> None:
     """Run a model over text and write a report on every head.
@@ -40,19 +54,52 @@ def command(
     """
     quiet = given.pop("quiet")
     asked = o.run_options(**o.with_files(given))
+    if shard is not None:
+        _scan_part(asked, shard, out=out, quiet=quiet)
+        return
     from headscope.app.cli.progress_lines import ProgressPrinter
-    from headscope.atlas.atlas_files import ATLAS, run_report
-    from headscope.reporting.from_study import first_findings
+    from headscope.atlas.atlas_files import run_report
 
     with ProgressPrinter(quiet=quiet) as watch:
         study = run_report(asked, out=out, watch=watch)
+    say_study(study)
+    if out is None:
+        say(f"folder: {study.path} (--out names another)")
+    say_pages(study, bundle=bundle)
+
+
+def _scan_part(asked: RunOptions, shard: str, *, out: Path | None, quiet: bool) -> None:
+    """Scan one part of a run."""
+    from headscope.app.cli.progress_lines import ProgressPrinter
+    from headscope.counted import count
+    from headscope.prepare.model_run import ModelRun
+    from headscope.study.parts import check_options, read_part_number, write_part
+
+    part = read_part_number(shard)
+    check_options(asked)
+    if out is None:
+        raise OptionError("--shard needs --out: a folder of its own for each part")
+    with ProgressPrinter(quiet=quiet) as watch:
+        number = write_part(ModelRun(asked, watch=watch), out, part, watch=watch)
+    say(f"part {part.number} of {part.of}: {count(number, 'shard')} in {out}")
+    say("when all parts are finished: headscope merge DIR ... --out REPORT, with the folders of all of them")
+
+
+def say_study(study: "Study") -> None:
+    """Say what was found, and what the user should see of it."""
+    from headscope.reporting.from_study import first_findings
+
     say(study.summary())
     for finding in first_findings(study):
         say(f"- {finding}")
     for note in study.manifest["notes"]:
         say(f"note: {note}")
-    if out is None:
-        say(f"folder: {study.path} (--out names another)")
+
+
+def say_pages(study: "Study", *, bundle: bool) -> None:
+    """Say where the pages are, and pack them where that is asked for."""
+    from headscope.atlas.atlas_files import ATLAS
+
     say(f"atlas: {study.path / ATLAS / 'index.html'}")
     say(f"report: {study.report_path}")
     if bundle:

@@ -80,7 +80,9 @@ def command(
             f"--max-length {max_length} leaves no room beside the special tokens; expected at least "
             f"{encoder.special_tokens_pair + 2} tokens"
         )
-    packer = Packer(encoder, packing=packing, max_length=max_length, too_long=too_long, seed=seed)
+    packer = Packer(
+        encoder, packing=packing, max_length=max_length, too_long=too_long, seed=seed, one_stream=True
+    )
     known = KnownPieces(encoder, "text")
 
     def entries() -> Iterator[dict[str, Any]]:

@@ -4,11 +4,11 @@ from headscope.analyses.coreference.gap.accumulator import GapAccumulator
 from headscope.analyses.coreference.gap.gap_segments import GapCounts, gap_segments
 from headscope.analyses.coreference.systems import gap_table
 from headscope.analyses.stage_result import StageResult
-from headscope.attention.scan import scan
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.sharded_scan import scan_shards
 
 
 def measure_gap(run: ModelRun, watch: Watcher | None = None) -> StageResult:
@@ -22,18 +22,8 @@ def measure_gap(run: ModelRun, watch: Watcher | None = None) -> StageResult:
         InputError: no row fits into an input.
     """
     assert run.gap is not None
-    counts = GapCounts()
-    sums = GapAccumulator(run.layout, pieces=run.options.pieces)
-
-    tell = scan_teller(watch, "GAP", int, total=None, limit=run.options.limit)
-    segments = gap_segments(
-        run.gap.read(limit=run.options.limit, seed=run.options.seed),
-        run.encoder,
-        max_length=run.options.max_length,
-        counts=counts,
-    )
-    known = KnownPieces(run.encoder, "GAP")
-    scan(run.over(known.watch(segments)), [sums], progress=tell)
+    counts, known = GapCounts(), KnownPieces(run.encoder, "GAP")
+    sums = _scanned(run, watch, counts, known)
     if not counts.used:
         raise InputError(
             f"no row of {run.gap.name} fits into --max-length {run.options.max_length} tokens; raise it"
@@ -53,3 +43,23 @@ def measure_gap(run: ModelRun, watch: Watcher | None = None) -> StageResult:
         notes=tuple(filter(None, [known.note()])),
         state=sums.state(),
     )
+
+
+def scan_gap(run: ModelRun, watch: Watcher | None = None) -> None:
+    """Scan this part's shards of GAP's rows."""
+    _scanned(run, watch, GapCounts(), KnownPieces(run.encoder, "GAP"))
+
+
+def _scanned(run: ModelRun, watch: Watcher | None, counts: GapCounts, known: KnownPieces) -> GapAccumulator:
+    assert run.gap is not None
+    sums = GapAccumulator(run.layout, pieces=run.options.pieces)
+
+    tell = scan_teller(watch, "GAP", int, total=None, limit=run.options.limit)
+    segments = gap_segments(
+        run.gap.read(limit=run.options.limit, seed=run.options.seed),
+        run.encoder,
+        max_length=run.options.max_length,
+        counts=counts,
+    )
+    scan_shards(run.over(known.watch(segments)), [sums], kept=run.kept, progress=tell)
+    return sums

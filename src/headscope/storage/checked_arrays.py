@@ -1,0 +1,46 @@
+"""Named arrays in a file that is known for what it is by words about it, and for whole by a hash of its content."""
+
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headscope.storage.files import read_arrays, write_arrays
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ABOUT, _CONTENT = "about", "content"
+
+
+def write_checked(path: Path, arrays: "Mapping[str, NDArray[Any]]", *, about: Mapping[str, str]) -> None:
+    """Write arrays whole or not at all, with words about them and a hash of both."""
+    # In one word, for the format does not keep the order of several: the same content is the same file.
+    told = json.dumps({**about, _CONTENT: _hash(arrays, about)}, sort_keys=True)
+    write_arrays(path, arrays, about={_ABOUT: told})
+
+
+def read_checked(path: Path) -> "tuple[dict[str, NDArray[Any]], dict[str, str]] | None":
+    """Read what `write_checked` wrote; None where there is no such file, or one that is not as it was written."""
+    from safetensors import SafetensorError
+
+    if not path.is_file():
+        return None
+    try:
+        arrays, told = read_arrays(path)
+        about = json.loads(told[_ABOUT])
+        content = about.pop(_CONTENT)
+    except (SafetensorError, ValueError, KeyError, AttributeError, TypeError):
+        return None
+    return (arrays, about) if content == _hash(arrays, about) else None
+
+
+def _hash(arrays: "Mapping[str, NDArray[Any]]", about: Mapping[str, str]) -> str:
+    digest = blake2b(digest_size=16)
+    for name, word in sorted(about.items()):
+        digest.update(f"{name}\0{word}\0".encode("utf-8", "surrogatepass"))
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name}\0{array.dtype.str}\0{array.shape}\0".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
