@@ -321,7 +321,7 @@ def test_a_stream_that_is_none(gone, capsys, monkeypatch):
         ),
         (
             ["stast"],
-            "there is no command 'stast'; expected one of report, stats, segments, extract, convert, syntax, coref, "
+            "there is no command 'stast'; expected one of report, merge, stats, segments, extract, convert, syntax, coref, "
             "cluster, importance, probe, train, view, explore, atlas, export; did you mean stats?",
         ),
         (

@@ -192,7 +192,8 @@ def _spread(axes: Axes) -> None:
         over = max(last - figure.bbox.y1, last - axes.get_window_extent().y1 - 4, 0.0) if any(moves) else 0.0
         for one, move in zip(ordered, moves):
             x, y = one.get_transform().transform(one.get_position())
-            one.set_position(one.get_transform().inverted().transform((x, y + move - over)))
+            x, y = one.get_transform().inverted().transform((x, y + move - over))
+            one.set_position((float(x), float(y)))
 
 
 def _drop(figure: Figure) -> None:
