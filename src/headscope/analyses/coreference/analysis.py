@@ -14,7 +14,7 @@ ANALYSIS = Analysis(
             scans="measure:scan_coreference",
             corpora=("coreference",),
             options=("pieces", "controls", "windows", "singletons", "strict"),
-            version=2,
+            version=3,
         ),
         Stage(
             name="gap",
@@ -24,7 +24,7 @@ ANALYSIS = Analysis(
             corpora=("gap",),
             asked="coreference",
             options=("pieces",),
-            version=2,
+            version=3,
         ),
     ),
     command=Command(

@@ -18,7 +18,7 @@ ANALYSIS = Analysis(
                 *("fold_labels", "pieces", "special_tokens", "both_directions"),
                 *("compat", "controls", "shuffled"),
             ),
-            version=2,
+            version=3,
         ),
     ),
     command=Command(

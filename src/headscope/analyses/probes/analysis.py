@@ -13,7 +13,7 @@ ANALYSIS = Analysis(
             measure="measure:measure_probes",
             corpora=("treebank", "treebank_train"),
             options=("seeds", "vectors_hash", "fold_labels", "pieces", "compat"),
-            version=2,
+            version=3,
             place=3,
             refused="probes need a model; give one with --treebank and --treebank-train in place of --maps",
         ),
