@@ -9,11 +9,11 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 RIGHT = {
     "bert": "fused",
-    "t5": "eager",
+    "t5": "fused",
     "gpt_neo": "fallback",
     "convbert": "fallback",
     "mobilebert": "fused",
-    "longt5": "eager",
+    "longt5": "fused",
     "jamba": "fused",
     "deepseek_v32": "fallback",
 }

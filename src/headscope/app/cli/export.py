@@ -23,7 +23,7 @@ def command(
         typer.Option("--out", "-o", help="Folder of the files; by default DIR-export, beside DIR."),
     ] = None,
 ) -> None:
-    """Write a report's tables and figures for a paper or a spreadsheet.
+    """Write a report's tables and figures for a paper.
 
     The paper's tables 1 to 3 of what was measured, as table-1.csv or table-1.tex; CSV and Excel hold every other table
     of the run, too. With --figures and no --format the figures alone are written.
