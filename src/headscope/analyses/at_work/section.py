@@ -25,9 +25,9 @@ from headscope.reporting.kit.words import capital, count, head_name, join, plain
 from headscope.views.markup import Html, el
 
 SHOWN = 8
-FILE_WORDS = 24
-"""Of a sentence in the file."""
 """How many relations stand open in the page, coreference among them."""
+FILE_WORDS = 24
+"""How many words of a sentence are drawn in the figure's files."""
 
 
 @dataclass(frozen=True)
