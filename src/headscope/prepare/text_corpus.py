@@ -12,6 +12,7 @@ from headscope.corpora.fetch.by_name import resolve
 from headscope.corpora.opening import read_once, source_name
 from headscope.corpora.passes import Passes
 from headscope.corpora.reading import read_corpus
+from headscope.counted import count
 
 
 class TextCorpus:
@@ -76,8 +77,7 @@ class GivenText:
     @property
     def name(self) -> str:
         """What people are told that was read."""
-        number = len(self._documents)
-        return f"{number:,} text{'' if number == 1 else 's'} in memory"
+        return count(len(self._documents), "text in memory", "texts in memory")
 
     def digest(self) -> tuple[int, str]:
         """Return the number of documents and the corpus hash."""

@@ -3,6 +3,9 @@
 import pandas as pd
 
 from headscope.analyses import ANALYSES
+from headscope.analyses.analysis import Analysis
+from headscope.analyses.option import options_of
+from headscope.prepare.options import RunOptions
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.paper_table import PaperTable
 from headscope.study.study_tables import StudyTables, Tabled
@@ -21,7 +24,7 @@ def paper_table(study: Tabled, number: int) -> PaperTable:
     analysis = makers[number]
     made: PaperTable | None = analysis.load(analysis.paper[number])(_measured(study))
     if made is None:
-        needs = " and ".join(f"--{name.replace('_', '-')}" for name in _needs(number))
+        needs = " and ".join(_needs(analysis))
         raise KeyError(
             f"this study has no table {number} ({analysis.question[:1].lower()}{analysis.question[1:]}); "
             f"run headscope report with {needs}"
@@ -49,10 +52,7 @@ def _measured(study: Tabled) -> Measured:
     )
 
 
-_OPTION = {"coreference": "coref"}
-
-
-def _needs(number: int) -> list[str]:
-    """The options that give the corpora of a table's first stage."""
-    (analysis,) = (one for one in ANALYSES if number in one.paper)
-    return [_OPTION.get(corpus, corpus) for corpus in analysis.stages[0].corpora]
+def _needs(analysis: Analysis) -> list[str]:
+    """Return the options that give the corpora of an analysis's first stage."""
+    options = options_of(RunOptions).values()
+    return [each.flag for corpus in analysis.stages[0].corpora for each in options if corpus in each.holds]

@@ -28,6 +28,8 @@ FILE_WORDS, COLUMN_WORDS = 24, 16
 """Of a sentence in the file; on one column three stand over one another on a page."""
 SHOWN = 8
 """How many relations stand open in the page, coreference among them."""
+FILE_WORDS = 24
+"""How many words of a sentence are drawn in the figure's files."""
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,7 @@ class _CoreferenceBench:
         self.run, self.corpus, self.watch = run, run.coreference, watch
         self.name = self.corpus.name
         self.how = CoreferenceOptions(pieces=run.options.pieces, strict=run.options.strict)
+        self._drawn: dict[int, frozenset[tuple[str, int]]] = {}
 
     def segments(self, counts: MentionCounts, *, max_length: int | None = None) -> Iterator[Segment]:
         options, length = self.run.options, max_length or self.run.options.max_length
@@ -111,8 +112,10 @@ class _CoreferenceBench:
 
         if options.limit is None:
             return cut(counts, None)
-        windows = [(segment.document, segment.index) for segment in cut(MentionCounts(), None)]
-        return cut(counts, spread(windows, limit=options.limit, seed=options.seed))
+        if length not in self._drawn:  # once for the trained model and all controls
+            windows = [(segment.document, segment.index) for segment in cut(MentionCounts(), None)]
+            self._drawn[length] = spread(windows, limit=options.limit, seed=options.seed)
+        return cut(counts, self._drawn[length])
 
     def trained(self, counts: MentionCounts, known: KnownPieces) -> CoreferenceAccumulator:
         """Count what the trained model's heads find."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from headscope.corpora.document import Document, document_id
+from headscope.corpora.document import Document
+from headscope.corpora.text.plain import whole_documents
 from headscope.errors import InputError
 from headscope.visible import printable, shorten
 
@@ -50,12 +51,5 @@ def cell_documents(
     Raises:
         InputError: all cells are empty.
     """
-    ordinal = start
-    for number, cell in cells:
-        if line := " ".join(cell.split()):
-            yield Document(
-                id=document_id((line,), ordinal), lines=(line,), whole=True, origin=f"{name}, row {number}"
-            )
-            ordinal += 1
-    if ordinal == start:
-        raise InputError(f"{name} has nothing in its column {column!r}; expected a text in each row")
+    nothing = f"{name} has nothing in its column {column!r}; expected a text in each row"
+    yield from whole_documents(cells, place=f"{name}, row", start=start, nothing=nothing)

@@ -54,15 +54,33 @@ def line_documents(lines: Iterable[str], *, name: str, start: int = 0) -> Iterat
     Raises:
         InputError: blank lines only.
     """
+    nothing = f"{name} has only blank lines: expected {EXPECTED_TEXT}"
+    yield from whole_documents(enumerate(lines, 1), place=f"{name}, line", start=start, nothing=nothing)
+
+
+def whole_documents(
+    texts: Iterable[tuple[int, str]], *, place: str, start: int, nothing: str
+) -> Iterator[Document]:
+    """Yield each text that holds more than white space as a document of one line, an input as it stands.
+
+    Args:
+        texts: number of the line or row, and what stands there.
+        place: what `Document.origin` says before the number.
+        start: ordinal of the first document within the corpus.
+        nothing: the error where every text is empty.
+
+    Raises:
+        InputError: every text is empty.
+    """
     ordinal = start
-    for number, line in enumerate(lines, 1):
-        if text := " ".join(line.split()):
+    for number, given in texts:
+        if text := " ".join(given.split()):
             yield Document(
-                id=document_id((text,), ordinal), lines=(text,), whole=True, origin=f"{name}, line {number}"
+                id=document_id((text,), ordinal), lines=(text,), whole=True, origin=f"{place} {number}"
             )
             ordinal += 1
     if ordinal == start:
-        raise InputError(f"{name} has only blank lines: expected {EXPECTED_TEXT}")
+        raise InputError(nothing)
 
 
 def _blocks(lines: Iterable[str], name: str) -> Iterator[tuple[int, tuple[str, ...]]]:
