@@ -43,7 +43,7 @@ def quantity_of(weights, quantity, classes):
             out[row] += weights[row, key] if 0 <= key < len(weights) else 0.0
         return out
     if quantity in CLASSES:
-        return weights[:, classes == CLASSES[quantity]].sum(1)
+        return weights[:, np.isin(classes, CLASSES[quantity])].sum(1)
     if quantity is RowQuantity.ENTROPY:
         return np.array([-sum(w * math.log(w) for w in row if w > 0) for row in weights])
     assert quantity is RowQuantity.MAX_WEIGHT
