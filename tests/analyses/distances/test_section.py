@@ -312,7 +312,7 @@ def test_the_stress_is_said(small):
 
 def test_figures_are_linked_where_they_lie(small, two, page):
     assert "figures/figure-6.svg" in page
-    assert "figures/head-tree.png" in page
+    assert "figures/head-tree.svg" in page
     assert "figures/" not in section(small)
     stems = ["figure-6", "head-tree", "figure-6-decoder", "head-tree-decoder"]
     assert [name for name, _ in distance_figures(about(two))] == stems
