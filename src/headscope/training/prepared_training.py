@@ -15,6 +15,7 @@ from headscope.encoding.packing import Packer
 from headscope.encoding.unknown import KnownPieces
 from headscope.models.hashing import weights_hash
 from headscope.models.loading import LoadedModel, load_tokeniser
+from headscope.prepare.signature import tokeniser_hash
 from headscope.training.packed_corpus import PackedInputs, hold_out, pack_inputs
 from headscope.training.start import Start, check_length, go_on_with, new_bert, set_dropout, takes_types
 from headscope.training.text import TrainingText
@@ -84,7 +85,6 @@ def prepare(options: TrainOptions) -> Prepared:
     inputs = pack_inputs(corpus.read(), packer, limit=options.limit, seed=options.seed, known=known)
     train, held = hold_out(inputs, share=options.held_out)
     weights = weights_hash(LoadedModel(model=start.model, tokeniser=start.tokeniser, name=start.name))
-    pieces = start.tokeniser.backend_tokenizer.to_str().encode()
     config = start.model.config
     facts = {
         "start": {"name": start.name, "weights": weights, "new_head": start.new_head},
@@ -97,7 +97,7 @@ def prepare(options: TrainOptions) -> Prepared:
             "parameters": sum(parameter.numel() for parameter in start.model.parameters()),
         },
         "tokeniser": {
-            "hash": blake2b(pieces, digest_size=16).hexdigest(),
+            "hash": tokeniser_hash(start.tokeniser),
             "pieces": len(start.tokeniser.get_vocab()),
             "trained": trained_tokeniser,
         },
