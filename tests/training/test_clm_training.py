@@ -58,7 +58,7 @@ def test_the_loss_falls(text, tmp_path):
     accuracy = held[held["measure"] == "accuracy"].set_index("step")["value"]
     assert accuracy[80] > accuracy[0] + 0.05
     taught = run.log.query("split == 'train' and measure == 'loss'")["value"].to_numpy()
-    assert taught[-3:].mean() < taught[:3].mean() - 1
+    assert taught[-3:].mean() < taught[:3].mean() - 0.5
 
 
 def test_the_held_out_numbers_by_transformers_own_loss(small, text):
