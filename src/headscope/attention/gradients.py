@@ -16,7 +16,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope.attention.finite import check_gradient
 from headscope.attention.model_pass import ModelPass, TileConsumer
 from headscope.attention.tap import AttentionCall, output_of, values_by_head
 from headscope.encoding.batching import of_one_length
@@ -174,7 +173,7 @@ class _Backward:
 
     def _targets(self, questions: list[Question]) -> Tensor:
         """Lay out what is to be predicted at each position of the batch, `[batch, position]`."""
-        predicting = self.shared.sides["decoder"].valid.cpu().numpy()
+        predicting = self.shared.on_host["decoder"].valid.numpy()
         targets = np.full(predicting.shape, NO_TARGET, dtype=np.int64)
         targets[predicting] = np.concatenate([question.targets for question in questions])
         return torch.from_numpy(targets).to(self.shared.device)
@@ -212,7 +211,6 @@ class _Backward:
                 own = gradient.transpose(1, 2).to(values.dtype) @ values.transpose(2, 3)
             rows = slice(0, weights.shape[2])
             tile = self.shared.tile(site, rows, mask, weights=weights, gradient=own)
-            check_gradient(tile)
             self.shared.consumer.update(tile)
 
 

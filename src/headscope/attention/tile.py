@@ -98,22 +98,31 @@ class AttentionTile:
         return self.queries.classes[:, self.rows]
 
 
-def join_rows(tiles: Sequence[AttentionTile]) -> AttentionTile:
-    """Join the tiles of one layer, in the order of their rows, into one tile."""
+def join_rows(
+    tiles: Sequence[AttentionTile], *, seen: dict[tuple[int, ...], Visibility] | None = None
+) -> AttentionTile:
+    """Join the tiles of one layer, in the order of their rows, into one tile.
+
+    Args:
+        tiles: the tiles.
+        seen: what the rows of layers before see, joined, by that of their tiles; it is added to, so that layers that
+            share a mask share what is read from it. Good as long as tiles of those layers are held, a batch.
+    """
     first = tiles[0]
     if len(tiles) == 1:
         return first
     weights = [tile.given_weights for tile in tiles if tile.given_weights is not None]
     statistics = [tile.given_statistics for tile in tiles if tile.given_statistics is not None]
     gradients = [tile.given_gradient for tile in tiles if tile.given_gradient is not None]
+    parts = [tile.visibility for tile in tiles]
+    known = {} if seen is None else seen
+    key = tuple(map(id, parts))
+    if key not in known:
+        visible = torch.cat([part.visible for part in parts], dim=1)
+        known[key] = Visibility.of(visible, keys=first.keys, start=first.start, square=first.square)
     return replace(
         first,
-        visibility=Visibility.of(
-            torch.cat([tile.visibility.visible for tile in tiles], dim=1),
-            keys=first.keys,
-            start=first.start,
-            square=first.square,
-        ),
+        visibility=known[key],
         given_weights=torch.cat(weights, dim=2) if len(weights) == len(tiles) else None,
         given_statistics=torch.cat(statistics, dim=2) if len(statistics) == len(tiles) else None,
         given_gradient=torch.cat(gradients, dim=2) if len(gradients) == len(tiles) else None,

@@ -114,7 +114,7 @@ def visibility_of(
             # Masks are the same for all heads; position biases travel apart from them.
             given = mask[:, 0, own] if mask.shape[2] > 1 else mask[:, 0]
             allowed = given if mask.dtype == torch.bool else given > torch.finfo(mask.dtype).min / 2
-            return visible & allowed.to(visible.device)
+            return visible & (allowed if allowed.device == visible.device else allowed.to(visible.device))
         if causal:
             return visible & (at[None, None, :] <= at[own][None, :, None])
         return visible
