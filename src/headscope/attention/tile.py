@@ -27,6 +27,8 @@ class AttentionTile:
         given_weights: the weights `[batch, head, row, key]`, where the pass kept them.
         given_statistics: the row statistics, where the pass made them along with its softmax.
         given_gradient: the gradient of a loss with respect to the weights, of their shape, where the pass took it.
+        sink: the weight of the layer's learned sink, `[batch, head, row]`; None where it has none, and where the pass
+            kept neither it nor the weights.
     """
 
     kind: str
@@ -39,6 +41,7 @@ class AttentionTile:
     given_weights: Tensor | None = field(default=None, repr=False)
     given_statistics: Tensor | None = field(default=None, repr=False)
     given_gradient: Tensor | None = field(default=None, repr=False)
+    sink: Tensor | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> slice:
@@ -47,7 +50,7 @@ class AttentionTile:
 
     @property
     def weights(self) -> Tensor:
-        """Attention weights after the softmax, `[batch, head, row, key]`; rows sum to 1.
+        """Attention weights after the softmax, `[batch, head, row, key]`; rows sum to 1, or to 1 less the `sink`.
 
         Raises:
             ValueError: no accumulator of this pass declared that it needs weights.
@@ -79,7 +82,11 @@ class AttentionTile:
         if self.given_statistics is not None:
             return self.given_statistics
         return row_statistics(
-            self.weights, key_classes=self.keys.classes, start=self.start, square=self.square
+            self.weights,
+            key_classes=self.keys.classes,
+            start=self.start,
+            square=self.square,
+            sink=self.sink,
         )
 
     @property
@@ -106,15 +113,20 @@ def join_rows(tiles: Sequence[AttentionTile]) -> AttentionTile:
     weights = [tile.given_weights for tile in tiles if tile.given_weights is not None]
     statistics = [tile.given_statistics for tile in tiles if tile.given_statistics is not None]
     gradients = [tile.given_gradient for tile in tiles if tile.given_gradient is not None]
+    sinks = [tile.sink for tile in tiles if tile.sink is not None]
     return replace(
         first,
-        visibility=Visibility.of(
-            torch.cat([tile.visibility.visible for tile in tiles], dim=1),
-            keys=first.keys,
-            start=first.start,
-            square=first.square,
+        visibility=replace(
+            Visibility.of(
+                torch.cat([tile.visibility.visible for tile in tiles], dim=1),
+                keys=first.keys,
+                start=first.start,
+                square=first.square,
+            ),
+            sink=first.visibility.sink,
         ),
         given_weights=torch.cat(weights, dim=2) if len(weights) == len(tiles) else None,
         given_statistics=torch.cat(statistics, dim=2) if len(statistics) == len(tiles) else None,
         given_gradient=torch.cat(gradients, dim=2) if len(gradients) == len(tiles) else None,
+        sink=torch.cat(sinks, dim=2) if len(sinks) == len(tiles) else None,
     )
