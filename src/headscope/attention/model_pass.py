@@ -86,12 +86,19 @@ class ModelPass:
     def listening(self, listener: Callable[[AttentionCall, CallSite], Tensor]) -> Tap:
         """Hook the model for a `with` block: each call of its attention goes to the listener, with the layer it is of.
 
+        A call that is no layer's of the layout is answered as the model answers it.
+
         Raises:
             ModelError: inside the block, the model computes more layers than it did when it was examined.
         """
-        return Tap(self.model, lambda call: listener(call, self._site(call)))
 
-    def _site(self, call: AttentionCall) -> CallSite:
+        def answer(call: AttentionCall) -> Tensor:
+            site = self._site(call)
+            return call.eager()[0] if site is None else listener(call, site)
+
+        return Tap(self.model, answer)
+
+    def _site(self, call: AttentionCall) -> CallSite | None:
         if call.order >= len(self.anatomy.calls):
             raise ModelError(
                 "the model computed more layers than it did at the start; its layers must not vary"
@@ -173,6 +180,7 @@ class ModelPass:
         weights: Tensor | None,
         statistics: Tensor | None = None,
         gradient: Tensor | None = None,
+        sink: Tensor | None = None,
     ) -> AttentionTile:
         """Return some rows of a layer as the consumer takes them."""
         return AttentionTile(
@@ -181,11 +189,12 @@ class ModelPass:
             start=rows.start,
             queries=self.queries(site),
             keys=self.keys(site),
-            visibility=self._visibility(site, rows, mask),
+            visibility=self._visibility(site, rows, mask, sink=sink is not None),
             groups=site.groups,
             given_weights=weights,
             given_statistics=statistics,
             given_gradient=gradient,
+            sink=sink,
         )
 
     def reach(self, mask: Tensor | None, keys: int, rows: slice) -> Reach:
@@ -195,9 +204,9 @@ class ModelPass:
             self._reach[key] = (mask, reach_of(mask, keys))
         return self._reach[key][1].part(rows)
 
-    def _visibility(self, site: CallSite, rows: slice, mask: Tensor | None) -> Visibility:
+    def _visibility(self, site: CallSite, rows: slice, mask: Tensor | None, *, sink: bool) -> Visibility:
         """Read the mask once a batch: layers share the tensor."""
-        key = (site.kind, rows.start, rows.stop, id(mask))
+        key = (site.kind, rows.start, rows.stop, id(mask), sink)
         if key not in self._seen:
             visibility = visibility_of(
                 mask,
@@ -206,6 +215,7 @@ class ModelPass:
                 rows=rows,
                 square=site.kind != "cross",
                 causal=site.kind == "decoder",
+                sink=sink,
             )
             self._seen[key] = (mask, visibility)
         return self._seen[key][1]

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
 from headscope.attention.tile import AttentionTile
 from headscope.models.anatomy import KindLayout
@@ -27,7 +28,8 @@ class Stack:
         kind: `encoder`, `decoder` or `cross`.
         item: which segment of the batch.
         rows: how many rows the segment has, read or not.
-        layers: each layer's weights of the rows that are read, `[head, row, key]`.
+        layers: each layer's weights of the rows that are read, `[head, row, key]`; where a layer of the kind has a
+            learned sink, it is the last key of all (0 in the layers without one).
     """
 
     kind: str
@@ -111,26 +113,34 @@ class RowStack:
             if begin >= end:
                 continue
             keys = slice(place.key, place.key + place.keys)
-            own = tile.weights[item, :, begin - tile.start : end - tile.start, keys]
+            taken = slice(begin - tile.start, end - tile.start)
+            own = tile.weights[item, :, taken, keys]
+            if tile.sink is not None:
+                own = torch.cat([own, tile.sink[item, :, taken, None].to(own.dtype)], dim=2)
             if place.drawn is not None:
                 at = place.within(begin - place.row, end - place.row)
                 own = own.index_select(1, at)
-            elif sampled:
+            elif sampled and tile.sink is None:
                 own = own.clone()
-            taken = own if sampled else tile.weights[item]
-            self.held_bytes += taken.numel() * taken.element_size()
+            held = own if sampled or tile.sink is not None else tile.weights[item]
+            self.held_bytes += held.numel() * held.element_size()
             self._parts.setdefault((tile.kind, item), {}).setdefault(tile.layer, []).append(own)
 
     def stacks(self) -> Iterator[Stack]:
         """Yield what is held, kind by kind and segment by segment."""
         for (kind, item), layers in self._parts.items():
+            whole = [
+                parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+                for _, parts in sorted(layers.items())
+            ]
+            keys = max(layer.shape[2] for layer in whole)
             yield Stack(
                 kind=kind,
                 item=item,
                 rows=self._places[kind][item].rows,
                 layers=tuple(
-                    parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
-                    for _, parts in sorted(layers.items())
+                    layer if layer.shape[2] == keys else pad(layer, (0, keys - layer.shape[2]))
+                    for layer in whole
                 ),
             )
 
