@@ -15,7 +15,7 @@ from headscope.models.folder.missing_packages import missing_package
 from headscope.models.folder.prompts import nothing_asks
 from headscope.models.folder.shown import shown
 from headscope.models.loading_errors import in_words
-from headscope.models.locating import locate
+from headscope.models.locating import locate, origin_of
 from headscope.models.quiet import quiet_libraries
 from headscope.models.reads_text import check_reads_text
 
@@ -127,7 +127,7 @@ def read_model(
         model=model.to(target).eval(),
         tokeniser=tokeniser,
         name=label,
-        origin="embedded" if name is None else "folder" if Path(name).is_dir() else "hub",
+        origin=origin_of(name),
         revision=revision,
         untrained=frozenset(info["missing_keys"]),
     )
