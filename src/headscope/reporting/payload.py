@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.for_report import targets_of
+from headscope.analyses.for_report import every_part, targets_of
 from headscope.figures.labels import label
 from headscope.figures.line_diagram import weights_of
 from headscope.reporting.kit.json_numbers import numbers
@@ -29,8 +29,9 @@ SCHEMA = 1
 def data_block(about: Context) -> dict[str, Any]:
     """Return the statistics for the script: per kind flat lists in head order (layer by layer), null where missing.
 
-    `relations` has every head's accuracy at what was looked for, to colour the grid by. `finds` of a
-    kind is {place of a head: what it is best at}, each with its label, what that means, and its accuracy.
+    `relations` has every head's accuracy at what was looked for, and `measures` what analyses have of every head
+    beside, both to colour the grid by. `finds` of a kind is {place of a head: what it is best at}, each with its label,
+    what that means, and its accuracy.
     """
     kinds, words = about.kinds, about.words
     targets = named_targets(about.run)
@@ -52,6 +53,18 @@ def data_block(about: Context) -> dict[str, Any]:
             for target in targets.values()
             if target.heads is not None and not target.overall
         ],
+        "measures": [
+            {
+                "name": one.name,
+                "label": one.label,
+                "topic": one.topic,
+                "unit": one.unit,
+                "share": False,
+                "values": {kind.name: _significant(one.values[kind.name]) for kind in kinds},
+            }
+            for parts in every_part()
+            for one in parts.measures(about)
+        ],
         "roles": [
             {"name": name, "label": capital(words.roles[name]), **_role_words(ROLES[name], words)}
             for name in SHOWN
@@ -69,6 +82,11 @@ def data_block(about: Context) -> dict[str, Any]:
             for kind in kinds
         ],
     }
+
+
+def _significant(values: np.ndarray) -> list[float | None]:
+    """Return numbers of any size to four digits, null for NaN."""
+    return [None if np.isnan(value) else float(f"{value:.4g}") for value in values]
 
 
 def named_targets(run: Measured) -> dict[str, Target]:

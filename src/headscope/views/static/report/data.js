@@ -7,7 +7,7 @@ export function block(id) {
   return element && JSON.parse(element.textContent);
 }
 
-export const data = block("data") || { kinds: [], roles: [], statistics: [], relations: [] };
+export const data = block("data") || { kinds: [], roles: [], statistics: [], relations: [], measures: [] };
 let mapsRead = null;
 
 export function kindNamed(name) {
@@ -18,10 +18,15 @@ export function pick(column, index) {
   return Array.isArray(column) ? column[index] : column;
 }
 
-// A measure's numbers in head order: a statistic's, or how well heads find a relation; undefined where it cannot occur.
+// What else the grid can be coloured by: how well heads find a relation, and further measures.
+function further() {
+  return [...(data.relations || []), ...(data.measures || [])];
+}
+
+// A measure's numbers in head order: a statistic's, how well heads find a relation, or another; undefined where it cannot occur.
 export function columnsOf(kind, measure) {
-  const relation = (data.relations || []).find(({ name }) => name === measure);
-  return relation ? { value: relation.values[kind.kind] } : kind.values[measure];
+  const one = further().find(({ name }) => name === measure);
+  return one ? { value: one.values[kind.kind] } : kind.values[measure];
 }
 
 // One number with its interval, uniform value and n; null where the statistic cannot occur.
@@ -51,7 +56,7 @@ export function anythingFound() {
 }
 
 export function statisticNamed(name) {
-  return [...data.statistics, ...(data.relations || [])].find((measure) => measure.name === name);
+  return [...data.statistics, ...further()].find((measure) => measure.name === name);
 }
 
 export function headNumber(kind, index) {
