@@ -1,4 +1,4 @@
-"""What the page's script knows: every statistic of every head, and every head's map on one short sentence."""
+"""What the page's script knows: every statistic of every head, and every head's maps on short sentences."""
 
 from __future__ import annotations
 
@@ -153,30 +153,28 @@ def _constant(values: list[float | int | None]) -> list[float | int | None] | fl
     return values[0] if len(set(values)) == 1 else values
 
 
-def maps_block(about: Context) -> dict[str, Any]:
-    """Return every head's map on the shared sentence: {kind: sentences, and for each head its sentence and bytes}."""
+def maps_block(about: Context, *, most: int | None = None) -> dict[str, Any]:
+    """Return every head's maps on the sentences shared by all: {kind: sentences, each with its bytes in head order}.
+
+    Args:
+        about: the run.
+        most: sentences at most, the first ones; by default all.
+    """
     examples = about.run.examples
     shared = examples[examples["behaviour"] == "shared"]
-    return {kind.name: _maps(kind, shared[shared["kind"] == kind.name]) for kind in about.kinds}
+    return {kind.name: _maps(kind, shared[shared["kind"] == kind.name], most) for kind in about.kinds}
 
 
-def _maps(kind: Kind, rows: pd.DataFrame) -> dict[str, Any]:
-    sentences: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
-    which: list[int | None] = [None] * kind.size
-    content: list[str | None] = [None] * kind.size
-    for _, row in rows.iterrows():
-        tokens = tuple(str(token) for token in row["tokens"])
-        keys = tuple(str(key) for key in row["keys"])
-        place = (int(row["layer"]) - 1) * kind.heads_per_layer + int(row["head"]) - 1
-        which[place] = sentences.setdefault((tokens, keys), len(sentences))
-        content[place] = packed(weights_of(row))
-    return {
-        "sentences": [
-            {"queries": shown_tokens(queries), "keys": shown_tokens(keys)} for queries, keys in sentences
-        ],
-        "which": which,
-        "bytes": content,
-    }
+def _maps(kind: Kind, rows: pd.DataFrame, most: int | None) -> dict[str, Any]:
+    sentences: list[dict[str, Any]] = []
+    for _, own in list(rows.groupby(["document", "segment"], sort=False))[:most]:
+        content: list[str | None] = [None] * kind.size
+        for _, row in own.iterrows():
+            place = (int(row["layer"]) - 1) * kind.heads_per_layer + int(row["head"]) - 1
+            content[place] = packed(weights_of(row))
+        queries, keys = ([str(token) for token in own[side].iloc[0]] for side in ("tokens", "keys"))
+        sentences.append({"queries": shown_tokens(queries), "keys": shown_tokens(keys), "bytes": content})
+    return {"sentences": sentences}
 
 
 def packed(weights: np.ndarray) -> str:

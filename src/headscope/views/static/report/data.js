@@ -1,4 +1,4 @@
-// The run's numbers: heads by kind, their statistics, and their maps on the shared sentence (read when first needed).
+// The run's numbers: heads by kind, their statistics, and their maps on shared sentences (read when first needed).
 import { rowsOfText } from "../core/weights.js";
 
 // A block of the document's data, or null where it has none (an explorer without a study).
@@ -81,11 +81,16 @@ export function headAt(anchor) {
   return { kind, index: (layer - 1) * kind.heads + head - 1 };
 }
 
-// A head's map on its sentence: weights[query][key], or null when the run kept none.
-export function mapOf(kind, index) {
+// A head's map on a sentence that all heads are drawn on, weights[query][key], or null when the run kept none.
+export function mapOf(kind, index, number = 0) {
+  const one = sharedSentences(kind)[number];
+  if (!one || one.bytes[index] === null) return null;
+  const { queries, keys, bytes } = one;
+  return { queries, keys, weights: rowsOfText(bytes[index], queries.length, keys.length) };
+}
+
+// The sentences that all heads of a kind are drawn on: {queries, keys, bytes: one a head}.
+export function sharedSentences(kind) {
   mapsRead = mapsRead || block("maps") || {};
-  const maps = mapsRead[kind.kind];
-  if (!maps || maps.which[index] === null) return null;
-  const { queries, keys } = maps.sentences[maps.which[index]];
-  return { queries, keys, weights: rowsOfText(maps.bytes[index], queries.length, keys.length) };
+  return (mapsRead[kind.kind] || { sentences: [] }).sentences;
 }
