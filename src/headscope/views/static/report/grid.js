@@ -12,8 +12,8 @@ export function describe(kind, index, statistic) {
   const name = statistic || role.statistic;
   const cell = name && cellOf(kind, name, index);
   if (!cell) return parts.join(" · ") + finds;
-  const { label, share } = statisticNamed(name);
-  const value = amount(cell.value, share);
+  const { label, share, unit } = statisticNamed(name);
+  const value = amount(cell.value, share, unit);
   if (statistic) return [parts[0], `${lower(label)} ${value}`, `role: ${parts[1]}`].join(" · ");
   return [...parts, share ? value : `${lower(label)} ${value}`].join(" · ") + finds;
 }
@@ -166,11 +166,11 @@ const FINDS = [
 export function legend(box, grid) {
   const { kind, statistic } = grid;
   if (statistic) {
-    const { label, share } = statisticNamed(statistic);
+    const { label, share, unit } = statisticNamed(statistic);
     const columns = columnsOf(kind, statistic);
     const values = columns ? columns.value.filter((value) => value !== null) : [];
     const top = values.length ? Math.max(...values) : 0;
-    const text = values.length ? `${label}: 0 to ${amount(top, share)}` : `${label} cannot occur here`;
+    const text = values.length ? `${label}: 0 to ${amount(top, share, unit)}` : `${label} cannot occur here`;
     box.replaceChildren(el("span", { class: "scale", "aria-hidden": "true" }), el("span", {}, text));
     return;
   }
