@@ -98,6 +98,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/first_hour.py --installed
 	$(BIN)/python benchmarks/view_pages.py
 	$(BIN)/python benchmarks/view_redraw.py
+	$(BIN)/python benchmarks/families.py --small
 
 # Kills every command that writes, at random and about each rename, and compares what it comes to; about half an hour.
 soak: .venv/.dev
