@@ -75,6 +75,7 @@ def data_block(about: Context) -> dict[str, Any]:
                 "label": f"{kind.name} head" if about.several else "head",
                 "layers": kind.layers,
                 "heads": kind.heads_per_layer,
+                **({"own": list(kind.own)} if kind.own else {}),
                 "roles": [SHOWN.index(role if role in SHOWN else OTHERWISE) for role in kind.roles],
                 "finds": finds_of(about.run, kind, targets),
                 "values": {name: _columns(kind, name) for name in occurring if kind.occurs(name)},

@@ -63,9 +63,16 @@ export function headNumber(kind, index) {
   return `${Math.floor(index / kind.heads) + 1}-${(index % kind.heads) + 1}`;
 }
 
+// "Head 2-3"; of a model some of whose layers have no attention, "Head 2-3 (the model's layer 5)".
 export function headTitle(kind, index) {
-  const name = `${kind.label} ${headNumber(kind, index)}`;
+  const own = ownLayer(kind, Math.floor(index / kind.heads));
+  const name = `${kind.label} ${headNumber(kind, index)}${own ? ` (${own})` : ""}`;
   return name[0].toUpperCase() + name.slice(1);
+}
+
+// What the model itself calls a layer, where it is not counted alike; else empty.
+export function ownLayer(kind, layer) {
+  return kind.own ? `the model’s layer ${kind.own[layer]}` : "";
 }
 
 export function anchorOf(kind, index) {

@@ -1,6 +1,6 @@
 // The head grid: a cell a head, layers as rows. Arrow keys move, Enter opens, hover and focus name the head.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, cellOf, columnsOf, data, findsOf, headNumber, headTitle, roleOf, statisticNamed } from "./data.js";
+import { anchorOf, cellOf, columnsOf, data, findsOf, headNumber, headTitle, ownLayer, roleOf, statisticNamed } from "./data.js";
 import { amount } from "../core/format.js";
 
 // What a head is, in a line: "Head 1-3 · previous token · 98%", or "Head 1-3 · entropy 0.30 nats · previous token".
@@ -60,7 +60,7 @@ export class HeadGrid {
       const cells = [];
       for (let head = 0; head < kind.heads; head++) cells.push(this.cell(layer * kind.heads + head));
       this.cells.push(...cells);
-      rows.push(el("div", { role: "row" }, el("span", { class: "axis", "aria-hidden": "true" }, `${layer + 1}`), cells));
+      rows.push(el("div", { role: "row" }, el("span", { class: "axis", "aria-hidden": "true", title: ownLayer(kind, layer) || null }, `${layer + 1}`), cells));
     }
     const label = `${kind.layers} layers of ${kind.heads} heads; arrow keys move, Enter opens a head's card`;
     this.grid = el(
