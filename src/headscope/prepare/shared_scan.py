@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from headscope.attention.model_source import TileSource
-from headscope.attention.scan import ScanCounts
 from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, scan_teller
@@ -114,9 +113,7 @@ def read_text(
         said: what is being done, in a word or two.
         watch: told of progress.
     """
-    tell: Callable[[ScanCounts], None] | None = scan_teller(
-        watch, said, run.done, total=run.total, limit=run.options.limit
-    )
+    tell = scan_teller(watch, said, run.done, total=run.total, limit=run.options.limit)
     if run.shared is None:
         scan_shards(run.source(), accumulators, kept=run.kept, progress=tell)
     else:
