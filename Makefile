@@ -94,6 +94,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/dependency_heads.py $(if $(TREEBANK),--treebank $(TREEBANK))
 	$(BIN)/python benchmarks/head_distances.py
 	$(BIN)/python benchmarks/probe_epoch.py $(if $(TREEBANK_TRAIN),--treebank $(TREEBANK_TRAIN))
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/whole_run.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/first_hour.py --installed

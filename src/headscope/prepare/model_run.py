@@ -29,6 +29,7 @@ from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, tell
+from headscope.prepare.shared_scan import SharedScan
 from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
 from headscope.prepare.text_corpus import GivenText, TextCorpus
 from headscope.statistics.confidence import too_few
@@ -47,6 +48,7 @@ class ModelRun:
         layout: the model's kinds of attention.
         total: documents in the corpus; None where a limit makes the number meaningless.
         kept: where the stage at hand keeps the shards that it has scanned; None where it keeps none.
+        shared: the scan of the text that the stages share; None where each reads by itself.
 
     Raises:
         HeadscopeError: the model, the corpus or an option is not as it should be.
@@ -55,6 +57,7 @@ class ModelRun:
     def __init__(self, options: RunOptions, *, watch: Watcher | None = None) -> None:
         self.options = options
         self.kept: KeptShards | None = None
+        self.shared: SharedScan | None = None
         self.keeper = SentenceKeeper()
         tell(watch, "reading the corpus")
         # The corpora first: a broken file is found before a large model is loaded.
