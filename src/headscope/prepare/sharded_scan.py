@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from headscope.attention.gradients import GradientSource, LossCounts
 from headscope.attention.model_source import ModelSource, TileSource
 from headscope.attention.scan import ScanCounts, scan
+from headscope.encoding.ahead import ahead
 from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.errors import InputError
 from headscope.prepare.kept_shards import KeptShards, Prefix
@@ -54,7 +55,11 @@ def scan_shards(
         return
     found = None if kept is None else kept.prefix(scan_name)
     done, chain, written = 0, "", 0
-    for shard in source.batches.shards():
+    shards = source.batches.shards()
+    if next(source.model.parameters()).device.type != "cpu":
+        # The next shard is read and tokenised while an accelerator computes.
+        shards = ahead(shards, most=1)
+    for shard in shards:
         chain = blake2b(f"{chain} {shard.digest}".encode(), digest_size=16).hexdigest()
         done = shard.number + 1
         if found is not None and done <= found.shards:
