@@ -32,8 +32,8 @@ def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]
 
     A sentence has `what` (relation or role), `name`, `label`, `outcome` (right or wrong, of relations), `value`, `arcs`
     (places of [query, key, whether the head is right]), `tokens` and `keys` as they are drawn (`keys` None where they
-    are the same), `bytes` of the weights, and `text`, to be typed into a view. Of more than 512 heads of a kind each has
-    its first sentence alone, and of that 16 tokens.
+    are the same), `bytes` of the weights, and `text`, to be typed into a view. Of more than 512 heads of a kind each
+    has its first sentence alone, and of that 16 tokens.
     """
     run, words = about.run, about.words
     found: dict[str, dict[int, list[dict[str, Any]]]] = {kind.name: {} for kind in about.kinds}
