@@ -54,9 +54,9 @@ def pair_sums(layers: Sequence[Float[Tensor, "head row key"]]) -> Float64[Tensor
                 torch.addcmul(power, v, r, out=v)
             torch.sub(roots[:total], far_roots, out=o)
             by_row = v.mul_(o).mul_(o).sum(-1, dtype=torch.float64).mul_(fit.lead)
-            steps = slice(first - 1, first - 1 + number)
-            sums[steps, 0] += by_row.sum(-1)
-            sums[steps, 1] += by_row.square_().sum(-1)
+            done = sums[first - 1 : first - 1 + number]
+            done[:, 0] += by_row.sum(-1)
+            done[:, 1] += by_row.square_().sum(-1)
     one, other_head = torch.triu_indices(total, total, 1, device=weights.device)
     apart = other_head - one
     forward = apart <= half
