@@ -90,6 +90,8 @@ bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/scan_overhead.py
 	$(BIN)/python benchmarks/long_inputs.py
+	$(BIN)/python benchmarks/gpu.py
+	$(BIN)/python benchmarks/many_heads.py --lines 24
 	$(BIN)/python benchmarks/against_output_attentions.py
 	$(BIN)/python benchmarks/dependency_heads.py $(if $(TREEBANK),--treebank $(TREEBANK))
 	$(BIN)/python benchmarks/head_distances.py

@@ -216,7 +216,7 @@ def test_unknown_options_name_the_known_ones(folder):
         == "--dtype 'float8' is not known; choose one of float32, float64, bfloat16, float16"
     )
     with pytest.raises(
-        OptionError, match=r"^--device 'warp' is not there \(.*\); choose auto, cpu, cuda, cuda:0 ... or mps$"
+        OptionError, match=r"^--device 'warp' is not there \(.*\); choose auto, cpu, cuda or cuda:0 \.\.\.$"
     ):
         load_model(folder, device="warp")
 

@@ -62,7 +62,7 @@ def load_model(
         name: a hub name (`google-bert/bert-base-uncased`), a local folder, or None for the embedded model.
         revision: branch, tag or commit on the hub.
         dtype: the precision to compute in; `float32` whatever the checkpoint's own is.
-        device: `auto` (cuda, else mps, else cpu) or a torch device.
+        device: `auto` (cuda, else cpu) or a torch device.
 
     Raises:
         ModelError: nothing there, no weights, no tokeniser, no such family, or the hub cannot be reached.

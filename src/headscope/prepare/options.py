@@ -102,7 +102,7 @@ class RunOptions:
     batch_size: int | None = option(
         None, group="machine", least=1, none="auto", help="Inputs computed together: a number, or auto."
     )
-    device: str = option("auto", group="machine", help="auto, cpu, cuda, cuda:0 ... or mps.")
+    device: str = option("auto", group="machine", help="auto, cpu, cuda or cuda:0 ...")
     dtype: str = option(
         "float32",
         group="machine",

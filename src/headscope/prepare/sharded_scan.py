@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from headscope.attention.gradients import GradientSource
 from headscope.attention.model_source import ModelSource, TileSource
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
+from headscope.encoding.ahead import ahead
 from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.shard_reader import ShardReader
@@ -72,7 +73,11 @@ def scan_shards(
     # A stage that lacks nothing of a shard changes no digit of those that do.
     heeded = [*alike, *(each for reader in readers for each in reader.sums.accumulators)]
     told = _Told(progress)
-    for shard in source.batches.shards():
+    shards = source.batches.shards()
+    if next(source.model.parameters()).device.type != "cpu":
+        # The next shard is read and tokenised while an accelerator computes.
+        shards = ahead(shards, most=1)
+    for shard in shards:
         lacking = [reader for reader in readers if reader.lacks(shard)]
         if not lacking:
             told.skipped(shard)

@@ -24,10 +24,11 @@ export function differences(kind, heads) {
 }
 
 function apartLine(kind, [a, b]) {
-  const nats = apartOf(kind, a, b);
-  if (nats === null) return [`How far apart they are, this run did not measure: ${atlas.missing.distances || "ask for the stage distances"}.`];
   const near = nearestOf(kind, a) || [];
   const place = near.findIndex(([other]) => other === b);
+  const nats = apartOf(kind, a, b) ?? (place < 0 ? null : near[place][1]);
+  if (nats === null && near.length) return ["Of so many heads the page knows only the nearest of each: how far apart these are stands in tables/head_distances.parquet."];
+  if (nats === null) return [`How far apart they are, this run did not measure: ${atlas.missing.distances || "ask for the stage distances"}.`];
   const beside = place < 0 ? "" : `; ${headNumber(kind, b)} is the ${place ? `${ordinal(place + 1)} nearest` : "nearest"} head to ${headNumber(kind, a)}`;
   return [el("strong", {}, natsApart(nats)), ` apart (0: the same attention; 0.693: none in common)${beside}.`];
 }
