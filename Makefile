@@ -92,6 +92,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/long_inputs.py
 	$(BIN)/python benchmarks/gpu.py
 	$(BIN)/python benchmarks/many_heads.py --lines 24
+	$(BIN)/python benchmarks/precision.py
 	$(BIN)/python benchmarks/against_output_attentions.py
 	$(BIN)/python benchmarks/dependency_heads.py $(if $(TREEBANK),--treebank $(TREEBANK))
 	$(BIN)/python benchmarks/head_distances.py

@@ -21,7 +21,9 @@ from headscope.examples.collector import MOST_TOKENS, ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.examples.short_sentences import SentenceKeeper
 from headscope.models.anatomy import Anatomy, KindLayout
+from headscope.models.dtypes import precision_note
 from headscope.models.examination import examine
+from headscope.models.in_memory import dtype_of
 from headscope.models.loading import LoadedModel, load_model
 from headscope.prepare.annotated import AnnotatedText
 from headscope.prepare.annotated_inputs import open_annotated
@@ -238,6 +240,8 @@ class ModelRun:
         if self.anatomy.encoder_decoder:
             notes.append("the decoder reads the encoder's text again, shifted right by its start token")
         notes += self.anatomy.notes
+        if low := precision_note(dtype_of(self.loaded)):
+            notes.append(low)
         if self.anatomy.path == "fallback":
             notes.append(
                 "the model does not use transformers' attention interface: output_attentions was used"
