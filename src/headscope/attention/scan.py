@@ -6,9 +6,10 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from headscope.attention.finite import check_finite
+from headscope.attention.finite import FiniteChecks
 from headscope.attention.model_source import ModelSource, TileSource
 from headscope.attention.tile import AttentionTile, join_rows
+from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import KindLayout
@@ -132,6 +133,8 @@ class _Feed:
         self.spent = [0.0] * len(accumulators)
         self.progress = progress
         self.waiting: list[AttentionTile] = []
+        self.joined: dict[tuple[int, ...], Visibility] = {}
+        self.checks = FiniteChecks()
         self.began = time.perf_counter()
         self.counts = ScanCounts(0, 0, 0.0)
 
@@ -140,7 +143,7 @@ class _Feed:
             accumulator.begin(batch)
 
     def update(self, tile: AttentionTile) -> None:
-        check_finite(tile)
+        self.checks.add(tile)
         self._feed(self.by_rows, tile)
         if self.by_layer and (layer := self._whole(tile)) is not None:
             self._feed(self.by_layer, layer)
@@ -156,11 +159,13 @@ class _Feed:
         self.waiting.append(tile)
         if tile.rows.stop < tile.queries.valid.shape[1]:
             return None
-        layer = join_rows(self.waiting)
+        layer = join_rows(self.waiting, seen=self.joined)
         self.waiting = []
         return layer
 
     def end(self, batch: Batch) -> None:
+        self.checks.look()
+        self.joined = {}
         held = sum(accumulator.held_bytes for accumulator in self.by_stack)
         for place, accumulator in enumerate(self.accumulators):
             began = time.perf_counter()
