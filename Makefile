@@ -100,6 +100,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/first_hour.py --installed
 	$(BIN)/python benchmarks/view_pages.py
 	$(BIN)/python benchmarks/view_redraw.py
+	$(BIN)/python benchmarks/families.py --small
 
 # Two hours of a core; goes on after a stop. What is trained becomes models/headscope-decoder, with its card and curve.
 decoder: .venv/.dev

@@ -223,3 +223,18 @@ def test_a_run_without_statistics_is_refused(studies, tmp_path):
         f"{tmp_path} has no table 'surface', which the atlas is made of; it has examples. Give the folder of a "
         "headscope report"
     )
+
+
+def test_every_head_is_on_every_shared_sentence(blocks, inputs):
+    told = blocks["sentences"]["maps"]["encoder"]["sentences"]
+    shared = inputs["sentences"].examples.query("behaviour == 'shared'")
+    assert [[token[-1] for token in one["queries"]] for one in told] == [
+        list(own["tokens"].iloc[0]) for _, own in shared.groupby(["document", "segment"], sort=False)
+    ]
+    for one, (_, own) in zip(told, shared.groupby(["document", "segment"], sort=False)):
+        for row in own.to_dict("records"):
+            square = 2 * (len(row["tokens"]),)
+            packed = one["bytes"][(row["layer"] - 1) * 3 + row["head"] - 1]
+            back = read_weights(base64.b64decode(packed), square)
+            weights = np.reshape(row["weights"], square)
+            assert np.abs(np.sqrt(back) - np.sqrt(weights)).max() < 0.003

@@ -14,8 +14,8 @@ _ALL = ("max_length", "token_types", "dtype", "limit")
 PACKING = ("packing", "too_long")
 # The same, with whose random cuts they are.
 TEXT_INPUTS = (*PACKING, "compat")
-# No other model is measured beside saved maps.
-_OF_MODELS = ("controls", "shuffled")
+# No other model is measured beside saved maps, and their words were joined when they were made.
+_OF_MODELS = ("spacing", "controls", "shuffled")
 # What saved maps are of: they hold no mentions.
 _IN_MAPS = ("text", "treebank")
 

@@ -190,10 +190,15 @@ def _read_tokeniser(folder: Path, name: str) -> Any:
 
 def longest_input(loaded: LoadedModel, anatomy: Anatomy) -> int:
     """Return how many tokens a model reads at most: what its positions and its tokeniser allow."""
-    positions = getattr(loaded.model.config, "max_position_embeddings", None) or 1 << 30
     return int(
         min(
-            positions - anatomy.first_position,
+            positions_of(loaded.model.config) - anatomy.first_position,
             getattr(loaded.tokeniser, "model_max_length", None) or 1 << 30,
         )
     )
+
+
+def positions_of(config: Any) -> int:
+    """Return how many positions a model has; XLNet's -1, like none, means that they have no end."""
+    given = getattr(config, "max_position_embeddings", None) or -1
+    return int(given) if given > 0 else 1 << 30

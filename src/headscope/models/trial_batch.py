@@ -251,7 +251,13 @@ class TrialBatch:
                     f"layer: choose another model; these families work: {WORKING_FAMILIES}"
                 )
             for layer, weights in enumerate(layers):
-                rows = weights.float().sum(-1)[queries.valid[:, None].expand(weights.shape[:3])]
+                valid = queries.valid[:, None].expand(weights.shape[:3])
+                if not weights[valid].min() >= 0:
+                    raise ModelError(
+                        f"{name} gives scores in place of attention weights: some are negative; choose another model; "
+                        f"these families work: {WORKING_FAMILIES}"
+                    )
+                rows = weights.float().sum(-1)[valid]
                 if (rows - 1).abs().max() <= _ROW_TOLERANCE:
                     continue
                 if rows.max() > 1 + _ROW_TOLERANCE or not self._has_sinks():

@@ -43,6 +43,10 @@ class MapsRun:
             raise OptionError("--maps already holds a model's attention; leave --model and --revision out")
         if options.shuffled:
             raise OptionError("--maps holds what a model made of the words in order; leave --shuffled out")
+        if options.spacing:
+            raise OptionError(
+                "--maps holds what a model made of the words as they were joined; leave --spacing out"
+            )
         assert options.maps is not None
         # Maps are read as a whole: that is quickly done again.
         self.kept: KeptShards | None = None

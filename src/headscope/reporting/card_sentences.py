@@ -22,6 +22,14 @@ CLEAREST = "clearest"
 LONGEST_TEXT = 2000
 _BEFORE = re.compile(r" (?=[.,;:!?)\]}%…]|['’]\w|n['’]t\b)")
 _AFTER = re.compile(r"(?<=[(\[{]) ")
+# Han, kana, the marks and the wide forms that go with them, Thai, Lao, Burmese, Khmer: written without spaces. Korean
+# has them.
+_WITHOUT = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+    "\u2e80-\u312f\u31a0-\u9fff\uf900-\ufaff\uff00-\uff9f\U00020000-\U0003ffff"
+)
+_SHARED = "\u2014\u2018\u2019\u201c\u201d\u2026"  # marks that other scripts have too
+_UNSPACED = re.compile(rf"(?<=[{_WITHOUT}]) (?=[{_WITHOUT}{_SHARED}])|(?<=[{_SHARED}]) (?=[{_WITHOUT}])")
 
 
 def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]]:
@@ -142,8 +150,11 @@ def _without_ends(tokens: list[str], words: Words) -> list[str]:
 
 
 def joined(words: Sequence[str]) -> str:
-    """Write words as a line of text, without the spaces that a treebank puts before punctuation."""
-    return _AFTER.sub("", _BEFORE.sub("", " ".join(words)))
+    """Write words as a line of text, without the spaces that a treebank puts before punctuation.
+
+    Chinese, Japanese, Thai and what else is written without spaces has none between its words, nor around its marks.
+    """
+    return _AFTER.sub("", _BEFORE.sub("", _UNSPACED.sub("", " ".join(words))))
 
 
 def _number(value: Any) -> float | None:

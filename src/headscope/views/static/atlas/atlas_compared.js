@@ -55,7 +55,7 @@ export function comparedPart(kind, a, b) {
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "They differ most in"), names.map((name) => el("th", { scope: "col" }, name)), el("th", { scope: "col" }, `${names[0]} less ${names[1]}`))),
       el("tbody", {}, all.slice(0, MOST_DIFFERENCES).map(row)),
     ),
-    el("p", { class: "caption" }, "Each interval is that of its own head, on the same documents; whether they overlap does not say whether the heads differ. Below, both on the same sentence."),
+    el("p", { class: "caption" }, "Each interval is that of its own head, on the same documents; whether they overlap does not say whether the heads differ. Below, both on the same sentences: what is chosen for one is shown for both."),
   );
 }
 
