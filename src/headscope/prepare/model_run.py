@@ -25,6 +25,7 @@ from headscope.models.examination import examine
 from headscope.models.loading import LoadedModel, load_model
 from headscope.prepare.annotated import AnnotatedText
 from headscope.prepare.annotated_inputs import open_annotated
+from headscope.prepare.elsewhere import OneScan
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.options import RunOptions
@@ -40,6 +41,7 @@ class ModelRun:
     Args:
         options: what is asked.
         watch: told what is read and loaded.
+        text_read: number of documents and hash of the text, where it was read before and is not read here.
 
     Attributes:
         signature: what the numbers depend on.
@@ -52,9 +54,15 @@ class ModelRun:
         HeadscopeError: the model, the corpus or an option is not as it should be.
     """
 
-    def __init__(self, options: RunOptions, *, watch: Watcher | None = None) -> None:
+    def __init__(
+        self,
+        options: RunOptions,
+        *,
+        watch: Watcher | None = None,
+        text_read: tuple[int, str] | None = None,
+    ) -> None:
         self.options = options
-        self.kept: KeptShards | None = None
+        self.kept: KeptShards | OneScan | None = None
         self.keeper = SentenceKeeper()
         tell(watch, "reading the corpus")
         # The corpora first: a broken file is found before a large model is loaded.
@@ -64,7 +72,7 @@ class ModelRun:
         self.corpus = self._text(options)
         documents, corpus_hash = 0, ""
         if options.reads("text"):
-            documents, corpus_hash = self.corpus.digest()
+            documents, corpus_hash = text_read or self.corpus.digest()
         if options.given_model is None:
             tell(watch, "loading the model")
         self.loaded: LoadedModel = options.given_model or load_model(

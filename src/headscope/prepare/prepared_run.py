@@ -8,6 +8,7 @@ from headscope.encoding.segment import Segment
 from headscope.examples.collector import ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
+from headscope.prepare.elsewhere import OneScan
 from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
@@ -20,7 +21,7 @@ class Stream(Protocol):
     """What one scan of a run's text asks of it."""
 
     options: RunOptions
-    kept: KeptShards | None
+    kept: KeptShards | OneScan | None
 
     @property
     def layout(self) -> tuple[KindLayout, ...]:

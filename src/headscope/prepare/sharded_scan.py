@@ -1,16 +1,18 @@
 """A scan shard by shard: sums made for each by itself and joined in one tree, kept on disk as it goes."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import NoReturn
+from itertools import islice
 
 from headscope.attention.gradients import GradientSource
 from headscope.attention.model_source import ModelSource, TileSource
 from headscope.attention.scan import ScanCounts, scan
 from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.errors import InputError
+from headscope.prepare.elsewhere import OneScan
 from headscope.prepare.kept_shards import KeptShards, Prefix
 from headscope.prepare.shard_sums import ShardSums, SumsTree
 from headscope.statistics.accumulator import Accumulator
@@ -22,14 +24,15 @@ def scan_shards(
     source: TileSource,
     accumulators: Sequence[Accumulator],
     *,
-    kept: KeptShards | None = None,
+    kept: KeptShards | OneScan | None = None,
     scan_name: str = "trained",
     progress: Telling | None = None,
 ) -> None:
     """Feed every tile of a source to every accumulator, as `scan` does, but by shards.
 
     The same digits come out whether shards are kept, found again, or were computed elsewhere. Where the run is one part
-    of several only its own shards are computed and kept, and the accumulators stay empty.
+    of several only its own shards are computed and kept, and the accumulators stay empty, as they do where the run is a
+    worker that looks for one scan.
 
     Args:
         source: a model over sharded inputs; any other is scanned as a whole.
@@ -41,34 +44,105 @@ def scan_shards(
     Raises:
         AttentionError: as `scan`.
         InputError: the inputs are not those of the run that was stopped.
+        ScanFound: it is the scan that a worker looks for.
     """
     if not isinstance(source, ModelSource | GradientSource) or not isinstance(source.batches, ShardedBatches):
         scan(source, accumulators, progress=progress)
         return
     own = ShardSums.of(source, accumulators)
+    if isinstance(kept, OneScan):
+        kept.meet(scan_name, source, own)
+        return
     told = _Told(progress)
     if kept is not None and kept.part is not None:
         _scan_part(source, own, kept, scan_name, told)
         return
     found = None if kept is None else kept.prefix(scan_name)
-    tree, chain, written = SumsTree(own), "", 0
-    for shard in source.batches.shards():
-        chain = blake2b(f"{chain} {shard.digest}".encode(), digest_size=16).hexdigest()
-        if found is not None and shard.number < found.shards:
-            if shard.number + 1 == found.shards:
-                _check_chain(found, chain)
-                tree, written = SumsTree.read(own, found.arrays, shards=found.shards), found.shards
-            told.skipped(shard)
-            continue
-        tree.add(_sums_of(shard, source, own, kept, scan_name, told))
+    walk = _Walk(source.batches.shards(), found, told)
+    tree = SumsTree(own)
+    if found is not None:
+        walk.skip_found()
+        tree = SumsTree.read(own, found.arrays, shards=found.shards)
+    written = tree.shards
+    for node in _nodes(walk, source, own, kept, scan_name, told):
+        tree.add(node.sums, level=node.level)
         if kept is not None and kept.is_due(last=False):
-            kept.keep_prefix(scan_name, Prefix(tree.shards, chain, tree.state()))
+            kept.keep_prefix(scan_name, Prefix(tree.shards, walk.chain(tree.shards), tree.state()))
             written = tree.shards
-    if found is not None and tree.shards < found.shards:
-        _refuse(found)
     if kept is not None and written < tree.shards and kept.is_due(last=True):
-        kept.keep_prefix(scan_name, Prefix(tree.shards, chain, tree.state()))
+        kept.keep_prefix(scan_name, Prefix(tree.shards, walk.chain(tree.shards), tree.state()))
     tree.join()
+
+
+class _Walk:
+    """The shards of a scan in their order, with a hash over those that have come."""
+
+    def __init__(self, shards: Iterator[Shard], found: Prefix | None, told: "_Told") -> None:
+        self.shards, self.found, self.told = shards, found, told
+        self.number, self._chains = 0, {0: ""}
+
+    def __iter__(self) -> Iterator[Shard]:
+        for shard in self.shards:
+            before = self._chains[self.number]
+            self.number = shard.number + 1
+            self._chains[self.number] = blake2b(
+                f"{before} {shard.digest}".encode(), digest_size=16
+            ).hexdigest()
+            yield shard
+
+    def chain(self, shards: int) -> str:
+        """Return the hash over so many shards; those of fewer are not asked for again."""
+        self._chains = {number: chain for number, chain in self._chains.items() if number >= shards}
+        return self._chains[shards]
+
+    def skip_found(self) -> None:
+        """Go through the shards that were kept of an earlier run.
+
+        Raises:
+            InputError: they are others now.
+        """
+        found = self.found
+        assert found is not None
+        for shard in islice(self, found.shards):
+            self.told.skipped(shard)
+        if self.number != found.shards or self.chain(found.shards) != found.chain:
+            raise InputError(
+                f"the first {found.shards:,} shards of the text are not those of the run that was stopped; delete the "
+                "folder shards of this run, and run again"
+            )
+
+
+@dataclass(frozen=True)
+class _Computed:
+    """What one shard adds up to, or, at a higher level of the tree, several."""
+
+    sums: ShardSums
+    level: int = 0
+
+
+def _nodes(
+    walk: _Walk,
+    source: ModelSource | GradientSource,
+    like: ShardSums,
+    kept: KeptShards | None,
+    scan_name: str,
+    told: "_Told",
+) -> Iterator[_Computed]:
+    """Yield what the shards that are left add up to, in their order: computed here, or elsewhere."""
+    if kept is None or kept.elsewhere is None:
+        for shard in walk:
+            yield _Computed(_sums_of(shard, source, like, kept, scan_name, told))
+        return
+    sizes: dict[int, tuple[int, int]] = {}
+
+    def counted() -> Iterator[Shard]:
+        for shard in walk:
+            sizes[shard.number] = (len(shard.segments), sum(map(len, shard.segments)))
+            yield shard
+
+    for node in kept.elsewhere.nodes(kept.stage, scan_name, counted(), first=walk.number):
+        told.came([sizes.pop(number) for number in node.numbers])
+        yield _Computed(like.read(node.arrays), node.level)
 
 
 class _Told:
@@ -96,8 +170,12 @@ class _Told:
 
     def skipped(self, shard: Shard) -> None:
         """Tell of a shard that need not be computed."""
-        tokens = sum(map(len, shard.segments))
-        self.batch(ScanCounts(len(shard.segments), tokens, 0.0))
+        self.came([(len(shard.segments), sum(map(len, shard.segments)))])
+
+    def came(self, sizes: Sequence[tuple[int, int]]) -> None:
+        """Tell of shards that others computed: the inputs and tokens of each."""
+        segments, tokens = map(sum, zip(*sizes, strict=True))
+        self.batch(ScanCounts(segments, tokens, 0.0))
         self.end()
 
 
@@ -115,6 +193,17 @@ def _sums_of(
         told.skipped(shard)
         return like.read(arrays)
     return _computed(shard, source, like, told)
+
+
+def compute_shard(shard: Shard, source: ModelSource | GradientSource, like: ShardSums) -> ShardSums:
+    """Return what one shard adds up to.
+
+    Args:
+        shard: its inputs.
+        source: the model that reads them, over sharded inputs of the same run.
+        like: sums with the scan's options.
+    """
+    return _computed(shard, source, like, _Told(None))
 
 
 def _computed(shard: Shard, source: ModelSource | GradientSource, like: ShardSums, told: _Told) -> ShardSums:
@@ -140,15 +229,3 @@ def _scan_part(
             continue
         made = _computed(shard, source, like, told)
         kept.keep_shard(scan_name, shard.number, shard.digest, made.state())
-
-
-def _check_chain(found: Prefix, chain: str) -> None:
-    if chain != found.chain:
-        _refuse(found)
-
-
-def _refuse(found: Prefix) -> NoReturn:
-    raise InputError(
-        f"the first {found.shards:,} shards of the text are not those of the run that was stopped; delete the "
-        "folder shards of this run, and run again"
-    )
