@@ -224,8 +224,8 @@ def _scan_part(
     assert isinstance(source.batches, ShardedBatches)
     assert kept.part is not None
     for shard in source.batches.shards():
+        # What is passed over is not made into inputs, where that can be helped.
         if not kept.part.has(shard.number) or kept.shard(scan_name, shard.number, shard.digest) is not None:
-            told.skipped(shard)
             continue
         made = _computed(shard, source, like, told)
         kept.keep_shard(scan_name, shard.number, shard.digest, made.state())
