@@ -94,6 +94,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/head_distances.py
 	$(BIN)/python benchmarks/probe_epoch.py $(if $(TREEBANK_TRAIN),--treebank $(TREEBANK_TRAIN))
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/first_hour.py --installed
 	$(BIN)/python benchmarks/view_pages.py
