@@ -29,7 +29,7 @@ $(BIN)/python:
 
 # BertViz for its signatures alone: of what it asks for, its views need nothing that is not here.
 .venv/.dev: .venv/.demo
-	$(PIP) --editable '.[demo,dev,explore,notebook]' --editable ./models/headscope-grammar
+	$(PIP) --editable '.[demo,dev,explore,notebook,ray]' --editable ./models/headscope-grammar
 	$(PIP) --no-deps bertviz==1.4.1
 	@touch $@
 
@@ -99,6 +99,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/probe_epoch.py $(if $(TREEBANK_TRAIN),--treebank $(TREEBANK_TRAIN))
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/whole_run.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/first_hour.py --installed
 	$(BIN)/python benchmarks/view_pages.py

@@ -153,7 +153,8 @@ def test_a_command_takes_every_option_that_its_stages_name(program, name):
 
 def test_a_report_takes_every_option_there_is(program):
     taken = parameters(program.commands["report"])
-    assert set(taken) == {"files", "out", "bundle", "shard", "quiet", *options_of(RunOptions)}
+    cluster = {"engine", "workers", "gpus_per_worker", "cpus_per_worker", "ray_address"}
+    assert set(taken) == {"files", "out", "bundle", "shard", "quiet", *cluster, *options_of(RunOptions)}
     assert set(STAGES) >= {name for each in OF_ANALYSES.values() for name in each.measured}
 
 

@@ -51,7 +51,7 @@ class RunOptions:
         group="corpora",
         holds=("text",),
         demonstrated=True,
-        help="Text, .json features, a folder of them, or - for standard input; may be repeated. "
+        help="Text, .json features, a folder of them, an address (s3://...), or - for standard input; may be repeated. "
         "When not given: the sentences of --treebank and --coref, else the demonstration text.",
     )
     documents: str = option(

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from headscope.attention.model_source import TileSource
+from headscope.prepare.elsewhere import OneScan
 from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, scan_teller
-from headscope.prepare.sharded_scan import Beside, Telling, scan_shards
+from headscope.prepare.sharded_scan import Beside, scan_shards
+from headscope.prepare.told_counts import Telling
 from headscope.statistics.accumulator import Accumulator
 
 MakeSums = Callable[[], Sequence[Accumulator]]
@@ -44,7 +46,7 @@ class SharedScan:
         accumulators: Sequence[Accumulator],
         source: Callable[[], TileSource],
         *,
-        kept: KeptShards | None,
+        kept: KeptShards | OneScan | None,
         progress: Telling | None,
     ) -> None:
         """Fill a stage's accumulators: from its scan, in which all that follow are filled, or from an earlier one's.
@@ -61,7 +63,9 @@ class SharedScan:
             for own, filled in zip(accumulators, ready, strict=True):
                 own.merge(filled)
             return
-        others = [name for name in self._lacking if name != stage]
+        # A cluster computes one stage's sums at a time, though as if it were fed for all.
+        alone = isinstance(kept, OneScan) or (kept is not None and kept.elsewhere is not None)
+        others = [] if alone else [name for name in self._lacking if name != stage]
         made = {name: self._sums[name]() for name in self._sums if name != stage}
         seconds = scan_shards(
             source(),
@@ -71,6 +75,8 @@ class SharedScan:
             beside=[Beside(accumulators=made[name], kept=self._keep(name)) for name in others],
             alike=[each for name, sums in made.items() if name not in others for each in sums],
         )
+        if alone:
+            return
         self._lacking = []
         self._ready = {name: made[name] for name in others}
         self.owed = dict(zip(others, seconds[1:], strict=True))
@@ -82,7 +88,7 @@ class Readable(Protocol):
     """What reading a run's text asks of it."""
 
     options: RunOptions
-    kept: KeptShards | None
+    kept: KeptShards | OneScan | None
     shared: SharedScan | None
 
     @property

@@ -190,6 +190,11 @@ def _check_out(out: Path, about: dict[str, Any]) -> None:
     sweep(out, out / SHARDS)
 
 
+def shared_options(options: RunOptions) -> RunOptions:
+    """Return options that mean the same to another process: files by their whole path."""
+    return _options(_plain(options))
+
+
 def _plain(options: RunOptions) -> dict[str, Any]:
     """Return options as JSON has them; files by their whole path, wherever they are joined."""
     plain: dict[str, Any] = {"stages": list(options.stages)}

@@ -7,6 +7,7 @@ from typing import Any
 
 from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
+from headscope.prepare.elsewhere import Elsewhere
 from headscope.prepare.kept_shards import KeptShards, forget_shards
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher
@@ -29,7 +30,13 @@ from headscope.study.study import open_study
 
 
 def write_run(
-    run: Run, out: Path, *, watch: Watcher | None = None, further: int = 0, parts: Sequence[Path] = ()
+    run: Run,
+    out: Path,
+    *,
+    watch: Watcher | None = None,
+    further: int = 0,
+    parts: Sequence[Path] = (),
+    elsewhere: Elsewhere | None = None,
 ) -> None:
     """Measure a run's stages and write their tables; a stage whose signature the folder holds already is kept.
 
@@ -37,19 +44,26 @@ def write_run(
     of the folder that this run does not ask for stay. A finished stage whose files are not as they were written is
     measured again, with a note. Only the last writing of the manifest says that the run is whole. `further` says how
     many steps follow, such as drawing, for the watcher. Shards that the folders of `parts` hold are not scanned
-    again.
+    again; others are computed `elsewhere`, where that is given.
 
     Raises:
         OutputError: the folder holds something else, or another run holds it.
     """
     with folder_held(out) as held:
         try:
-            _write(run, held, watch, further, parts)
+            _write(run, held, watch, further, parts, elsewhere)
         finally:
             run.shared = None
 
 
-def _write(run: Run, held: Held, watch: Watcher | None, further: int, parts: Sequence[Path]) -> None:
+def _write(
+    run: Run,
+    held: Held,
+    watch: Watcher | None,
+    further: int,
+    parts: Sequence[Path],
+    elsewhere: Elsewhere | None,
+) -> None:
     out = held.folder
     found, words = _found(check_out(out, run.signature), out, run)
     manifest = {**manifest_of(run), **found, "signature": run.signature}
@@ -65,6 +79,7 @@ def _write(run: Run, held: Held, watch: Watcher | None, further: int, parts: Seq
             minutes=run.options.shard_minutes,
             opened=partial(_open, held, {**manifest, "complete": False}),
             beside=parts,
+            elsewhere=elsewhere,
         )
 
     run.shared = shared_scan(run, finished=finished, keep=keep)
