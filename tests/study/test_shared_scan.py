@@ -30,7 +30,7 @@ def asked(tmp_path_factory):
         "The cat sat on the mat.\nIt slept.\n\n",
         "A dog came by.\nIt left, and it was seen no more.\n\n",
     ]
-    (folder / "text.txt").write_text("".join(lines) * 12)
+    (folder / "text.txt").write_text("".join(lines) * 40)
     return RunOptions(
         model=str(save_tiny_masked_lm(folder / "tiny")),
         text=(str(folder / "text.txt"),),
