@@ -35,11 +35,13 @@ PARAMETERS = {
         "compat",
     ],
     "syntax": [
-        *("out", "treebank", "model", "revision", "maps", "fold_labels", "pieces", "special_tokens"),
+        *("out", "treebank", "model", "revision", "maps", "spacing", "fold_labels", "pieces"),
+        "special_tokens",
         *("both_directions", "compat", "controls", "shuffled", "strict_input"),
     ],
     "coref": [
-        *("out", "coref", "model", "revision", "pieces", "controls", "windows", "singletons", "strict"),
+        *("out", "coref", "model", "revision", "spacing", "pieces", "controls", "windows", "singletons"),
+        "strict",
         "strict_input",
     ],
     "cluster": [
@@ -70,7 +72,8 @@ PARAMETERS = {
         "compat",
     ],
     "probe": [
-        *("out", "treebank", "treebank_train", "model", "revision", "fold_labels", "pieces", "vectors"),
+        *("out", "treebank", "treebank_train", "model", "revision", "spacing", "fold_labels", "pieces"),
+        "vectors",
         *("seeds", "allow_overlap", "strict_input"),
     ],
 }
