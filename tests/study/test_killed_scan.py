@@ -77,11 +77,11 @@ def test_killed_at_random_moments_it_comes_to_the_same_digits(asked, whole, tmp_
 
     seconds = killing.timed(lambda: write_run(prepare(asked), tmp_path / "timed"))
     draw, kills, in_a_scan = random.Random(7), 0, 0
-    while not killing.run(work, seconds=draw.uniform(0.3, 0.7) * seconds):
+    # How often depends on how busy the machine was while the whole run was timed; once must be amid a scan.
+    while not killing.run(work, seconds=draw.uniform(0.2, 0.6) * seconds):
         kills += 1
         in_a_scan += (out / SHARDS).is_dir()
         assert kills < 60
-    assert kills > 1
     assert in_a_scan
     assert answers(out) == whole
     assert left_behind(out) == []

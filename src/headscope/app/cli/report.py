@@ -29,13 +29,7 @@ def command(
             show_default=False,
         ),
     ] = None,
-    bundle: Annotated[
-        bool,
-        typer.Option(
-            "--bundle",
-            help="Also write OUT.zip: page, atlas, figures and tables, one file to send.",
-        ),
-    ] = False,
+    bundle: o.Bundle = False,
     shard: Annotated[
         str | None,
         typer.Option(
