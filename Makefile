@@ -90,6 +90,7 @@ bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/scan_overhead.py
 	$(BIN)/python benchmarks/long_inputs.py
+	$(BIN)/python benchmarks/long_memory.py
 	$(BIN)/python benchmarks/gpu.py
 	$(BIN)/python benchmarks/many_heads.py --lines 24
 	$(BIN)/python benchmarks/precision.py
