@@ -72,13 +72,13 @@ def _t5(layers: int) -> nn.Module:
     return T5Model._from_config(config, attn_implementation="sdpa")
 
 
-# Each: how it is built, and the ratios aimed at, by number of tokens.
-SHAPES: dict[str, tuple[Callable[[int], nn.Module], dict[int, float]]] = {
+# Each: how it is built, and, by number of tokens, the ratio aimed at, if any.
+SHAPES: dict[str, tuple[Callable[[int], nn.Module], dict[int, float | None]]] = {
     "BERT-like": (_bert, {512: 1.15, 1024: 1.4, 2048: 1.6, 4096: 2.0}),
-    "Llama-like": (_llama, {2048: 1.5, 4096: 2.0, 8192: 2.2}),
-    "Mistral-like": (_mistral, {2048: 1.5, 4096: 2.0, 8192: 2.2}),
-    "BLOOM-like": (_bloom, {}),
-    "T5-like": (_t5, {512: 1.6}),
+    "Llama-like": (_llama, {512: None, 2048: 1.5, 4096: 2.0, 8192: 2.2}),
+    "Mistral-like": (_mistral, {512: None, 2048: 1.5, 4096: 2.0, 8192: 2.2}),
+    "BLOOM-like": (_bloom, {512: None, 1024: None, 2048: None}),
+    "T5-like": (_t5, {512: 1.6, 1024: None}),
 }
 
 
@@ -160,7 +160,7 @@ def markdown(results: list[dict[str, object]], where: dict[str, object]) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--lengths", type=int, nargs="+", default=[512, 1024, 2048, 4096])
+    parser.add_argument("--lengths", type=int, nargs="+", help="those of each shape when not given")
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--tokens", type=int, default=4096, help="a round, in as many segments as it takes")
@@ -171,7 +171,7 @@ if __name__ == "__main__":
     torch.set_num_threads(options.threads)
     found = []
     for shape in options.shapes:
-        for length in options.lengths:
+        for length in options.lengths or SHAPES[shape][1]:
             one = compare(shape, length, layers=options.layers, tokens=options.tokens, rounds=options.rounds)
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
             print(

@@ -39,6 +39,8 @@ class Stage:
         place: among what can be asked for; signatures keep that order. The report's where none is given.
         refused: why it cannot be measured over saved maps, as a sentence with what to do; empty where it can.
         scans: `module:function` of what does its scans alone, as a part of a run does; empty where it does none.
+        sums: `module:function` from a run to the accumulators that it reads the text with (`read_text`), for the one
+            scan that all such stages share; empty where it reads nothing, or by itself.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Stage:
     place: int = 0
     refused: str = ""
     scans: str = ""
+    sums: str = ""
 
     @property
     def asked_as(self) -> str:

@@ -33,6 +33,7 @@ class RowQuantity(IntEnum):
     ANY_PUNCTUATION = auto()
     ENTROPY = auto()
     MAX_WEIGHT = auto()
+    SINK = auto()
 
 
 ROW_STATISTICS = tuple(quantity.name.lower() for quantity in RowQuantity)
@@ -51,7 +52,9 @@ BY_CLASS = slice(len(OFFSETS), len(OFFSETS) + len(CLASSES))
 SHARES = slice(0, BY_CLASS.stop)
 OF_ALL_WEIGHTS = slice(RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT + 1)
 # A name without its line would be a column that nobody fills.
-assert (*OFFSETS, *CLASSES, RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT) == tuple(RowQuantity)
+assert (*OFFSETS, *CLASSES, RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT, RowQuantity.SINK) == tuple(
+    RowQuantity
+)
 
 
 def of_classes(key_classes: Tensor, wanted: Sequence[KeyClass]) -> Tensor:
@@ -108,6 +111,7 @@ def row_statistics(
     key_classes: Int[Tensor, "batch key"],
     start: int = 0,
     square: bool = True,
+    sink: Float[Tensor, "batch head row"] | None = None,
 ) -> Float64[Tensor, "batch head row quantity"]:
     """Compute the statistics of every row from the weights, in float64.
 
@@ -116,10 +120,12 @@ def row_statistics(
         key_classes: `KeyClass` of each key, `[batch, key]`; padding must be `OTHER`.
         start: position of the first row on the query axis.
         square: whether queries and keys are the same tokens.
+        sink: the weight of a learned sink, `[batch, head, row]`; None where there is none.
 
     Returns:
         `[batch, head, row, ROW_STATISTICS]` float64: weight on the previous, current and next token; on the
-        classes of key; the entropy -sum w ln w in nats with 0 ln 0 = 0; and the largest weight.
+        classes of key; the entropy -sum w ln w in nats with 0 ln 0 = 0; the largest weight; and the weight of the
+        sink, which entropy and largest weight count as a key.
     """
     batch, heads, rows, _ = weights.shape
     out = weights.new_empty((batch, heads, rows, len(ROW_STATISTICS)), dtype=torch.float64)
@@ -130,4 +136,10 @@ def row_statistics(
         out[item, ..., BY_CLASS] = exact @ indicators[item]
         out[item, ..., RowQuantity.ENTROPY] = torch.special.entr(exact).sum(-1)
         out[item, ..., RowQuantity.MAX_WEIGHT] = exact.amax(-1)
+    out[..., RowQuantity.SINK] = 0.0
+    if sink is not None:
+        own = sink.double()
+        out[..., RowQuantity.SINK] = own
+        out[..., RowQuantity.ENTROPY] += torch.special.entr(own)
+        out[..., RowQuantity.MAX_WEIGHT] = torch.maximum(out[..., RowQuantity.MAX_WEIGHT], own)
     return out

@@ -50,7 +50,7 @@ class RunOptions:
         group="corpora",
         holds=("text",),
         demonstrated=True,
-        help="Text, .json features, a folder of them, or - for standard input; may be repeated. "
+        help="Text, .json features, a folder of them, an address (s3://...), or - for standard input; may be repeated. "
         "When not given: the sentences of --treebank and --coref, else the demonstration text.",
     )
     documents: str = option(
@@ -101,7 +101,7 @@ class RunOptions:
     batch_size: int | None = option(
         None, group="machine", least=1, none="auto", help="Inputs computed together: a number, or auto."
     )
-    device: str = option("auto", group="machine", help="auto, cpu, cuda, cuda:0 ... or mps.")
+    device: str = option("auto", group="machine", help="auto, cpu, cuda or cuda:0 ...")
     dtype: str = option(
         "float32",
         group="machine",

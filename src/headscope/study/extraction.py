@@ -20,7 +20,7 @@ from headscope.errors import InputError, OptionError, OutputError
 from headscope.maps.index import MapsIndex
 from headscope.maps.index_reader import read_index
 from headscope.maps.maps_source import MapsWriter
-from headscope.maps.pickle_conversion import maps_to_pickle
+from headscope.maps.pickle_conversion import NO_PLACE_FOR_SINKS, maps_to_pickle
 from headscope.models.anatomy import Anatomy
 from headscope.models.examination import examine
 from headscope.models.loading import LoadedModel, load_model
@@ -117,6 +117,8 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
             f"{loaded.name} has attention of several kinds ({kinds}), and the original's pickle has place for "
             "one; use --format safetensors"
         )
+    if how.pickle and anatomy.layout[0].sinks:
+        raise OptionError(f"{loaded.name} {NO_PLACE_FOR_SINKS}; use --format safetensors")
     index = _index(options, how, loaded, encoder, anatomy, {"hash": corpus_hash, "documents": documents})
     if not how.pickle and not how.replace and not is_free(path):
         if not _holds(path, index):
