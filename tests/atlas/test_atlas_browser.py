@@ -296,7 +296,7 @@ def test_the_card_against_the_tables(visit, studies, finder):
     surface = study.surface
     ranks = page.locator(".strip .rank").all_inner_texts()
     names = page.locator(".strip dt").all_inner_texts()
-    assert len(ranks) == len(names) == 11
+    assert len(ranks) == len(names) == 12
     own = surface[(surface["statistic"] == "previous") & surface["head"].notna()]
     value = own[(own["layer"] == layer) & (own["head"] == head)]["value"].iloc[0]
     assert int(re.match(r"\d+", ranks[0])[0]) == 1 + (own["value"].round(6) > round(value, 6)).sum()

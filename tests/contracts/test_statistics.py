@@ -44,7 +44,7 @@ def quantity_of(weights, quantity, classes):
             out[row] += weights[row, key] if 0 <= key < len(weights) else 0.0
         return out
     if quantity in CLASSES:
-        return weights[:, :-1][:, classes == CLASSES[quantity]].sum(1)
+        return weights[:, :-1][:, np.isin(classes, CLASSES[quantity])].sum(1)
     if quantity is RowQuantity.SINK:
         return weights[:, -1]
     if quantity is RowQuantity.ENTROPY:

@@ -1,5 +1,7 @@
 """Classes of tokens, for tokenisers of every sort, made here."""
 
+import unicodedata
+
 import numpy as np
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
@@ -7,7 +9,7 @@ from transformers import PreTrainedTokenizerFast
 
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
-from headscope.encoding.vocabulary import KeyClass, Vocabulary, read_vocabulary
+from headscope.encoding.vocabulary import KeyClass, Vocabulary, punctuation_class, read_vocabulary
 
 TEXTS = ["the cat, the dog. and the cow, too.", "it sat. it ran, it slept."] * 5
 
@@ -109,3 +111,38 @@ def test_ids_beyond_the_tokenisers_are_other():
         KeyClass.OTHER,
         KeyClass.OTHER,
     ]
+
+
+def test_punctuation_of_any_kind_is_a_class_beside_periods_and_commas():
+    texts = ["wait - no! (he said) 「はい」。", "it's, ... fine; $5 + 2"] * 5
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=420, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    backend.train_from_iterator(texts, trainer)
+    tokeniser = PreTrainedTokenizerFast(tokenizer_object=backend)
+    classes = read_vocabulary(tokeniser).classes
+
+    def of(text):
+        numbers = tokeniser(text, add_special_tokens=False)["input_ids"]
+        return max(classes[number] for number in numbers) if len(numbers) == 1 else None
+
+    assert {of(mark) for mark in (".", ",")} == {KeyClass.PUNCTUATION}
+    assert {of(mark) for mark in ("!", "-", "(", ";", "'")} == {KeyClass.OTHER_PUNCTUATION}
+    assert {of(text) for text in ("$", "+", "a", "2")} == {KeyClass.OTHER}
+    assert KeyClass.OTHER_PUNCTUATION in {classes[i] for i in tokeniser("「はい」。")["input_ids"]}
+    # Every piece: all of what it stands for is in Unicode's categories P.
+    for name, number in tokeniser.get_vocab().items():
+        text = tokeniser.decode([number]).strip()
+        if "\ufffd" not in text and text not in (".", ",") and not name.startswith("\u0120\u0120"):
+            expected = bool(text) and all(unicodedata.category(letter).startswith("P") for letter in text)
+            assert (classes[number] == KeyClass.OTHER_PUNCTUATION) == expected, name
+
+
+def test_the_pieces_of_words_are_no_names():
+    assert punctuation_class("##-", byte_level=False) == KeyClass.OTHER_PUNCTUATION
+    assert punctuation_class("##", byte_level=False) == KeyClass.OTHER_PUNCTUATION
+    assert punctuation_class("\u2581!?", byte_level=False) == KeyClass.OTHER_PUNCTUATION
+    assert punctuation_class("\u2581.", byte_level=True) == KeyClass.PUNCTUATION
+    assert punctuation_class("[SEP]", byte_level=False) == KeyClass.OTHER
+    assert punctuation_class("", byte_level=False) == KeyClass.OTHER

@@ -102,7 +102,7 @@ def test_card_shows_every_statistic_as_the_frame_has_it(visit, inputs):
     rows = surface[(surface["layer"] == 4) & (surface["head"] == 12).fillna(False) & surface["value"].notna()]
     values = page.locator(".strip .value").all_inner_texts()
     ends = page.locator(".strip .ends").all_inner_texts()
-    assert len(values) == len(rows) == 11
+    assert len(values) == len(rows) == 12
     for value, end, (_, row) in zip(values, ends, rows.iterrows()):
         share = not row["statistic"].startswith("entropy")
         scale, step = (100, 0.051) if share else (1, 0.0051)

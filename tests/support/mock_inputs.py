@@ -86,7 +86,10 @@ def quantity_of(weights, quantity, keys):
         queries, places = np.indices(weights.shape)
         return np.where(np.isin(places - queries, OFFSETS[quantity]), weights, 0).sum(1)
     if quantity in CLASSES:
-        return weights[:, key_classes(keys)[CLASSES[quantity].name.lower()]].sum(1)
+        classes = key_classes(keys)
+        none = np.zeros(len(keys), dtype=bool)  # its sentences have no other marks
+        own = [classes.get(each.name.lower(), none) for each in CLASSES[quantity]]
+        return weights[:, np.any(own, axis=0)].sum(1)
     if quantity is RowQuantity.ENTROPY:
         return -(weights * np.log(np.where(weights > 0, weights, 1))).sum(1)
     if quantity is RowQuantity.SINK:

@@ -8,6 +8,7 @@ way has a line in `row_statistics`, in `Visibility.uniform` and in `fused_attent
 
 from collections.abc import Sequence
 from enum import IntEnum, auto
+from functools import reduce
 
 import torch
 from jaxtyping import Float, Float64, Int
@@ -29,6 +30,7 @@ class RowQuantity(IntEnum):
     CLS = auto()
     SEP = auto()
     PUNCTUATION = auto()
+    ANY_PUNCTUATION = auto()
     ENTROPY = auto()
     MAX_WEIGHT = auto()
     SINK = auto()
@@ -38,11 +40,12 @@ ROW_STATISTICS = tuple(quantity.name.lower() for quantity in RowQuantity)
 OFFSETS = {RowQuantity.PREVIOUS: (-1,), RowQuantity.CURRENT: (0,), RowQuantity.NEXT: (1,)}
 """Where the keys lie that a quantity sums over, less the position of the query."""
 CLASSES = {
-    RowQuantity.CLS: KeyClass.CLS,
-    RowQuantity.SEP: KeyClass.SEP,
-    RowQuantity.PUNCTUATION: KeyClass.PUNCTUATION,
+    RowQuantity.CLS: (KeyClass.CLS,),
+    RowQuantity.SEP: (KeyClass.SEP,),
+    RowQuantity.PUNCTUATION: (KeyClass.PUNCTUATION,),
+    RowQuantity.ANY_PUNCTUATION: (KeyClass.PUNCTUATION, KeyClass.OTHER_PUNCTUATION),
 }
-"""The class of the keys that a quantity sums over."""
+"""The classes of the keys that a quantity sums over."""
 
 # Neighbouring columns that are computed together.
 BY_CLASS = slice(len(OFFSETS), len(OFFSETS) + len(CLASSES))
@@ -54,11 +57,16 @@ assert (*OFFSETS, *CLASSES, RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT, RowQuan
 )
 
 
+def of_classes(key_classes: Tensor, wanted: Sequence[KeyClass]) -> Tensor:
+    """Return which keys are of one of some classes, in the shape of `key_classes`; no tensor is moved for it."""
+    return reduce(torch.logical_or, [key_classes == one for one in wanted])
+
+
 def class_indicators(
     key_classes: Int[Tensor, "batch key"], *, dtype: torch.dtype
 ) -> Float[Tensor, "batch key key_class"]:
     """Return 1 where a key is of a class, `[batch, key, CLASSES]`: weights times this are shares of attention."""
-    return torch.stack([key_classes == c for c in CLASSES.values()], dim=-1).to(dtype)
+    return torch.stack([of_classes(key_classes, own) for own in CLASSES.values()], dim=-1).to(dtype)
 
 
 def write_positions(

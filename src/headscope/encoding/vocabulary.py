@@ -1,8 +1,9 @@
-"""What a token id stands for: [CLS], [SEP], punctuation or anything else.
+"""What a token id stands for: [CLS], [SEP], a period or comma, other punctuation or anything else.
 
 Classes go by token id, from what the tokeniser says of itself, never by the strings `[CLS]` and `[SEP]`.
 """
 
+import unicodedata
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.encoding.token_names import named_special
+from headscope.encoding.token_names import named_special, text_of_bytes
 
 _WORD_START_MARKS = ("\u0120", "\u2581")  # byte-level BPE's and SentencePiece's mark of a word's start
 
@@ -22,6 +23,7 @@ class KeyClass(IntEnum):
     CLS = 1
     SEP = 2
     PUNCTUATION = 3
+    OTHER_PUNCTUATION = 4
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,30 @@ class Vocabulary:
         return named_special(self.cls_name, self.sep_name)
 
 
+def punctuation_class(token: str, *, byte_level: bool) -> KeyClass:
+    """Return the class of a piece by its name: `.` and `,`, other punctuation, or neither.
+
+    Args:
+        token: as the vocabulary has it, with its marks.
+        byte_level: whether bytes are written as letters.
+    """
+    text = token.lstrip("".join(_WORD_START_MARKS))
+    if text in (".", ","):
+        return KeyClass.PUNCTUATION
+    if byte_level:
+        text = text_of_bytes(text)
+    text = text.removeprefix("##") or text
+    if text and all(unicodedata.category(letter)[0] == "P" for letter in text):
+        return KeyClass.OTHER_PUNCTUATION
+    return KeyClass.OTHER
+
+
 def read_vocabulary(tokeniser: Any) -> Vocabulary:
     """Read the classes from a transformers tokeniser.
 
     `cls` is the tokeniser's cls token, else its bos; `sep` its sep, else its eos; each counts only
     if the tokeniser really adds it to a text. Punctuation is a piece that is exactly `.` or `,` without its
-    word-start mark.
+    word-start mark; other punctuation one of which every character is in Unicode's categories P.
     """
     added = set(tokeniser("a")["input_ids"]) - set(tokeniser("a", add_special_tokens=False)["input_ids"])
 
@@ -76,9 +96,9 @@ def read_vocabulary(tokeniser: Any) -> Vocabulary:
 
     tokens = tokeniser.get_vocab()
     classes = np.zeros(max(tokens.values(), default=0) + 1, dtype=np.uint8)
+    byte_level = any(token.startswith(_WORD_START_MARKS[0]) for token in tokens)
     for token, index in tokens.items():
-        if token.lstrip("".join(_WORD_START_MARKS)) in (".", ","):
-            classes[index] = KeyClass.PUNCTUATION
+        classes[index] = punctuation_class(token, byte_level=byte_level)
     sep = special("sep_token_id", "eos_token_id")
     if sep is not None:
         classes[sep] = KeyClass.SEP

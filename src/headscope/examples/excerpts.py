@@ -157,7 +157,7 @@ def shown_on(
         queries, keys = np.indices(exact.shape)
         on = np.isin(keys - queries, OFFSETS[quantity])
     elif quantity in CLASSES:
-        on = np.broadcast_to(key_classes == int(CLASSES[quantity]), exact.shape)
+        on = np.broadcast_to(np.isin(key_classes, CLASSES[quantity]), exact.shape)
     elif quantity is RowQuantity.ENTROPY:
         return -exact * np.log(np.where(exact > 0, exact, 1.0))
     else:

@@ -10,7 +10,7 @@ import numpy as np
 from headscope.corpora.document import document_id
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD
-from headscope.encoding.vocabulary import KeyClass
+from headscope.encoding.vocabulary import KeyClass, punctuation_class
 from headscope.errors import InputError, OptionError
 from headscope.maps.growing_folder import MapsFolder
 from headscope.maps.index import MapEntry, MapsIndex, Tokens
@@ -139,7 +139,7 @@ def _named_tokens(names: list[str], numbers: dict[str, int], *, by_word: bool) -
     return Tokens(
         tokens=names,
         ids=[numbers.setdefault(name, len(numbers)) for name in names],
-        classes=[int(_CLASSES.get(name, KeyClass.OTHER)) for name in names],
+        classes=[int(_CLASSES.get(name, punctuation_class(name, byte_level=False))) for name in names],
         word_ids=word_ids,
     )
 

@@ -192,6 +192,20 @@ _ROWS = (
         drawn=". and ,",
     ),
     Statistic(
+        name="any_punctuation",
+        quantity=RowQuantity.ANY_PUNCTUATION,
+        label="any punctuation",
+        on="punctuation of any kind",
+        meaning="weight on pieces that are nothing but punctuation (Unicode's categories P), `.` and `,` among them",
+        term=Term(
+            name="Any punctuation",
+            says="total weight on keys that are nothing but punctuation of any kind, periods and commas among them",
+        ),
+        asked=("any punctuation", "punctuation marks", "brackets", "quotes", "question marks"),
+        heading="any punct.",
+        heading_says="weight on punctuation of any kind",
+    ),
+    Statistic(
         name="sink",
         quantity=RowQuantity.SINK,
         label="learned sink",

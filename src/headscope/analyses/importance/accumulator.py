@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Float64, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.attention.row_statistics import of_classes
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.vocabulary import KeyClass
@@ -20,7 +21,12 @@ from headscope.statistics.kept import Declared, counted, summed
 
 MEASURES = ("gradient", "weight_times_gradient")
 KEY_CLASSES = ("cls", "sep", "punctuation", "other")
-_CODES = (KeyClass.CLS, KeyClass.SEP, KeyClass.PUNCTUATION, KeyClass.OTHER)
+_CODES = (
+    (KeyClass.CLS,),
+    (KeyClass.SEP,),
+    (KeyClass.PUNCTUATION,),
+    (KeyClass.OTHER, KeyClass.OTHER_PUNCTUATION),
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ def _less_other(mean: NDArray[Any], counts: NDArray[Any]) -> Interval:
 
 
 def _indicators(key_classes: Tensor) -> Tensor:
-    return torch.stack([key_classes == code for code in _CODES], dim=-1).double()
+    return torch.stack([of_classes(key_classes, codes) for codes in _CODES], dim=-1).double()
 
 
 class ImportanceAccumulator(Accumulator):

@@ -46,7 +46,7 @@ def surface_sums(
 
 
 def surface_row_counts(
-    lengths: Int[Tensor, " batch"], rows_per_class: Int[Tensor, "batch 4"]
+    lengths: Int[Tensor, " batch"], rows_per_class: Int[Tensor, "batch key_class"]
 ) -> Float64[Tensor, "batch statistic"]:
     """How many rows of a segment each statistic averages over, `[batch, STATISTICS]` float64."""
     numbers = []
