@@ -19,7 +19,7 @@ ANALYSIS = Analysis(
             sums="measure:surface_sums",
             corpora=("text",),
             options=TEXT_INPUTS,
-            version=4,
+            version=5,
             listed="statistics.statistic_catalogue:NAMES",
         ),
     ),
