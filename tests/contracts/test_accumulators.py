@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headscope.analyses.behaviours.accumulator import BehaviourAccumulator
+from headscope.analyses.behaviours.catalogue import NATURAL, Delimiter
+from headscope.analyses.behaviours.layout import best_table, heads_table
 from headscope.analyses.coreference.accumulator import CoreferenceAccumulator
 from headscope.analyses.coreference.gap.accumulator import GapAccumulator
 from headscope.analyses.coreference.gap.gap_segments import GapQuestion
@@ -84,6 +87,16 @@ def importance_frame(results) -> pd.DataFrame:
     return pd.concat([importance_table(results), importance_differences(results)], ignore_index=True)
 
 
+DELIMITERS = np.zeros(90, dtype=np.uint8)  # the vocabulary has more ids, as models do
+DELIMITERS[10:16] = list(Delimiter)
+
+
+def behaviours_frame(results) -> pd.DataFrame:
+    """Every behaviour of every head, and which head is chosen for each."""
+    heads, best = heads_table(results, NATURAL), best_table(results, NATURAL, seed=0)
+    return pd.concat([heads, best[["kind", "behaviour", "value", "uniform", "held_out", "n"]]])
+
+
 class Largest(Accumulator):
     """The largest weight of each head, and how many rows there were in all: what is kept of the whole corpus."""
 
@@ -124,6 +137,7 @@ FAMILY = {
         lambda layout: DependencyAccumulator(layout, ARCS, DependencyOptions(both=True)),
         arcs_frame,
     ),
+    "behaviours": (lambda layout: BehaviourAccumulator(layout, DELIMITERS), behaviours_frame),
     "clearest": (ClearestAccumulator, clearest_frame),
     "coreference": (CoreferenceAccumulator, hits_frame),
     "gap": (GapAccumulator, marks_frame),

@@ -190,14 +190,14 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
     one, text = (str(corpora / name) for name in ("one.conllu", "text.txt"))
     always = ["distances", "map"]
     cases = [
-        ({"text": (text,)}, ["surface", *always]),
-        ({"text": (text,), "loss": "mlm"}, ["surface", "importance", *always]),
-        ({"treebank": (one,)}, ["surface", "syntax", *always]),
-        ({"coref": (one,)}, ["surface", "coreference", *always]),
+        ({"text": (text,)}, ["surface", "behaviours", *always]),
+        ({"text": (text,), "loss": "mlm"}, ["surface", "behaviours", "importance", *always]),
+        ({"treebank": (one,)}, ["surface", "behaviours", "syntax", *always]),
+        ({"coref": (one,)}, ["surface", "behaviours", "coreference", *always]),
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
         (
             {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
-            ["surface", "syntax", "probes", *always],
+            ["surface", "behaviours", "syntax", "probes", *always],
         ),
     ]
     for options, expected in cases:

@@ -80,7 +80,7 @@ def _readable(tokens: Sequence[str]) -> list[str]:
     for token in tokens:
         text = token.removesuffix(_END_OF_WORD)
         if byte_level and not _SPECIAL.fullmatch(token):
-            text = _text_of_bytes(text)
+            text = text_of_bytes(text)
             text = text.removeprefix(" ") if text != " " else text
         else:
             text = text.removeprefix(_BLOCK) if text != _BLOCK else " "
@@ -88,7 +88,7 @@ def _readable(tokens: Sequence[str]) -> list[str]:
     return out
 
 
-def _text_of_bytes(token: str) -> str:
+def text_of_bytes(token: str) -> str:
     """Undo byte-level BPE's alphabet; a piece of a character stays as it is named."""
     table = _bytes()
     try:

@@ -167,7 +167,7 @@ class ModelRun:
         ]
         segments = list(packer.pack(sentences))
         if not segments:
-            segments = sorted(self._some(), key=len)[:8]
+            segments = sorted(self.sample(32), key=len)[:8]
         return self.over(segments)
 
     def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
@@ -197,8 +197,10 @@ class ModelRun:
             "notes": self._notes(),
         }
 
-    def _some(self) -> list[Segment]:
-        return list(self._packer().pack(self.corpus.read(), limit=32))
+    def sample(self, most: int) -> list[Segment]:
+        """Return at most so many of the run's inputs, spread over its documents; the run's counts are not of them."""
+        limit = most if self.options.limit is None else min(most, self.options.limit)
+        return list(self._packer().pack(self.corpus.read(), limit=limit))
 
     def over(
         self, segments: Iterable[Segment], *, length: int | None = None, model: nn.Module | None = None
