@@ -190,14 +190,14 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
     one, text = (str(corpora / name) for name in ("one.conllu", "text.txt"))
     always = ["distances", "map"]
     cases = [
-        ({"text": (text,)}, ["surface", "behaviours", *always]),
-        ({"text": (text,), "loss": "mlm"}, ["surface", "behaviours", "importance", *always]),
-        ({"treebank": (one,)}, ["surface", "behaviours", "syntax", *always]),
-        ({"coref": (one,)}, ["surface", "behaviours", "coreference", *always]),
+        ({"text": (text,)}, ["surface", "behaviours", "experiments", *always]),
+        ({"text": (text,), "loss": "mlm"}, ["surface", "behaviours", "experiments", "importance", *always]),
+        ({"treebank": (one,)}, ["surface", "behaviours", "experiments", "syntax", *always]),
+        ({"coref": (one,)}, ["surface", "behaviours", "experiments", "coreference", *always]),
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
         (
             {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
-            ["surface", "behaviours", "syntax", "probes", *always],
+            ["surface", "behaviours", "experiments", "syntax", "probes", *always],
         ),
     ]
     for options, expected in cases:

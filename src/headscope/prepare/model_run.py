@@ -1,6 +1,6 @@
 """A run of a model over corpora: loaded, the corpora hashed, its signature known before a scan begins."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -197,10 +197,17 @@ class ModelRun:
             "notes": self._notes(),
         }
 
-    def sample(self, most: int) -> list[Segment]:
-        """Return at most so many of the run's inputs, spread over its documents; the run's counts are not of them."""
+    def sample(self, most: int, *, changed: Callable[[Document], Document] | None = None) -> list[Segment]:
+        """Return at most so many of the run's inputs, spread over its documents; the run's counts are not of them.
+
+        Args:
+            most: how many; no more than the run's limit.
+            changed: makes another document of each, such as one of its words in another order.
+        """
         limit = most if self.options.limit is None else min(most, self.options.limit)
-        return list(self._packer().pack(self.corpus.read(), limit=limit))
+        documents = self.corpus.read()
+        made = documents if changed is None else map(changed, documents)
+        return list(self._packer().pack(made, limit=limit))
 
     def over(
         self, segments: Iterable[Segment], *, length: int | None = None, model: nn.Module | None = None

@@ -17,6 +17,8 @@ from support.tiny_models import shared_tiny_model
 
 DELIMITERS = np.zeros(90, dtype=np.uint8)
 DELIMITERS[10:16] = list(Delimiter)
+# By its own experiment alone.
+MEASURED = tuple(name for name in NAMES if name != "retrieval")
 NEWLINE = 10 + Delimiter.NEWLINE
 
 
@@ -67,7 +69,7 @@ def keys_of(name, ids, row, visible, *, special=(CLS, SEP)):
 def plain(segments, maps, visible_of, *, special=(CLS, SEP)):
     """Value, uniform and number of rows of one head by plain loops, `{name: (value, uniform, n)}`."""
     out = {}
-    for name in NAMES:
+    for name in MEASURED:
         value = uniform = 0.0
         rows = 0
         for segment, own in zip(segments, maps, strict=True):

@@ -106,7 +106,16 @@ class BehaviourAccumulator(Accumulator):
         if mask not in self._even:
             self._even[mask] = (tile.visibility, *own.uniform(tile))
         _, uniform, number = self._even[mask]
-        sums = torch.cat([own.sums(tile.weights), uniform[:, None]], dim=1)
+        self.add_to_layer(tile, torch.cat([own.sums(tile.weights), uniform[:, None]], dim=1), number)
+
+    def add_to_layer(self, tile: AttentionTile, sums: Tensor, number: Tensor) -> None:
+        """Add what a tile's rows come to: of each head and then of uniform attention, and of how many rows it is.
+
+        Args:
+            tile: says which layer.
+            sums: `[batch, head + 1, NAMES]` float64.
+            number: `[batch, NAMES]` int64.
+        """
         place = (tile.kind, tile.layer)
         before = place in self._sums
         self._sums[place] = self._sums[place] + sums if before else sums

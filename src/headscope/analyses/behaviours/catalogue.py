@@ -65,7 +65,7 @@ _EVERY = (
         name="distance",
         label="mean distance",
         on="",
-        meaning="mean of |position of the row - position of the key|, in tokens, by weight",
+        meaning="how many tokens the key is away from the row, before or after it: the mean by weight",
         unit="tokens",
     ),
     Behaviour(
@@ -87,11 +87,19 @@ _EVERY = (
         meaning="weight on the key right before the row",
         natural=False,
     ),
+    Behaviour(
+        name="retrieval",
+        label="retrieval",
+        on="the very token of the needle that comes next",
+        meaning="share of the tokens of a needle’s copy, its first left out, before which the head’s strongest key is "
+        "the same token inside the needle",
+        natural=False,
+    ),
     _of(Delimiter.NEWLINE, "line breaks", "line breaks", "weight on tokens of white space that break the line"),
     _of(Delimiter.BLANK, "blanks", "blanks", "weight on tokens of other white space alone: spaces, tabs"),
     _of(Delimiter.QUOTE, "quotation marks", "quotation marks", "weight on tokens of quotation marks alone"),
     _of(
-        Delimiter.BRACKET, "brackets", "brackets", "weight on tokens of brackets alone, with or without other marks"
+        Delimiter.BRACKET, "brackets", "brackets", "weight on tokens of brackets, and of brackets with other marks"
     ),
     _of(
         Delimiter.MARK,

@@ -13,7 +13,7 @@ from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.terminal import Grid, percent_or_hyphen
 
 _COLUMNS = ("behaviour", "head", "%", "95% interval", "uniform", "control", "held out", "heads", "rows")
-_NOTE = (
+NOTE = (
     "percent of attention; head: the one that halves of the documents choose most often, on all documents; held out: "
     "what the choice is worth on the other half; uniform: attention spread evenly, in the same rows; control: the same "
     f"choice with random weights; heads: how many show it, {RULE}"
@@ -24,7 +24,7 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     """Yield the head chosen for each behaviour in text."""
     natural = tuple(BEHAVIOURS[name] for name in NATURAL)
     yield chosen_grid(result.tables["behaviours"], result.tables["behaviours_best"], natural)
-    yield _NOTE
+    yield NOTE
 
 
 def chosen_grid(heads: pd.DataFrame, best: pd.DataFrame, behaviours: Sequence[Behaviour]) -> Grid:

@@ -1,6 +1,7 @@
 """The stage: what heads do in text, and what those of models with random weights do on a part of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from headscope.analyses.behaviours.catalogue import NATURAL
 from headscope.analyses.behaviours.delimiters import delimiters_of, delimiters_of_tokeniser
 from headscope.analyses.behaviours.layout import best_table, heads_table, of_model
 from headscope.analyses.stage_result import StageResult
+from headscope.encoding.segment import Segment
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
@@ -71,13 +73,17 @@ def scan_controls(run: Run, watch: Watcher | None) -> Iterator[tuple[int, Behavi
         sums, segments = accumulator_of(run), run.sample(CONTROL_INPUTS)
         source = run.over(segments, model=with_random_weights(run.loaded.model, seed=seed))
         label = f"behaviours: control {seed + 1} of {number}"
-        documents = len({segment.document for segment in segments})
-        share = documents / max(1, len(segments))
         tell = scan_teller(
-            watch, label, lambda done, share=share: round(done * share), total=documents, limit=len(segments)
+            watch, label, partial(_documents, segments), total=_documents(segments), limit=len(segments)
         )
         scan_shards(source, [sums], kept=run.kept, scan_name=f"control-{seed}", progress=tell)
         yield seed, sums
+
+
+def _documents(segments: Sequence[Segment], done: int | None = None) -> int:
+    """About how many documents so many of the inputs make up; all of them when None."""
+    documents = len({segment.document for segment in segments})
+    return documents if done is None else documents * done // max(1, len(segments))
 
 
 def accumulator_of(run: Run) -> BehaviourAccumulator:

@@ -30,17 +30,24 @@ ROWS = "rows in which it can occur"
 
 def measured(behaviours: tuple[str, ...]) -> tuple[Column, ...]:
     """Return the columns of a number for each head and behaviour."""
-    unless = {"bounds": SHARE, "unless": _TOKENS}
     return (
         text("behaviour", "what is measured", choices=behaviours),
-        Column("value", f"mean over the {ROWS}", unit=_UNIT, missing=_NEVER, **unless),
-        *ends("value", unit=_UNIT, missing=f"{_NEVER}, or {FEW}", **unless),
+        Column(
+            "value",
+            f"mean over the {ROWS}",
+            unit=_UNIT,
+            missing=_NEVER,
+            bounds=SHARE,
+            unless=_TOKENS,
+        ),
+        *ends("value", unit=_UNIT, bounds=SHARE, unless=_TOKENS, missing=f"{_NEVER}, or {FEW}"),
         Column(
             "uniform",
             "what uniform attention over the visible keys gives in the same rows",
             unit=_UNIT,
             missing=_NEVER,
-            **unless,
+            bounds=SHARE,
+            unless=_TOKENS,
         ),
         count("n", "rows"),
         SHOWS,

@@ -31,12 +31,12 @@ def sentences(shown: Sequence[Shown], topic: str, *, where: str, several: bool) 
     """
     out = [_of_head(one, topic, where=where, several=several) for one in shown if one.heads]
     whose = f"{shown[0].kind} head" if several and shown else "head"
-    absent = [one.behaviour.label for one in shown if one.tested and not one.heads]
+    absent = [one.behaviour.name for one in shown if one.tested and not one.heads]
     if absent:
         out.append(
             sentence(topic, f"no {whose} shows {join(absent)} {where}: for none does the share lie {RULE}.")
         )
-    untested = [one.behaviour.label for one in shown if not one.tested]
+    untested = [one.behaviour.name for one in shown if not one.tested]
     if untested:
         out.append(
             sentence(
@@ -98,7 +98,9 @@ def _row(one: Shown, several: bool) -> Html:
         (f"{one.own.n:,}", ""),
     )
     numbers = [el("td", value, el("small", below) if below else None) for value, below in cells]
-    return el("tr", el("th", capital(one.behaviour.label), scope="row"), numbers)
+    return el(
+        "tr", el("th", capital(one.behaviour.name), el("small", one.behaviour.label), scope="row"), numbers
+    )
 
 
 CAPTION = (
