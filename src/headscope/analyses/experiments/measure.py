@@ -46,7 +46,8 @@ def measure_experiments(run: ModelRun, watch: Watcher | None = None) -> StageRes
         watch: told of progress.
     """
     inputs = inputs_of(run)
-    heads, best = [], []
+    heads: list[pd.DataFrame] = []
+    best: list[pd.DataFrame] = []
     for model, number, weights in _models(run):
         for name, segments in inputs.items():
             if segments:
