@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.analyses.behaviours.accumulator import BehaviourAccumulator
-from headscope.analyses.behaviours.catalogue import NATURAL, Delimiter
+from headscope.analyses.behaviours.catalogue import NAMES, Delimiter
 from headscope.analyses.behaviours.layout import best_table, heads_table
 from headscope.analyses.coreference.accumulator import CoreferenceAccumulator
 from headscope.analyses.coreference.gap.accumulator import GapAccumulator
@@ -20,6 +20,7 @@ from headscope.analyses.dependency.accumulator import DependencyAccumulator
 from headscope.analyses.dependency.gold_arcs import ArcTable
 from headscope.analyses.dependency.sums import DependencyOptions
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
+from headscope.analyses.experiments.accumulators import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import importance_differences, importance_table
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
@@ -93,7 +94,7 @@ DELIMITERS[10:16] = list(Delimiter)
 
 def behaviours_frame(results) -> pd.DataFrame:
     """Every behaviour of every head, and which head is chosen for each."""
-    heads, best = heads_table(results, NATURAL), best_table(results, NATURAL, seed=0)
+    heads, best = heads_table(results, NAMES), best_table(results, NAMES, seed=0)
     return pd.concat([heads, best[["kind", "behaviour", "value", "uniform", "held_out", "n"]]])
 
 
@@ -138,6 +139,8 @@ FAMILY = {
         arcs_frame,
     ),
     "behaviours": (lambda layout: BehaviourAccumulator(layout, DELIMITERS), behaviours_frame),
+    "behaviours_copy": (lambda layout: CopyAccumulator(layout, DELIMITERS), behaviours_frame),
+    "behaviours_needle": (lambda layout: RetrievalAccumulator(layout, DELIMITERS), behaviours_frame),
     "clearest": (ClearestAccumulator, clearest_frame),
     "coreference": (CoreferenceAccumulator, hits_frame),
     "gap": (GapAccumulator, marks_frame),
@@ -160,6 +163,12 @@ def dressed(number: int, *, seed: int, **how: int) -> list[Segment]:
     made = []
     for plain in made_up_segments(number, seed=seed, **how):
         segment = with_tree(with_mentions(plain, rng), rng)
+        if len(segment) > 7:  # two stretches that are alike, as experiments have them
+            half = (len(segment) - 2) // 2
+            ids = segment.ids.copy()
+            ids[1 + half : 1 + 2 * half] = ids[1 : 1 + half]
+            places = {"needle": (1, 1 + half), "copy": (1 + half, 1 + 2 * half)}
+            segment = replace(segment, ids=ids, fields={**segment.fields, **places})
         known = np.unique(segment.word_ids[segment.word_ids >= 0])
         if len(known) > 2:
             pronoun, a, b = rng.permutation(known)[:3].tolist()
