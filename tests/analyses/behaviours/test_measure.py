@@ -9,6 +9,7 @@ from headscope.analyses.behaviours import measure
 from headscope.analyses.behaviours.catalogue import NAMES, NATURAL
 from headscope.analyses.behaviours.section import behaviours_findings, behaviours_section
 from headscope.analyses.behaviours.shown import verdicts
+from headscope.analyses.for_study import head_columns
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
@@ -99,6 +100,15 @@ def test_saved_maps_give_the_same_numbers(asked, result, tmp_path, by_word):
     told = maps.groupby("behaviour")["n"].max()
     assert (told[["duplicate", "induction", "bracket"]] == 0).all()
     assert (told[["first", "local", "distance"]] > 0).all()
+
+
+def test_each_behaviour_is_a_column_of_a_study(result):
+    """Of the model alone; `study.heads` is made of it."""
+    columns = head_columns(result.tables.get)
+    own = heads_of(result)
+    local = own[(own["behaviour"] == "local") & own["head"].notna()]
+    np.testing.assert_array_equal(columns["behaviour local"], local["value"])
+    assert {f"behaviour {name}" for name in NATURAL} <= set(columns)
 
 
 def test_the_page_shows_each_behaviour_that_can_occur(result):

@@ -10,6 +10,7 @@ from headscope.analyses.behaviours.catalogue import SHARES
 from headscope.analyses.experiments.catalogue import EXPERIMENTS
 from headscope.analyses.experiments.measure import inputs_of
 from headscope.analyses.experiments.section import experiments_findings, experiments_section
+from headscope.analyses.for_study import head_columns
 from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
@@ -64,6 +65,13 @@ def test_every_experiment_is_done_on_a_decoder_and_its_control(result):
     assert facts["needle"]["documents"] == 14
     assert facts["shuffled"]["documents"] == 14
     assert result.notes == ()
+
+
+def test_each_behaviour_of_each_experiment_is_a_column_of_a_study(result):
+    columns = head_columns(result.tables.get)
+    expected = {f"{name} {each}" for name, one in EXPERIMENTS.items() for each in one.behaviours}
+    assert expected <= set(columns)
+    assert len(columns) == 4  # 2 layers of 2 heads
 
 
 def test_induction_over_random_tokens_is_that_of_eager_attention_in_float64(run, result):
