@@ -213,7 +213,14 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
     alone = RunOptions(model=model, coref=(str(gap),), stages=("coreference",))
     assert [stage.name for stage in stages_of(prepare(alone))] == ["gap"]
     together = RunOptions(model=model, coref=(str(gap),), treebank=(one,))
-    assert [stage.name for stage in stages_of(prepare(together))] == ["surface", "syntax", "gap", *always]
+    assert [stage.name for stage in stages_of(prepare(together))] == [
+        "surface",
+        "behaviours",
+        "experiments",
+        "syntax",
+        "gap",
+        *always,
+    ]
     with pytest.raises(OptionError) as refused:
         prepare(RunOptions(model=model, coref=(str(gap),)))
     assert str(refused.value) == ("GAP has no text to read heads on; give --text too, or use headscope coref")
