@@ -26,8 +26,9 @@ OPTIONAL = {
     if extra != "dev"
     for each in listed
 }
-# A notebook runs in it; no module of it is called.
-NOT_IMPORTED = {"ipykernel"}
+# A notebook runs in one, fsspec reads addresses with two and transformers tokenisers with the others: no module of
+# theirs is called.
+NOT_IMPORTED = {"gcsfs", "ipykernel", "protobuf", "s3fs", "sentencepiece", "tiktoken"}
 
 
 def imported():

@@ -8,8 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from headscope.attention.fused import fused_attention, fusible
+from headscope.attention.learned_sink import attended, sink_beside, sink_logits
 from headscope.attention.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.tap import AttentionCall, bias_of, eager_evaluation, scaling_of
+from headscope.encoding.ahead import ahead
 from headscope.encoding.batching import of_one_length
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
@@ -75,7 +77,9 @@ class ModelSource:
         fallback = self.anatomy.path == "fallback"
         listening = eager_evaluation(self.model) if fallback else shared.listening(run.listen)
         with listening, torch.inference_mode():
-            for batch in self.batches:
+            # Batches are put together while an accelerator computes; on a CPU that would take its cores.
+            batches = self.batches if shared.device.type == "cpu" else ahead(self.batches)
+            for batch in batches:
                 for segments in of_one_length(batch, together=self.anatomy.together):
                     (run.fall_back if fallback else run.tap)(segments)
 
@@ -107,8 +111,11 @@ class _Forward:
             masks: list[Tensor] = []
             for site, weights in fallback_weights(shared.model, shared.anatomy, inputs):
                 mask = _seen(weights, masks)
+                sink = sink_beside(weights) if site.sink else None
                 for rows in shared.cuts(site, weights[:, :, 0].numel()):
-                    shared.consumer.update(shared.tile(site, rows, mask, weights=weights[:, :, rows]))
+                    beside = None if sink is None else sink[:, :, rows]
+                    tile = shared.tile(site, rows, mask, weights=weights[:, :, rows], sink=beside)
+                    shared.consumer.update(tile)
 
     def listen(self, call: AttentionCall, site: CallSite) -> Tensor:
         """Compute one layer, in tiles, and hand them on."""
@@ -121,8 +128,9 @@ class _Forward:
         cuts = shared.cuts(site, weights_per_row)
         for rows in cuts:
             if not fused:
-                output, weights = call.eager(rows if len(cuts) > 1 else None)
-                tile = shared.tile(site, rows, call.mask, weights=weights)
+                own = attended(call, rows if len(cuts) > 1 else None)
+                output = own.output
+                tile = shared.tile(site, rows, call.mask, weights=own.weights, sink=own.sink)
             else:
                 mask = (
                     call.mask[:, :, rows] if call.mask is not None and call.mask.shape[2] > 1 else call.mask
@@ -133,6 +141,7 @@ class _Forward:
                     call.value,
                     mask=mask,
                     bias=bias_of(call, rows),
+                    sink=sink_logits(call, rows),
                     reach=partial(shared.reach, call.mask, call.key.shape[2], rows),
                     scaling=scaling_of(call),
                     keys=shared.keys(site),
@@ -143,7 +152,12 @@ class _Forward:
                 )
                 output = result.output
                 tile = shared.tile(
-                    site, rows, call.mask, weights=result.weights, statistics=result.statistics
+                    site,
+                    rows,
+                    call.mask,
+                    weights=result.weights,
+                    statistics=result.statistics,
+                    sink=result.sink,
                 )
             shared.consumer.update(tile)
             outputs.append(output)
@@ -179,4 +193,5 @@ def fallback_weights(
     for part in anatomy.layout:
         layers = out[names[part.kind] if anatomy.encoder_decoder else "attentions"]
         for layer, place in enumerate(anatomy.given[part.kind]):
-            yield CallSite(part.kind, layer, tuple(range(part.heads))), layers[place]
+            groups, sink = tuple(range(part.heads)), layer in part.sinks
+            yield CallSite(part.kind, layer, groups, sink=sink), layers[place]

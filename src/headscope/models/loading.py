@@ -11,10 +11,11 @@ from headscope.models.anatomy import Anatomy
 from headscope.models.devices import choose_device
 from headscope.models.dtypes import DTYPES
 from headscope.models.folder.implied_size import check_implied, read_config
+from headscope.models.folder.missing_packages import missing_package
 from headscope.models.folder.prompts import nothing_asks
 from headscope.models.folder.shown import shown
 from headscope.models.loading_errors import in_words
-from headscope.models.locating import locate
+from headscope.models.locating import locate, origin_of
 from headscope.models.quiet import quiet_libraries
 from headscope.models.reads_text import check_reads_text
 
@@ -61,7 +62,7 @@ def load_model(
         name: a hub name (`google-bert/bert-base-uncased`), a local folder, or None for the embedded model.
         revision: branch, tag or commit on the hub.
         dtype: the precision to compute in; `float32` whatever the checkpoint's own is.
-        device: `auto` (cuda, else mps, else cpu) or a torch device.
+        device: `auto` (cuda, else cpu) or a torch device.
 
     Raises:
         ModelError: nothing there, no weights, no tokeniser, no such family, or the hub cannot be reached.
@@ -126,7 +127,7 @@ def read_model(
         model=model.to(target).eval(),
         tokeniser=tokeniser,
         name=label,
-        origin="embedded" if name is None else "folder" if Path(name).is_dir() else "hub",
+        origin=origin_of(name),
         revision=revision,
         untrained=frozenset(info["missing_keys"]),
     )
@@ -176,17 +177,28 @@ def _read_tokeniser(folder: Path, name: str) -> Any:
     from transformers import AutoTokenizer
 
     with in_words(name, part="its tokeniser"):
-        tokeniser = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        tokeniser("a", "b")  # what its tokenizer.json gets wrong comes out when it is used
+        try:
+            tokeniser = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+            tokeniser("a", "b")  # what its tokenizer.json gets wrong comes out when it is used
+        except Exception as error:
+            missing = missing_package(folder, error, name=name)
+            if missing is None:
+                raise
+            raise missing from error
     return tokeniser
 
 
 def longest_input(loaded: LoadedModel, anatomy: Anatomy) -> int:
     """Return how many tokens a model reads at most: what its positions and its tokeniser allow."""
-    positions = getattr(loaded.model.config, "max_position_embeddings", None) or 1 << 30
     return int(
         min(
-            positions - anatomy.first_position,
+            positions_of(loaded.model.config) - anatomy.first_position,
             getattr(loaded.tokeniser, "model_max_length", None) or 1 << 30,
         )
     )
+
+
+def positions_of(config: Any) -> int:
+    """Return how many positions a model has; XLNet's -1, like none, means that they have no end."""
+    given = getattr(config, "max_position_embeddings", None) or -1
+    return int(given) if given > 0 else 1 << 30

@@ -1,35 +1,52 @@
 """A scan shard by shard: sums made for each by itself and joined in one tree, kept on disk as it goes."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
-from hashlib import blake2b
-from typing import NoReturn
+from dataclasses import dataclass
 
 from headscope.attention.gradients import GradientSource
 from headscope.attention.model_source import ModelSource, TileSource
-from headscope.attention.scan import ScanCounts, scan
+from headscope.attention.scan import ScanCounts, TileAccumulator, scan
+from headscope.encoding.ahead import ahead
 from headscope.encoding.shards import Shard, ShardedBatches
-from headscope.errors import InputError
-from headscope.prepare.kept_shards import KeptShards, Prefix
-from headscope.prepare.shard_sums import ShardSums, SumsTree
+from headscope.prepare.elsewhere import OneScan
+from headscope.prepare.kept_shards import KeptShards
+from headscope.prepare.scan_elsewhere import scan_elsewhere
+from headscope.prepare.shard_reader import ShardReader
+from headscope.prepare.shard_sums import ShardSums
+from headscope.prepare.told_counts import Telling, ToldCounts
 from headscope.statistics.accumulator import Accumulator
 
-Telling = Callable[[ScanCounts], None]
+
+@dataclass(frozen=True, kw_only=True)
+class Beside:
+    """What another stage sums up in the same scan.
+
+    Attributes:
+        accumulators: updated in place.
+        kept: where the other stage keeps its shards; None where it keeps none.
+    """
+
+    accumulators: Sequence[Accumulator]
+    kept: KeptShards | None = None
 
 
 def scan_shards(
     source: TileSource,
     accumulators: Sequence[Accumulator],
     *,
-    kept: KeptShards | None = None,
+    kept: KeptShards | OneScan | None = None,
     scan_name: str = "trained",
     progress: Telling | None = None,
-) -> None:
+    beside: Sequence[Beside] = (),
+    alike: Sequence[TileAccumulator] = (),
+) -> list[float]:
     """Feed every tile of a source to every accumulator, as `scan` does, but by shards.
 
     The same digits come out whether shards are kept, found again, or were computed elsewhere. Where the run is one part
-    of several only its own shards are computed and kept, and the accumulators stay empty.
+    of several only its own shards are computed and kept, and the accumulators stay empty, as they do where the run is a
+    worker that looks for one scan.
 
     Args:
         source: a model over sharded inputs; any other is scanned as a whole.
@@ -37,118 +54,114 @@ def scan_shards(
         kept: where shards are kept; None keeps none.
         scan_name: which scan of its stage it is, in letters, digits and `-`.
         progress: called after each batch, and after each shard that was found.
+        beside: other stages that read the same tiles: a shard is computed once for all that lack it.
+        alike: accumulators that get nothing; tiles and batches are as if they did, as they may in another such scan.
+
+    Returns:
+        The seconds that were spent for this stage and for each beside it; what they share is parted among them.
 
     Raises:
         AttentionError: as `scan`.
         InputError: the inputs are not those of the run that was stopped.
+        ScanFound: it is the scan that a worker looks for.
     """
     if not isinstance(source, ModelSource | GradientSource) or not isinstance(source.batches, ShardedBatches):
-        scan(source, accumulators, progress=progress)
-        return
-    own = ShardSums.of(source, accumulators)
-    told = _Told(progress)
-    if kept is not None and kept.part is not None:
-        _scan_part(source, own, kept, scan_name, told)
-        return
-    found = None if kept is None else kept.prefix(scan_name)
-    tree, chain, written = SumsTree(own), "", 0
-    for shard in source.batches.shards():
-        chain = blake2b(f"{chain} {shard.digest}".encode(), digest_size=16).hexdigest()
-        if found is not None and shard.number < found.shards:
-            if shard.number + 1 == found.shards:
-                _check_chain(found, chain)
-                tree, written = SumsTree.read(own, found.arrays, shards=found.shards), found.shards
-            told.skipped(shard)
+        parts = [accumulators, *(stage.accumulators for stage in beside)]
+        every = [each for part in parts for each in part]
+        counts = scan(source, every, progress=progress, heeded=[*every, *alike])
+        return _parted(counts, [len(part) for part in parts])
+    if isinstance(kept, OneScan):
+        kept.meet(scan_name, source, ShardSums.of(source, accumulators), alike=alike)
+        return [0.0]
+    told = ToldCounts(progress)
+    stages = [Beside(accumulators=accumulators, kept=kept), *beside]
+    if kept is not None and kept.elsewhere is not None and kept.part is None:
+        began = time.perf_counter()
+        scan_elsewhere(source.batches.shards(), ShardSums.of(source, accumulators), kept, scan_name, told)
+        return [time.perf_counter() - began]
+    readers = [
+        ShardReader(ShardSums.of(source, stage.accumulators), stage.kept, scan_name) for stage in stages
+    ]
+    # A stage that lacks nothing of a shard changes no digit of those that do.
+    heeded = [*alike, *(each for reader in readers for each in reader.sums.accumulators)]
+    shards = source.batches.shards()
+    if next(source.model.parameters()).device.type != "cpu":
+        # The next shard is read and tokenised while an accelerator computes.
+        shards = ahead(shards, most=1)
+    for shard in shards:
+        lacking = [reader for reader in readers if reader.lacks(shard)]
+        if not lacking:
+            # Another part's is not even made into inputs, where that can be helped.
+            if kept is None or kept.part is None:
+                told.skipped(shard)
             continue
-        tree.add(_sums_of(shard, source, own, kept, scan_name, told))
-        if kept is not None and kept.is_due(last=False):
-            kept.keep_prefix(scan_name, Prefix(tree.shards, chain, tree.state()))
-            written = tree.shards
-    if found is not None and tree.shards < found.shards:
-        _refuse(found)
-    if kept is not None and written < tree.shards and kept.is_due(last=True):
-        kept.keep_prefix(scan_name, Prefix(tree.shards, chain, tree.state()))
-    tree.join()
+        made = _computed(shard, source, [reader.sums for reader in lacking], heeded, told)
+        for reader, sums in zip(lacking, made.sums, strict=True):
+            reader.add(shard, sums)
+        for reader, seconds in zip(lacking, made.seconds, strict=True):
+            reader.seconds += seconds
+    for reader in readers:
+        reader.end()
+    return [reader.seconds for reader in readers]
 
 
-class _Told:
-    """Counts of the whole scan for whoever listens, made of those of its shards."""
-
-    def __init__(self, progress: Telling | None) -> None:
-        self.progress = progress
-        self.began = time.perf_counter()
-        self.before = self.now = ScanCounts(0, 0, 0.0)
-
-    def batch(self, counts: ScanCounts) -> None:
-        """Tell of a batch of the shard at hand."""
-        self.now = ScanCounts(
-            self.before.segments + counts.segments,
-            self.before.tokens + counts.tokens,
-            time.perf_counter() - self.began,
-            max(self.before.held_bytes, counts.held_bytes),
-        )
-        if self.progress is not None:
-            self.progress(self.now)
-
-    def end(self) -> None:
-        """Begin with the next shard."""
-        self.before = self.now
-
-    def skipped(self, shard: Shard) -> None:
-        """Tell of a shard that need not be computed."""
-        tokens = sum(map(len, shard.segments))
-        self.batch(ScanCounts(len(shard.segments), tokens, 0.0))
-        self.end()
-
-
-def _sums_of(
+def compute_shard(
     shard: Shard,
     source: ModelSource | GradientSource,
     like: ShardSums,
-    kept: KeptShards | None,
-    scan_name: str,
-    told: _Told,
+    *,
+    alike: Sequence[TileAccumulator] = (),
 ) -> ShardSums:
-    """Return the sums of one shard: as another part of the run kept them, or computed."""
-    arrays = None if kept is None else kept.shard(scan_name, shard.number, shard.digest)
-    if arrays is not None:
-        told.skipped(shard)
-        return like.read(arrays)
-    return _computed(shard, source, like, told)
+    """Return what one shard adds up to.
+
+    Args:
+        shard: its inputs.
+        source: the model that reads them, over sharded inputs of the same run.
+        like: sums with the scan's options.
+        alike: as `scan_shards` takes them.
+    """
+    made = _computed(shard, source, [like], [*alike, *like.accumulators], ToldCounts(None))
+    return made.sums[0]
 
 
-def _computed(shard: Shard, source: ModelSource | GradientSource, like: ShardSums, told: _Told) -> ShardSums:
-    own, part = like.empty(), copy(source)
+@dataclass(frozen=True)
+class _Made:
+    """What was computed of a shard, for each stage that lacked it: sums, and seconds."""
+
+    sums: list[ShardSums]
+    seconds: list[float]
+
+
+def _computed(
+    shard: Shard,
+    source: ModelSource | GradientSource,
+    like: Sequence[ShardSums],
+    heeded: Sequence[TileAccumulator],
+    told: ToldCounts,
+) -> _Made:
+    made, part = [each.empty() for each in like], copy(source)
     assert isinstance(source.batches, ShardedBatches)
     part.batches = source.batches.of(shard)
-    if isinstance(part, GradientSource) and own.counts is not None:
-        part.counts = own.counts
-    scan(part, own.accumulators, progress=told.batch)
-    told.end()
-    return own
-
-
-def _scan_part(
-    source: ModelSource | GradientSource, like: ShardSums, kept: KeptShards, scan_name: str, told: _Told
-) -> None:
-    """Compute and keep the shards that are this part's, and that are not kept yet."""
-    assert isinstance(source.batches, ShardedBatches)
-    assert kept.part is not None
-    for shard in source.batches.shards():
-        if not kept.part.has(shard.number) or kept.shard(scan_name, shard.number, shard.digest) is not None:
-            told.skipped(shard)
-            continue
-        made = _computed(shard, source, like, told)
-        kept.keep_shard(scan_name, shard.number, shard.digest, made.state())
-
-
-def _check_chain(found: Prefix, chain: str) -> None:
-    if chain != found.chain:
-        _refuse(found)
-
-
-def _refuse(found: Prefix) -> NoReturn:
-    raise InputError(
-        f"the first {found.shards:,} shards of the text are not those of the run that was stopped; delete the "
-        "folder shards of this run, and run again"
+    if isinstance(part, GradientSource):
+        (counts,) = (each.counts for each in made)  # importance reads alone
+        assert counts is not None
+        part.counts = counts
+    counted = scan(
+        part, [each for sums in made for each in sums.accumulators], progress=told.batch, heeded=heeded
     )
+    told.end()
+    return _Made(made, _parted(counted, [len(sums.accumulators) for sums in made]))
+
+
+def _parted(counts: ScanCounts, numbers: Sequence[int]) -> list[float]:
+    """Part a scan's seconds among stages: to each what its accumulators took, and of the rest the same.
+
+    Args:
+        counts: of the scan.
+        numbers: how many accumulators each stage has.
+    """
+    shared = (counts.seconds - sum(counts.spent)) / len(numbers)
+    own, spent = [], iter(counts.spent)
+    for number in numbers:
+        own.append(shared + sum(next(spent, 0.0) for _ in range(number)))
+    return own
