@@ -1,37 +1,22 @@
-"""Behaviours: against plain loops over every mask, on heads made by hand, and where they cannot occur."""
+"""Behaviours: against plain loops over every mask, and where they cannot occur."""
 
 import numpy as np
 import pytest
 import torch
 
 from headscope.analyses.behaviours.accumulator import BehaviourAccumulator
-from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NAMES, NATURAL, Delimiter
+from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NAMES, NATURAL
 from headscope.analyses.behaviours.layout import best_table, heads_table
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.encoding.segment import NO_WORD, Segment
 from headscope.models.examination import examine
+from support.behaving import DELIMITERS, keys_of, masks, of_ids
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, SEP, eager_maps, made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model
 
-DELIMITERS = np.zeros(90, dtype=np.uint8)
-DELIMITERS[10:16] = list(Delimiter)
 # By its own experiment alone.
 MEASURED = tuple(name for name in NAMES if name != "retrieval")
-NEWLINE = 10 + Delimiter.NEWLINE
-
-
-def of_ids(ids, *, document="d", index=0):
-    """A segment of these tokens."""
-    ids = np.asarray(ids, dtype=np.int64)
-    return Segment(
-        document=document,
-        index=index,
-        ids=ids,
-        token_types=np.zeros_like(ids),
-        word_ids=np.full(len(ids), NO_WORD, dtype=np.int64),
-    )
 
 
 def few_words(number, *, seed=0, documents=None):
@@ -47,23 +32,6 @@ def few_words(number, *, seed=0, documents=None):
             ids[-1] = SEP
         made.append(of_ids(ids, document=f"doc{place % (documents or number)}", index=place))
     return made
-
-
-def keys_of(name, ids, row, visible, *, special=(CLS, SEP)):
-    """The keys that a behaviour is about in one row, from its definition; None where it is no share of them."""
-    if name == "first":
-        found = [0]
-    elif name == "local":
-        found = [key for key in range(len(ids)) if 1 <= abs(row - key) <= 3]
-    elif name == "previous":
-        found = [row - 1]
-    elif name == "duplicate":
-        found = [key for key in range(row) if ids[key] == ids[row] and ids[row] not in special]
-    elif name == "induction":
-        found = [key for key in range(1, row) if ids[key - 1] == ids[row] and ids[row] not in special]
-    else:
-        found = [k for k, i in enumerate(ids) if i < 90 and DELIMITERS[i] == BEHAVIOURS[name].delimiter]
-    return [key for key in found if key >= 0 and visible[row, key]]
 
 
 def plain(segments, maps, visible_of, *, special=(CLS, SEP)):
@@ -88,21 +56,6 @@ def plain(segments, maps, visible_of, *, special=(CLS, SEP)):
                     rows += 1
         out[name] = (value / rows, uniform / rows, rows) if rows else (np.nan, np.nan, 0)
     return out
-
-
-def masks(kind, window=None):
-    """Which keys each row sees."""
-
-    def visible(length):
-        at = np.arange(length)
-        seen = np.ones((length, length), dtype=bool)
-        if kind == "decoder":
-            seen &= at[None] <= at[:, None]
-        if window is not None:
-            seen &= at[:, None] - at[None] < window
-        return seen
-
-    return visible
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
@@ -149,78 +102,6 @@ def test_models_agree_with_their_own_eager_attention_in_float64(family, window):
             )
             np.testing.assert_allclose(result.uniform[layer, column], uniform, atol=1e-12)
             assert result.n[layer, column] == n
-
-
-def head_that(name):
-    """A map that puts all weight, evenly, where a behaviour would, and on the row itself where it cannot."""
-
-    def weights(ids):
-        length = len(ids)
-        visible = masks("decoder")(length)
-        out = np.zeros((length, length))
-        for row in range(length):
-            keys = [row] if name == "current" else keys_of(name, ids, row, visible)
-            out[row, keys or [row]] = 1 / len(keys or [row])
-        return out
-
-    return weights
-
-
-HEADS = ("induction", "previous", "duplicate", "current", "first", "local", "newline")
-
-
-def by_hand(segments):
-    """One layer with a head of each."""
-
-    def weights(segment):
-        return np.stack([head_that(name)(segment.ids.tolist()) for name in HEADS])[None]
-
-    return HandMadeSource(segments, weights, kind="decoder")
-
-
-def repeated(number, *, stretch=20, seed=0):
-    """Stretches of tokens that differ, each repeated once; line breaks among them."""
-    rng = np.random.default_rng(seed)
-    made = []
-    for place in range(number):
-        own = rng.permutation(np.arange(20, 90))[:stretch]
-        own[5] = NEWLINE
-        made.append(of_ids(np.concatenate([own, own]), document=f"doc{place}"))
-    return made
-
-
-@pytest.fixture(scope="module")
-def hand_made():
-    source = by_hand(repeated(30))
-    sums = BehaviourAccumulator(source.layout, DELIMITERS)
-    scan(source, [sums])
-    return sums.compute()
-
-
-def test_each_head_shows_what_it_does_and_not_what_is_close(hand_made):
-    table = heads_table(hand_made, NAMES)
-    shows = table[table["head"].notna()].pivot(index="head", columns="behaviour", values="shows")
-    own = {name: shows.loc[place] for place, name in enumerate(HEADS, start=1)}
-    assert own["induction"]["induction"] == "yes"
-    assert own["previous"]["previous"] == "yes"
-    assert own["previous"]["induction"] == "no"  # one token away, as in runs of text, and yet no copy
-    assert own["duplicate"]["duplicate"] == "yes"
-    assert own["duplicate"]["induction"] == "no"
-    assert own["current"]["duplicate"] == "no"
-    assert own["current"]["local"] == "no"
-    assert own["induction"]["duplicate"] == "no"
-    assert own["first"]["first"] == "yes"
-    assert own["newline"]["newline"] == "yes"
-    assert shows["distance"].isna().all()
-
-
-def test_the_head_that_does_it_is_chosen(hand_made):
-    best = best_table(hand_made, NAMES, seed=0).set_index("behaviour")
-    for name in ("induction", "previous", "duplicate", "first", "newline"):
-        assert HEADS[best.loc[name, "head"] - 1] == name
-        assert best.loc[name, "share"] == 1.0
-        np.testing.assert_allclose(best.loc[name, ["value", "held_out"]].astype(float), 1.0)
-    assert "distance" not in best.index
 
 
 def test_what_cannot_occur_is_null():

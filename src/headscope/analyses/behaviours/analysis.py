@@ -11,6 +11,7 @@ ANALYSIS = Analysis(
             name="behaviours",
             measure="measure:measure_behaviours",
             scans="measure:scan_behaviours",
+            sums="measure:behaviour_sums",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
             place=4,

@@ -19,6 +19,7 @@ from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher, scan_teller
 from headscope.prepare.sharded_scan import scan_shards
+from headscope.prepare.shared_scan import read_text
 
 CONTROL_INPUTS = 256
 """What is near chance is known well enough from so many inputs, and a corpus is not read once for every control."""
@@ -58,10 +59,14 @@ def scan_behaviours(run: Run, watch: Watcher | None = None) -> None:
 
 def scan_trained(run: Run, watch: Watcher | None) -> BehaviourAccumulator:
     """Sum over the whole text."""
-    sums = accumulator_of(run)
-    tell = scan_teller(watch, "behaviours", run.done, total=run.total, limit=run.options.limit)
-    scan_shards(run.source(), [sums], kept=run.kept, progress=tell)
+    (sums,) = behaviour_sums(run)
+    read_text(run, [sums], stage="behaviours", said="behaviours", watch=watch)
     return sums
+
+
+def behaviour_sums(run: Run) -> tuple[BehaviourAccumulator]:
+    """Return what the stage keeps of the text: empty sums that know the delimiters of the run's tokeniser."""
+    return (accumulator_of(run),)
 
 
 def scan_controls(run: Run, watch: Watcher | None) -> Iterator[tuple[int, BehaviourAccumulator]]:
