@@ -27,4 +27,5 @@ ANALYSIS = Analysis(
         place=45,
     ),
     study="in_study:STUDY",
+    figures=("behaviours",),
 )

@@ -30,6 +30,8 @@ class Behaviour:
         compares: whether it compares the places or ids of query and key, so that it cannot occur in cross attention.
         delimiter: which tokens it is about, where it is about a class of them.
         natural: whether it is measured in text; else by experiment alone.
+        asked: what it is asked for as; none where it is not, as no share is.
+        role: the colour of heads that show it, by its name in the palette.
     """
 
     name: str
@@ -40,11 +42,21 @@ class Behaviour:
     compares: bool = True
     delimiter: Delimiter | None = None
     natural: bool = True
+    asked: tuple[str, ...] = ()
+    role: str = "mixed"
 
 
-def _of(delimiter: Delimiter, label: str, on: str, meaning: str) -> Behaviour:
-    name = delimiter.name.lower()
-    return Behaviour(name=name, label=label, on=on, meaning=meaning, compares=False, delimiter=delimiter)
+def _of(delimiter: Delimiter, label: str, on: str, meaning: str, *asked: str) -> Behaviour:
+    return Behaviour(
+        name=delimiter.name.lower(),
+        label=label,
+        on=on,
+        meaning=meaning,
+        compares=False,
+        delimiter=delimiter,
+        asked=(label, *asked),
+        role="punctuation",
+    )
 
 
 _EVERY = (
@@ -54,12 +66,16 @@ _EVERY = (
         on="the first token of the input",
         meaning="weight on the key at position 0, whatever token it is; a row at position 0 counts",
         compares=False,
+        asked=("first token", "first", "sink", "attention sink", "beginning"),
+        role="cls",
     ),
     Behaviour(
         name="local",
         label="at most 3 away",
         on="tokens at most 3 away",
         meaning="weight on keys 1, 2 or 3 tokens before or after the row",
+        asked=("local", "nearby", "neighbour", "neighbor", "window"),
+        role="previous",
     ),
     Behaviour(
         name="distance",
@@ -73,12 +89,14 @@ _EVERY = (
         label="earlier copies",
         on="earlier copies of the token itself",
         meaning="weight on earlier keys with the row's token id; special tokens are no rows",
+        asked=("duplicate", "duplicate token", "copies", "same token", "repeated"),
     ),
     Behaviour(
         name="induction",
         label="after an earlier copy",
         on="tokens right after an earlier copy of the token itself",
         meaning="weight on earlier keys right behind an earlier token with the row's id; special tokens are no rows",
+        asked=("induction", "induction head", "after a copy", "after an earlier copy"),
     ),
     Behaviour(
         name="previous",
@@ -86,6 +104,8 @@ _EVERY = (
         on="the previous token",
         meaning="weight on the key right before the row",
         natural=False,
+        asked=("previous", "previous token"),
+        role="previous",
     ),
     Behaviour(
         name="retrieval",
@@ -94,18 +114,27 @@ _EVERY = (
         meaning="share of the tokens of a needle’s copy, its first left out, before which the head’s strongest key is "
         "the same token inside the needle",
         natural=False,
-    ),
-    _of(Delimiter.NEWLINE, "line breaks", "line breaks", "weight on tokens of white space that break the line"),
-    _of(Delimiter.BLANK, "blanks", "blanks", "weight on tokens of other white space alone: spaces, tabs"),
-    _of(Delimiter.QUOTE, "quotation marks", "quotation marks", "weight on tokens of quotation marks alone"),
-    _of(
-        Delimiter.BRACKET, "brackets", "brackets", "weight on tokens of brackets, and of brackets with other marks"
+        asked=("retrieval", "retrieval head", "needle", "haystack"),
     ),
     _of(
-        Delimiter.MARK,
-        "other marks",
-        "other punctuation marks",
+        Delimiter.NEWLINE, "line breaks", "line breaks", "weight on tokens of white space that break the line",
+        "newline", "new line",
+    ),
+    _of(
+        Delimiter.BLANK, "blanks", "blanks", "weight on tokens of other white space alone: spaces, tabs",
+        "space", "white space", "whitespace", "tab",
+    ),
+    _of(
+        Delimiter.QUOTE, "quotation marks", "quotation marks", "weight on tokens of quotation marks alone", "quote"
+    ),
+    _of(
+        Delimiter.BRACKET, "brackets", "brackets", "weight on tokens of brackets, and of brackets with other marks",
+        "parenthesis", "parentheses",
+    ),
+    _of(
+        Delimiter.MARK, "other marks", "other punctuation marks",
         "weight on tokens of other punctuation marks alone, but `.` and `,`, which `punctuation` counts",
+        "colon", "semicolon", "question mark", "exclamation mark", "dash",
     ),
 )  # fmt: skip
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+
+from matplotlib.figure import Figure
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL
 from headscope.analyses.behaviours.chosen import Shown, shown_of
+from headscope.analyses.behaviours.figure import KEY, figures_of, inlined
 from headscope.analyses.behaviours.telling import CAPTION, best_heads, every_head, sentences
 from headscope.reporting.kit.linked_sentences import Sentence
-from headscope.reporting.kit.links import linked
+from headscope.reporting.kit.links import file_links, linked
 from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import capital
 from headscope.views.markup import Html, el
@@ -45,6 +49,8 @@ def behaviours_section(about: Context) -> list[Section]:
             parts.append(el("h3", capital(kind.name)))
         parts += linked([one for one in about.found if one.topic == TOPIC and one.kind == kind.name])
         parts.append(best_heads(shown, name=f"table-behaviours-best-{kind.name}", several=about.several))
+        grids = inlined(heads, kind.name, _NATURAL, prefix="behaviour", where="in text")
+        parts += [el("div", grids, class_="panels"), el("p", KEY, class_="caption") if grids else None]
         table = every_head(
             heads, kind.name, _NATURAL, name=f"table-behaviours-{kind.name}", several=about.several
         )
@@ -55,9 +61,18 @@ def behaviours_section(about: Context) -> list[Section]:
         el("p", _WHY, class_="why"),
         parts,
         el("p", CAPTION, class_="caption"),
+        file_links("behaviours", "Heads by behaviours") if about.links else None,
         id="section-behaviours",
     )
     return [Section(name="behaviours", title=_TITLE, html=html)]
+
+
+def behaviours_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+    """Yield the heads by behaviours with the names of their files; none where behaviours were not measured."""
+    kinds = [kind.name for kind in about.kinds]
+    yield from figures_of(
+        about.run.table("behaviours"), kinds, _NATURAL, prefix="behaviour", name="behaviours"
+    )
 
 
 def _shown(about: Context, kind: str) -> list[Shown]:

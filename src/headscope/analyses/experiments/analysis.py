@@ -26,4 +26,5 @@ ANALYSIS = Analysis(
         place=46,
     ),
     study="in_study:STUDY",
+    figures=("behaviours-repeated", "behaviours-needle"),
 )

@@ -16,6 +16,8 @@ class Experiment:
         where: in sentences: `over random tokens repeated, ...`.
         meaning: what is done, for definitions and the glossary.
         behaviours: that are measured, in order.
+        on_cards: whether heads' cards and the search have what heads show in it.
+        beside: what their labels say of it there, beyond the behaviour's name.
     """
 
     name: str
@@ -23,6 +25,8 @@ class Experiment:
     where: str
     meaning: str
     behaviours: tuple[str, ...]
+    on_cards: bool = False
+    beside: str = ""
 
 
 _EVERY = (
@@ -34,6 +38,8 @@ _EVERY = (
         "less), each ordinary token of the vocabulary as likely: none special, added or unused. Rows of the second "
         "copy alone",
         behaviours=("induction", "duplicate", "previous"),
+        on_cards=True,
+        beside=", random tokens",
     ),
     Experiment(
         name="needle",
@@ -43,6 +49,7 @@ _EVERY = (
         "inputs of three lengths in turn: 512 tokens (or what the model reads), a half and a quarter; behind it the "
         "needle is given again. Decoders alone",
         behaviours=("retrieval",),
+        on_cards=True,
     ),
     Experiment(
         name="shuffled",

@@ -2,7 +2,13 @@
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS
 from headscope.analyses.experiments.catalogue import EXPERIMENTS
-from headscope.analyses.experiments.section import experiments_findings, experiments_section, topic_of
+from headscope.analyses.experiments.on_cards import BY_EXPERIMENT, experiments_showings
+from headscope.analyses.experiments.section import (
+    experiments_figures,
+    experiments_findings,
+    experiments_section,
+    topic_of,
+)
 from headscope.reporting.kit.report_parts import Parts
 
 TERMS = (
@@ -13,7 +19,11 @@ TERMS = (
 PARTS = Parts(
     findings=experiments_findings,
     sections=experiments_section,
+    figures=experiments_figures,
     terms=TERMS,
     explained=("experiments",),
     headline={topic_of(EXPERIMENTS["repeated"]): 64},
+    showings=experiments_showings,
+    showable=BY_EXPERIMENT,
+    needed={"experiments": ("experiments", "run headscope report again, with a model and text")},
 )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS
 from headscope.analyses.behaviours.chosen import Shown, shown_of
+from headscope.analyses.behaviours.figure import KEY, figures_of, inlined
 from headscope.analyses.behaviours.telling import CAPTION, best_heads, every_head, sentences
 from headscope.analyses.experiments.catalogue import EXPERIMENTS, Experiment
 from headscope.reporting.kit.linked_sentences import Sentence
-from headscope.reporting.kit.links import linked
+from headscope.reporting.kit.links import file_links, linked
 from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import capital
 from headscope.views.markup import Html, el
@@ -51,9 +54,36 @@ def experiments_section(about: Context) -> list[Section]:
         el("p", _WHY, class_="why"),
         parts,
         el("p", CAPTION, class_="caption"),
+        [file_links(f"behaviours-{each.name}", each.title) for each in _drawn(about)]
+        if about.links
+        else None,
         id="section-experiments",
     )
     return [Section(name="experiments", title=_TITLE, html=html)]
+
+
+def experiments_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+    """Yield the heads by what they do in each experiment with the names of their files; none where it was not done."""
+    kinds = [kind.name for kind in about.kinds]
+    for one in _drawn(about):
+        behaviours = [BEHAVIOURS[each] for each in one.behaviours]
+        yield from figures_of(
+            _rows(about, "experiments", one),
+            kinds,
+            behaviours,
+            prefix=one.name,
+            name=f"behaviours-{one.name}",
+        )
+
+
+def _drawn(about: Context) -> list[Experiment]:
+    """Return the experiments that were done, of those that heads are told by."""
+    done = {
+        each.name
+        for each in EXPERIMENTS.values()
+        if any(_shown(about, each, kind.name) for kind in about.kinds)
+    }
+    return [each for each in EXPERIMENTS.values() if each.on_cards and each.name in done]
 
 
 def _part(about: Context, experiment: Experiment) -> list[Html]:
@@ -69,6 +99,9 @@ def _part(about: Context, experiment: Experiment) -> list[Html]:
         name = f"table-experiment-{experiment.name}-{kind.name}"
         parts.append(best_heads(shown, name=f"{name}-best", several=about.several))
         behaviours = [BEHAVIOURS[each] for each in experiment.behaviours]
+        if experiment.on_cards:
+            grids = inlined(heads, kind.name, behaviours, prefix=experiment.name, where=experiment.where)
+            parts += [el("div", grids, class_="panels"), el("p", KEY, class_="caption")] if grids else []
         parts.append(every_head(heads, kind.name, behaviours, name=name, several=about.several).html())
     return parts
 
