@@ -58,11 +58,7 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
             words,
             [one.what for one in targets if one.heads is not None and not one.overall],
             [one.what for one in showings],
-            [
-                Known(what, next(iter(parts.needed), ""))
-                for parts in every_part()
-                for what in (*parts.known, *parts.showable)
-            ],
+            _known_in_any_run(),
         ),
         "relations": relations,
         "showings": showings_block(showings, kinds),
@@ -75,6 +71,15 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
         },
     }
     return {"data": data_block(about), "maps": maps_block(about), "atlas": atlas}
+
+
+def _known_in_any_run() -> list[Known]:
+    out: list[Known] = []
+    for parts in every_part():
+        lacking = next(iter(parts.needed), "")
+        out += [Known(what, lacking) for what in parts.known]
+        out += [Known(what, lacking) for what in parts.showable]
+    return out
 
 
 def check_study(study: Study) -> None:

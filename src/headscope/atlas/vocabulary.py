@@ -43,13 +43,14 @@ def vocabulary(
         for name, one in STATISTICS.items()
         if one.asked
     ]
-    names = {what.name for what in (*measured, *shown)}
+    found: list[Findable | Showable] = [*measured, *shown]
+    names = {what.name for what in found}
     others = [
         _named(one.what) | {"what": "unmeasured", "missing": one.missing}
         for one in known
         if one.what.name not in names and one.what.words
     ]
-    asked = [_named(what) for what in (*measured, *shown) if what.words]
+    asked = [_named(what) for what in found if what.words]
     return [*roles, *asked, *statistics, *others]
 
 
