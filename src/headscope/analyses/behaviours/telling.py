@@ -13,7 +13,7 @@ from headscope.reporting.kit.linked_sentences import Sentence, named, sentence
 from headscope.reporting.kit.links import head_link
 from headscope.reporting.kit.numbers import DASH, ends, share, told
 from headscope.reporting.kit.page_rows import Table, scrolled
-from headscope.reporting.kit.words import capital, count, head_name, join, percent
+from headscope.reporting.kit.words import capital, count, either, head_name, percent
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.views.markup import Html, el
 
@@ -34,14 +34,14 @@ def sentences(shown: Sequence[Shown], topic: str, *, where: str, several: bool) 
     absent = [one.behaviour.name for one in shown if one.tested and not one.heads]
     if absent:
         out.append(
-            sentence(topic, f"no {whose} shows {join(absent)} {where}: for none does the share lie {RULE}.")
+            sentence(topic, f"no {whose} shows {either(absent)} {where}: for none does the share lie {RULE}.")
         )
     untested = [one.behaviour.name for one in shown if not one.tested]
     if untested:
         out.append(
             sentence(
                 topic,
-                f"whether a {whose} shows {join(untested)} {where} was not tested, which needs at least "
+                f"whether a {whose} shows {either(untested)} {where} was not tested, which needs at least "
                 f"{FEWEST_DOCUMENTS} documents.",
             )
         )
@@ -74,7 +74,13 @@ def best_heads(shown: Sequence[Shown], *, name: str, several: bool) -> Html:
         several: whether there are several kinds of attention.
     """
     header = el("tr", [el("th", title, scope="col") for title in COLUMNS])
-    table = el("table", el("thead", header), el("tbody", [_row(one, several) for one in shown]), id=name)
+    table = el(
+        "table",
+        el("thead", header),
+        el("tbody", [_row(one, several) for one in shown]),
+        id=name,
+        class_="relations",
+    )
     return scrolled(table, "The head chosen for each behaviour")
 
 

@@ -157,7 +157,7 @@ export function standIns(relations) {
 // The same of what heads show.
 export function strongestStandIns(showings) {
   const wasTested = ({ heads }) => Object.values(heads).some(({ strongest }) => strongest && strongest.tested);
-  const told = (start, some, end) => (some.length ? [`${start} ${some.map(({ label }) => label).join(", ")}${end}; the strongest one stands here.`] : []);
+  const told = (start, some, end) => (some.length ? [`${start} ${some.map(({ label }) => `“${label}”`).join(" or ")}${end}; the strongest one stands here.`] : []);
   return [
     ...told("No head shows", showings.filter(wasTested), " (a quarter of its attention, and twice what uniform attention gives, the whole interval)"),
     ...told("Whether a head shows", showings.filter((one) => !wasTested(one)), " was not tested (it needs at least 10 documents)"),

@@ -150,7 +150,7 @@ export class AtlasFilters {
       const named = without.map(({ says, label }) => (says && label !== says ? `${label} (${says})` : label)).join(", ");
       const { missing } = atlas;
       const [{ missing: lacking }] = without;
-      return `This run did not measure ${named}: ${missing[lacking] || NOT_THERE[lacking] || "there is none in what was read"}.`;
+      return `This run did not measure ${named}: ${missing[lacking] || NOT_THERE[lacking] || "it cannot occur in what was read"}.`;
     }
     if (!unknown.length) return "";
     const named = unknown.map((word) => `“${word}”`).join(", ");
