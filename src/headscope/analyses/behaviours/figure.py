@@ -21,7 +21,7 @@ from headscope.views.markup import Html, el
 _CELL = 0.14  # inches
 _SIDE = 0.44  # of a cell, from its middle
 _LEAST, _MOST = 1.7, 4.0  # inches across a panel
-_TITLE = 0.62  # inches of a panel that are not cells
+_TITLE = 0.75  # inches of a panel that are not cells
 KEY = (
     "A cell is a head, layers are rows. The darker, the more of its attention lies there, up to all of it; an edge "
     "marks heads that show the behaviour. Click a cell to open its card."
