@@ -1,10 +1,11 @@
-"""Write the statistics and the roles into docs/definitions.md: `python docs/make/statistics.py`."""
+"""Write the statistics, the roles and the behaviours into docs/definitions.md: `python docs/make/statistics.py`."""
 
 import re
 import textwrap
 from itertools import groupby
 from pathlib import Path
 
+from headscope.analyses.behaviours.catalogue import BEHAVIOURS
 from headscope.statistics.role_catalogue import OTHERWISE, ROLES
 from headscope.statistics.statistic_catalogue import STATISTICS
 
@@ -16,6 +17,13 @@ def statistics_table() -> str:
     lines = ["| statistic | meaning |", "|---|---|"]
     for meaning, group in groupby(STATISTICS.values(), key=lambda one: one.meaning):
         lines.append(f"| {_quoted([one.name for one in group])} | {meaning} |")
+    return "\n".join(lines)
+
+
+def behaviours_table() -> str:
+    """Return a line for each behaviour."""
+    lines = ["| behaviour | meaning |", "|---|---|"]
+    lines += [f"| `{one.name}` | {one.meaning} |" for one in BEHAVIOURS.values()]
     return "\n".join(lines)
 
 
@@ -38,12 +46,17 @@ def _quoted(names: list[str]) -> str:
 
 
 def written(page: str) -> str:
-    """Return the page with what stands between the marks `<!-- statistics -->` and `<!-- roles -->` made anew.
+    """Return the page with what stands between the marks of statistics, roles and behaviours made anew.
 
     Raises:
         ValueError: a mark is missing.
     """
-    for name, text in (("statistics", statistics_table()), ("roles", roles_paragraph())):
+    made = {
+        "statistics": statistics_table(),
+        "roles": roles_paragraph(),
+        "behaviours": behaviours_table(),
+    }
+    for name, text in made.items():
         mark = re.compile(rf"(<!-- {name}: [^>]*-->\n).*?(\n<!-- end of {name} -->)", re.DOTALL)
         page, found = mark.subn(lambda marks, text=text: f"{marks[1]}{text}{marks[2]}", page)
         if found != 1:

@@ -7,6 +7,7 @@ import pytest
 from headscope.atlas.atlas_page import write_atlas
 from support import mock_inputs
 from support.measured import with_parts
+from support.mock_behaviours import with_behaviours
 from support.mock_distances import with_distances
 from support.mock_study import write_study
 
@@ -37,6 +38,7 @@ def inputs():
         "sentences": with_sentences(
             with_distances(mock_inputs.encoder(2, 3)), "The second one .", "And a third !"
         ),
+        "doing": with_behaviours(with_distances(mock_inputs.section_4(4, 8))),
         "bare": mock_inputs.encoder(2, 3),
         "few": mock_inputs.section_4(2, 3, documents=4),
         "two": with_distances(mock_inputs.two_kinds()),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from headscope.views.html_page import Page, assemble
+from support.mock_behaviours import place_of
 
 pytestmark = pytest.mark.browser
 AXE = Path(__file__).parents[1] / "views" / "js" / "node_modules" / "axe-core" / "axe.min.js"
@@ -149,6 +150,41 @@ def test_questions_in_words(visit, finder, words, relation):
     assert finder(relation) in first.inner_text()
     assert page.locator(".at-list tbody tr").count() == 6
     assert "other heads that are most accurate" in page.locator(".at-list .caption").inner_text()
+
+
+def test_heads_are_found_by_what_they_show(visit):
+    page = visit("doing")
+    induction, duplicate = ("-".join(map(str, place_of(name, 4, 8))) for name in ("induction", "duplicate"))
+    ask(page, "induction")
+    assert found(page) == [induction]
+    assert cards(page) == [f"Head {induction}"]
+    lines = page.locator(".at-card .finds li").all_inner_texts()
+    told = [" ".join(line.split()) for line in lines]
+    assert "shows induction after an earlier copy 62.0% 55.8–68.2" in told
+    rows = page.locator(".at-behaviours tbody tr").all_inner_texts()
+    (row,) = [line for line in rows if line.startswith("induction\nafter")]
+    assert all(
+        part in row for part in ("62.0", "55.8–68.2", "3.0", "random 4.1", "shows it", "strongest of 32")
+    )
+    assert "tokens" in rows[-1]
+    first = page.locator(".at-list tbody tr").first.inner_text()
+    assert induction in first
+    assert "62.0" in first
+    page.click("[data-name='behaviour.duplicate']")
+    assert "No head is found" in page.locator(".at-found").inner_text()
+    page.get_by_text("Show all heads").click()
+    page.click("[data-name='behaviour.duplicate']")
+    assert found(page) == [duplicate]
+    page.select_option(".at-colour select", "behaviour.distance")
+    assert "tokens" in page.locator("section[aria-label='Grid of heads'] .readout").inner_text()
+
+
+def test_a_behaviour_that_cannot_occur_or_was_not_measured_is_not_called_absent(visit):
+    for name, why in (("doing", "it cannot occur in what was read"), ("bare", "run headscope report again")):
+        page = visit(name)
+        ask(page, "white space")
+        said = page.locator(".at-found").inner_text()
+        assert f"This run did not measure blank (blanks): {why}." in said
 
 
 def test_what_was_not_tested_is_not_called_negative(visit):
@@ -408,7 +444,7 @@ def test_hostile_text_is_text(visit, name):
 
 
 @pytest.mark.parametrize("width", [360, 400, 768, 1280, 1600])
-@pytest.mark.parametrize("name", ["whole", "t5", "tokens"])
+@pytest.mark.parametrize("name", ["whole", "t5", "tokens", "doing"])
 def test_the_page_never_scrolls_sideways(visit, name, width):
     page = visit(name, width=width, height=800)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -424,6 +460,7 @@ def test_the_page_never_scrolls_sideways(visit, name, width):
         ("whole", "", ""),
         ("whole", "#encoder-2-4~encoder-5-3", "objects"),
         ("two", "#decoder-3-4", ""),
+        ("doing", "", "induction"),
         ("bare", "", "zebra"),
     ],
 )

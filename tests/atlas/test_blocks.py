@@ -214,9 +214,11 @@ def test_a_run_without_the_new_table_still_has_the_sentences_of_its_examples(blo
     own = kept[kept["behaviour"] != "shared"]
     told = atlas["kinds"]["encoder"]["sentences"]
     assert sum(map(len, told.values())) == len(own) > 0
-    assert blocks["whole"]["atlas"]["missing"] == dict.fromkeys(
-        ("relations", "coreference", "distances", "clearest")
-    )
+    assert blocks["whole"]["atlas"]["missing"] == {
+        "behaviours": "run headscope report again",
+        "experiments": "run headscope report again, with a model and text",
+        **dict.fromkeys(("relations", "coreference", "distances", "clearest")),
+    }
 
 
 def test_what_was_not_measured_is_said(blocks):

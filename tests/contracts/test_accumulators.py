@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headscope.analyses.behaviours.accumulator import BehaviourAccumulator
+from headscope.analyses.behaviours.catalogue import NAMES, Delimiter
+from headscope.analyses.behaviours.layout import best_table, heads_table
 from headscope.analyses.coreference.accumulator import CoreferenceAccumulator
 from headscope.analyses.coreference.gap.accumulator import GapAccumulator
 from headscope.analyses.coreference.gap.gap_segments import GapQuestion
@@ -17,6 +20,7 @@ from headscope.analyses.dependency.accumulator import DependencyAccumulator
 from headscope.analyses.dependency.gold_arcs import ArcTable
 from headscope.analyses.dependency.sums import DependencyOptions
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
+from headscope.analyses.experiments.accumulators import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import importance_differences, importance_table
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
@@ -84,6 +88,16 @@ def importance_frame(results) -> pd.DataFrame:
     return pd.concat([importance_table(results), importance_differences(results)], ignore_index=True)
 
 
+DELIMITERS = np.zeros(90, dtype=np.uint8)  # the vocabulary has more ids, as models do
+DELIMITERS[10:16] = list(Delimiter)
+
+
+def behaviours_frame(results) -> pd.DataFrame:
+    """Every behaviour of every head, and which head is chosen for each."""
+    heads, best = heads_table(results, NAMES), best_table(results, NAMES, seed=0)
+    return pd.concat([heads, best[["kind", "behaviour", "value", "uniform", "held_out", "n"]]])
+
+
 class Largest(Accumulator):
     """The largest weight of each head, and how many rows there were in all: what is kept of the whole corpus."""
 
@@ -124,6 +138,9 @@ FAMILY = {
         lambda layout: DependencyAccumulator(layout, ARCS, DependencyOptions(both=True)),
         arcs_frame,
     ),
+    "behaviours": (lambda layout: BehaviourAccumulator(layout, DELIMITERS), behaviours_frame),
+    "behaviours_copy": (lambda layout: CopyAccumulator(layout, DELIMITERS), behaviours_frame),
+    "behaviours_needle": (lambda layout: RetrievalAccumulator(layout, DELIMITERS), behaviours_frame),
     "clearest": (ClearestAccumulator, clearest_frame),
     "coreference": (CoreferenceAccumulator, hits_frame),
     "gap": (GapAccumulator, marks_frame),
@@ -146,6 +163,12 @@ def dressed(number: int, *, seed: int, **how: int) -> list[Segment]:
     made = []
     for plain in made_up_segments(number, seed=seed, **how):
         segment = with_tree(with_mentions(plain, rng), rng)
+        if len(segment) > 7:  # two stretches that are alike, as experiments have them
+            half = (len(segment) - 2) // 2
+            ids = segment.ids.copy()
+            ids[1 + half : 1 + 2 * half] = ids[1 : 1 + half]
+            places = {"needle": (1, 1 + half), "copy": (1 + half, 1 + 2 * half)}
+            segment = replace(segment, ids=ids, fields={**segment.fields, **places})
         known = np.unique(segment.word_ids[segment.word_ids >= 0])
         if len(known) > 2:
             pronoun, a, b = rng.permutation(known)[:3].tolist()

@@ -6,6 +6,7 @@ from headscope.reporting.kit.words import (
     amount,
     capital,
     count,
+    either,
     interval,
     interval_decimals,
     join,
@@ -78,3 +79,7 @@ def test_special_tokens_take_the_models_names():
         words({"special": {"cls": None, "sep": None}}).statistics["entropy_cls"]
         == "entropy from the first token"
     )
+
+
+def test_alternatives():
+    assert [either(list(names)) for names in ("", "a", "ab", "abc")] == ["", "a", "a or b", "a, b or c"]

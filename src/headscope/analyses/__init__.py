@@ -5,15 +5,19 @@ from functools import cache
 
 from headscope.analyses.analysis import Analysis, Stage
 from headscope.analyses.at_work.analysis import ANALYSIS as AT_WORK
+from headscope.analyses.behaviours.analysis import ANALYSIS as BEHAVIOURS
 from headscope.analyses.coreference.analysis import ANALYSIS as COREFERENCE
 from headscope.analyses.dependency.analysis import ANALYSIS as DEPENDENCY
 from headscope.analyses.distances.analysis import ANALYSIS as DISTANCES
+from headscope.analyses.experiments.analysis import ANALYSIS as EXPERIMENTS
 from headscope.analyses.importance.analysis import ANALYSIS as IMPORTANCE
 from headscope.analyses.probes.analysis import ANALYSIS as PROBES
 from headscope.analyses.surface.analysis import ANALYSIS as SURFACE
 
 ANALYSES: tuple[Analysis, ...] = (
     SURFACE,
+    BEHAVIOURS,
+    EXPERIMENTS,
     IMPORTANCE,
     DEPENDENCY,
     COREFERENCE,

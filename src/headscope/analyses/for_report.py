@@ -9,6 +9,7 @@ import pandas as pd
 from headscope.analyses import ANALYSES
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.report_parts import Parts
+from headscope.reporting.kit.showings import Showing
 from headscope.reporting.kit.targets import Target
 
 
@@ -22,6 +23,11 @@ def every_part() -> Iterator[Parts]:
 def targets_of(run: Measured) -> list[Target]:
     """Return what was looked for in a run, in the order of the report."""
     return [target for parts in every_part() for target in parts.targets(run)]
+
+
+def showings_of(run: Measured) -> list[Showing]:
+    """Return what heads were seen doing in a run, in the order of the report."""
+    return [showing for parts in every_part() for showing in parts.showings(run)]
 
 
 def arc_examples(run: Measured) -> pd.DataFrame | None:

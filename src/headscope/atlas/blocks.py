@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headscope.analyses.for_report import every_part, targets_of
+from headscope.analyses.for_report import every_part, showings_of, targets_of
 from headscope.atlas.accuracies import relations_block
-from headscope.atlas.vocabulary import vocabulary
+from headscope.atlas.shown import showings_block
+from headscope.atlas.vocabulary import Known, vocabulary
 from headscope.errors import InputError
 from headscope.models.folder.shown import short_name
 from headscope.reporting.card_sentences import CLEAREST, sentences_block
@@ -27,7 +28,7 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
 
     `data` and `maps` are those of the report's page. `atlas` has what the run is called, what it did not measure
     (`measured`: null where it did, else what to do), the words to ask with, accuracies of every head at each relation,
-    places on the map, nearest heads, and sentences.
+    what heads show, places on the map, nearest heads, and sentences.
 
     Args:
         study: a finished run; stages that it does not have are said to be missing.
@@ -39,7 +40,7 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
     check_study(study)
     about = Context.of(measured_in(study))
     run, words, kinds = about.run, about.words, about.kinds
-    targets = targets_of(run)
+    targets, showings = targets_of(run), showings_of(run)
     relations = relations_block(targets, kinds)
     sentences = sentences_block(about)
     needed = {name: what for parts in every_part() for name, what in parts.needed.items()} | {
@@ -56,9 +57,11 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
         "vocabulary": vocabulary(
             words,
             [one.what for one in targets if one.heads is not None and not one.overall],
-            [what for parts in every_part() for what in parts.known],
+            [one.what for one in showings],
+            _known_in_any_run(),
         ),
         "relations": relations,
+        "showings": showings_block(showings, kinds),
         "kinds": {
             kind.name: {
                 **{name: told for parts in every_part() for name, told in parts.cards(run, kind).items()},
@@ -68,6 +71,15 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
         },
     }
     return {"data": data_block(about), "maps": maps_block(about), "atlas": atlas}
+
+
+def _known_in_any_run() -> list[Known]:
+    out: list[Known] = []
+    for parts in every_part():
+        lacking = next(iter(parts.needed), "")
+        out += [Known(what, lacking) for what in parts.known]
+        out += [Known(what, lacking) for what in parts.showable]
+    return out
 
 
 def check_study(study: Study) -> None:

@@ -1,24 +1,38 @@
-"""Words by which heads are asked for: roles, relations and statistics, each with what people call it."""
+"""Words by which heads are asked for: roles, relations, what heads show, statistics, each with what people call it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from headscope.reporting.kit.showings import Showable
 from headscope.reporting.kit.targets import Findable
 from headscope.reporting.kit.words import Words
 from headscope.statistics.role_catalogue import ROLES, SHOWN
 from headscope.statistics.statistic_catalogue import STATISTICS
 
 
-def vocabulary(words: Words, measured: Sequence[Findable], known: Sequence[Findable]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Known:
+    """What is understood also where a run did not measure it, and what it then lacks (a name in `missing`)."""
+
+    what: Findable | Showable
+    missing: str
+
+
+def vocabulary(
+    words: Words, measured: Sequence[Findable], shown: Sequence[Showable], known: Sequence[Known]
+) -> list[dict[str, Any]]:
     """Return what can be asked for: `what`, `name`, `label`, `says`, and its `words`.
 
-    `what` is role, relation, statistic, or unmeasured: a relation that this run knows nothing of.
+    `what` is role, relation, showing, statistic, or unmeasured: one that this run knows nothing of, with what is
+    `missing`.
 
     Args:
         words: the model's names of special tokens.
         measured: what the run looked for.
+        shown: what it saw heads doing.
         known: what is understood also where the run did not measure it, to say so.
     """
     roles = [
@@ -29,13 +43,20 @@ def vocabulary(words: Words, measured: Sequence[Findable], known: Sequence[Finda
         for name, one in STATISTICS.items()
         if one.asked
     ]
-    names = {what.name for what in measured}
-    others = [_findable(what) | {"what": "unmeasured"} for what in known if what.name not in names]
-    return [*roles, *(_findable(what) for what in measured), *statistics, *others]
+    found: list[Findable | Showable] = [*measured, *shown]
+    names = {what.name for what in found}
+    others = [
+        _named(one.what) | {"what": "unmeasured", "missing": one.missing}
+        for one in known
+        if one.what.name not in names and one.what.words
+    ]
+    asked = [_named(what) for what in found if what.words]
+    return [*roles, *asked, *statistics, *others]
 
 
-def _findable(what: Findable) -> dict[str, Any]:
-    return _entry("relation", what.name, what.label, what.says, what.words)
+def _named(what: Findable | Showable) -> dict[str, Any]:
+    sort = "showing" if isinstance(what, Showable) else "relation"
+    return _entry(sort, what.name, what.label, what.says, what.words)
 
 
 def _entry(what: str, name: str, label: str, says: str, words: Iterable[str]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A run of a model over corpora: loaded, the corpora hashed, its signature known before a scan begins."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -225,7 +225,7 @@ class ModelRun:
         ]
         segments = list(packer.pack(sentences))
         if not segments:
-            segments = sorted(self._some(), key=len)[:8]
+            segments = sorted(self.sample(32), key=len)[:8]
         return self.over(segments)
 
     def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
@@ -255,8 +255,17 @@ class ModelRun:
             "notes": self._notes(),
         }
 
-    def _some(self) -> list[Segment]:
-        return list(self._packer().pack(self.corpus.read(), limit=32))
+    def sample(self, most: int, *, changed: Callable[[Document], Document] | None = None) -> list[Segment]:
+        """Return at most so many of the run's inputs, spread over its documents; the run's counts are not of them.
+
+        Args:
+            most: how many; no more than the run's limit.
+            changed: makes another document of each, such as one of its words in another order.
+        """
+        limit = most if self.options.limit is None else min(most, self.options.limit)
+        documents = self.corpus.read()
+        made = documents if changed is None else map(changed, documents)
+        return list(self._packer().pack(made, limit=limit))
 
     def over(
         self, segments: Iterable[Segment], *, length: int | None = None, model: nn.Module | None = None

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.for_report import every_part, targets_of
+from headscope.analyses.for_report import every_part, showings_of, targets_of
 from headscope.figures.labels import label
 from headscope.figures.line_diagram import weights_of
 from headscope.reporting.kit.json_numbers import numbers
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.showings import shown_by_head
 from headscope.reporting.kit.targets import Target
 from headscope.reporting.kit.words import Words, capital
 from headscope.statistics.role_catalogue import OTHERWISE, ROLES, SHOWN, Role
@@ -31,10 +32,11 @@ def data_block(about: Context) -> dict[str, Any]:
 
     `relations` has every head's accuracy at what was looked for, and `measures` what analyses have of every head
     beside, both to colour the grid by. `finds` of a kind is {place of a head: what it is best at}, each with its label,
-    what that means, and its accuracy.
+    what that means, and its accuracy; `shows` likewise what it shows, and how much.
     """
     kinds, words = about.kinds, about.words
     targets = named_targets(about.run)
+    showings = showings_of(about.run)
     occurring = [name for name in NAMES if any(kind.occurs(name) for kind in kinds)]
     return {
         "schema": SCHEMA,
@@ -59,11 +61,13 @@ def data_block(about: Context) -> dict[str, Any]:
                 "label": one.label,
                 "topic": one.topic,
                 "unit": one.unit,
-                "share": False,
+                "share": one.share,
                 "values": {kind.name: _significant(one.values[kind.name]) for kind in kinds},
             }
-            for parts in every_part()
-            for one in parts.measures(about)
+            for one in (
+                *(one.measure(kinds) for one in showings),
+                *(one for parts in every_part() for one in parts.measures(about)),
+            )
         ],
         "roles": [
             {"name": name, "label": capital(words.roles[name]), **_role_words(ROLES[name], words)}
@@ -78,6 +82,7 @@ def data_block(about: Context) -> dict[str, Any]:
                 **({"own": list(kind.own)} if kind.own else {}),
                 "roles": [SHOWN.index(role if role in SHOWN else OTHERWISE) for role in kind.roles],
                 "finds": finds_of(about.run, kind, targets),
+                "shows": shown_by_head(showings, kind),
                 "values": {name: _columns(kind, name) for name in occurring if kind.occurs(name)},
             }
             for kind in kinds

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asksForHeads, isAskedFor, relationsAsked, singular, statisticAsked, understand, unmeasuredAsked } from "../../../src/headscope/views/static/atlas/head_search.js";
+import { asksForHeads, isAskedFor, relationsAsked, showingsAsked, singular, statisticAsked, understand, unmeasuredAsked } from "../../../src/headscope/views/static/atlas/head_search.js";
 
 const entry = (what, name, ...words) => ({ what, name, words });
 const VOCABULARY = [
@@ -15,6 +15,10 @@ const VOCABULARY = [
   entry("relation", "punct", "punct", "punctuation"),
   entry("relation", "nmod:poss", "nmod:poss", "possessor"),
   entry("relation", "coreference", "coreference", "coref", "antecedent"),
+  entry("showing", "behaviour.induction", "induction", "induction head"),
+  entry("showing", "repeated.induction", "induction", "induction head"),
+  entry("showing", "behaviour.first", "first token", "sink"),
+  entry("showing", "behaviour.bracket", "brackets"),
   entry("statistic", "entropy", "entropy"),
   entry("unmeasured", "xcomp", "xcomp", "infinitive"),
   entry("unmeasured", "dobj", "object"),
@@ -91,6 +95,20 @@ test("what to sort by", () => {
   assert.equal(statisticAsked(ask("entropy")), "entropy");
   assert.equal(asksForHeads(ask("entropy")), false);
   assert.deepEqual(relationsAsked(ask("object, subject")), ["obj", "nsubj"]);
+});
+
+test("what heads show", () => {
+  const does = (number, shows, strongest = [], role = "mixed") => ({ ...head(number, role), shows, strongest });
+  const doing = [does("1-1", [], [], "cls"), does("2-1", ["behaviour.first"]), does("3-1", ["behaviour.induction"]), does("3-2", ["repeated.induction"]), does("4-1", [], ["behaviour.bracket"])];
+  const shown = new Set(doing.flatMap(({ shows }) => shows));
+  const asks = (text) => doing.filter((one) => isAskedFor(one, ask(text), shown)).map(({ number }) => number);
+  assert.deepEqual(asks("induction heads"), ["3-1", "3-2"]);
+  assert.deepEqual(showingsAsked(ask("induction")), ["behaviour.induction", "repeated.induction"]);
+  assert.deepEqual(asks("sink"), ["2-1"]);
+  // A role and a behaviour of one name are alternatives.
+  assert.deepEqual(asks("first token"), ["1-1", "2-1"]);
+  // No head shows it: the strongest one stands in.
+  assert.deepEqual(asks("brackets"), ["4-1"]);
 });
 
 test("plurals", () => {

@@ -20,7 +20,8 @@ class HeadMeasure:
         name: unique among all that the grid can be coloured by.
         label: as it is called in the list, with a capital.
         topic: what stands above it and its like in the list.
-        unit: of the number, in words.
+        unit: of the number, in words; empty for a share.
+        share: whether it is a share, told in percent.
         values: kind -> `[head]`, layer by layer; NaN where it cannot occur.
     """
 
@@ -29,6 +30,7 @@ class HeadMeasure:
     topic: str
     unit: str
     values: Mapping[str, NDArray[np.float64]]
+    share: bool = False
 
 
 def in_head_order(rows: pd.DataFrame, kind: Kind) -> NDArray[np.float64]:

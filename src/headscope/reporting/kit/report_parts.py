@@ -12,6 +12,7 @@ from headscope.reporting.kit.head_measures import HeadMeasure
 from headscope.reporting.kit.kinds import Kind, kinds_of
 from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.showings import Showable, Showing
 from headscope.reporting.kit.targets import Findable, Target
 from headscope.reporting.kit.words import Words, count, plain, words_for
 from headscope.views.markup import Html
@@ -89,6 +90,8 @@ class Parts:
         arcs: its table of sentences on which heads find something, with gold arcs; empty where it has none.
         role: the colour of what its heads find.
         measures: a number for every head, each of which the head grid can be coloured by.
+        showings: what it saw heads doing, each beside what chance gives; the grid can be coloured by these, too.
+        showable: what it looks for so in any run, so that it is understood where this one did not.
         cards: what it adds to the atlas's cards of the heads of a kind, by name.
         needed: what a run may lack of the cards: name -> (the table it is made of, what to do for it).
     """
@@ -106,5 +109,7 @@ class Parts:
     arcs: str = ""
     role: str = ""
     measures: Callable[[Context], Iterable[HeadMeasure]] = lambda _: ()
+    showings: Callable[[Measured], Sequence[Showing]] = lambda _: ()
+    showable: Sequence[Showable] = ()
     cards: Callable[[Measured, Kind], Mapping[str, Any]] = lambda _, __: {}
     needed: Mapping[str, tuple[str, str]] = field(default_factory=dict)

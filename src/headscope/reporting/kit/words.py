@@ -96,6 +96,11 @@ def join(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
 
 
+def either(parts: list[str]) -> str:
+    """Return `a`, `a or b` or `a, b or c`: of what is denied, or asked."""
+    return " or ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
 def layer_list(layers: list[int]) -> str:
     """Return `layer 3`, `layers 2 to 5` or `layers 2, 3 and 6`."""
     if len(layers) == 1:

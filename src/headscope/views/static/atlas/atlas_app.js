@@ -1,6 +1,6 @@
 // The head atlas: a card for each head, found by the map, the grid, filters or words. One code for the page and the explorer.
 import { anchorOf, data, headAt, headTitle } from "../report/data.js";
-import { accuraciesOf, allHeads, atlas, relationNamed, standIns } from "./atlas_data.js";
+import { accuraciesOf, allHeads, atlas, relationNamed, showingNamed, standIns, strongestStandIns } from "./atlas_data.js";
 import { atlasCard } from "./atlas_card.js";
 import { AtlasFilters } from "./atlas_filters.js";
 import { comparedPart } from "./atlas_compared.js";
@@ -124,6 +124,7 @@ class AtlasApp {
     this.tellFound(left);
     const [first] = filters.wanted;
     if (first) this.list.measure = `relation ${first}`;
+    else if (filters.wantedShown.length) this.list.measure = `statistic ${filters.wantedShown[0]}`;
     else if (filters.statistic) this.list.measure = `statistic ${filters.statistic}`;
     else if (filters.active) this.list.measure = "";
     this.list.down = true;
@@ -156,13 +157,14 @@ class AtlasApp {
     }
     const link = (head) => [el("a", { class: "head at-link", href: `#${anchorOf(head.kind, head.index)}`, onclick: (event) => this.follow(event, head) }, nameOf(head)), " "];
     const weak = filters.wanted.filter((name) => !filters.found.has(name)).map(relationNamed);
+    const unshown = filters.wantedShown.filter((name) => !filters.found.has(name)).map(showingNamed);
     const more = left.length - MOST_LINKS;
     this.found.replaceChildren(
       ...[
         el("strong", {}, left.length === 1 ? "1 head: " : `${left.length.toLocaleString("en")} heads: `),
         ...left.slice(0, MOST_LINKS).flatMap(link),
         more > 0 ? `and ${more.toLocaleString("en")} more, listed below` : null,
-        ...standIns(weak).map((said) => el("span", { class: "at-soft" }, ` ${said}`)),
+        ...[...standIns(weak), ...strongestStandIns(unshown)].map((said) => el("span", { class: "at-soft" }, ` ${said}`)),
         trouble ? el("span", { class: "at-soft" }, ` ${trouble}`) : null,
       ].filter(Boolean),
     );

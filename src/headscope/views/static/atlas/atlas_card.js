@@ -1,13 +1,15 @@
-// A head's card in the atlas: its role, what it finds, sentences, where it stands, its relations, the heads nearest to it.
+// A head's card in the atlas: its role, what it finds and shows, sentences, where it stands, what it does, its relations,
+// the heads nearest to it.
 import { el, shape } from "../core/dom.js";
 import { anchorOf, data, headNumber, headTitle, roleOf } from "../report/data.js";
-import { accuraciesOf, atlas, nearestOf, ordinal, rankOf } from "./atlas_data.js";
+import { accuraciesOf, atlas, nearestOf, ordinal, rankOf, showingsOf } from "./atlas_data.js";
 import { findLines, roleLine } from "../report/card.js";
 import { natsApart, tableInterval, tableNumber } from "../core/format.js";
 import { sentencePart } from "./atlas_sentences.js";
 import { strips } from "../report/strips.js";
 
 const MOST_RELATIONS = 6;
+const MOST_BEHAVIOURS = 7;
 const WAYS = ["dependent → head", "head → dependent"];
 
 function relationsTable(kind, index) {
@@ -30,6 +32,30 @@ function relationsTable(kind, index) {
   return [
     el("table", { class: "at-table at-relations" }, el("thead", {}, el("tr", {}, header)), el("tbody", {}, rows.map(row))),
     el("p", { class: "caption" }, "Those that lie highest above what distance alone gives (the best fixed offset; the nearest candidate). “chosen”: of all heads, by halves of the documents; whether such a choice beats the baseline is tested on the others, with 10 documents or more."),
+  ];
+}
+
+function behavioursTable(kind, index) {
+  const rows = showingsOf(kind, index, MOST_BEHAVIOURS);
+  if (!rows.length) return el("p", { class: "caption" }, `This run measured no behaviours: ${atlas.missing.behaviours || "none can occur here"}.`);
+  const row = (one) => {
+    const { showing, value, uniform, shows, strongest, chance } = one;
+    const share = !showing.unit;
+    const number = (given) => (given === null ? "–" : share ? tableNumber(given, true) : `${given.toFixed(1)} ${showing.unit}`);
+    const ends = one.low === null ? "" : share ? tableInterval(one, true) : `${one.low.toFixed(1)}–${one.high.toFixed(1)}`;
+    return el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, showing.label, el("small", {}, showing.says)),
+      el("td", {}, number(value), ends ? el("small", {}, ends) : null),
+      el("td", {}, number(uniform), chance === null || !share ? null : el("small", {}, `random ${number(chance)}`)),
+      el("td", { class: "words" }, shows ? el("b", {}, "shows it") : shows === null && share ? "not tested" : "", strongest ? el("small", {}, `strongest of ${kind.roles.length}`) : null),
+    );
+  };
+  const header = ["Behaviour", "attention %", "uniform %", ""].map((name) => (name ? el("th", { scope: "col" }, name) : el("td")));
+  return [
+    el("table", { class: "at-table at-relations at-behaviours" }, el("thead", {}, el("tr", {}, header)), el("tbody", {}, rows.map(row))),
+    el("p", { class: "caption" }, "What it shows, then what lies highest above uniform attention in the same rows; “random”: the strongest head of a model with random weights, chosen alike. A head shows what takes more than a quarter of its attention and twice what uniform attention gives, the whole interval."),
   ];
 }
 
@@ -88,6 +114,7 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
     findLines(kind, index),
     sentencePart(kind, index, { onSentence: actions.onSentence, together }),
     part(`Where it stands among ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads`, strips(kind, index, rank), el("p", { class: "caption" }, "Grey: every head. Dashed: uniform attention. Bar: 95% interval. The last column: its place from the highest.")),
+    part("What it does", behavioursTable(kind, index)),
     part("Relations", relationsTable(kind, index)),
     part("Nearest heads", nearestPart(kind, index, actions)),
   );

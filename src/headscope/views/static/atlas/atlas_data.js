@@ -1,8 +1,8 @@
 // What the atlas knows beside the report's numbers: accuracies, places, nearest heads, sentences, words to ask with.
 import { bytesOfBase64 } from "../core/weights.js";
-import { block, cellOf, data, findsOf, headNumber, roleOf } from "../report/data.js";
+import { block, cellOf, data, findsOf, headNumber, pick, roleOf, showsOf } from "../report/data.js";
 
-const NO_ATLAS = { model: "", run: "", report: null, missing: {}, vocabulary: [], relations: [], kinds: {} };
+const NO_ATLAS = { model: "", run: "", report: null, missing: {}, vocabulary: [], relations: [], showings: [], kinds: {} };
 
 const UNKNOWN = 65535;
 
@@ -72,6 +72,40 @@ export function relationNamed(name) {
   return atlas.relations.find((relation) => relation.name === name) || null;
 }
 
+export function showingNamed(name) {
+  return (atlas.showings || []).find((showing) => showing.name === name) || null;
+}
+
+// How much a head does of something: {showing, value, low, high, uniform, shows: 1 or 0 (null: not tested), strongest,
+// chance}; null where it cannot occur.
+export function showingOf(showing, kind, index) {
+  const columns = showing.heads[kind.kind];
+  const cell = columns && cellOf(kind, showing.name, index);
+  if (!cell) return null;
+  const { strongest } = columns;
+  return {
+    showing,
+    value: cell.value,
+    low: columns.low ? columns.low[index] : null,
+    high: columns.high ? columns.high[index] : null,
+    uniform: pick(columns.uniform, index),
+    shows: columns.shows[index],
+    strongest: strongest !== null && strongest.index === index,
+    chance: strongest ? strongest.chance : null,
+  };
+}
+
+// What a head does: first what it shows, then shares of attention by how far they lie above uniform attention, and last
+// what is no share.
+export function showingsOf(kind, index, most) {
+  const all = (atlas.showings || []).map((showing) => showingOf(showing, kind, index)).filter(Boolean);
+  const shares = all.filter(({ showing }) => !showing.unit);
+  const shown = ({ shows }) => (shows ? 1 : 0);
+  const above = ({ value, uniform }) => value - uniform;
+  shares.sort((a, b) => shown(b) - shown(a) || above(b) - above(a));
+  return [...shares.slice(0, most), ...all.filter(({ showing }) => showing.unit)];
+}
+
 // A head's place by one statistic, from the highest: {rank, of}; null where it cannot occur.
 export function rankOf(kind, statistic, index) {
   const own = cellOf(kind, statistic, index);
@@ -88,6 +122,7 @@ export function ordinal(number) {
 // Every head as the search sees it.
 export function allHeads() {
   const best = atlas.relations.filter((relation) => relation.best && !relation.overall);
+  const strongest = (kind, index) => (atlas.showings || []).filter(({ heads }) => heads[kind.kind] && heads[kind.kind].strongest && heads[kind.kind].strongest.index === index);
   return data.kinds.flatMap((kind) =>
     kind.roles.map((_, index) => {
       const found = findsOf(kind, index).map((one) => one.name);
@@ -98,6 +133,8 @@ export function allHeads() {
         layer: Math.floor(index / kind.heads) + 1,
         role: roleOf(kind, index).name,
         finds: atlas.relations.filter(({ label }) => found.includes(label)).map(({ name }) => name),
+        shows: showsOf(kind, index).map(({ id }) => id),
+        strongest: strongest(kind, index).map(({ name }) => name),
         best: best.filter((relation) => relation.best.kind === kind.kind && relation.best.index === index).map(({ name }) => name),
       };
     }),
@@ -114,5 +151,15 @@ export function standIns(relations) {
     ...told("For", relations.filter(wasTested), "no head is shown to beat its baseline"),
     ...told("Whether a head beats its baseline was not tested for", untested, "(it needs at least 10 documents with such words)"),
     ...told("For", totals, "taken together nothing is tested"),
+  ];
+}
+
+// The same of what heads show.
+export function strongestStandIns(showings) {
+  const wasTested = ({ heads }) => Object.values(heads).some(({ strongest }) => strongest && strongest.tested);
+  const told = (start, some, end) => (some.length ? [`${start} ${some.map(({ label }) => `“${label}”`).join(" or ")}${end}; the strongest one stands here.`] : []);
+  return [
+    ...told("No head shows", showings.filter(wasTested), " (a quarter of its attention, and twice what uniform attention gives, the whole interval)"),
+    ...told("Whether a head shows", showings.filter((one) => !wasTested(one)), " was not tested (it needs at least 10 documents)"),
   ];
 }

@@ -1,11 +1,13 @@
-// What narrows the heads: a box for words, chips of roles, chips of what heads find.
+// What narrows the heads: a box for words, chips of roles, of what heads find, and of what they show.
 import { el, shape } from "../core/dom.js";
 import { data, headNumber } from "../report/data.js";
 import { atlas } from "./atlas_data.js";
-import { asksForHeads, isAskedFor, relationsAsked, statisticAsked, understand, unmeasuredAsked } from "./head_search.js";
+import { asksForHeads, isAskedFor, relationsAsked, showingsAsked, statisticAsked, understand, unmeasuredAsked } from "./head_search.js";
 
 const PATIENCE_TO_TYPE = 120;
 const MOST_ON_A_CHIP = 2;
+// Why something is lacking of a run that has the table of it.
+const NOT_THERE = { relations: "its treebank has fewer than 100 of them" };
 
 export class AtlasFilters {
   // `heads`: from `allHeads`; `onChange()` hears of every change, `onEnter()` of Enter in the box.
@@ -15,7 +17,8 @@ export class AtlasFilters {
     this.onEnter = onEnter;
     this.roles = new Set();
     this.relations = new Set();
-    this.found = new Set(heads.flatMap((head) => head.finds));
+    this.showings = new Set();
+    this.found = new Set(heads.flatMap((head) => [...head.finds, ...head.shows]));
     this.asked = understand("", []);
     this.input = el("input", {
       type: "search",
@@ -61,6 +64,7 @@ export class AtlasFilters {
   reset() {
     this.roles.clear();
     this.relations.clear();
+    this.showings.clear();
     this.input.value = "";
     this.ask("");
     this.input.focus();
@@ -80,12 +84,13 @@ export class AtlasFilters {
 
   // Whether anything narrows the heads.
   get active() {
-    return this.roles.size > 0 || this.relations.size > 0 || asksForHeads(this.asked) || this.asked.unknown.length > 0;
+    return this.roles.size > 0 || this.relations.size > 0 || this.showings.size > 0 || asksForHeads(this.asked) || this.asked.unknown.length > 0;
   }
 
   keeps(head) {
     if (this.roles.size && !this.roles.has(head.role)) return false;
     if (this.relations.size && ![...this.relations].some((name) => head.finds.includes(name))) return false;
+    if (this.showings.size && ![...this.showings].some((name) => head.shows.includes(name))) return false;
     if (this.asked.unknown.length && !asksForHeads(this.asked)) return false;
     return isAskedFor(head, this.asked, this.found);
   }
@@ -93,6 +98,11 @@ export class AtlasFilters {
   // The relations asked for, by chips and by words.
   get wanted() {
     return [...new Set([...this.relations, ...relationsAsked(this.asked)])];
+  }
+
+  // What heads are asked to show, by chips and by words.
+  get wantedShown() {
+    return [...new Set([...this.showings, ...showingsAsked(this.asked)])];
   }
 
   // The statistic asked for ("entropy"), or that of the one role asked for.
@@ -114,11 +124,13 @@ export class AtlasFilters {
       );
     const roles = data.roles.map((role) => [role, this.heads.filter((head) => head.role === role.name).length]).filter(([, count]) => count);
     const relations = atlas.relations.map((relation) => [relation, this.namedOn(this.heads.filter((head) => head.finds.includes(relation.name)))]).filter(([, named]) => named);
+    const showings = (atlas.showings || []).filter(({ asked }) => asked).map((showing) => [showing, this.namedOn(this.heads.filter((head) => head.shows.includes(showing.name)))]).filter(([, named]) => named);
     const group = (label, chips) => (chips.length ? el("div", { class: "at-group", role: "group", "aria-label": label }, el("span", { class: "at-group-name", "aria-hidden": "true" }, label), chips) : null);
     this.chips.replaceChildren(
       ...[
         group("Looks at", roles.map(([role, count]) => chip(this.roles, role.name, role.label, role.name, count))),
         group("Finds", relations.map(([relation, count]) => chip(this.relations, relation.name, relation.label, relation.role, count, relation.says))),
+        group("Shows", showings.map(([showing, count]) => chip(this.showings, showing.name, showing.label, showing.role, count, showing.says))),
       ].filter(Boolean),
     );
     this.clear.hidden = !this.active;
@@ -137,8 +149,8 @@ export class AtlasFilters {
     if (without.length) {
       const named = without.map(({ says, label }) => (says && label !== says ? `${label} (${says})` : label)).join(", ");
       const { missing } = atlas;
-      const why = without.some(({ name }) => name === "coreference") ? missing.coreference : missing.relations;
-      return `This run did not measure ${named}: ${why || "its treebank has fewer than 100 of them"}.`;
+      const [{ missing: lacking }] = without;
+      return `This run did not measure ${named}: ${missing[lacking] || NOT_THERE[lacking] || "it cannot occur in what was read"}.`;
     }
     if (!unknown.length) return "";
     const named = unknown.map((word) => `“${word}”`).join(", ");
@@ -148,7 +160,7 @@ export class AtlasFilters {
 
   askable() {
     const relations = atlas.relations.filter(({ overall }) => !overall).slice(0, 4).map(({ says, label }) => (says ? `${says} (${label})` : label));
-    const parts = ["a role (previous, next, comma, broad)", relations.length ? `what is found (${relations.join(", ")})` : null, "a layer (layer 3)", "a head (2-5)"];
+    const parts = ["a role (previous, next, comma, broad)", (atlas.showings || []).length ? "a behaviour (induction, duplicate, brackets)" : null, relations.length ? `what is found (${relations.join(", ")})` : null, "a layer (layer 3)", "a head (2-5)"];
     return `Ask for ${parts.filter(Boolean).join(", ").replace(/, ([^,]*)$/, " or $1")}.`;
   }
 }

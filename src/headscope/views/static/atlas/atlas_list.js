@@ -1,10 +1,13 @@
 // The heads that are left, as a list to be sorted by a statistic or by how well they find a relation.
 import { el, shape } from "../core/dom.js";
 import { anchorOf, cellOf, data, findsOf, roleOf, statisticNamed } from "../report/data.js";
-import { accuracyOf, atlas, relationNamed } from "./atlas_data.js";
+import { accuracyOf, atlas, relationNamed, showingNamed, showingOf } from "./atlas_data.js";
 import { tableInterval, tableNumber } from "../core/format.js";
 
 const FIRST_ROWS = 60;
+
+// Measures of any size have three digits.
+const written = (value, { share, unit }) => (unit ? String(Number(value.toPrecision(3))) : tableNumber(value, share));
 
 export function nameOf({ kind, number }) {
   return data.kinds.length > 1 ? `${kind.kind} ${number}` : number;
@@ -17,12 +20,16 @@ export class AtlasList {
     this.down = true;
     this.most = FIRST_ROWS;
     const relations = atlas.relations.filter(({ overall }) => !overall);
+    const topics = {};
+    for (const one of data.measures || []) (topics[one.topic] = topics[one.topic] || []).push(one);
+    const option = ({ name, label }) => el("option", { value: `statistic ${name}` }, label);
     this.select = el(
       "select",
       { onchange: () => this.sortBy(this.select.value) },
       el("option", { value: "" }, "layer and head"),
-      el("optgroup", { label: "What it looks at" }, data.statistics.map(({ name, label }) => el("option", { value: `statistic ${name}` }, label))),
+      el("optgroup", { label: "What it looks at" }, data.statistics.map(option)),
       relations.length ? el("optgroup", { label: "How well it finds" }, relations.map(({ name, label, says }) => el("option", { value: `relation ${name}` }, says ? `${label}: ${says}` : label))) : null,
+      Object.entries(topics).map(([label, measures]) => el("optgroup", { label }, measures.map(option))),
     );
     this.turn = el("button", { type: "button", class: "at-button", onclick: () => this.turnRound() });
     this.status = el("p", { class: "caption" });
@@ -50,13 +57,14 @@ export class AtlasList {
     this.turn.focus();
   }
 
-  // {label, share, of(head)}: the number that rows are sorted by; null for layer and head.
+  // {label, share, unit, of(head)}: the number that rows are sorted by; null for layer and head.
   chosen() {
     const [what, ...rest] = this.measure.split(" ");
     const name = rest.join(" ");
     if (what === "statistic") {
-      const { label, share } = statisticNamed(name);
-      return { label, share, of: ({ kind, index }) => cellOf(kind, name, index) };
+      const { label, share, unit } = statisticNamed(name);
+      const showing = showingNamed(name);
+      return { label, share, unit, of: ({ kind, index }) => (showing ? showingOf(showing, kind, index) : cellOf(kind, name, index)) };
     }
     const relation = what === "relation" && relationNamed(name);
     return relation ? { label: `finds ${relation.label}`, share: true, of: ({ kind, index }) => accuracyOf(relation, kind, index) } : null;
@@ -84,7 +92,7 @@ export class AtlasList {
     const finding = atlas.relations.length > 0;
     this.first = rows.length ? rows[0].head : null;
     this.head.replaceChildren(
-      ...[el("th", { scope: "col" }, "Head"), el("th", { scope: "col" }, "Role"), finding ? el("th", { scope: "col" }, "Finds") : null, measure ? el("th", { scope: "col", class: "at-number" }, measure.label, el("small", {}, measure.share ? " %" : " nats")) : null].filter(Boolean),
+      ...[el("th", { scope: "col" }, "Head"), el("th", { scope: "col" }, "Role"), finding ? el("th", { scope: "col" }, "Finds") : null, measure ? el("th", { scope: "col", class: "at-number" }, measure.label, el("small", {}, measure.share ? " %" : ` ${measure.unit || "nats"}`)) : null].filter(Boolean),
     );
     this.body.replaceChildren(...rows.slice(0, this.most).map((row) => this.row(row, measure, finding, several)));
     const left = rows.length - this.most;
@@ -112,7 +120,7 @@ export class AtlasList {
       el("th", { scope: "row" }, el("a", { class: "head", href: `#${anchorOf(kind, index)}`, onclick: open }, nameOf(head))),
       el("td", { class: "words" }, el("span", { class: `mark role-${role.name}` }, shape(role.name)), role.label),
       finding ? el("td", { class: "words" }, findsOf(kind, index).map((one) => one.name).join(", ")) : null,
-      measure ? el("td", { class: "at-number" }, number ? tableNumber(number.value, measure.share) : "–", number && tableInterval(number, measure.share) ? el("small", {}, tableInterval(number, measure.share)) : null) : null,
+      measure ? el("td", { class: "at-number" }, number ? written(number.value, measure) : "–", number && tableInterval(number, measure.share) ? el("small", {}, tableInterval(number, measure.share)) : null) : null,
     );
   }
 }

@@ -18,7 +18,7 @@ export function singular(word) {
 const wordsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}:'’#]+(?:-[\p{L}]+)*/gu) || [];
 const phraseOf = (words) => words.map(singular).join(" ");
 
-// Read a question. `vocabulary`: entries {what: role | relation | statistic | unmeasured, name, words}.
+// Read a question. `vocabulary`: entries {what: role | relation | showing | statistic | unmeasured, name, words}.
 // Returns {heads: [{kind, layer, head}], layers, terms: [{term, meanings}], unknown}: each term means any of its entries.
 export function understand(query, vocabulary) {
   const asked = { heads: [], layers: [], terms: [], unknown: [] };
@@ -106,19 +106,26 @@ function groupsOf(asked) {
   return [...groups.values()];
 }
 
-// Whether a head {kind: {kind}, number, layer, role, finds, best} is asked for. Where no head finds a relation beyond
-// its baseline, `found` says so (a set of names) and the head that is best at it stands in.
+// Whether a head {kind: {kind}, number, layer, role, finds, best, shows, strongest} is asked for. Where no head finds a
+// relation beyond its baseline, `found` says so (a set of names) and the head that is best at it stands in; likewise the
+// strongest one for what no head shows.
 export function isAskedFor(head, asked, found) {
   const named = asked.heads.some(({ kind, layer, head: number }) => head.number === `${layer}-${number}` && (!kind || kind === head.kind.kind));
   if (asked.heads.length && !named) return false;
   if (asked.layers.length && !asked.layers.includes(head.layer)) return false;
-  const holds = ({ what, name }) => (what === "unmeasured" ? false : what === "role" ? head.role === name : found.has(name) ? head.finds.includes(name) : head.best.includes(name));
+  const holds = ({ what, name }) => {
+    if (what === "unmeasured") return false;
+    if (what === "role") return head.role === name;
+    const [own, standing] = what === "showing" ? [head.shows, head.strongest] : [head.finds, head.best];
+    return (found.has(name) ? own : standing).includes(name);
+  };
   return groupsOf(asked).every((meanings) => meanings.some(holds));
 }
 
-export function relationsAsked(asked) {
-  return [...new Set(asked.terms.flatMap(({ meanings }) => meanings.filter(({ what }) => what === "relation").map(({ name }) => name)))];
-}
+const namesAsked = (asked, sort) => [...new Set(asked.terms.flatMap(({ meanings }) => meanings.filter(({ what }) => what === sort).map(({ name }) => name)))];
+
+export const relationsAsked = (asked) => namesAsked(asked, "relation");
+export const showingsAsked = (asked) => namesAsked(asked, "showing");
 
 export function unmeasuredAsked(asked) {
   return asked.terms.flatMap(({ meanings }) => meanings.filter(({ what }) => what === "unmeasured"));

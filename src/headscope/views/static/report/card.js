@@ -1,6 +1,6 @@
 // A head's card: its role in words, what it does on one sentence, and where it stands among all heads.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, cellOf, findsOf, headTitle, mapOf, roleOf, statisticNamed } from "./data.js";
+import { anchorOf, cellOf, findsOf, headTitle, mapOf, roleOf, showsOf, statisticNamed } from "./data.js";
 import { amount, tableInterval, tableNumber } from "../core/format.js";
 import { lineDiagram } from "./lines.js";
 import { firstSentence, labelOf, mapOfSentence, tellSentence } from "./sentence.js";
@@ -19,20 +19,20 @@ export function roleLine(kind, index) {
   return [el("strong", {}, value), ` ${role.says} (95% interval ${interval}).`];
 }
 
-// "Finds obj 74.8% (71.9–77.7) direct object", a line a relation.
+// "Finds obj 74.8% (71.9–77.7) direct object", a line a relation; then what it shows: "shows induction 62.0% (58.1–66.0)".
 export function findLines(kind, index) {
-  const found = findsOf(kind, index);
+  const found = [...findsOf(kind, index).map((one) => ({ ...one, verb: "finds" })), ...showsOf(kind, index).map((one) => ({ ...one, verb: "shows" }))];
   if (!found.length) return null;
   return el(
     "ul",
-    { class: "finds", "aria-label": "What this head finds" },
+    { class: "finds", "aria-label": "What this head finds and shows" },
     found.map((one) => {
       const ends = tableInterval(one, true);
       return el(
         "li",
         {},
         el("span", { class: `mark role-${one.role}` }, shape(one.role)),
-        el("span", {}, "finds ", el("strong", {}, one.name), one.says ? el("small", {}, ` ${one.says}`) : null),
+        el("span", {}, `${one.verb} `, el("strong", {}, one.name), one.says ? el("small", {}, ` ${one.says}`) : null),
         el("span", { class: "value" }, one.value === null ? "–" : `${tableNumber(one.value, true)}%`, ends ? el("small", {}, ` ${ends}`) : null),
       );
     }),

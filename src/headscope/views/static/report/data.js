@@ -51,6 +51,11 @@ export function findsOf(kind, index) {
   return (kind.finds && kind.finds[index]) || [];
 }
 
+// What a head shows: behaviours of which the whole interval of its share stands out.
+export function showsOf(kind, index) {
+  return (kind.shows && kind.shows[index]) || [];
+}
+
 export function anythingFound() {
   return data.kinds.some((kind) => Object.keys(kind.finds || {}).length > 0);
 }

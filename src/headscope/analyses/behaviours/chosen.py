@@ -1,0 +1,96 @@
+"""The head that is chosen for each behaviour, read back from the tables, with what it stands against."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from headscope.analyses.behaviours.catalogue import Behaviour
+from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """One behaviour of one kind of attention.
+
+    Attributes:
+        behaviour: which.
+        kind: of attention.
+        layer, head: the head that is chosen, 1-based.
+        own: its weight on all documents, with uniform attention.
+        held_out: what the choice is worth on documents that did not choose.
+        share: how often halves of the documents choose it; NaN where nothing could be held out.
+        control: the same selection with random weights, over their seeds; None where there are none.
+        heads: heads that show it, the strongest first, 1-based.
+        of: how many heads there are.
+        tested: whether there were documents enough to say.
+    """
+
+    behaviour: Behaviour
+    kind: str
+    layer: int
+    head: int
+    own: Cell
+    held_out: Cell
+    share: float
+    control: Runs | None
+    heads: tuple[tuple[int, int], ...]
+    of: int
+    tested: bool
+
+
+def shown_of(
+    heads: pd.DataFrame, best: pd.DataFrame, kind: str, behaviours: Sequence[Behaviour]
+) -> list[Shown]:
+    """Return the behaviours that can occur in a kind of attention, in order.
+
+    Args:
+        heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
+        best: the chosen heads, as `layout.best_table` lays them out, with `model`.
+        kind: of attention.
+        behaviours: which are asked about.
+    """
+    own_heads = heads[(heads["model"] == "trained") & (heads["kind"] == kind) & heads["head"].notna()]
+    own_best = best[best["kind"] == kind]
+    made = []
+    for behaviour in behaviours:
+        rows = own_heads[own_heads["behaviour"] == behaviour.name]
+        rows = rows[rows["n"] > 0]
+        chosen = own_best[own_best["behaviour"] == behaviour.name]
+        named = records(chosen[chosen["model"] == "trained"])
+        if not named or rows.empty:
+            continue
+        (row,) = named
+        over = rows[rows["shows"] == "yes"].sort_values("value", ascending=False, kind="stable")
+        made.append(
+            Shown(
+                behaviour=behaviour,
+                kind=kind,
+                layer=int(row["layer"]),
+                head=int(row["head"]),
+                own=_with_uniform(cell_of(row, "value"), number(row["uniform"])),
+                held_out=cell_of(row, "held_out", "held_out_ci"),
+                share=number(row["share"]),
+                control=_control(chosen[chosen["model"] == "control"]),
+                heads=tuple(zip(over["layer"].astype(int), over["head"].astype(int), strict=True)),
+                of=len(rows),
+                tested=bool(rows["shows"].notna().any()),
+            )
+        )
+    return made
+
+
+def _with_uniform(cell: Cell, uniform: float) -> Cell:
+    return Cell(cell.value, cell.ci_low, cell.ci_high, uniform, cell.n)
+
+
+def _control(rows: pd.DataFrame) -> Runs | None:
+    """Summarise what choosing is worth with random weights: held out where it could be."""
+    values = rows["held_out"].fillna(rows["value"]).to_numpy(dtype=np.float64)
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return None
+    return Runs(float(values.mean()), float(values.min()), float(values.max()), len(values))

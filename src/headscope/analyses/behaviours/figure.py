@@ -1,0 +1,153 @@
+"""Heads by behaviours: a head grid for each, a cell the darker the more of its attention a head puts there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+
+from headscope.analyses.behaviours.catalogue import Behaviour
+from headscope.figures.labels import label
+from headscope.figures.paper import PAGE_INCHES, across
+from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure, role_colour
+from headscope.reporting.kit.drawing import inline
+from headscope.reporting.kit.words import percent
+from headscope.views.markup import Html, el
+
+_CELL = 0.14  # inches
+_SIDE = 0.44  # of a cell, from its middle
+_LEAST, _MOST = 1.7, 4.0  # inches across a panel
+_TITLE = 0.75  # inches of a panel that are not cells
+KEY = (
+    "A cell is a head, layers are rows. The darker, the more of its attention lies there, up to all of it; an edge "
+    "marks heads that show the behaviour. Click a cell to open its card."
+)
+
+
+def drawn(heads: pd.DataFrame, kind: str, behaviours: Sequence[Behaviour]) -> list[Behaviour]:
+    """Return the behaviours of which a grid can be drawn: shares of attention that can occur in a kind."""
+    own = _rows(heads, kind)
+    known = set(own.loc[own["n"] > 0, "behaviour"])
+    return [one for one in behaviours if one.unit == "share" and one.name in known]
+
+
+def behaviour_grids(
+    heads: pd.DataFrame, kind: str, behaviours: Sequence[Behaviour], *, prefix: str
+) -> list[Figure]:
+    """Draw a head grid for each behaviour: layers as rows, heads as columns; none where nothing can occur.
+
+    A cell's strength is the share of the head's attention, from 0 to all of it, on one scale for all grids; heads that
+    show the behaviour have an edge. Above a grid stands what uniform attention would put there (the least and the most
+    over layers). Cells link to their heads' cards. What does not fit on a page goes on the next figure.
+
+    Args:
+        heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
+        kind: of attention.
+        behaviours: which.
+        prefix: begins the names by which a page knows the measures: `behaviour`.
+    """
+    present, own = drawn(heads, kind, behaviours), _rows(heads, kind)
+    if not present:
+        return []
+    layers, width = int(own["layer"].max()), int(own["head"].max())
+    inches = min(max(_CELL * width + 0.5, _LEAST), _MOST)
+    columns = across(min(len(present), max(int(9 / inches), 1)), each=_LEAST)
+    high = inches * layers / max(width, 1) + _TITLE
+    lines = max(int(PAGE_INCHES / high), 1)
+    figures = []
+    with house_style():
+        for first in range(0, len(present), lines * columns):
+            page = present[first : first + lines * columns]
+            rows = -(-len(page) // columns)
+            figure = new_figure(inches * columns, min(high * rows, PAGE_INCHES))
+            panels = figure.subplots(rows, columns, squeeze=False).ravel()
+            for one, ax in zip(page, panels):
+                _panel(
+                    ax, own[own["behaviour"] == one.name], kind, one, f"{prefix}.{one.name}", layers, width
+                )
+            for ax in panels[len(page) :]:
+                ax.set_axis_off()
+            figures.append(figure)
+    return figures
+
+
+def figures_of(
+    heads: pd.DataFrame | None,
+    kinds: Sequence[str],
+    behaviours: Sequence[Behaviour],
+    *,
+    prefix: str,
+    name: str,
+) -> Iterator[tuple[str, Figure]]:
+    """Yield the grids of each kind with the names of their files; none where nothing was measured."""
+    for place, kind in enumerate(kinds if heads is not None else ()):
+        assert heads is not None
+        for page, figure in enumerate(behaviour_grids(heads, kind, behaviours, prefix=prefix), 1):
+            further = f"-{kind}" if place else ""
+            yield f"{name}{further}{f'-{page}' if page > 1 else ''}", figure
+
+
+def inlined(
+    heads: pd.DataFrame, kind: str, behaviours: Sequence[Behaviour], *, prefix: str, where: str
+) -> list[Html]:
+    """Return the grids as figures of the page.
+
+    Args:
+        heads, kind, behaviours, prefix: as `behaviour_grids` takes them.
+        where: ends what is said of them to those who do not see them.
+    """
+    told = (
+        f"How much of its attention each {kind} head puts where a behaviour would, {where}: a grid for each, layers as "
+        "rows and heads as columns. The table below holds the numbers."
+    )
+    return [
+        el("figure", inline(figure, name=f"{prefix}-{kind}-{page}", label=told))
+        for page, figure in enumerate(behaviour_grids(heads, kind, behaviours, prefix=prefix), 1)
+    ]
+
+
+def _rows(heads: pd.DataFrame, kind: str) -> pd.DataFrame:
+    return heads[(heads["model"] == "trained") & (heads["kind"] == kind) & heads["head"].notna()]
+
+
+def _panel(
+    ax: Axes, rows: pd.DataFrame, kind: str, behaviour: Behaviour, name: str, layers: int, width: int
+) -> None:
+    rows = rows[rows["value"].notna()]
+    x, y = rows["head"].to_numpy(int), rows["layer"].to_numpy(int)
+    corners = [(-_SIDE, -_SIDE), (_SIDE, -_SIDE), (_SIDE, _SIDE), (-_SIDE, _SIDE)]
+    cells = [[(a + across_, b + down) for across_, down in corners] for a, b in zip(x, y)]
+    colour, shows = role_colour(behaviour.role), (rows["shows"] == "yes").to_numpy()
+    ax.add_collection(
+        PolyCollection(cells, facecolors="none", edgecolors=LINE, linewidths=0.5), autolim=False
+    )
+    own = PolyCollection(
+        cells,
+        facecolors=[to_rgba(colour, min(max(float(value), 0.0), 1.0)) for value in rows["value"]],
+        edgecolors=[INK if shown else "none" for shown in shows],
+        linewidths=[1.1 if shown else 0.0 for shown in shows],
+    )
+    own.set_urls([f"#{kind}-{b}-{a}" for a, b in zip(x, y)])
+    own.set_gid(f"heads--{kind}--{name}--{behaviour.role}")
+    ax.add_collection(own, autolim=False)
+    ax.set_title(label(behaviour.name, 12), fontsize=9, pad=13)
+    low, high = float(rows["uniform"].min()), float(rows["uniform"].max())
+    even = percent(low) if percent(low) == percent(high) else f"{percent(low)}–{percent(high)}"
+    ax.text(0, 1, f"uniform {even}", transform=ax.transAxes, color=SOFT, fontsize=7.5, ha="left", va="bottom")
+    _grid(ax, layers, width)
+
+
+def _grid(ax: Axes, layers: int, heads: int) -> None:
+    ax.set_xlim(0.4, heads + 0.6)
+    ax.set_ylim(layers + 0.6, 0.4)
+    ax.set_aspect("equal")
+    steps = [max(1, -(-number // 6)) for number in (heads, layers)]
+    ax.set_xticks(range(1, heads + 1, steps[0]))
+    ax.set_yticks(range(1, layers + 1, steps[1]))
+    ax.tick_params(labelsize=7.5, pad=2)
+    for spine in ax.spines.values():
+        spine.set_visible(False)

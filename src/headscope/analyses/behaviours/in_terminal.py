@@ -1,0 +1,53 @@
+"""Behaviours as a terminal shows them: the head chosen for each, and every head's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+
+from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL, Behaviour
+from headscope.analyses.behaviours.chosen import Shown, shown_of
+from headscope.analyses.behaviours.shown import RULE
+from headscope.analyses.stage_result import StageResult
+from headscope.reporting.kit.terminal import Grid, percent_or_hyphen
+
+_COLUMNS = ("behaviour", "head", "%", "95% interval", "uniform", "control", "held out", "heads", "rows")
+NOTE = (
+    "percent of attention; head: the one that halves of the documents choose most often, on all documents; held out: "
+    "what the choice is worth on the other half; uniform: attention spread evenly, in the same rows; control: the same "
+    f"choice with random weights; heads: how many show it, {RULE}"
+)  # fmt: skip
+
+
+def shown(result: StageResult) -> Iterator[Grid | str]:
+    """Yield the head chosen for each behaviour in text."""
+    natural = tuple(BEHAVIOURS[name] for name in NATURAL)
+    yield chosen_grid(result.tables["behaviours"], result.tables["behaviours_best"], natural)
+    yield NOTE
+
+
+def chosen_grid(heads: pd.DataFrame, best: pd.DataFrame, behaviours: Sequence[Behaviour]) -> Grid:
+    """Return a row for the head chosen for each behaviour, kind by kind."""
+    kinds = list(dict.fromkeys(heads["kind"]))
+    rows = [
+        _row(one, several=len(kinds) > 1) for kind in kinds for one in shown_of(heads, best, kind, behaviours)
+    ]
+    sides = ["left", "left"] + ["right"] * (len(_COLUMNS) - 2)
+    return Grid(list(zip(_COLUMNS, sides, strict=True)), rows)
+
+
+def _row(one: Shown, *, several: bool) -> list[str]:
+    name = f"{one.layer}-{one.head}"
+    own = one.own
+    return [
+        one.behaviour.name,
+        f"{one.kind} {name}" if several else name,
+        percent_or_hyphen(own.value),
+        f"{100 * own.ci_low:.1f} to {100 * own.ci_high:.1f}" if own.has_interval else "-",
+        percent_or_hyphen(own.uniform),
+        "-" if one.control is None else percent_or_hyphen(one.control.mean),
+        percent_or_hyphen(one.held_out.value),
+        f"{len(one.heads):,}" if one.tested else "-",
+        f"{own.n:,}",
+    ]

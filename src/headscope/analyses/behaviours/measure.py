@@ -1,0 +1,110 @@
+"""The stage: what heads do in text, and what those of models with random weights do on a part of it."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.analyses.behaviours.accumulator import BehaviourAccumulator
+from headscope.analyses.behaviours.catalogue import NATURAL
+from headscope.analyses.behaviours.delimiters import delimiters_of, delimiters_of_tokeniser
+from headscope.analyses.behaviours.layout import best_table, heads_table, of_model
+from headscope.analyses.stage_result import StageResult
+from headscope.encoding.segment import Segment
+from headscope.models.random_weights import with_random_weights
+from headscope.prepare.maps_run import MapsRun
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import Run
+from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.sharded_scan import scan_shards
+from headscope.prepare.shared_scan import read_text
+
+CONTROL_INPUTS = 256
+"""What is near chance is known well enough from so many inputs, and a corpus is not read once for every control."""
+
+
+def measure_behaviours(run: Run, watch: Watcher | None = None) -> StageResult:
+    """Measure every behaviour of every head, for the model and its controls.
+
+    Args:
+        run: of a model, or of maps, which have no control.
+        watch: told of progress.
+    """
+    sums = scan_trained(run, watch)
+    results, seed = sums.compute(), run.options.seed
+    heads = [of_model(heads_table(results, NATURAL), "trained")]
+    best = [of_model(best_table(results, NATURAL, seed=seed), "trained")]
+    for number, control in scan_controls(run, watch):
+        found = control.compute()
+        heads.append(of_model(heads_table(found, NATURAL), "control", number))
+        best.append(of_model(best_table(found, NATURAL, seed=seed), "control", number))
+    return StageResult(
+        name="behaviours",
+        tables={
+            "behaviours": pd.concat(heads, ignore_index=True),
+            "behaviours_best": pd.concat(best, ignore_index=True),
+        },
+        state=sums.state(),
+    )
+
+
+def scan_behaviours(run: Run, watch: Watcher | None = None) -> None:
+    """Scan this part's shards, with the trained model and its controls."""
+    scan_trained(run, watch)
+    for _ in scan_controls(run, watch):
+        pass
+
+
+def scan_trained(run: Run, watch: Watcher | None) -> BehaviourAccumulator:
+    """Sum over the whole text."""
+    (sums,) = behaviour_sums(run)
+    read_text(run, [sums], stage="behaviours", said="behaviours", watch=watch)
+    return sums
+
+
+def behaviour_sums(run: Run) -> tuple[BehaviourAccumulator]:
+    """Return what the stage keeps of the text: empty sums that know the delimiters of the run's tokeniser."""
+    return (accumulator_of(run),)
+
+
+def scan_controls(run: Run, watch: Watcher | None) -> Iterator[tuple[int, BehaviourAccumulator]]:
+    """Sum over a part of the text with each model of random weights; yield its number with it."""
+    if not isinstance(run, ModelRun):
+        return
+    number = run.options.controls
+    for seed in range(number):
+        sums, segments = accumulator_of(run), run.sample(CONTROL_INPUTS)
+        source = run.over(segments, model=with_random_weights(run.loaded.model, seed=seed))
+        label = f"behaviours: control {seed + 1} of {number}"
+        tell = scan_teller(
+            watch, label, partial(_documents, segments), total=_documents(segments), limit=len(segments)
+        )
+        scan_shards(source, [sums], kept=run.kept, scan_name=f"control-{seed}", progress=tell)
+        yield seed, sums
+
+
+def _documents(segments: Sequence[Segment], done: int | None = None) -> int:
+    """About how many documents so many of the inputs make up; all of them when None."""
+    documents = len({segment.document for segment in segments})
+    return documents if done is None else documents * done // max(1, len(segments))
+
+
+def accumulator_of(run: Run) -> BehaviourAccumulator:
+    """Return empty sums that know the delimiters of the run's tokeniser."""
+    if isinstance(run, ModelRun):
+        return BehaviourAccumulator(run.layout, delimiters_of_tokeniser(run.loaded.tokeniser))
+    assert isinstance(run, MapsRun)
+    by_word = run.signature["options"]["word_level"] is not None
+    return BehaviourAccumulator(run.layout, _delimiters_of_maps(run, by_word=by_word), same_ids=not by_word)
+
+
+def _delimiters_of_maps(run: MapsRun, *, by_word: bool) -> NDArray[np.uint8]:
+    """Read the delimiters from the tokens of the entries; words are none."""
+    named: dict[int, str] = {}
+    if not by_word:
+        for entry in run.entries:
+            for side in (entry.input, *([entry.decoder] if entry.decoder is not None else [])):
+                named.update(zip(side.ids, side.tokens, strict=True))
+    return delimiters_of(named)

@@ -1,0 +1,80 @@
+"""Behaviours in the page: sentences, the head chosen for each, and every head's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from matplotlib.figure import Figure
+
+from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL
+from headscope.analyses.behaviours.chosen import Shown, shown_of
+from headscope.analyses.behaviours.figure import KEY, figures_of, inlined
+from headscope.analyses.behaviours.telling import CAPTION, best_heads, every_head, sentences
+from headscope.reporting.kit.linked_sentences import Sentence
+from headscope.reporting.kit.links import file_links, linked
+from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.words import capital
+from headscope.views.markup import Html, el
+
+TOPIC = "behaviours"
+_TITLE = "Behaviours in text"
+_WHY = (
+    "Does a head rest on the first token, look back at copies of a token or at what followed them, or gather at "
+    "delimiters? Each is measured over the rows in which it can occur."
+)
+_NATURAL = tuple(BEHAVIOURS[name] for name in NATURAL)
+
+
+def behaviours_findings(about: Context) -> list[Sentence]:
+    """Return the sentences, kind by kind; none where behaviours were not measured."""
+    found: list[Sentence] = []
+    for kind in about.kinds:
+        made = sentences(_shown(about, kind.name), TOPIC, where="in text", several=about.several)
+        found += [replace(one, kind=kind.name) for one in made]
+    return found
+
+
+def behaviours_section(about: Context) -> list[Section]:
+    """Build the section; none where behaviours were not measured."""
+    heads = about.run.table("behaviours")
+    if heads is None:
+        return []
+    parts: list[Html | None] = []
+    for kind in about.kinds:
+        shown = _shown(about, kind.name)
+        if not shown:
+            continue
+        if about.several:
+            parts.append(el("h3", capital(kind.name)))
+        parts += linked([one for one in about.found if one.topic == TOPIC and one.kind == kind.name])
+        parts.append(best_heads(shown, name=f"table-behaviours-best-{kind.name}", several=about.several))
+        grids = inlined(heads, kind.name, _NATURAL, prefix="behaviour", where="in text")
+        parts += [el("div", grids, class_="panels"), el("p", KEY, class_="caption") if grids else None]
+        table = every_head(
+            heads, kind.name, _NATURAL, name=f"table-behaviours-{kind.name}", several=about.several
+        )
+        parts.append(table.html())
+    html = el(
+        "section",
+        el("h2", _TITLE),
+        el("p", _WHY, class_="why"),
+        parts,
+        el("p", CAPTION, class_="caption"),
+        file_links("behaviours", "Heads by behaviours") if about.links else None,
+        id="section-behaviours",
+    )
+    return [Section(name="behaviours", title=_TITLE, html=html)]
+
+
+def behaviours_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+    """Yield the heads by behaviours with the names of their files; none where behaviours were not measured."""
+    kinds = [kind.name for kind in about.kinds]
+    yield from figures_of(
+        about.run.table("behaviours"), kinds, _NATURAL, prefix="behaviour", name="behaviours"
+    )
+
+
+def _shown(about: Context, kind: str) -> list[Shown]:
+    heads, best = about.run.table("behaviours"), about.run.table("behaviours_best")
+    return [] if heads is None or best is None else shown_of(heads, best, kind, _NATURAL)

@@ -1,0 +1,90 @@
+"""The tables of behaviours in text."""
+
+from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL, SHARES
+from headscope.analyses.behaviours.shown import RULE, VERDICTS
+from headscope.statistics.columns import (
+    FEW,
+    HEAD_OR_MEAN,
+    KIND,
+    LAYER,
+    PLACE,
+    POSITIVE,
+    SHARE,
+    count,
+    ends,
+    share,
+    shares,
+    text,
+)
+from headscope.statistics.table_schema import Column, TableSchema
+
+MODELS = ("trained", "control")
+_UNIT = "share, or tokens where distance"
+_TOKENS = ("behaviour", tuple(one.name for one in BEHAVIOURS.values() if one.unit == "tokens"))
+_NEVER = "it cannot occur"
+MODEL = text("model", "trained, or control: random weights, embeddings kept", choices=MODELS)
+SEED = Column("seed", "which control", "Int64", missing="the trained model", bounds=POSITIVE)
+SHOWS = text("shows", f"whether the head shows it: {RULE}", missing="not tested", choices=VERDICTS)
+ROWS = "rows in which it can occur"
+
+
+def measured(behaviours: tuple[str, ...]) -> tuple[Column, ...]:
+    """Return the columns of a number for each head and behaviour."""
+    return (
+        text("behaviour", "what is measured", choices=behaviours),
+        Column(
+            "value",
+            f"mean over the {ROWS}",
+            unit=_UNIT,
+            missing=_NEVER,
+            bounds=SHARE,
+            unless=_TOKENS,
+        ),
+        *ends("value", unit=_UNIT, bounds=SHARE, unless=_TOKENS, missing=f"{_NEVER}, or {FEW}"),
+        Column(
+            "uniform",
+            "what uniform attention over the visible keys gives in the same rows",
+            unit=_UNIT,
+            missing=_NEVER,
+            bounds=SHARE,
+            unless=_TOKENS,
+        ),
+        count("n", "rows"),
+        SHOWS,
+    )
+
+
+def best(behaviours: tuple[str, ...]) -> tuple[Column, ...]:
+    """Return the columns of the head that is chosen for a behaviour."""
+    return (
+        text("behaviour", "what a head was chosen for", choices=behaviours),
+        *PLACE[1:],
+        share("share", "how often halves of the documents choose it", missing="nothing could be held out"),
+        *shares("value", "the named head's weight, on all documents"),
+        share("uniform", "what uniform attention gives in the same rows"),
+        *shares(
+            "held_out", "what the choice is worth on documents that did not choose", prefix="held_out_",
+            missing="nothing could be held out",
+        ),
+        count("n", "rows"),
+        SHOWS,
+    )  # fmt: skip
+
+
+BEHAVIOURS_TABLE = TableSchema(
+    name="behaviours",
+    meaning="What every head does in text, behaviour by behaviour, beside uniform attention in the same rows; the same "
+    "of models with random weights, on at most 256 inputs spread over the documents.",
+    columns=(MODEL, SEED, KIND, LAYER, HEAD_OR_MEAN, *measured(NATURAL)),
+    key=("model", "seed", "kind", "layer", "head", "behaviour"),
+)
+
+BEHAVIOURS_BEST = TableSchema(
+    name="behaviours_best",
+    meaning="The head of each kind that shows a behaviour the most, by held-out selection; of models with random "
+    "weights by the same selection.",
+    columns=(MODEL, SEED, KIND, *best(tuple(name for name in NATURAL if name in SHARES))),
+    key=("model", "seed", "kind", "behaviour"),
+)
+
+TABLES = (BEHAVIOURS_TABLE, BEHAVIOURS_BEST)

@@ -1,0 +1,157 @@
+"""Behaviours in words and as a table of the page, for whichever text they were measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from headscope.analyses.behaviours.catalogue import Behaviour
+from headscope.analyses.behaviours.chosen import Shown
+from headscope.analyses.behaviours.shown import RULE
+from headscope.reporting.kit.linked_sentences import Sentence, named, sentence
+from headscope.reporting.kit.links import head_link
+from headscope.reporting.kit.numbers import DASH, ends, share, told
+from headscope.reporting.kit.page_rows import Table, scrolled
+from headscope.reporting.kit.words import capital, count, either, head_name, percent
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.views.markup import Html, el
+
+COLUMNS = ("behaviour", "head", "of its attention", "uniform", "random weights", "held out", "heads", "rows")
+
+
+def sentences(shown: Sequence[Shown], topic: str, *, where: str, several: bool) -> list[Sentence]:
+    """Say which head shows each behaviour, which of them no head shows, and what was not tested.
+
+    Args:
+        shown: of one kind of attention.
+        topic: of the sentences.
+        where: begins them where they need it: `in text`.
+        several: whether there are several kinds, so that heads are named with theirs.
+    """
+    out = [_of_head(one, topic, where=where, several=several) for one in shown if one.heads]
+    whose = f"{shown[0].kind} head" if several and shown else "head"
+    absent = [one.behaviour.name for one in shown if one.tested and not one.heads]
+    if absent:
+        out.append(
+            sentence(topic, f"no {whose} shows {either(absent)} {where}: for none does the share lie {RULE}.")
+        )
+    untested = [one.behaviour.name for one in shown if not one.tested]
+    if untested:
+        out.append(
+            sentence(
+                topic,
+                f"whether a {whose} shows {either(untested)} {where} was not tested, which needs at least "
+                f"{FEWEST_DOCUMENTS} documents.",
+            )
+        )
+    return out
+
+
+def _of_head(one: Shown, topic: str, *, where: str, several: bool) -> Sentence:
+    chance = (
+        ""
+        if one.control is None
+        else f", and a head chosen in the same way with random weights {percent(one.control.mean)}"
+    )
+    number = count(one.of, f"{one.kind} head" if several else "head")
+    verb = "shows" if len(one.heads) == 1 else "show"
+    return sentence(
+        topic,
+        f"{where}, ",
+        named(one.kind, one.layer, one.head, several=several),
+        f" puts {told(one.own, long=True)} of its attention on {one.behaviour.on}, where uniform attention would put "
+        f"{percent(one.own.uniform)}{chance}; {len(one.heads):,} of {number} {verb} it.",
+    )
+
+
+def best_heads(shown: Sequence[Shown], *, name: str, several: bool) -> Html:
+    """Tabulate the head chosen for each behaviour, beside what it stands against.
+
+    Args:
+        shown: of one kind of attention.
+        name: id of the table.
+        several: whether there are several kinds of attention.
+    """
+    header = el("tr", [el("th", title, scope="col") for title in COLUMNS])
+    table = el(
+        "table",
+        el("thead", header),
+        el("tbody", [_row(one, several) for one in shown]),
+        id=name,
+        class_="relations",
+    )
+    return scrolled(table, "The head chosen for each behaviour")
+
+
+def _row(one: Shown, several: bool) -> Html:
+    often = (
+        f"chosen in {percent(one.share, 0)} of halves" if one.share == one.share else "chosen on all of it"
+    )
+    control, spread = DASH, ""
+    if one.control is not None:
+        control = share(one.control.mean)
+        if one.control.seeds > 1:
+            spread = f"{share(one.control.lowest)}–{share(one.control.highest)}"
+    over = f"{len(one.heads):,} of {one.of:,}" if one.tested else "not tested"
+    cells = (
+        (head_link(one.kind, one.layer, one.head, several), often),
+        (share(one.own.value), ends(one.own)),
+        (share(one.own.uniform), ""),
+        (control, spread),
+        (share(one.held_out.value), ends(one.held_out)),
+        (over, ""),
+        (f"{one.own.n:,}", ""),
+    )
+    numbers = [el("td", value, el("small", below) if below else None) for value, below in cells]
+    return el(
+        "tr", el("th", capital(one.behaviour.name), el("small", one.behaviour.label), scope="row"), numbers
+    )
+
+
+CAPTION = (
+    "Percent of attention, with its 95% interval. The head is the one that halves of the documents choose most often; "
+    "held out: what such a choice is worth on the other halves; random weights: the same selection on models whose "
+    "weights are random (mean and range over them). Uniform: attention spread evenly over the visible keys, in the "
+    f"same rows. The last columns count the heads that show it, {RULE}, and the rows in which it can occur."
+)  # fmt: skip
+
+
+def every_head(
+    heads: pd.DataFrame, kind: str, behaviours: Sequence[Behaviour], *, name: str, several: bool
+) -> Table:
+    """Tabulate every head's behaviours, in percent of attention, or tokens.
+
+    Args:
+        heads: every head's numbers, with `model`.
+        kind: of attention.
+        behaviours: which; one that cannot occur is left out.
+        name: id of the table.
+        several: whether there are several kinds of attention.
+    """
+    own = heads[(heads["model"] == "trained") & (heads["kind"] == kind) & heads["head"].notna()]
+    own = own[own["n"] > 0]
+    known = set(own["behaviour"])
+    present = [one for one in behaviours if one.name in known]
+    wide = own.pivot(index=["layer", "head"], columns="behaviour", values="value")
+    rows = [
+        (
+            capital(head_name(kind, int(layer), int(head), several=several)),
+            *(_number(values[one.name], one) for one in present),
+        )
+        for (layer, head), values in zip(wide.index, wide.to_dict("records"), strict=True)
+    ]
+    whose = f" ({kind})" if several else ""
+    return Table(
+        summary=f"Table: every head{whose}, behaviour by behaviour",
+        groups=(),
+        header=("head", *(f"{one.label}, {'tokens' if one.unit == 'tokens' else '%'}" for one in present)),
+        rows=tuple(rows),
+        name=name,
+    )
+
+
+def _number(value: float, one: Behaviour) -> str:
+    if value != value:
+        return DASH
+    return f"{value:.1f}" if one.unit == "tokens" else share(value)

@@ -1,0 +1,30 @@
+"""Experiments, declared."""
+
+from headscope.analyses.analysis import TEXT_INPUTS, Analysis, Stage
+from headscope.analyses.command import Command
+
+ANALYSIS = Analysis(
+    name="experiments",
+    question="What do heads do where the answer is known: tokens repeated, words shuffled, a needle in a haystack?",
+    stages=(
+        Stage(
+            name="experiments",
+            measure="measure:measure_experiments",
+            corpora=("text",),
+            options=(*TEXT_INPUTS, "controls"),
+            place=5,
+            listed="analyses.experiments.catalogue:NAMES",
+            refused="saved maps answer no new inputs; give a model and text in place of --maps for experiments",
+        ),
+    ),
+    command=Command(
+        name="experiment",
+        help=(
+            "Try heads on inputs whose answer is known.\n\nRandom tokens repeated (induction), a needle in a haystack "
+            "(retrieval; decoders alone), and the text with its words shuffled."
+        ),
+        place=46,
+    ),
+    study="in_study:STUDY",
+    figures=("behaviours-repeated", "behaviours-needle"),
+)

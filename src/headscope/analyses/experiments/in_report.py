@@ -1,0 +1,29 @@
+"""What the report shows of experiments."""
+
+from headscope.analyses.behaviours.catalogue import BEHAVIOURS
+from headscope.analyses.experiments.catalogue import EXPERIMENTS
+from headscope.analyses.experiments.on_cards import BY_EXPERIMENT, experiments_showings
+from headscope.analyses.experiments.section import (
+    experiments_figures,
+    experiments_findings,
+    experiments_section,
+    topic_of,
+)
+from headscope.reporting.kit.report_parts import Parts
+
+TERMS = (
+    *((one.title, one.meaning) for one in EXPERIMENTS.values()),
+    ("Retrieval", f"{BEHAVIOURS['retrieval'].meaning} (Wu et al. 2024); the copy is given, not written by the model"),
+)  # fmt: skip
+
+PARTS = Parts(
+    findings=experiments_findings,
+    sections=experiments_section,
+    figures=experiments_figures,
+    terms=TERMS,
+    explained=("experiments",),
+    headline={topic_of(EXPERIMENTS["repeated"]): 64},
+    showings=experiments_showings,
+    showable=BY_EXPERIMENT,
+    needed={"experiments": ("experiments", "run headscope report again, with a model and text")},
+)

@@ -1,0 +1,172 @@
+"""Inputs made for an experiment: random tokens repeated, words in another order, a needle in a haystack."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.corpora.document import Document
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.segment import NO_WORD, Segment
+
+STRETCH = 64
+SEQUENCES = 64
+NEEDLE = 16
+NEEDLES = 24
+DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
+LONGEST = 512
+"""Tokens of the longest haystack with its needles; the others are a half and a quarter of it."""
+_FEWEST = 8  # tokens of a stretch that are worth repeating
+_UNUSED = re.compile(r"unused|extra_id|reserved|placeholder", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The special tokens that a tokeniser puts around a text: before and after it."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @classmethod
+    def of(cls, encoder: Encoder) -> "Frame":
+        """Read them from a text of one letter."""
+        whole = encoder.whole(encoder.pieces(["a"])[0])
+        special = np.array(whole.special_tokens_mask, dtype=bool)
+        text = np.flatnonzero(~special)
+        ids = list(whole.ids)
+        return cls(tuple(ids[: text[0]]), tuple(ids[text[-1] + 1 :]))
+
+    def __len__(self) -> int:
+        return len(self.before) + len(self.after)
+
+    def segment(
+        self, ids: NDArray[np.int64], *, document: str, index: int, **places: tuple[int, int]
+    ) -> Segment:
+        """Return an input of these tokens; `places` are stretches of them, told as positions in the input."""
+        whole = np.concatenate([self.before, ids, self.after]).astype(np.int64)
+        at = len(self.before)
+        return Segment(
+            document=document,
+            index=index,
+            ids=whole,
+            token_types=np.zeros_like(whole),
+            word_ids=np.full(len(whole), NO_WORD, dtype=np.int64),
+            fields={name: (first + at, stop + at) for name, (first, stop) in places.items()},
+        )
+
+
+def ordinary_ids(tokeniser: Any) -> NDArray[np.int64]:
+    """Return the ids of a tokeniser that stand for text, ascending: none special, added or kept for later use."""
+    left_out = {int(each) for each in tokeniser.all_special_ids}
+    left_out |= {int(each) for each in tokeniser.get_added_vocab().values()}
+    named = tokeniser.get_vocab().items()
+    ids = {int(number) for token, number in named if not _UNUSED.search(str(token))}
+    return np.array(sorted(ids - left_out), dtype=np.int64)
+
+
+def repeated_tokens(
+    ids: NDArray[np.int64], frame: Frame, *, longest: int, seed: int, number: int = SEQUENCES
+) -> list[Segment]:
+    """Return sequences of random tokens, a stretch of 64 repeated once; each is a document of its own.
+
+    The field `copy` says where the second stretch lies. Shorter stretches where a model reads less; none where it reads
+    too little, or knows no token.
+
+    Args:
+        ids: to draw from, each as likely.
+        frame: special tokens around.
+        longest: how many tokens the model reads.
+        seed: of the draws.
+        number: of sequences.
+    """
+    stretch = min(STRETCH, (longest - len(frame)) // 2)
+    if stretch < _FEWEST or not len(ids):
+        return []
+    draws = np.random.default_rng([seed, 1])
+    made = []
+    for place in range(number):
+        own = draws.choice(ids, size=stretch)
+        twice = np.concatenate([own, own])
+        made.append(frame.segment(twice, document=f"random {place}", index=0, copy=(stretch, 2 * stretch)))
+    return made
+
+
+def shuffled_words(document: Document, *, seed: int) -> Document:
+    """Return a document with the words of each line in another order, drawn from the seed and the document's id."""
+    draws = Random(f"{seed} {document.id}")
+
+    def shuffled(words: Sequence[str]) -> list[str]:
+        return draws.sample(list(words), len(words))
+
+    if document.words is not None:
+        return replace(document, words=tuple(shuffled(document.words)))
+    if document.tokens is not None:  # cut already, with special tokens among them: first and last stay
+        first, *inner, last = document.tokens if len(document.tokens) > 2 else ("", "")
+        return replace(document, tokens=(first, *shuffled(inner), last)) if inner else document
+    return replace(document, lines=tuple(" ".join(shuffled(line.split())) for line in document.lines))
+
+
+def text_of(segments: Sequence[Segment], special: Sequence[int]) -> dict[str, NDArray[np.int64]]:
+    """Return the tokens of each document without special ones, by its id, in the order of the inputs."""
+    found: dict[str, list[NDArray[np.int64]]] = {}
+    for segment in segments:
+        found.setdefault(segment.document, []).append(segment.ids[~np.isin(segment.ids, special)])
+    return {document: np.concatenate(parts) for document, parts in found.items()}
+
+
+def needles(
+    text: Mapping[str, NDArray[np.int64]], frame: Frame, *, longest: int, seed: int, number: int = NEEDLES
+) -> list[Segment]:
+    """Return haystacks with a needle in each, and behind it the needle again.
+
+    A needle is a stretch of 16 tokens of a document; the haystack is text of the others, with the needle at five
+    depths, each in a haystack of one of three lengths in turn. A document's needles count as that document. The fields
+    `needle` and `copy` say where the two lie.
+
+    Args:
+        text: the tokens of each document.
+        frame: special tokens around; those behind the text are left out, as the copy is what is being written.
+        longest: how many tokens the model reads.
+        seed: of what is drawn.
+        number: of needles; they take turns over the documents.
+
+    Returns:
+        Nothing where the text is too short, or the model reads too little.
+    """
+    draws = np.random.default_rng([seed, 2])
+    long_enough = [document for document, ids in text.items() if len(ids) >= NEEDLE]
+    most = min(longest, LONGEST) - len(frame.before)
+    if not long_enough or most < 4 * NEEDLE:
+        return []
+    order = [long_enough[place] for place in draws.permutation(len(long_enough))]
+    start = Frame(frame.before, ())
+    made = []
+    for turn in range(number):
+        document = order[turn % len(order)]
+        own = text[document]
+        first = int(draws.integers(len(own) - NEEDLE + 1))
+        needle = own[first : first + NEEDLE]
+        others = [ids for name, ids in text.items() if name != document]
+        hay = np.concatenate(others) if others else np.zeros(0, dtype=np.int64)
+        for place, depth in enumerate(DEPTHS):
+            length = most // (1, 2, 4)[(turn + place) % 3] - 2 * NEEDLE
+            if length < 1 or not len(hay):
+                continue
+            at = int(draws.integers(len(hay)))
+            around = np.resize(np.roll(hay, -at), length)
+            before = round(depth * length)
+            ids = np.concatenate([around[:before], needle, around[before:], needle])
+            made.append(
+                start.segment(
+                    ids,
+                    document=document,
+                    index=turn * len(DEPTHS) + place,
+                    needle=(before, before + NEEDLE),
+                    copy=(length + NEEDLE, length + 2 * NEEDLE),
+                )
+            )
+    return made

@@ -1,0 +1,145 @@
+"""The stage: each experiment on the model, and on models with random weights."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+from torch import nn
+
+from headscope.analyses.behaviours.accumulator import BehaviourAccumulator
+from headscope.analyses.behaviours.delimiters import delimiters_of_tokeniser
+from headscope.analyses.behaviours.layout import best_table, heads_table, of_model
+from headscope.analyses.experiments.accumulators import CopyAccumulator, RetrievalAccumulator
+from headscope.analyses.experiments.catalogue import EXPERIMENTS
+from headscope.analyses.experiments.made_text import (
+    Frame,
+    needles,
+    ordinary_ids,
+    repeated_tokens,
+    shuffled_words,
+    text_of,
+)
+from headscope.analyses.experiments.tables import EXPERIMENTS_BEST, EXPERIMENTS_TABLE
+from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.attention.scan import scan
+from headscope.encoding.segment import Segment
+from headscope.models.loading import longest_input
+from headscope.models.random_weights import with_random_weights
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.progress import Watcher, scan_teller
+
+SHUFFLED_INPUTS = 128
+_HAYSTACK_INPUTS = 256
+
+_SUMS: Mapping[str, Callable[..., BehaviourAccumulator]] = {
+    "repeated": CopyAccumulator,
+    "needle": RetrievalAccumulator,
+    "shuffled": BehaviourAccumulator,
+}
+
+
+def measure_experiments(run: ModelRun, watch: Watcher | None = None) -> StageResult:
+    """Do each experiment that the model allows, with the model and its controls.
+
+    Args:
+        run: of a model.
+        watch: told of progress.
+    """
+    inputs = inputs_of(run)
+    heads: list[pd.DataFrame] = []
+    best: list[pd.DataFrame] = []
+    for model, number, weights in _models(run):
+        for name, segments in inputs.items():
+            if segments:
+                sums = _scanned(run, name, segments, weights, watch, number)
+                results, behaviours = sums.compute(), EXPERIMENTS[name].behaviours
+                tables = (
+                    heads_table(results, behaviours),
+                    best_table(results, behaviours, seed=run.options.seed),
+                )
+                for kept, table in zip((heads, best), tables, strict=True):
+                    kept.append(_of_experiment(name, of_model(table, model, number)))
+    return StageResult(
+        name="experiments",
+        tables={
+            "experiments": _joined(heads, EXPERIMENTS_TABLE.names),
+            "experiments_best": _joined(best, EXPERIMENTS_BEST.names),
+        },
+        facts={"experiments": {name: facts_of(segments) for name, segments in inputs.items()}},
+        notes=notes_on("experiments", *_left_out(inputs, run)),
+    )
+
+
+def inputs_of(run: ModelRun) -> dict[str, list[Segment]]:
+    """Make the inputs of each experiment; none where the model or the text do not allow it."""
+    seed, tokeniser = run.options.seed, run.loaded.tokeniser
+    frame, longest = Frame.of(run.encoder), longest_input(run.loaded, run.anatomy)
+    special = [int(each) for each in tokeniser.all_special_ids]
+    found: list[Segment] = []
+    if causal(run):
+        text = text_of(run.sample(_HAYSTACK_INPUTS), special)
+        found = needles(text, frame, longest=longest, seed=seed)
+    return {
+        "repeated": repeated_tokens(ordinary_ids(tokeniser), frame, longest=longest, seed=seed),
+        "needle": found,
+        "shuffled": run.sample(SHUFFLED_INPUTS, changed=lambda own: shuffled_words(own, seed=seed)),
+    }
+
+
+def causal(run: ModelRun) -> bool:
+    """Whether the model is a decoder that nothing stands before."""
+    return [part.kind for part in run.layout] == ["decoder"]
+
+
+def facts_of(segments: list[Segment]) -> dict[str, Any]:
+    """Return what the manifest says of an experiment's inputs."""
+    return {
+        "inputs": len(segments),
+        "documents": len({segment.document for segment in segments}),
+        "tokens": sum(map(len, segments)),
+        "longest": max(map(len, segments), default=0),
+    }
+
+
+def _models(run: ModelRun) -> Iterator[tuple[str, int | None, nn.Module | None]]:
+    """Yield the model, and each control when its turn comes."""
+    yield "trained", None, None
+    for seed in range(run.options.controls):
+        yield "control", seed, with_random_weights(run.loaded.model, seed=seed)
+
+
+def _scanned(
+    run: ModelRun,
+    name: str,
+    segments: list[Segment],
+    model: nn.Module | None,
+    watch: Watcher | None,
+    number: int | None,
+) -> BehaviourAccumulator:
+    sums = _SUMS[name](run.layout, delimiters_of_tokeniser(run.loaded.tokeniser))
+    label = name if number is None else f"{name}: control {number + 1} of {run.options.controls}"
+    facts = facts_of(segments)
+
+    def documents(done: int) -> int:
+        return int(facts["documents"]) * done // int(facts["inputs"])
+
+    tell = scan_teller(watch, label, documents, total=facts["documents"], limit=len(segments))
+    scan(run.over(segments, length=facts["longest"], model=model), [sums], progress=tell)
+    return sums
+
+
+def _of_experiment(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    table.insert(0, "experiment", name)
+    return table
+
+
+def _joined(parts: list[pd.DataFrame], names: list[str]) -> pd.DataFrame:
+    return pd.concat(parts, ignore_index=True)[names] if parts else pd.DataFrame(columns=names)
+
+
+def _left_out(inputs: Mapping[str, list[Segment]], run: ModelRun) -> Iterator[str]:
+    """Say which experiment could not be done, and why; that a needle asks for a decoder needs no note."""
+    if not inputs["repeated"]:
+        yield "no random tokens were repeated, for the model reads too little"
+    if not inputs["needle"] and causal(run):
+        yield "no needle was hidden, for the text is too short or the model reads too little"

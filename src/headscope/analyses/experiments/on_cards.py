@@ -1,0 +1,40 @@
+"""What heads show where the answer is known, on their cards, in the grid and the search.
+
+Over shuffled words it is what text is held against; the page has it.
+"""
+
+from __future__ import annotations
+
+from headscope.analyses.behaviours.catalogue import BEHAVIOURS, Behaviour
+from headscope.analyses.behaviours.on_cards import showable, showings
+from headscope.analyses.experiments.catalogue import EXPERIMENTS, Experiment
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.showings import Showable, Showing
+
+TOPIC = "By experiment"
+
+
+def _of(experiment: Experiment) -> list[tuple[Behaviour, Showable]]:
+    return [
+        (
+            BEHAVIOURS[name],
+            showable(BEHAVIOURS[name], where=experiment.name, topic=TOPIC, beside=experiment.beside),
+        )
+        for name in experiment.behaviours
+    ]
+
+
+_ON_CARDS = {name: _of(one) for name, one in EXPERIMENTS.items() if one.on_cards}
+BY_EXPERIMENT = tuple(what for wanted in _ON_CARDS.values() for _, what in wanted)
+
+
+def experiments_showings(run: Measured) -> list[Showing]:
+    """Return the behaviours of each experiment that was done."""
+    heads, best = run.table("experiments"), run.table("experiments_best")
+    if heads is None or best is None:
+        return []
+    return [
+        one
+        for name, wanted in _ON_CARDS.items()
+        for one in showings(heads[heads["experiment"] == name], best[best["experiment"] == name], wanted)
+    ]

@@ -1,0 +1,118 @@
+"""Experiments in the page: for each the sentences, the head chosen for each behaviour, and every head's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from headscope.analyses.behaviours.catalogue import BEHAVIOURS
+from headscope.analyses.behaviours.chosen import Shown, shown_of
+from headscope.analyses.behaviours.figure import KEY, figures_of, inlined
+from headscope.analyses.behaviours.telling import CAPTION, best_heads, every_head, sentences
+from headscope.analyses.experiments.catalogue import EXPERIMENTS, Experiment
+from headscope.reporting.kit.linked_sentences import Sentence
+from headscope.reporting.kit.links import file_links, linked
+from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.words import capital
+from headscope.views.markup import Html, el
+
+_TITLE = "By experiment"
+_WHY = (
+    "In text a token may be found in many ways. Where tokens are random and repeated, only an earlier copy says what "
+    "comes next; where words are shuffled, what is left does not depend on their order; and where a needle is written "
+    "again, it is known from where each token comes."
+)  # fmt: skip
+
+
+def topic_of(experiment: Experiment) -> str:
+    """Return the topic of an experiment's sentences."""
+    return f"experiment {experiment.name}"
+
+
+def experiments_findings(about: Context) -> list[Sentence]:
+    """Return the sentences, experiment by experiment, kind by kind; none where none was done."""
+    found: list[Sentence] = []
+    for experiment in EXPERIMENTS.values():
+        for kind in about.kinds:
+            shown = _shown(about, experiment, kind.name)
+            made = sentences(shown, topic_of(experiment), where=experiment.where, several=about.several)
+            found += [replace(one, kind=kind.name) for one in made]
+    return found
+
+
+def experiments_section(about: Context) -> list[Section]:
+    """Build the section; none where no experiment was done."""
+    parts = [part for experiment in EXPERIMENTS.values() for part in _part(about, experiment)]
+    if not parts:
+        return []
+    html = el(
+        "section",
+        el("h2", _TITLE),
+        el("p", _WHY, class_="why"),
+        parts,
+        el("p", CAPTION, class_="caption"),
+        [file_links(f"behaviours-{each.name}", each.title) for each in _drawn(about)]
+        if about.links
+        else None,
+        id="section-experiments",
+    )
+    return [Section(name="experiments", title=_TITLE, html=html)]
+
+
+def experiments_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+    """Yield the heads by what they do in each experiment with the names of their files; none where it was not done."""
+    kinds = [kind.name for kind in about.kinds]
+    for one in _drawn(about):
+        behaviours = [BEHAVIOURS[each] for each in one.behaviours]
+        yield from figures_of(
+            _rows(about, "experiments", one),
+            kinds,
+            behaviours,
+            prefix=one.name,
+            name=f"behaviours-{one.name}",
+        )
+
+
+def _drawn(about: Context) -> list[Experiment]:
+    """Return the experiments that were done, of those that heads are told by."""
+    done = {
+        each.name
+        for each in EXPERIMENTS.values()
+        if any(_shown(about, each, kind.name) for kind in about.kinds)
+    }
+    return [each for each in EXPERIMENTS.values() if each.on_cards and each.name in done]
+
+
+def _part(about: Context, experiment: Experiment) -> list[Html]:
+    parts: list[Html] = []
+    for kind in about.kinds:
+        shown, heads = _shown(about, experiment, kind.name), _rows(about, "experiments", experiment)
+        if not shown or heads is None:
+            continue
+        title = f"{experiment.title}: {kind.name}" if about.several else experiment.title
+        parts += [el("h3", title), el("p", f"{capital(experiment.meaning)}.", class_="caption")]
+        topic = topic_of(experiment)
+        parts += linked([one for one in about.found if one.topic == topic and one.kind == kind.name])
+        name = f"table-experiment-{experiment.name}-{kind.name}"
+        parts.append(best_heads(shown, name=f"{name}-best", several=about.several))
+        behaviours = [BEHAVIOURS[each] for each in experiment.behaviours]
+        if experiment.on_cards:
+            grids = inlined(heads, kind.name, behaviours, prefix=experiment.name, where=experiment.where)
+            parts += [el("div", grids, class_="panels"), el("p", KEY, class_="caption")] if grids else []
+        parts.append(every_head(heads, kind.name, behaviours, name=name, several=about.several).html())
+    return parts
+
+
+def _shown(about: Context, experiment: Experiment, kind: str) -> list[Shown]:
+    heads, best = (_rows(about, name, experiment) for name in ("experiments", "experiments_best"))
+    if heads is None or best is None:
+        return []
+    return shown_of(heads, best, kind, [BEHAVIOURS[each] for each in experiment.behaviours])
+
+
+def _rows(about: Context, name: str, experiment: Experiment) -> pd.DataFrame | None:
+    table = about.run.table(name)
+    return None if table is None else table[table["experiment"] == experiment.name]

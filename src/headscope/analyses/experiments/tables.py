@@ -1,0 +1,28 @@
+"""The tables of experiments."""
+
+from headscope.analyses.behaviours.catalogue import SHARES
+from headscope.analyses.behaviours.tables import MODEL, SEED, best, measured
+from headscope.analyses.experiments.catalogue import MEASURED, NAMES
+from headscope.statistics.columns import HEAD_OR_MEAN, KIND, LAYER, text
+from headscope.statistics.table_schema import TableSchema
+
+_EXPERIMENT = text("experiment", "what the model was given", choices=NAMES)
+_OF = (_EXPERIMENT, MODEL, SEED, KIND)
+
+EXPERIMENTS_TABLE = TableSchema(
+    name="experiments",
+    meaning="What every head does where the answer is known, beside uniform attention in the same rows; the same of "
+    "models with random weights.",
+    columns=(*_OF, LAYER, HEAD_OR_MEAN, *measured(MEASURED)),
+    key=("experiment", "model", "seed", "kind", "layer", "head", "behaviour"),
+)  # fmt: skip
+
+EXPERIMENTS_BEST = TableSchema(
+    name="experiments_best",
+    meaning="The head of each kind that shows a behaviour the most in an experiment, by held-out selection; of models "
+    "with random weights by the same selection.",
+    columns=(*_OF, *best(tuple(name for name in MEASURED if name in SHARES))),
+    key=("experiment", "model", "seed", "kind", "behaviour"),
+)  # fmt: skip
+
+TABLES = (EXPERIMENTS_TABLE, EXPERIMENTS_BEST)

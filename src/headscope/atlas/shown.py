@@ -1,0 +1,66 @@
+"""How much every head shows of each thing that heads were seen doing: columns over the heads of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headscope.reporting.kit.json_numbers import numbers
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.showings import Showing
+
+SHOWS = {"yes": 1, "no": 0}
+
+
+def showings_block(showings: Sequence[Showing], kinds: Sequence[Kind]) -> list[dict[str, Any]]:
+    """Return what stands beside each head's value, which the report's data has.
+
+    Each has `name label says topic role unit asked` (whether it can be asked for), and `heads`: for each kind in which
+    it can occur `low` and `high` in head order, left out where nothing has an interval, `uniform` (one number where all
+    share it), `shows` (1, 0, null: not tested), and `strongest`: {index, chance: the same choice with random weights,
+    tested}, or null.
+    """
+    return [
+        {
+            "name": one.what.name,
+            "label": one.what.label,
+            "says": one.what.says,
+            "topic": one.what.topic,
+            "role": one.what.role,
+            "unit": one.what.unit,
+            "asked": bool(one.what.words),
+            "heads": {
+                kind.name: _columns(one, kind) for kind in kinds if (one.heads["kind"] == kind.name).any()
+            },
+        }
+        for one in showings
+    ]
+
+
+def _columns(showing: Showing, kind: Kind) -> dict[str, Any]:
+    rows = showing.heads[showing.heads["kind"] == kind.name]
+    place = (rows["layer"].to_numpy(int) - 1) * kind.heads_per_layer + rows["head"].to_numpy(int) - 1
+    out: dict[str, Any] = {}
+    for name, column in (("low", "ci_low"), ("high", "ci_high"), ("uniform", "uniform")):
+        table = np.full(kind.size, np.nan)
+        table[place] = rows[column].to_numpy(dtype=np.float64, na_value=np.nan)
+        if name == "uniform" or np.isfinite(table).any():
+            told = numbers(table.round(4))
+            out[name] = told[0] if len(set(told)) == 1 else told
+    shows: list[int | None] = [None] * kind.size
+    for at, said in zip(place.tolist(), rows["shows"]):
+        shows[at] = None if pd.isna(said) else SHOWS[said]
+    strongest = showing.strongest.get(kind.name)
+    return out | {
+        "shows": shows,
+        "strongest": None
+        if strongest is None
+        else {
+            "index": (strongest.layer - 1) * kind.heads_per_layer + strongest.head - 1,
+            "chance": numbers(np.array([strongest.chance]).round(4))[0],
+            "tested": strongest.tested,
+        },
+    }

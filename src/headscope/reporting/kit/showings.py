@@ -1,0 +1,97 @@
+"""What heads are seen doing, a number for each beside what chance gives: for cards, the grid and the search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
+from headscope.reporting.kit.json_numbers import numbers
+from headscope.reporting.kit.kinds import Kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Showable:
+    """Something that a head can show.
+
+    Attributes:
+        name: unique among all that the grid can be coloured by.
+        label: as people call it.
+        says: what it is, in a few words.
+        topic: what stands above it and its like.
+        words: what it is asked for as; none where nobody asks for it by itself.
+        role: the colour of heads that show it, by its name in the palette.
+        unit: of its number, in words; empty for a share of attention.
+    """
+
+    name: str
+    label: str
+    says: str
+    topic: str
+    words: tuple[str, ...] = ()
+    role: str = "mixed"
+    unit: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strongest:
+    """The head of a kind that was chosen for it.
+
+    Attributes:
+        layer, head: which, 1-based.
+        chance: what the same choice is worth with random weights; NaN where that was not asked.
+        tested: whether there were documents enough to say of a head that it shows it.
+    """
+
+    layer: int
+    head: int
+    chance: float
+    tested: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Showing:
+    """What was measured of it in a run.
+
+    Attributes:
+        what: its names.
+        heads: a row a head: `kind layer head value ci_low ci_high uniform shows` (`yes`, `no`, or missing: not tested).
+        strongest: by kind; none where none could be chosen.
+    """
+
+    what: Showable
+    heads: pd.DataFrame
+    strongest: Mapping[str, Strongest]
+
+    def measure(self, kinds: Sequence[Kind]) -> HeadMeasure:
+        """Return it as what the head grid can be coloured by."""
+        what = self.what
+        return HeadMeasure(
+            name=what.name,
+            label=f"{what.label[:1].upper()}{what.label[1:]}: {what.says}",
+            topic=what.topic,
+            unit=what.unit,
+            share=not what.unit,
+            values={
+                kind.name: in_head_order(self.heads[self.heads["kind"] == kind.name], kind) for kind in kinds
+            },
+        )
+
+
+def shown_by_head(showings: Sequence[Showing], kind: Kind) -> dict[int, list[dict[str, Any]]]:
+    """Return what each head of a kind shows of what can be asked for, by its place, with its value and interval."""
+    out: dict[int, list[dict[str, Any]]] = {}
+    for one in showings:
+        rows = one.heads[(one.heads["kind"] == kind.name) & (one.heads["shows"] == "yes")]
+        for row in rows.to_dict("records") if one.what.words else ():
+            place = (int(row["layer"]) - 1) * kind.heads_per_layer + int(row["head"]) - 1
+            value, low, high = numbers(
+                np.array([row["value"], row["ci_low"], row["ci_high"]], dtype=np.float64)
+            )
+            told = {"id": one.what.name, "name": one.what.label, "says": one.what.says, "role": one.what.role}
+            out.setdefault(place, []).append(told | {"value": value, "low": low, "high": high})
+    return out

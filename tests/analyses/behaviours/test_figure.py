@@ -1,0 +1,81 @@
+"""The grids of heads by behaviours against the table: strength, edge, link and name of every cell."""
+
+import re
+
+import numpy as np
+import pytest
+from matplotlib.collections import PolyCollection
+
+from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL
+from headscope.analyses.behaviours.figure import behaviour_grids, drawn
+from headscope.analyses.behaviours.section import behaviours_findings, behaviours_section
+from headscope.analyses.experiments.section import experiments_findings, experiments_section
+from headscope.figures.paper import PAGE_INCHES, WIDTHS, on_paper
+from headscope.reporting.payload import data_block
+from support import mock_inputs
+from support.measured import about, only
+from support.mock_behaviours import with_behaviours
+
+EVERY = [BEHAVIOURS[name] for name in NATURAL]
+
+
+@pytest.fixture(scope="module")
+def run():
+    return with_behaviours(mock_inputs.t5())
+
+
+def cells_of(figures):
+    """The collection of cells of each behaviour, by its name in the page."""
+    found = {}
+    for figure in figures:
+        for ax in figure.axes:
+            for one in ax.collections:
+                if isinstance(one, PolyCollection) and one.get_gid():
+                    found[one.get_gid().split("--")[2]] = one
+    return found
+
+
+@pytest.mark.parametrize("kind", ["encoder", "cross"])
+def test_each_cell_is_a_head(run, kind):
+    table = run.table("behaviours")
+    cells = cells_of(behaviour_grids(table, kind, EVERY, prefix="behaviour"))
+    own = table[(table["model"] == "trained") & (table["kind"] == kind) & table["head"].notna()]
+    assert set(cells) == {f"behaviour.{one.name}" for one in drawn(table, kind, EVERY)}
+    assert ("behaviour.induction" in cells) == (kind == "encoder")
+    assert "behaviour.distance" not in cells
+    assert "behaviour.blank" not in cells  # it cannot occur
+    for name, one in cells.items():
+        rows = own["behaviour." + own["behaviour"] == name]
+        assert len(one.get_paths()) == len(rows)
+        np.testing.assert_allclose(one.get_facecolor()[:, 3], rows["value"])
+        assert one.get_urls() == [f"#{kind}-{row.layer}-{row.head}" for row in rows.itertuples()]
+        middles = [path.vertices[:4].mean(0).tolist() for path in one.get_paths()]
+        np.testing.assert_allclose(middles, rows[["head", "layer"]].to_numpy(float))
+        np.testing.assert_array_equal(np.array(one.get_linewidths()) > 0, rows["shows"] == "yes")
+        assert (rows["shows"] == "yes").sum() == 1
+
+
+def test_what_cannot_occur_has_no_grid(run):
+    assert behaviour_grids(run.table("behaviours"), "cross", [BEHAVIOURS["induction"]], prefix="x") == []
+
+
+def test_what_does_not_fit_on_a_page_goes_on():
+    table = with_behaviours(mock_inputs.section_4(12, 12)).table("behaviours")
+    with on_paper(WIDTHS["one"]):
+        figures = behaviour_grids(table, "encoder", EVERY, prefix="behaviour")
+    assert len(figures) > 1
+    assert all(figure.get_figheight() <= PAGE_INCHES for figure in figures)
+    assert len(cells_of(figures)) == len(NATURAL) - 2
+
+
+def test_the_page_knows_every_cell_by_its_head_and_measure(run):
+    shown = about(run, links=True)
+    measures = {one["name"]: one["values"] for one in data_block(shown)["measures"]}
+    parts = ((behaviours_findings, behaviours_section), (experiments_findings, experiments_section))
+    for findings, section in parts:
+        page = str(only(section(about(run, found=findings(shown), links=True))))
+        names = re.findall(r'id="[^"]*heads--(\w+)--([\w.]+)--\w+"', page)
+        assert names
+        for kind, name in names:
+            assert any(value is not None for value in measures[name][kind]), name
+        assert page.count("data-head=") == sum(len(measures[name][kind]) for kind, name in names)

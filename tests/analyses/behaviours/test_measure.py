@@ -1,0 +1,138 @@
+"""The stage of behaviours: a model, its controls, saved maps by token and by word, and what the page says of it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from headscope.analyses import STAGES
+from headscope.analyses.behaviours import measure
+from headscope.analyses.behaviours.catalogue import NAMES, NATURAL
+from headscope.analyses.behaviours.section import behaviours_findings, behaviours_section
+from headscope.analyses.behaviours.shown import verdicts
+from headscope.analyses.for_study import head_columns
+from headscope.models.random_weights import with_random_weights
+from headscope.prepare.options import RunOptions
+from headscope.prepare.prepared_run import prepare
+from headscope.statistics.confidence import Interval
+from headscope.study.extraction import MapOptions, extract
+from headscope.study.stages import measure_stage
+from support import mock_inputs
+from support.measured import about, only, with_parts
+from support.model_folders import save_tiny_bert
+
+STORY = "\n\n".join(
+    f'The {a} cat (a {b} one) sat by the {a} mat; "the {b} dog" came by.\nThe {b} cat slept: the {a} dog left.'
+    for a in ("old", "red", "small", "wet")
+    for b in ("big", "sad", "tame")
+)
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("behaviours")
+    (folder / "text.txt").write_text(STORY + "\n")
+    return RunOptions(
+        model=str(save_tiny_bert(folder / "tiny")),
+        text=(str(folder / "text.txt"),),
+        packing="single",
+        max_length=64,
+        controls=2,
+        stages=("behaviours",),
+    )
+
+
+@pytest.fixture(scope="module")
+def result(asked):
+    return measure_stage(STAGES["behaviours"], prepare(asked), {}, None)
+
+
+def heads_of(result, model="trained"):
+    table = result.tables["behaviours"]
+    return table[table["model"] == model].reset_index(drop=True)
+
+
+def test_every_behaviour_of_the_model_and_of_each_control(result):
+    heads, best = result.tables["behaviours"], result.tables["behaviours_best"]
+    assert set(heads.loc[heads["model"] == "control", "seed"]) == {0, 1}
+    assert list(dict.fromkeys(heads["behaviour"])) == list(NATURAL)
+    own = heads_of(result).groupby("behaviour")["n"].max()
+    assert (own[["newline", "blank"]] == 0).all()  # its vocabulary has none
+    assert (own.drop(["newline", "blank"]) > 0).all()
+    assert len(best) == 3 * 7
+    # The text is short enough for controls to read all of it, in the same rows.
+    control = heads_of(result, "control")
+    control = control[control["seed"] == 1].reset_index(drop=True)
+    pd.testing.assert_series_equal(control["n"], heads_of(result)["n"])
+    pd.testing.assert_series_equal(control["uniform"], heads_of(result)["uniform"])
+
+
+def test_a_control_is_a_model_of_random_weights(asked, result):
+    run = prepare(asked)
+    run.loaded.model.load_state_dict(with_random_weights(run.loaded.model, seed=1).state_dict())
+    alone = measure.scan_trained(run, None).compute()[0]
+    own = heads_of(result, "control")
+    own = own[(own["seed"] == 1) & own["head"].notna() & (own["behaviour"] == "local")]
+    found = alone.heads.value[..., NAMES.index("local")]
+    np.testing.assert_allclose(own["value"].to_numpy(), found.reshape(-1), atol=1e-6)
+
+
+def test_controls_read_a_part_of_a_long_text(asked, monkeypatch):
+    monkeypatch.setattr(measure, "CONTROL_INPUTS", 12)
+    run = prepare(asked)
+    table = measure_stage(STAGES["behaviours"], run, {}, None).tables["behaviours"]
+    counts = table.groupby("model")["n"].max()
+    assert 0 < counts["control"] < counts["trained"]
+    # What the manifest counts is the text, not a control's part of it.
+    assert run.facts()["counts"]["segments"] == 24
+
+
+@pytest.mark.parametrize("by_word", [None, "mean"])
+def test_saved_maps_give_the_same_numbers(asked, result, tmp_path, by_word):
+    extract(asked, tmp_path / "maps", MapOptions(word_level=by_word))
+    run = prepare(RunOptions(maps=tmp_path / "maps", stages=("behaviours",)))
+    found = measure_stage(STAGES["behaviours"], run, {}, None)
+    assert set(found.tables["behaviours"]["model"]) == {"trained"}
+    maps, model = heads_of(found), heads_of(result)
+    if not by_word:
+        np.testing.assert_allclose(maps["value"], model["value"], atol=2e-3)  # kept in half precision
+        np.testing.assert_array_equal(maps["n"], model["n"])
+        return
+    told = maps.groupby("behaviour")["n"].max()
+    assert (told[["duplicate", "induction", "bracket"]] == 0).all()
+    assert (told[["first", "local", "distance"]] > 0).all()
+
+
+def test_each_behaviour_is_a_column_of_a_study(result):
+    """Of the model alone; `study.heads` is made of it."""
+    columns = head_columns(result.tables.get)
+    own = heads_of(result)
+    local = own[(own["behaviour"] == "local") & own["head"].notna()]
+    np.testing.assert_array_equal(columns["behaviour local"], local["value"])
+    assert {f"behaviour {name}" for name in NATURAL} <= set(columns)
+
+
+def test_the_page_shows_each_behaviour_that_can_occur(result):
+    run = with_parts(mock_inputs.section_4(2, 2), **result.tables)
+    found = behaviours_findings(about(run))
+    page = only(behaviours_section(about(run, found=found)))
+    assert 'id="table-behaviours-best-encoder"' in page
+    for name in ("Duplicate", "Induction", "Bracket"):
+        assert f">{name}<" in page
+    assert ">Newline<" not in page
+    assert "mean distance, tokens" in page
+    # Fresh random weights attend evenly: nothing but what lies everywhere is shown, and that is said.
+    assert any("shows" in one.text for one in found)
+
+
+def test_without_behaviours_there_is_no_section():
+    assert behaviours_section(about(mock_inputs.section_4(1, 2))) == []
+    assert behaviours_findings(about(mock_inputs.section_4(1, 2))) == []
+
+
+@pytest.mark.parametrize(
+    ("low", "uniform", "expected"),
+    [(0.26, 0.12, "yes"), (0.25, 0.01, "no"), (0.6, 0.3, "no"), (0.61, 0.3, "yes"), (np.nan, 0.1, None)],
+)
+def test_a_behaviour_is_shown_by_the_whole_interval(low, uniform, expected):
+    share = Interval(np.array([0.7]), np.array([low]), np.array([0.8]))
+    assert verdicts(share, np.array([uniform])).tolist() == [expected]

@@ -1,0 +1,192 @@
+"""Experiments end to end: a tiny decoder, an encoder without a needle, a decoder behind an encoder, saved maps."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from headscope.analyses import STAGES
+from headscope.analyses.behaviours.catalogue import SHARES
+from headscope.analyses.experiments.catalogue import EXPERIMENTS
+from headscope.analyses.experiments.measure import inputs_of
+from headscope.analyses.experiments.section import experiments_findings, experiments_section
+from headscope.analyses.for_study import head_columns
+from headscope.errors import OptionError
+from headscope.prepare.options import RunOptions
+from headscope.prepare.prepared_run import prepare
+from headscope.study.stages import check_maps, measure_stage
+from support import mock_inputs
+from support.inputs import eager_maps
+from support.measured import about, only, with_parts
+from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
+
+LINES = [
+    f"The {a} {b} {c} a {d} by the {e}." for a in ("old", "red", "small") for b in ("cat", "dog", "hen")
+    for c in ("saw", "met") for d in ("fish", "bird") for e in ("sea", "hill")
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("experiments")
+    documents = ["\n".join(LINES[place::14]) for place in range(14)]
+    (folder / "text.txt").write_text("\n\n".join(documents) + "\n")
+    return folder
+
+
+def prepared(base, make, *given, **options):
+    model = make(base / make.__name__, *given)
+    own = {"packing": "single", "max_length": 64, "controls": 1, "stages": ("experiments",)} | options
+    return prepare(RunOptions(model=str(model), text=(str(base / "text.txt"),), **own))
+
+
+@pytest.fixture(scope="module")
+def run(base):
+    return prepared(base, save_tiny_gpt2, LINES)
+
+
+@pytest.fixture(scope="module")
+def result(run):
+    return measure_stage(STAGES["experiments"], run, {}, None)
+
+
+def test_every_experiment_is_done_on_a_decoder_and_its_control(result):
+    heads, best = result.tables["experiments"], result.tables["experiments_best"]
+    for name, experiment in EXPERIMENTS.items():
+        own = heads[heads["experiment"] == name]
+        assert set(own["model"]) == {"trained", "control"}
+        assert list(dict.fromkeys(own["behaviour"])) == list(experiment.behaviours)
+        chosen = best[(best["experiment"] == name) & (best["model"] == "trained")]
+        occurring = own[(own["n"] > 0) & own["behaviour"].isin(SHARES)]
+        assert set(chosen["behaviour"]) == set(occurring["behaviour"])
+    facts = result.facts["experiments"]
+    assert facts["repeated"] == {"inputs": 64, "documents": 64, "tokens": 64 * 128, "longest": 128}
+    assert facts["needle"]["longest"] == 128
+    assert facts["needle"]["documents"] == 14
+    assert facts["shuffled"]["documents"] == 14
+    assert result.notes == ()
+
+
+def test_each_behaviour_of_each_experiment_is_a_column_of_a_study(result):
+    columns = head_columns(result.tables.get)
+    expected = {f"{name} {each}" for name, one in EXPERIMENTS.items() for each in one.behaviours}
+    assert expected <= set(columns)
+    assert len(columns) == 4  # 2 layers of 2 heads
+
+
+def test_induction_over_random_tokens_is_that_of_eager_attention_in_float64(run, result):
+    """The whole way from the model to the table, by a loop over transformers' own weights."""
+    model = run.loaded.model.double()
+    try:
+        sums, rows = np.zeros((2, 2)), 0
+        for segment in inputs_of(run)["repeated"]:
+            maps = eager_maps(model, input_ids=torch.from_numpy(segment.ids)[None])["self"]
+            first, stop = segment.fields["copy"]
+            for row in range(first, stop):
+                keys = [key for key in range(1, row) if segment.ids[key - 1] == segment.ids[row]]
+                rows += bool(keys)
+                for layer, own in enumerate(maps):
+                    sums[layer] += own[0, :, row, keys].sum(-1).numpy()
+    finally:
+        model.float()
+    table = result.tables["experiments"]
+    own = table[
+        (table["experiment"] == "repeated")
+        & (table["model"] == "trained")
+        & (table["behaviour"] == "induction")
+        & table["head"].notna()
+    ]
+    np.testing.assert_allclose(own["value"].to_numpy().reshape(2, 2), sums / rows, atol=1e-6)
+    assert (own["n"] == rows).all()
+
+
+def test_an_encoder_is_given_no_needle(base):
+    run = prepared(base, save_tiny_bert, controls=0)
+    inputs = inputs_of(run)
+    assert inputs["needle"] == []
+    result = measure_stage(STAGES["experiments"], run, {}, None)
+    assert set(result.tables["experiments"]["experiment"]) == {"repeated", "shuffled"}
+    assert result.notes == ()
+
+
+def test_a_decoder_behind_an_encoder_reads_the_copy_a_token_later(base):
+    run = prepared(base, save_tiny_t5, LINES, controls=0)
+    table = measure_stage(STAGES["experiments"], run, {}, None).tables["experiments"]
+    own = table[(table["experiment"] == "repeated") & (table["behaviour"] == "previous")]
+    assert set(own["kind"]) == {"encoder", "decoder", "cross"}
+    stretch = 64
+    # In the last sequence position of a decoder stands the token before `</s>`.
+    assert set(own.loc[own["kind"] == "decoder", "n"]) == {64 * stretch}
+    assert set(own.loc[own["kind"] == "encoder", "n"]) == {64 * stretch}
+    assert set(own.loc[own["kind"] == "cross", "n"]) == {0}
+
+
+def test_the_words_are_those_of_the_text_in_another_order(run):
+    text, shuffled = run.sample(128), inputs_of(run)["shuffled"]
+    assert [segment.document for segment in text] == [segment.document for segment in shuffled]
+    decode = run.loaded.tokeniser.decode
+    changed = 0
+    for one, other in zip(text, shuffled, strict=True):
+        assert sorted(decode(one.ids).split()) == sorted(decode(other.ids).split())
+        changed += decode(one.ids) != decode(other.ids)
+    assert changed > len(text) / 2
+
+
+def test_saved_maps_are_refused_in_words(tmp_path):
+    options = RunOptions(maps=tmp_path, stages=("experiments",))
+    with pytest.raises(OptionError) as refused:
+        check_maps(STAGES["experiments"], options)
+    assert str(refused.value) == (
+        "saved maps answer no new inputs; give a model and text in place of --maps for experiments"
+    )
+    assert "experiments" not in RunOptions(maps=tmp_path).wanted
+
+
+def tables(*, shows, interval=True):
+    """An experiment in which one head of two was chosen."""
+    low, high = (0.4, 0.5) if interval else (np.nan, np.nan)
+    of = {"experiment": "repeated", "model": "trained", "seed": pd.NA, "kind": "encoder", "layer": 1}
+    own = {"behaviour": "induction", "uniform": 0.02, "n": 640}
+    numbers = {"value": 0.45, "ci_low": low, "ci_high": high, "shows": shows}
+    others = {"value": 0.01, "ci_low": 0.0, "ci_high": 0.02, "shows": "no"} if interval else numbers
+    heads = pd.DataFrame([{**of, "head": 1, **own, **numbers}, {**of, "head": 2, **own, **others}])
+    held = {"share": 1.0, "held_out": 0.44, "held_out_ci_low": low, "held_out_ci_high": high}
+    best = {**of, "head": 1, **own, **numbers, **held}
+    control = {**best, "model": "control", "seed": 0, "held_out": 0.021, "shows": "no"}
+    return {"experiments": heads, "experiments_best": pd.DataFrame([best, control])}
+
+
+def told(**how):
+    run = with_parts(mock_inputs.section_4(1, 2), **tables(**how))
+    found = experiments_findings(about(run))
+    return [one.text for one in found], only(experiments_section(about(run, found=found)))
+
+
+def test_what_is_shown_is_said_beside_uniform_attention_and_random_weights():
+    said, page = told(shows="yes")
+    assert said == [
+        "Over random tokens repeated, head 1-1 puts 45.0% (95% interval 40.0 to 50.0) of its attention on tokens right "
+        "after an earlier copy of the token itself, where uniform attention would put 2.0%, and a head chosen in the "
+        "same way with random weights 2.1%; 1 of 2 heads shows it."
+    ]
+    assert 'href="#encoder-1-1"' in page
+    assert "chosen in 100% of halves" in page
+
+
+def test_what_is_not_shown_or_not_tested_is_said_so():
+    said, _ = told(shows="no")
+    assert said == [
+        "No head shows induction over random tokens repeated: for none does the share lie above a quarter, "
+        "and above twice what uniform attention gives in the same rows, the whole interval."
+    ]
+    said, page = told(shows=None, interval=False)
+    assert said == [
+        "Whether a head shows induction over random tokens repeated was not tested, which needs at least 10 "
+        "documents."
+    ]
+    assert "not tested" in page
+
+
+def test_without_experiments_there_is_no_section():
+    assert experiments_section(about(mock_inputs.section_4(1, 2))) == []
+    assert experiments_findings(about(mock_inputs.section_4(1, 2))) == []

@@ -1,0 +1,94 @@
+"""What heads show, in the atlas's data, against the tables it is made of; and the words it is asked for by."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from headscope.analyses.behaviours.catalogue import NATURAL
+from headscope.analyses.for_report import showings_of
+from headscope.atlas.blocks import atlas_blocks
+from headscope.atlas.shown import SHOWS, showings_block
+from headscope.reporting.payload import data_block
+from headscope.views.script_data import json_text
+from support import mock_inputs
+from support.measured import about
+from support.mock_behaviours import place_of, with_behaviours
+
+
+def blocks_of(run):
+    shown = about(run)
+    told = json.loads(json_text(data_block(shown)))
+    return told, {one["name"]: one for one in showings_block(showings_of(run), shown.kinds)}
+
+
+@pytest.mark.parametrize("make", [mock_inputs.t5, lambda: mock_inputs.section_4(4, 8)])
+def test_every_number_is_the_tables(make):
+    run = with_behaviours(make())
+    data, shown = blocks_of(run)
+    measures = {one["name"]: one for one in data["measures"]}
+    assert set(measures) == set(shown)
+    width = {part["kind"]: part["heads"] for part in run.manifest["kinds"]}
+    seen = Counter()
+    for table, of in (("behaviours", "behaviour"), ("experiments", "experiment")):
+        own = run.table(table)
+        own = own[(own["model"] == "trained") & own["head"].notna() & (own["n"] > 0)]
+        for row in own.to_dict("records"):
+            where = of if table == "behaviours" else row["experiment"]
+            if where == "shuffled":
+                continue
+            name = f"{where}.{row['behaviour']}"
+            place = (row["layer"] - 1) * width[row["kind"]] + row["head"] - 1
+            columns = shown[name]["heads"][row["kind"]]
+            assert measures[name]["values"][row["kind"]][place] == pytest.approx(row["value"], rel=1e-3)
+            assert measures[name]["share"] == (row["behaviour"] != "distance")
+            np.testing.assert_allclose(columns["low"][place], row["ci_low"], atol=6e-5)
+            np.testing.assert_allclose(columns["high"][place], row["ci_high"], atol=6e-5)
+            assert columns["uniform"] == row["uniform"]
+            assert columns["shows"][place] == SHOWS.get(row["shows"])
+            seen[name] += 1
+    assert set(seen) == set(shown) >= {"behaviour.induction", "repeated.previous", "needle.retrieval"}
+    assert "behaviour.blank" not in shown  # it cannot occur
+
+
+def test_the_head_that_shows_it_is_named_with_its_number_and_chance():
+    run = with_behaviours(mock_inputs.section_4(4, 8))
+    data, shown = blocks_of(run)
+    (kind,) = data["kinds"]
+    for name in ("behaviour.induction", "repeated.induction"):
+        layer, head = place_of("induction", 4, 8)
+        place = (layer - 1) * 8 + head - 1
+        (one,) = [each for each in kind["shows"][str(place)] if each["id"] == name]
+        assert (one["value"], one["low"], one["high"]) == (0.62, 0.558, 0.682)
+        strongest = shown[name]["heads"]["encoder"]["strongest"]
+        assert strongest == {"index": place, "chance": 0.041, "tested": True}
+        assert sum(each["id"] == name for own in kind["shows"].values() for each in own) == 1
+    assert shown["behaviour.distance"]["heads"]["encoder"]["strongest"] is None
+    assert not any(one["id"].startswith("shuffled") for own in kind["shows"].values() for one in own)
+
+
+def test_without_intervals_nothing_is_shown_and_nothing_was_tested():
+    data, shown = blocks_of(with_behaviours(mock_inputs.section_4(2, 3), interval=False))
+    assert data["kinds"][0]["shows"] == {}
+    own = shown["behaviour.first"]["heads"]["encoder"]
+    assert "low" not in own
+    assert set(own["shows"]) == {None}
+    assert own["strongest"]["tested"] is False
+
+
+def test_words_to_ask_with(studies):
+    atlas = {name: atlas_blocks(studies[name])["atlas"] for name in ("doing", "bare")}
+    asked = {name: {one["name"]: one for one in told["vocabulary"]} for name, told in atlas.items()}
+    for behaviour in NATURAL:
+        name = f"behaviour.{behaviour}"
+        sort = None if behaviour == "distance" else "unmeasured" if behaviour == "blank" else "showing"
+        assert asked["doing"].get(name, {}).get("what") == sort
+    assert "induction" in asked["doing"]["repeated.induction"]["words"]
+    assert asked["bare"]["behaviour.induction"]["what"] == "unmeasured"
+    assert asked["bare"]["behaviour.induction"]["missing"] == "behaviours"
+    assert asked["bare"]["needle.retrieval"]["missing"] == "experiments"
+    assert asked["bare"]["obj"]["missing"] == "relations"
+    assert atlas["bare"]["missing"]["behaviours"] == "run headscope report again"
+    assert atlas["doing"]["missing"]["behaviours"] is None
+    assert atlas["bare"]["showings"] == []

@@ -1,0 +1,55 @@
+"""Behaviours by their definition, key by key: inputs of few tokens, and which keys each behaviour is about."""
+
+import numpy as np
+
+from headscope.analyses.behaviours.catalogue import BEHAVIOURS, Delimiter
+from headscope.encoding.segment import NO_WORD, Segment
+from support.inputs import CLS, SEP
+
+DELIMITERS = np.zeros(90, dtype=np.uint8)
+DELIMITERS[10:16] = list(Delimiter)
+"""`Delimiter` of each id: ids 11 to 15 are one of each class."""
+
+
+def of_ids(ids, *, document="d", index=0):
+    """A segment of these tokens."""
+    ids = np.asarray(ids, dtype=np.int64)
+    return Segment(
+        document=document,
+        index=index,
+        ids=ids,
+        token_types=np.zeros_like(ids),
+        word_ids=np.full(len(ids), NO_WORD, dtype=np.int64),
+    )
+
+
+def keys_of(name, ids, row, visible, *, special=(CLS, SEP)):
+    """The keys that a behaviour is about in one row, from its definition; None where it is no share of them."""
+    if name == "first":
+        found = [0]
+    elif name == "local":
+        found = [key for key in range(len(ids)) if 1 <= abs(row - key) <= 3]
+    elif name == "previous":
+        found = [row - 1]
+    elif name == "duplicate":
+        found = [key for key in range(row) if ids[key] == ids[row] and ids[row] not in special]
+    elif name == "induction":
+        found = [key for key in range(1, row) if ids[key - 1] == ids[row] and ids[row] not in special]
+    else:
+        found = [k for k, i in enumerate(ids) if i < 90 and DELIMITERS[i] == BEHAVIOURS[name].delimiter]
+    return [key for key in found if key >= 0 and visible[row, key]]
+
+
+def masks(kind, window=None):
+    """Which keys each row sees."""
+
+    def visible(length):
+        at = np.arange(length)
+        seen = np.ones((length, length), dtype=bool)
+        if kind == "decoder":
+            seen &= at[None] <= at[:, None]
+        if window is not None:
+            seen &= at[:, None] - at[None] < window
+        return seen
+
+    return visible
