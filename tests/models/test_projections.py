@@ -9,7 +9,7 @@ from headscope.attention.written import key_norms, norm_shares, output_norms
 from headscope.models.examination import examine
 from headscope.models.projections import find_projections
 from support.inputs import vocabulary
-from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
+from support.tiny_models import CONFIGS, shared_tiny_model
 
 # What transformers calls each family's output projection: the module's name, whole or its end.
 NAMES = ("o_proj", "out_proj", "attention.output.dense", "c_proj", "attention.dense", "out_lin", "SelfAttention.o",
@@ -30,11 +30,14 @@ def test_what_is_found_is_what_the_model_multiplies_by(family):
         return
     assert not found.missing
     # A hook on the module of that name sees what went in and came out, head by head.
-    named = [part for name, part in model.named_modules() if name.endswith(NAMES) and "crossattention" not in name]
+    named = [
+        part for name, part in model.named_modules() if name.endswith(NAMES) and "crossattention" not in name
+    ]
     assert named
     seen = []
     hooks = [
-        part.register_forward_hook(lambda part, given, out: seen.append((part, given[0]))) for part in set(named)
+        part.register_forward_hook(lambda part, given, out: seen.append((part, given[0])))
+        for part in set(named)
     ]
     outputs = []
 
@@ -75,7 +78,9 @@ def test_what_is_found_is_what_the_model_multiplies_by(family):
             torch.testing.assert_close(norms, written.norm(dim=-1), rtol=1e-5, atol=1e-7)
             plain = weights[:, head].double() * written.norm(dim=-1)[:, None]
             plain /= plain.sum(-1, keepdim=True)
-            torch.testing.assert_close(norm_shares(weights, key_norms(value, factor))[:, head], plain, rtol=1e-5, atol=1e-7)
+            torch.testing.assert_close(
+                norm_shares(weights, key_norms(value, factor))[:, head], plain, rtol=1e-5, atol=1e-7
+            )
             checked += 1
     assert checked == sum(part.layers * part.heads for part in anatomy.layout)
 
