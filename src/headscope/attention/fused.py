@@ -17,6 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headscope.attention.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, Block, BlockSize, cut_in_blocks
+from headscope.attention.fused_norms import FusedNorms
 from headscope.attention.reach import Reach, reach_of
 from headscope.attention.row_statistics import (
     BY_CLASS,
@@ -43,11 +44,13 @@ class FusedResult:
         output: `[batch, row, head, width]`, as attention functions return it.
         statistics: row statistics, `[batch, head, row, ROW_STATISTICS]`, or None where they were not asked for.
         weights: `[batch, head, row, key]`, or None where they were not asked for.
+        norm_statistics: as `statistics`, of what is written, where the keys' norms were given.
     """
 
     output: Tensor
     statistics: Tensor | None
     weights: Tensor | None
+    norm_statistics: Tensor | None = None
 
 
 def fused_attention(
@@ -64,6 +67,7 @@ def fused_attention(
     need_statistics: bool = True,
     bias: Float[Tensor, "#batch #head #row key"] | None = None,
     reach: Callable[[], Reach] | None = None,
+    norms: Float[Tensor, "batch head key"] | None = None,
     size: BlockSize | None = None,
 ) -> FusedResult:
     """Compute softmax(scaling q k' + bias + mask) v, and the statistics of every row, in blocks of segments or rows.
@@ -84,6 +88,7 @@ def fused_attention(
         need_statistics: whether to return the row statistics; without them a plain softmax does.
         bias: what is added for the position, `[batch or 1, head or 1, row or 1, key]`, or None.
         reach: gives what `reach_of` reads from the mask, where that has been read before.
+        norms: how long what each head writes of each key is (`written.key_norms`), for the statistics of that.
         size: how large blocks are; what fits into the cache by default.
     """
     batch, heads, rows, _ = query.shape
@@ -120,6 +125,11 @@ def fused_attention(
     # One element to spare on either side lets the three diagonals be read as one strided band.
     spare = query.new_empty(scores_of.most + 2)
     lowest, smallest = _underflow(query.dtype)
+    written = (
+        None
+        if norms is None
+        else FusedNorms(norms, keys.classes, rows=rows, most=scores_of.most, start=start, square=square)
+    )
     for block in blocks:
         s = scores_of(block)
         e = spare[1 : 1 + s.numel()].view(s.shape)
@@ -134,6 +144,8 @@ def fused_attention(
             for run in block.masked:
                 torch.threshold_(e[..., run], smallest, 0.0)
         _store(product, block, e, carrier)
+        if written is not None:
+            written.weigh(block, e)
         if square and s.shape[2:] == (n_keys, n_keys):
             square_size = n_keys * n_keys
             strides = s.shape[1] * square_size, square_size, n_keys + 1, 1
@@ -148,6 +160,8 @@ def fused_attention(
             total = product[block.items, block.heads, block.rows, -1:]
             torch.div(e, total, out=_emptied(weights, block))
         torch.sum(s.mul_(e), dim=-1, out=own[..., RowQuantity.ENTROPY])
+        if written is not None:
+            written.weigh_logarithms(block, s)
     inverse = product[..., -1].reciprocal()
     statistics[..., BY_CLASS] = product[..., width:-1]
     statistics[..., : RowQuantity.MAX_WEIGHT] *= inverse[..., None]
@@ -157,7 +171,14 @@ def fused_attention(
     entropy.neg_()
     statistics[..., RowQuantity.MAX_WEIGHT] = inverse
     torch.mul(product[..., :width], inverse[..., None], out=output.transpose(1, 2))
-    return FusedResult(output=output, statistics=statistics, weights=weights)
+    if written is not None:
+        written.finish()
+    return FusedResult(
+        output=output,
+        statistics=statistics,
+        weights=weights,
+        norm_statistics=None if written is None else written.statistics,
+    )
 
 
 class _Scores:

@@ -54,4 +54,5 @@ def norm_row_statistics(
     Args and result are those of `row_statistics`; a row that writes nothing is NaN throughout.
     """
     shares = norm_shares(weights, norms)
-    return row_statistics(shares, key_classes=key_classes, start=start, square=square)
+    found = row_statistics(shares, key_classes=key_classes, start=start, square=square)
+    return found.masked_fill(shares[..., :1].isnan(), torch.nan)
