@@ -51,9 +51,23 @@ def test_figures_for_a_paper(cli, study, tmp_path):
         assert b"/MediaBox [ 0 0 237.6 " in path.read_bytes(), path.name
 
 
+@pytest.mark.slow
+def test_figures_for_slides(cli, study, tmp_path):
+    """What lies as SVG in the run's own folder, as PNG and PDF."""
+    code, said, err = cli("export", study.path, "--figures", "screen", "--out", tmp_path)
+    assert (code, err) == (0, "")
+    folder = tmp_path / "figures-screen"
+    names = {path.name for path in folder.iterdir()}
+    assert said == f"figures: {len(names)} files in {folder}\n"
+    stems = {name.rpartition(".")[0] for name in names}
+    assert names == {f"{stem}.{form}" for stem in stems for form in ("pdf", "png")}
+    assert {"figure-1", "figure-2", "figure-4", "figure-5", "relations-by-layer"} <= stems
+    assert (folder / "figure-2.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_another_width_is_refused(cli, study, tmp_path):
     assert cli("export", study.path, "--figures", "3", "--out", tmp_path) == (
-        2, "", "headscope: --figures is '3'; expected one of one, two (columns of a page)\n"
+        2, "", "headscope: --figures is '3'; expected one, two (columns of a page) or screen\n"
     )  # fmt: skip
     (tmp_path / "file").touch()
     code, _, err = cli("export", study.path, "--figures", "one", "--out", tmp_path / "file")

@@ -257,7 +257,7 @@ def test_a_model_and_its_tokeniser_are_checked(mine):
     model, tokeniser = mine
     for given, words in [
         ({}, r"^model is a BertForMaskedLM without a tokeniser; give tokeniser=, "),
-        ({"tokeniser": "bert"}, r"^tokeniser is a str; expected a fast tokeniser of transformers"),
+        ({"tokeniser": "bert"}, r"^tokeniser is a str; expected a tokeniser of transformers"),
         ({"tokeniser": tokeniser, "tokenizer": tokeniser}, r"^both tokeniser and tokenizer were given; "),
         (
             {"tokeniser": tokeniser, "device": "cpu"},

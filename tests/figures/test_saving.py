@@ -2,9 +2,11 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from headscope.figures import example_panel, save, statistic_panel
 from headscope.figures.saving import pdf_bytes, png_bytes, svg_text
+from headscope.figures.settling import settle
 from support import mock_inputs
 
 
@@ -19,6 +21,21 @@ def test_writes_svg_png_and_pdf_and_nothing_else(tmp_path):
     assert pdf.read_bytes().startswith(b"%PDF")
     assert png.read_bytes().startswith(b"\x89PNG")
     assert ET.parse(svg).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_each_form_is_drawn_once(tmp_path, monkeypatch):
+    """What was laid out when the labels were looked at is not laid out again for every form."""
+    laid_out = []
+    execute = ConstrainedLayoutEngine.execute
+    monkeypatch.setattr(
+        ConstrainedLayoutEngine, "execute", lambda *args: (laid_out.append(1), execute(*args))[1]
+    )
+    figure = panel()
+    settle(figure)
+    before = len(laid_out)
+    assert before
+    save(figure, tmp_path, "figure-9", forms=("svg", "png", "pdf"))
+    assert len(laid_out) == before
 
 
 def test_same_figure_gives_the_same_bytes():

@@ -182,15 +182,15 @@ def test_a_model_without_attention_names_the_families_that_work():
     )
 
 
-def test_a_tokeniser_without_offsets_is_refused():
+def test_what_is_no_tokeniser_is_refused():
     class Slow:
         is_fast = False
 
     with pytest.raises(ModelError) as refused:
         Encoder(Slow())
     assert str(refused.value) == (
-        "Slow does not say which characters each token covers: expected a fast tokeniser (a tokenizer.json); convert "
-        "it with transformers' convert_slow_tokenizer, or use a model that has one"
+        "Slow is no tokeniser that can be read: expected one of transformers, as AutoTokenizer.from_pretrained "
+        "returns it"
     )
 
 

@@ -187,6 +187,12 @@ def test_other_inputs_than_those_of_the_stopped_run_are_refused(asked, tmp_path)
     )
 
 
+def test_a_text_that_lost_its_end_is_refused_too(asked, tmp_path):
+    asked.found(keeping(tmp_path))
+    with pytest.raises(InputError, match="are not those of the run that was stopped"):
+        asked.found(keeping(tmp_path), segments=SEGMENTS[:5])
+
+
 def test_parts_of_a_run_are_joined_to_the_digit(asked, whole, tmp_path, stopping):
     computed, _ = stopping
     folders = [tmp_path / str(number) for number in (1, 2, 3)]

@@ -39,6 +39,7 @@ def divergences(layers, heads, *, groups=12, layered=0.0, noise=0.02, seed=0, ki
         segments=groups,
         group_sums=sums,
         group_rows=rows,
+        documents=groups,
     )
 
 

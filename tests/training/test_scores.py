@@ -5,8 +5,8 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.training.batches import MaskedBatch
-from headscope.training.scores import loss_and_hits, masked_scores
+from headscope.training.batches import AskedBatch
+from headscope.training.scores import asked_scores, loss_and_hits
 from headscope.training.start import set_dropout, takes_types
 from support.tiny_models import CONFIGS, VOCABULARY
 
@@ -23,7 +23,7 @@ def batch_of(seed=0):
     ids = torch.randint(5, VOCABULARY, (3, 9), generator=generator).masked_fill(valid == 0, 1)
     types = torch.randint(0, 2, (3, 9), generator=generator) * valid
     asked = torch.tensor([1, 4, 8, 10, 14, 19, 21])
-    return MaskedBatch(ids, types, valid, asked, ids.flatten()[asked], np.array([0, 0, 0, 1, 1, 2, 2]))
+    return AskedBatch(ids, types, valid, asked, ids.flatten()[asked], np.array([0, 0, 0, 1, 1, 2, 2]))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -38,7 +38,7 @@ def test_cut_scores_are_the_whole_models(family):
     given = {"token_type_ids": batch.types} if types else {}
     with torch.no_grad():
         whole = model(input_ids=batch.ids, attention_mask=batch.valid, **given).logits
-        cut = masked_scores(model, batch, types=types)
+        cut = asked_scores(model, batch, types=types)
         after = model(input_ids=batch.ids, attention_mask=batch.valid, **given).logits
     assert cut.shape == (7, VOCABULARY)
     assert torch.allclose(cut, whole.reshape(-1, VOCABULARY)[batch.asked], atol=1e-6)
@@ -64,7 +64,7 @@ def test_dropout_is_set_everywhere(family):
 
     def twice():
         with torch.no_grad():
-            return [masked_scores(model, batch, types=False) for _ in range(2)]
+            return [asked_scores(model, batch, types=False) for _ in range(2)]
 
     one, other = twice()
     assert not torch.equal(one, other)

@@ -14,6 +14,9 @@ from headscope.models.anatomy import KindLayout
 
 # Of one segment, all layers and heads of a kind, at most so much is held (bytes of float32).
 SEGMENT_LIMIT = 64 << 20
+# And of its rows only so many are read that heads are compared at this many weights, but never fewer than a few.
+COMPARED_LIMIT = 1_200_000_000
+FEWEST_COMPARED = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,9 +53,18 @@ class RowDraw:
     limit: int = SEGMENT_LIMIT
 
     def number(self, kind: str, rows: int, keys: int) -> int:
-        """Return how many of so many rows are read: at least two, so that their spread is known."""
+        """Return how many of so many rows are read: at least two, so that their spread is known.
+
+        What is compared grows with the square of the heads: of 1,024 heads, 16 rows of a segment are read. Beyond 16,
+        a sample is a multiple of it, for so many are compared at once.
+        """
         heads = next(part.layers * part.heads for part in self.layout if part.kind == kind)
-        return min(rows, max(2, self.limit // (4 * heads * keys)))
+        held = max(2, self.limit // (4 * heads * keys))
+        compared = COMPARED_LIMIT // max(1, heads * (heads - 1) // 2 * keys)
+        if min(held, compared) >= rows:
+            return rows
+        compared = max(FEWEST_COMPARED, compared - compared % FEWEST_COMPARED)
+        return min(rows, held, compared)
 
     def rows(self, kind: str, document: str, index: int, rows: int, keys: int) -> NDArray[np.int64] | None:
         """Return the rows of a segment that are read, in order; None for all."""

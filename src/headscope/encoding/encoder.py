@@ -1,22 +1,28 @@
-"""A thin, private wrap of a fast tokeniser: texts, words or pieces in, segments out."""
+"""A thin, private wrap of a tokeniser: texts, words or pieces in, segments out."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from tokenizers import Encoding, Tokenizer
 
 from headscope.encoding.alignment import Alignment, align, join_words
+from headscope.encoding.pieces import Backend, FastBackend, Pieces
 from headscope.encoding.segment import NO_WORD, Segment
-from headscope.encoding.vocabulary import Vocabulary, read_vocabulary, unknown_id
+from headscope.encoding.slow_backend import SlowBackend
+from headscope.encoding.vocabulary import Vocabulary, read_vocabulary
 from headscope.errors import InputError, ModelError
+from headscope.visible import shorten
+
+# What a tokeniser in Python has, beside being called.
+_SLOW = ("get_vocab", "build_inputs_with_special_tokens", "create_token_type_ids_from_sequences")
 
 
 class Encoder:
     """Turn documents' texts into model inputs with the tokeniser's own special tokens.
 
     Args:
-        tokeniser: a transformers tokeniser with a fast backend.
+        tokeniser: a transformers tokeniser. One without a fast backend does not say what its pieces cover: that is
+            found from the pieces, and refused where it cannot be and words are asked for.
         token_types: `own`, the model's types 0 and 1 for the texts of a pair, or `zero`, as the
             original code feeds them.
 
@@ -25,66 +31,74 @@ class Encoder:
         latest: the lines or words that were cut last.
 
     Raises:
-        ModelError: the tokeniser has no fast backend, or writes a text twice, so that pieces cannot be traced to words.
+        ModelError: it is no tokeniser of transformers, or writes a text twice: its pieces cannot be traced to words.
     """
 
     def __init__(self, tokeniser: Any, *, token_types: str = "own") -> None:
-        if not getattr(tokeniser, "is_fast", False):
-            raise ModelError(
-                f"{type(tokeniser).__name__} does not say which characters each token covers: expected a "
-                "fast tokeniser (a tokenizer.json); convert it with transformers' convert_slow_tokenizer, "
-                "or use a model that has one"
-            )
+        self._backend = _backend_of(tokeniser)
         self.tokeniser = tokeniser
         self.token_types = token_types
         self.vocabulary: Vocabulary = read_vocabulary(tokeniser)
-        # A copy of our own: files often switch padding or truncation on, and a user's tokeniser stays as it is.
-        self._backend: Tokenizer = Tokenizer.from_str(tokeniser.backend_tokenizer.to_str())
-        self._backend.no_padding()
-        self._backend.no_truncation()
-        self.unknown_id = unknown_id(tokeniser, self._backend)
+        self.unknown_id = self._backend.unknown_id()
         self.latest: Sequence[str] = ()
-        self.special_tokens_single = self._backend.num_special_tokens_to_add(False)
-        self.special_tokens_pair = self._backend.num_special_tokens_to_add(True)
+        self.special_tokens_single = self._backend.special_tokens(pair=False)
+        self.special_tokens_pair = self._backend.special_tokens(pair=True)
         self._check_template()
 
     def _check_template(self) -> None:
         """Refuse a tokeniser that writes a text twice: its pieces could not be traced to words."""
         for texts in (("a",), ("a", "b")):
-            pieces = self._backend.encode_batch(list(texts), add_special_tokens=False)
+            pieces = self._backend.pieces(texts)
             given = sum(map(len, pieces))
             kept = self.whole(*pieces).special_tokens_mask.count(0)
             if kept != given:
+                where = (
+                    "tokenizer.json's post_processor"
+                    if getattr(self.tokeniser, "is_fast", False)
+                    else type(self.tokeniser).__name__
+                )
                 raise ModelError(
-                    f"tokenizer.json's post_processor makes {kept} pieces of a text's {given}; expected special tokens "
+                    f"{where} makes {kept} pieces of a text's {given}; expected special tokens "
                     "around each text, once: save the tokeniser again"
                 )
 
-    def pieces(self, texts: Sequence[str]) -> list[Encoding]:
+    def pieces(self, texts: Sequence[str]) -> Sequence[Pieces]:
         """Tokenise texts without special tokens."""
         self.latest = texts
-        encodings: list[Encoding] = self._backend.encode_batch(list(texts), add_special_tokens=False)
-        return encodings
+        found: Sequence[Pieces] = self._backend.pieces(texts)
+        return found
 
-    def piece_words(self, words: Sequence[str]) -> tuple[Encoding, Alignment]:
-        """Tokenise words joined by spaces, without special tokens, and align the pieces with them."""
+    def piece_words(self, words: Sequence[str]) -> tuple[Pieces, Alignment]:
+        """Tokenise words joined by spaces, without special tokens, and align the pieces with them.
+
+        Raises:
+            InputError: the tokeniser does not say what its pieces cover, and they do not tell either.
+        """
         self.latest = words
         text, spans = join_words(words)
-        encoding = self._backend.encode(text, add_special_tokens=False)
-        return encoding, align(text, spans, encoding.offsets)
+        pieces, offsets = self._backend.pieces_of_words(text, spans)
+        if len(offsets) < len(pieces):
+            raise InputError(
+                f"{type(self.tokeniser).__name__} does not say which characters each token covers, and the tokens of "
+                f"{shorten(text, 40)!r} do not spell it out; words need a fast tokeniser (a tokenizer.json) here: "
+                "give a model that has one, or leave out the treebank and coreference"
+            )
+        return pieces, align(text, spans, offsets)
 
-    def join(self, encodings: Sequence[Encoding]) -> Encoding:
+    def join(self, parts: Sequence[Pieces]) -> Pieces:
         """Join pieces of consecutive lines into one text."""
-        return Encoding.merge(list(encodings), growing_offsets=True)
+        joined: Pieces = self._backend.join(parts)
+        return joined
 
-    def whole(self, first: Encoding, second: Encoding | None = None) -> Encoding:
+    def whole(self, first: Pieces, second: Pieces | None = None) -> Pieces:
         """Add the special tokens to the pieces of one text or a pair."""
-        return self._backend.post_process(first, second, True)
+        whole: Pieces = self._backend.whole(first, second)
+        return whole
 
     def segment(
         self,
-        first: Encoding,
-        second: Encoding | None = None,
+        first: Pieces,
+        second: Pieces | None = None,
         *,
         document: str,
         index: int,
@@ -117,7 +131,7 @@ class Encoder:
         Raises:
             InputError: a token is not in the vocabulary.
         """
-        ids = [self._backend.token_to_id(token) for token in tokens]
+        ids = [self._backend.id_of(token) for token in tokens]
         if None in ids:
             place = ids.index(None)
             raise InputError(
@@ -154,7 +168,18 @@ class Encoder:
         return len(set(self.whole(first, second).type_ids)) > 1
 
 
-def _own_words(whole: Encoding) -> np.ndarray:
+def _backend_of(tokeniser: Any) -> Backend[Any]:
+    if getattr(tokeniser, "is_fast", False):
+        return FastBackend(tokeniser)
+    if not all(hasattr(tokeniser, name) for name in _SLOW):
+        raise ModelError(
+            f"{type(tokeniser).__name__} is no tokeniser that can be read: expected one of transformers, as "
+            "AutoTokenizer.from_pretrained returns it"
+        )
+    return SlowBackend(tokeniser)
+
+
+def _own_words(whole: Pieces) -> np.ndarray:
     """Number the tokeniser's words on through both texts of a pair."""
     word_ids = np.full(len(whole.ids), NO_WORD, dtype=np.int64)
     base, last_text, highest = 0, None, -1

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from tokenizers import Encoding
-
 from headscope.corpora.document import Document
 from headscope.encoding.alignment import Alignment
 from headscope.encoding.encoder import Encoder
+from headscope.encoding.pieces import Pieces
 from headscope.encoding.segment import Segment
 from headscope.encoding.spread import spread, spread_documents
 from headscope.errors import InputError
@@ -220,9 +219,9 @@ class Packer:
             yield self.encoder.segment(first, second, document=document.id, index=index, shortened=shortened)
             index += 1
 
-    def _chunks(self, document: Document, room: int) -> Iterator[list[Encoding]]:
+    def _chunks(self, document: Document, room: int) -> Iterator[list[Pieces]]:
         """Gather lines until they fill an input; where nothing may be cut off, until the next would not fit."""
-        chunk: list[Encoding] = []
+        chunk: list[Pieces] = []
         cutting = self.too_long == "truncate"
         for line in self._tokenised(document):
             if not cutting:
@@ -239,7 +238,7 @@ class Packer:
         if chunk:
             yield chunk
 
-    def _tokenised(self, document: Document) -> list[Encoding]:
+    def _tokenised(self, document: Document) -> list[Pieces]:
         return [line for line in self.encoder.pieces(document.lines) if len(line)]
 
     def _over(self, length: int, document: Document) -> bool | None:
@@ -257,7 +256,7 @@ class Packer:
         return True
 
 
-def _shorten(first: Encoding, second: Encoding, room: int, draws: Random) -> bool:
+def _shorten(first: Pieces, second: Pieces, room: int, draws: Random) -> bool:
     """Take tokens one by one off a random end of the longer text until both fit, as the original does."""
     excess = len(first) + len(second) - room
     lengths = [len(first), len(second)]

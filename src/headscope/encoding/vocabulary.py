@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from headscope.encoding.token_names import named_special
 
@@ -94,20 +93,3 @@ def read_vocabulary(tokeniser: Any) -> Vocabulary:
         sep_name=str(tokeniser.convert_ids_to_tokens(sep)) if sep is not None else None,
         pad_id=int(pad) if pad is not None else 0,
     )
-
-
-def unknown_id(tokeniser: Any, backend: Tokenizer) -> int | None:
-    """Return the id of the piece that stands for unknown text, or None where no text is unknown.
-
-    Tokenisers that fall back to bytes know everything, whatever token they name.
-
-    Args:
-        tokeniser: a transformers tokeniser.
-        backend: its fast backend.
-    """
-    model = backend.model
-    if getattr(model, "byte_fallback", False) or "ByteLevel(" in str(backend.pre_tokenizer):
-        return None
-    named = getattr(model, "unk_token", None)
-    found = backend.token_to_id(named) if named else tokeniser.unk_token_id
-    return None if found is None else int(found)

@@ -70,7 +70,10 @@ FORMS: Mapping[str, Callable[[Figure], bytes]] = {
 def save(
     figure: Figure, folder: Path, name: str, *, forms: Sequence[str] = ("svg", "png", "pdf")
 ) -> tuple[Path, ...]:
-    """Write `folder/name.svg`, `.png` and `.pdf`, each whole or not at all, and return their paths."""
+    """Write `folder/name.svg`, `.png` and `.pdf`, each whole or not at all, and return their paths.
+
+    Their labels are brought apart once (`settle`), and every form is then drawn as it lies.
+    """
     settle(figure)
     paths = tuple(folder / f"{name}.{form}" for form in forms)
     for form, path in zip(forms, paths):

@@ -45,6 +45,7 @@ def settle(figure: Figure) -> None:
         if paper_width() is None:
             labels = labels_of(figure)
             if not meeting(labels) and not any(_leaves(figure, one) for one in labels):
+                _stay(figure)
                 return
         _break_lines(figure)
         figure.draw_without_rendering()
@@ -55,7 +56,12 @@ def settle(figure: Figure) -> None:
         for axes in figure.axes:
             _spread(axes)
         _drop(figure)
-        figure.set_layout_engine("none")  # what was looked at is what is written
+        _stay(figure)
+
+
+def _stay(figure: Figure) -> None:
+    """Lay nothing out again: what was looked at is what is written, in every form, and each is drawn once."""
+    figure.set_layout_engine(None)
 
 
 def labels_of(figure: Figure) -> list[Text]:

@@ -6,7 +6,7 @@ from headscope.corpora.fetch.hub_trouble import Trouble, trouble_of
 from headscope.errors import ModelError
 from headscope.models.folder.shown import shown
 
-_TOKENISER_FILES = ["*.json", "*.txt", "*.model"]
+_TOKENISER_FILES = ["*.json", "*.txt", "*.model", "*.spm", "bpe.codes", "prophetnet.tokenizer"]
 _WEIGHTS = ["*.safetensors"]
 # Copies of the same weights in other forms, and what other tools keep beside them.
 _LEFT_OUT = ["*/*", "*.fp16.safetensors", "*.fp32.safetensors", "flax_*", "tf_*"]

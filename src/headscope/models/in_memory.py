@@ -15,7 +15,7 @@ def model_in_memory(model: Any, tokeniser: Any) -> LoadedModel:
 
     Args:
         model: a transformers model, with or without a head.
-        tokeniser: the fast tokeniser that it was trained with.
+        tokeniser: the tokeniser that it was trained with.
 
     Raises:
         OptionError: the one is no model, or the other no tokeniser.
@@ -33,9 +33,9 @@ def model_in_memory(model: Any, tokeniser: Any) -> LoadedModel:
         raise OptionError(
             f"model is a {type(model).__name__} without a tokeniser; give tokeniser=, the one that it was trained with"
         )
-    if not callable(tokeniser) or not hasattr(tokeniser, "backend_tokenizer"):
+    if not callable(tokeniser) or not hasattr(tokeniser, "get_vocab"):
         raise OptionError(
-            f"tokeniser is a {type(tokeniser).__name__}; expected a fast tokeniser of transformers, as "
+            f"tokeniser is a {type(tokeniser).__name__}; expected a tokeniser of transformers, as "
             "AutoTokenizer.from_pretrained returns it"
         )
     if next(model.parameters(), None) is None:

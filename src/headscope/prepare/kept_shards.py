@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from headscope.prepare.shard_sums import TOGETHER
 from headscope.prepare.signature_id import signature_id
 from headscope.storage.checked_arrays import read_checked, write_checked
 from headscope.storage.unfinished import remove
@@ -19,12 +20,12 @@ _SCANS = 8
 
 @dataclass(frozen=True)
 class Prefix:
-    """The sums of the first shards of a scan, joined.
+    """The sums of the first shards of a scan, joined as far as their tree goes.
 
     Attributes:
         shards: how many they are.
         chain: hash over their inputs.
-        arrays: the sums.
+        arrays: the state of the tree (`SumsTree`).
     """
 
     shards: int
@@ -51,8 +52,8 @@ class Part:
 class KeptShards:
     """The shards of one stage, in the folder `shards` of a run.
 
-    One file holds the joined sums of a scan's first shards, written over every so many minutes: its size does not grow
-    with the text. A part of a run keeps each of its shards in a file, for whoever joins them.
+    One file holds the joined sums of a scan's first shards, written over every so many minutes: its size grows with the
+    logarithm of the text's. A part of a run keeps each of its shards in a file, for whoever joins them.
 
     Args:
         folder: of the run, which the caller holds.
@@ -78,7 +79,7 @@ class KeptShards:
         part: Part | None = None,
     ) -> None:
         self.folder, self.stage, self.beside, self.part = folder, stage, beside, part
-        self._key = signature_id({"stage": signature, "versions": dict(versions)})
+        self._key = signature_id({"stage": signature, "versions": dict(versions), "together": TOGETHER})
         self._seconds = minutes * 60.0
         self._opened = opened
         self._since = time.monotonic()

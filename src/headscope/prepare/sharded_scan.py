@@ -1,21 +1,19 @@
-"""A scan shard by shard: sums made for each by itself and joined in their order, kept on disk as it goes."""
+"""A scan shard by shard: sums made for each by itself and joined in one tree, kept on disk as it goes."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from hashlib import blake2b
-from typing import Any
+from typing import NoReturn
 
-from numpy.typing import NDArray
-
-from headscope.attention.gradients import GradientSource, LossCounts
+from headscope.attention.gradients import GradientSource
 from headscope.attention.model_source import ModelSource, TileSource
 from headscope.attention.scan import ScanCounts, scan
 from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.errors import InputError
 from headscope.prepare.kept_shards import KeptShards, Prefix
+from headscope.prepare.shard_sums import ShardSums, SumsTree
 from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.kept import State
 
 Telling = Callable[[ScanCounts], None]
 
@@ -47,78 +45,30 @@ def scan_shards(
     if not isinstance(source, ModelSource | GradientSource) or not isinstance(source.batches, ShardedBatches):
         scan(source, accumulators, progress=progress)
         return
-    own = _Sums.of(source, accumulators)
+    own = ShardSums.of(source, accumulators)
     told = _Told(progress)
     if kept is not None and kept.part is not None:
         _scan_part(source, own, kept, scan_name, told)
         return
     found = None if kept is None else kept.prefix(scan_name)
-    done, chain, written = 0, "", 0
+    tree, chain, written = SumsTree(own), "", 0
     for shard in source.batches.shards():
         chain = blake2b(f"{chain} {shard.digest}".encode(), digest_size=16).hexdigest()
-        done = shard.number + 1
-        if found is not None and done <= found.shards:
-            if done == found.shards:
+        if found is not None and shard.number < found.shards:
+            if shard.number + 1 == found.shards:
                 _check_chain(found, chain)
-                own.merge(own.read(found.arrays))
-                written = done
+                tree, written = SumsTree.read(own, found.arrays, shards=found.shards), found.shards
             told.skipped(shard)
             continue
-        own.merge(_sums_of(shard, source, own, kept, scan_name, told))
+        tree.add(_sums_of(shard, source, own, kept, scan_name, told))
         if kept is not None and kept.is_due(last=False):
-            kept.keep_prefix(scan_name, Prefix(done, chain, own.state()))
-            written = done
-    if kept is not None and written < done and kept.is_due(last=True):
-        kept.keep_prefix(scan_name, Prefix(done, chain, own.state()))
-
-
-class _Sums:
-    """What a scan adds up: its accumulators, and what a gradient's source counts."""
-
-    def __init__(self, accumulators: Sequence[Accumulator], counts: LossCounts | None) -> None:
-        self.accumulators, self.counts = accumulators, counts
-
-    @classmethod
-    def of(cls, source: TileSource, accumulators: Sequence[Accumulator]) -> "_Sums":
-        for each in accumulators:
-            if not each.is_open:
-                each.open(source.layout)
-        return cls(accumulators, source.counts if isinstance(source, GradientSource) else None)
-
-    def empty(self) -> "_Sums":
-        """Return others with the same options, which have seen nothing."""
-        made = [type(each).with_settings(each.layout, each.settings()) for each in self.accumulators]
-        return _Sums(made, None if self.counts is None else LossCounts())
-
-    def read(self, arrays: Mapping[str, NDArray[Any]]) -> "_Sums":
-        """Return those whose state was kept."""
-
-        def own(start: str) -> State:
-            return {
-                name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)
-            }
-
-        made = [type(each).from_state(own(f"{place}.")) for place, each in enumerate(self.accumulators)]
-        counts = None
-        if self.counts is not None:
-            counts = LossCounts()
-            counts.restore(own("counts."))
-        return _Sums(made, counts)
-
-    def merge(self, other: "_Sums") -> None:
-        for each, more in zip(self._stores(), other._stores(), strict=True):
-            each.merge(more)
-
-    def state(self) -> State:
-        names = [*map(str, range(len(self.accumulators))), "counts"]
-        return {
-            f"{start}.{name}": array
-            for start, each in zip(names, self._stores())
-            for name, array in each.state().items()
-        }
-
-    def _stores(self) -> list[Any]:
-        return [*self.accumulators, *([] if self.counts is None else [self.counts])]
+            kept.keep_prefix(scan_name, Prefix(tree.shards, chain, tree.state()))
+            written = tree.shards
+    if found is not None and tree.shards < found.shards:
+        _refuse(found)
+    if kept is not None and written < tree.shards and kept.is_due(last=True):
+        kept.keep_prefix(scan_name, Prefix(tree.shards, chain, tree.state()))
+    tree.join()
 
 
 class _Told:
@@ -154,11 +104,11 @@ class _Told:
 def _sums_of(
     shard: Shard,
     source: ModelSource | GradientSource,
-    like: _Sums,
+    like: ShardSums,
     kept: KeptShards | None,
     scan_name: str,
     told: _Told,
-) -> _Sums:
+) -> ShardSums:
     """Return the sums of one shard: as another part of the run kept them, or computed."""
     arrays = None if kept is None else kept.shard(scan_name, shard.number, shard.digest)
     if arrays is not None:
@@ -167,7 +117,7 @@ def _sums_of(
     return _computed(shard, source, like, told)
 
 
-def _computed(shard: Shard, source: ModelSource | GradientSource, like: _Sums, told: _Told) -> _Sums:
+def _computed(shard: Shard, source: ModelSource | GradientSource, like: ShardSums, told: _Told) -> ShardSums:
     own, part = like.empty(), copy(source)
     assert isinstance(source.batches, ShardedBatches)
     part.batches = source.batches.of(shard)
@@ -179,7 +129,7 @@ def _computed(shard: Shard, source: ModelSource | GradientSource, like: _Sums, t
 
 
 def _scan_part(
-    source: ModelSource | GradientSource, like: _Sums, kept: KeptShards, scan_name: str, told: _Told
+    source: ModelSource | GradientSource, like: ShardSums, kept: KeptShards, scan_name: str, told: _Told
 ) -> None:
     """Compute and keep the shards that are this part's, and that are not kept yet."""
     assert isinstance(source.batches, ShardedBatches)
@@ -194,7 +144,11 @@ def _scan_part(
 
 def _check_chain(found: Prefix, chain: str) -> None:
     if chain != found.chain:
-        raise InputError(
-            f"the first {found.shards:,} shards of the text are not those of the run that was stopped; delete the "
-            "folder shards of this run, and run again"
-        )
+        _refuse(found)
+
+
+def _refuse(found: Prefix) -> NoReturn:
+    raise InputError(
+        f"the first {found.shards:,} shards of the text are not those of the run that was stopped; delete the "
+        "folder shards of this run, and run again"
+    )

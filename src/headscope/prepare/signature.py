@@ -1,9 +1,12 @@
 """What a run's numbers depend on, as one record with one id."""
 
+import json
 import platform
 from collections.abc import Mapping
 from hashlib import blake2b
 from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from headscope.encoding.vocabulary import Vocabulary
@@ -70,5 +73,19 @@ def _nameless(corpus: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tokeniser_hash(tokeniser: Any) -> str:
-    """Hash a fast tokeniser's whole definition: 32 hex digits."""
-    return blake2b(tokeniser.backend_tokenizer.to_str().encode(), digest_size=16).hexdigest()
+    """Hash a tokeniser's whole definition: 32 hex digits."""
+    if getattr(tokeniser, "is_fast", False):
+        return blake2b(tokeniser.backend_tokenizer.to_str().encode(), digest_size=16).hexdigest()
+    digest = blake2b(digest_size=16)
+    # What is set, but for where it was read from; the vocabulary; and the files that its code reads beside it.
+    settings = {
+        name: str(value)
+        for name, value in tokeniser.init_kwargs.items()
+        if name not in ("name_or_path", *tokeniser.vocab_files_names) and not name.endswith("_file")
+    }
+    parts = [type(tokeniser).__name__, sorted(settings.items()), sorted(tokeniser.get_vocab().items())]
+    digest.update(json.dumps(parts).encode())
+    with TemporaryDirectory() as folder:
+        for file in sorted(tokeniser.save_vocabulary(folder) or ()):
+            digest.update(Path(file).name.encode() + Path(file).read_bytes())
+    return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""A study's figures for a paper: each as wide as a column of a page or two, as PDF and SVG."""
+"""A study's figures for other uses than its page: for a paper, as wide as a column or two, or for slides."""
 
 from __future__ import annotations
 
@@ -14,27 +14,32 @@ from headscope.study.export import check_place
 from headscope.study.study import Study
 
 FORMS = ("pdf", "svg")
+SCREEN = "screen"
+SCREEN_FORMS = ("pdf", "png")
+"""Their SVG lies in the run's own folder."""
 
 
 def export_figures(study: Study, out: Path, *, columns: str) -> list[Path]:
-    """Write every figure of a study for a paper into `out/figures-one` or `-two`, and return their paths.
+    """Write every figure of a study into `out/figures-one`, `-two` or `-screen`, and return their paths.
 
     Args:
         study: a finished run.
         out: a folder; made where there is none, files of the same names in it are written over.
-        columns: `one`: 3.3 inches across, or `two`: 6.9. Text has 7 to 9 points, and what is higher than a page goes on
-            in `figure-1-2` and on.
+        columns: of a paper, as PDF and SVG. `one`: 3.3 inches across, or `two`: 6.9. Text has 7 to 9 points, and what
+            is higher than a page goes on in `figure-1-2` and on. Or `screen`: as wide as in the run's own folder, as
+            PNG and PDF.
 
     Raises:
         OptionError: another number of columns.
         OutputError: `out` is a file, or the folder of a run, or another run writes there.
         InputError: a table's file is gone or changed.
     """
-    if columns not in WIDTHS:
+    if columns not in (*WIDTHS, SCREEN):
         raise OptionError(
-            f"--figures is {columns!r}; expected one of {', '.join(WIDTHS)} (columns of a page)"
+            f"--figures is {columns!r}; expected {', '.join(WIDTHS)} (columns of a page) or {SCREEN}"
         )
     check_place(out)
     folder = out / f"figures-{columns}"
     with place_held(folder):
-        return write_figures(Context.of(measured_in(study)), folder, width=WIDTHS[columns], forms=FORMS)
+        forms = SCREEN_FORMS if columns == SCREEN else FORMS
+        return write_figures(Context.of(measured_in(study)), folder, width=WIDTHS.get(columns), forms=forms)

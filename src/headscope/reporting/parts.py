@@ -12,7 +12,7 @@ from headscope.reporting.kit.report_parts import Context, Term
 
 
 def write_figures(
-    about: Context, folder: Path, *, width: float | None = None, forms: Sequence[str] = ("svg", "png", "pdf")
+    about: Context, folder: Path, *, width: float | None = None, forms: Sequence[str] = ("svg",)
 ) -> list[Path]:
     """Write every analysis's figures, each where there is something to draw, and return their files' paths.
 
@@ -20,7 +20,7 @@ def write_figures(
         about: the run.
         folder: of the files.
         width: of every figure, in inches, for a paper; by default each is as wide as it likes.
-        forms: of `svg`, `png` and `pdf`.
+        forms: of `svg`, `png` and `pdf`; a page needs the first alone, and each takes its time.
     """
     paths: list[Path] = []
     with on_paper(width):

@@ -59,7 +59,7 @@ def render_report(run: Measured, *, links: bool = False, atlas: str | None = Non
 
     Args:
         run: the run.
-        links: whether the page links `figures/figure-N.svg` and `.png` beside it.
+        links: whether the page links `figures/figure-N.svg` beside it.
         atlas: address of the head atlas beside it, linked at the grid and on each card.
     """
     return _rendered(replace(Context.of(run), links=links), atlas)

@@ -6,7 +6,7 @@ they cover 93 to 97% from 30 documents on; the percentile bootstrap and the boot
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -58,7 +58,12 @@ def ends_of(interval: Interval, place: Any, value: str = "value", prefix: str = 
 
 
 def ratio_interval(
-    sums: NDArray[Any], counts: NDArray[Any], *, scale: Scale, confidence: float = 0.95
+    sums: NDArray[Any],
+    counts: NDArray[Any],
+    *,
+    scale: Scale,
+    documents: int | None = None,
+    confidence: float = 0.95,
 ) -> Interval:
     """Mean over what was counted, with its interval over documents.
 
@@ -66,6 +71,7 @@ def ratio_interval(
         sums: sum over each document (or group of documents), `[group, ...]`.
         counts: how many that was, `[group, ...]`, broadcastable to `sums`.
         scale: what values can be.
+        documents: how many the groups are of, where groups are fewer; None counts groups.
         confidence: how often the interval holds the true value.
 
     Returns:
@@ -74,9 +80,14 @@ def ratio_interval(
         neither all right nor all wrong.
     """
     if sums.ndim == 1:
-        one = ratio_interval(sums[:, None], counts[:, None], scale=scale, confidence=confidence)
+        one = ratio_interval(
+            sums[:, None], counts[:, None], scale=scale, documents=documents, confidence=confidence
+        )
         return mapped(one, lambda ends: ends[..., 0])
-    return interval_of(ratio(sums, counts), scale=scale, counts=counts.sum(0), confidence=confidence)
+    estimate = ratio(sums, counts)
+    if documents is not None:
+        estimate = replace(estimate, documents=np.full_like(estimate.documents, documents))
+    return interval_of(estimate, scale=scale, counts=counts.sum(0), confidence=confidence)
 
 
 def interval_of(
@@ -164,10 +175,20 @@ def mapped(interval: Interval, change: Callable[[NDArray[np.float64]], NDArray[n
     return Interval(change(interval.value), change(interval.low), change(interval.high))
 
 
-def resampling_weights(groups: int, *, resamples: int = 2000, seed: int = 0) -> NDArray[np.float64]:
-    """Draw how often each group is in each resample, `[resample, group]`: multinomial, rows sum to `groups`."""
+def resampling_weights(
+    groups: int, *, draws: int | None = None, resamples: int = 2000, seed: int = 0
+) -> NDArray[np.float64]:
+    """Draw how often each group is in each resample, `[resample, group]`: multinomial, rows sum to `draws`.
+
+    Args:
+        groups: how many there are.
+        draws: how many are drawn; as many as there are when None.
+        resamples: how often.
+        seed: of the draws.
+    """
     generator = np.random.default_rng(seed)
-    return generator.multinomial(groups, np.full(groups, 1 / groups), size=resamples).astype(np.float64)
+    number = groups if draws is None else draws
+    return generator.multinomial(number, np.full(groups, 1 / groups), size=resamples).astype(np.float64)
 
 
 def _quantile(estimate: Estimate, confidence: float) -> NDArray[np.float64]:

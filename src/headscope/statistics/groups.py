@@ -106,6 +106,19 @@ class GroupedSums:
             made._sums[key] = {name: np.array(state[name][index]) for name in names}
         return made
 
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take up what `state` returned, of sums of the same shapes.
+
+        Raises:
+            ValueError: they are of others.
+        """
+        made = type(self).from_state(state) if "keys" in state else None
+        found = {} if made is None else made.shapes
+        if found != self.shapes:
+            raise ValueError(f"expected sums of the shapes {self.shapes}, found {found}; compute them again")
+        assert made is not None
+        self.groups, self.folded, self._sums = made.groups, made.folded, made._sums
+
     def _key(self, document: str) -> str:
         return f"{group_of(document, self.groups):04d}" if self.folded else document
 

@@ -130,6 +130,18 @@ class Store(Protocol):
 Declared = Mapping[str, Kept | Store]
 
 
+def in_single_precision(state: Mapping[str, NDArray[Any]]) -> State:
+    """Return a finished stage's sums rounded to float32, which is more than the error of any of them is known to.
+
+    They stay float64, so that more may be added to them; a file holds them in half the bytes. Sums that are still to
+    be merged are not rounded: the same digits come out however a scan is split.
+    """
+    rounded = {}
+    for name, array in state.items():
+        rounded[name] = array.astype(np.float32).astype(np.float64) if array.dtype == np.float64 else array
+    return rounded
+
+
 def layout_state(layout: Sequence[KindLayout]) -> State:
     """Return the sizes of the kinds of attention, as part of an accumulator's state."""
     return {f"layout.{part.kind}": np.array([part.layers, part.heads]) for part in layout}

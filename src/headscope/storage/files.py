@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headscope.storage.atomic import write_bytes
 from headscope.storage.lock import place_held
+from headscope.storage.packed import pack, unpack
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,19 +43,25 @@ def write_parquet(path: Path, table: "pd.DataFrame") -> str:
 
 
 def write_arrays(path: Path, arrays: "Mapping[str, NDArray[Any]]", *, about: Mapping[str, str]) -> str:
-    """Write named arrays as safetensors, with words about them."""
+    """Write named arrays as safetensors, packed where that saves much, with words about them."""
     import numpy as np
     from safetensors.numpy import save
 
     # ascontiguousarray would make vectors of single numbers.
     ready = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
+    ready = pack(ready)
     # Not save_file: it hides a full disk in an error of its own, and lets nobody else read the file.
     return write_bytes(path, save(ready, metadata=dict(about)))
 
 
 def read_arrays(path: Path) -> "tuple[dict[str, NDArray[Any]], dict[str, str]]":
-    """Read named arrays and the words about them."""
+    """Read named arrays and the words about them.
+
+    Raises:
+        ValueError: packed arrays are not as they were written.
+    """
     from safetensors import safe_open
 
     with safe_open(str(path), framework="numpy") as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return unpack(arrays), dict(file.metadata() or {})

@@ -1,11 +1,12 @@
 """A study's tables by name, each read once."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
 
 
+@runtime_checkable
 class Tabled(Protocol):
     """What a study is to whoever reads its tables: a study imports those who do."""
 

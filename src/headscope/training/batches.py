@@ -56,15 +56,16 @@ class Batches:
 
 
 @dataclass(frozen=True)
-class MaskedBatch:
-    """Masked inputs, padded on the right.
+class AskedBatch:
+    """Inputs with what is asked of them, padded on the right.
 
     Attributes:
         ids: what the model sees, `[batch, position]`.
         types: token types, `[batch, position]`.
         valid: 1 for tokens, 0 for padding, `[batch, position]`.
-        asked: places of the tokens asked for in the flattened batch, in order, `[asked]`.
-        targets: what stood there, `[asked]`.
+        asked: places in the flattened batch whose scores are wanted, in order, `[asked]`: the masked tokens, or those
+            before the tokens to foretell.
+        targets: the right answers, `[asked]`.
         inputs: the row of each token asked for, `[asked]`.
     """
 
@@ -80,7 +81,7 @@ class MaskedBatch:
         """Tokens without padding."""
         return int(self.valid.sum())
 
-    def to(self, device: torch.device) -> "MaskedBatch":
+    def to(self, device: torch.device) -> "AskedBatch":
         """Return the batch on a device."""
         if device.type == "cpu":
             return self
@@ -90,7 +91,7 @@ class MaskedBatch:
 
 def masked_batch(
     inputs: PackedInputs, places: NDArray[np.int64], masker: Masker, *, epoch: int | None, pad: int
-) -> MaskedBatch:
+) -> AskedBatch:
     """Mask and pad inputs.
 
     Args:
@@ -111,7 +112,7 @@ def masked_batch(
         asked.append(row * width + chosen)
         targets.append(own[chosen].astype(np.int64))
         rows.append(np.full(len(chosen), row))
-    return MaskedBatch(
+    return AskedBatch(
         torch.from_numpy(ids),
         torch.from_numpy(types),
         torch.from_numpy(valid),

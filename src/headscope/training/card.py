@@ -6,21 +6,23 @@ from typing import Any
 import pandas as pd
 
 from headscope.counted import count
+from headscope.training.objectives.objective import Objective
 
 _ROWS = 12
 
 
-def model_card(facts: Mapping[str, Any], log: pd.DataFrame, *, name: str) -> str:
+def model_card(facts: Mapping[str, Any], log: pd.DataFrame, objective: Objective, *, name: str) -> str:
     """Write the card as Markdown, from what a training wrote down.
 
     Args:
         facts: `training.json`.
         log: `training.parquet`.
+        objective: what the model was trained to foretell.
         name: of the model's folder.
     """
     model, data, options = facts["model"], facts["data"], facts["options"]
     pieces = (
-        "a WordPiece tokeniser trained on the same text"
+        f"{objective.tokeniser_words} trained on the same text"
         if facts["tokeniser"]["trained"]
         else "tokeniser as given"
     )
@@ -30,7 +32,7 @@ def model_card(facts: Mapping[str, Any], log: pd.DataFrame, *, name: str) -> str
         f"{model['width']} wide, {model['parameters']:,} parameters, {facts['tokeniser']['pieces']:,} pieces "
         f"({pieces}). "
         "Trained with headscope, to look at its attention heads.",
-        _origin(facts),
+        _origin(facts, objective),
         "## Data",
         f"- {data['name']}: {count(data['documents'], 'document')}, {count(data['tokens'], 'token')}; hash "
         f"`{data['hash']}` (BLAKE2b "
@@ -44,10 +46,10 @@ def model_card(facts: Mapping[str, Any], log: pd.DataFrame, *, name: str) -> str
         f"{options['max_length']} tokens "
         f"({facts['tokens']:,} tokens, {facts['epochs']:.2f} epochs) in {_duration(facts['seconds'])} on "
         f"{facts['device']} ({facts['precision']}, {facts['threads']} threads).",
-        "15% of the ordinary tokens are asked for, drawn anew in each epoch: 80% masked, 10% another piece, 10% as "
-        "they are. AdamW (betas 0.9 and 0.98, weight decay 0.01 on matrices), gradients clipped to a norm of 1, the "
+        f"{objective.asked_words(options)} "
+        "AdamW (betas 0.9 and 0.98, weight decay 0.01 on matrices), gradients clipped to a norm of 1, the "
         f"learning rate rising to {options['learning_rate']:g} over {options['warm_up']:.0%} of the steps and falling "
-        f"to 0; dropout {options['dropout']:g}; seed {options['seed']}; packing `{options['packing']}`.",
+        f"to 0; dropout {options['dropout']:g}; seed {options['seed']}.",
         "## Curves",
         _curves(log),
         "Loss in nats and accuracy for each token asked for; in brackets the 95% interval over the held-out "
@@ -56,8 +58,7 @@ def model_card(facts: Mapping[str, Any], log: pd.DataFrame, *, name: str) -> str
         ", ".join(f"{package} {number}" for package, number in facts["versions"].items())
         + f"; signature `{facts['signature']}`",
         "## Limits",
-        "- Made to look at attention, not to generate, rank or classify text; there is no next-sentence task, and no "
-        "pooler was trained.",
+        f"- {objective.limits()}",
         f"- It reads up to {options['max_length']} tokens as it did in training.",
         "- The held-out documents are of the same corpus: the accuracy says nothing of other text.",
         "- It repeats what its text says, with its slants; the text's licence is not known to this card.",
@@ -80,14 +81,14 @@ def _joined(parts: list[str]) -> list[str]:
     return joined
 
 
-def _origin(facts: Mapping[str, Any]) -> str:
+def _origin(facts: Mapping[str, Any], objective: Objective) -> str:
     start = facts["start"]
     if facts["options"]["size"] is not None:
         return "Trained from scratch: every weight began at random."
     head = (
-        " That checkpoint has no trained masked-LM head: **this head was trained from new**."
+        f" That checkpoint has no trained {objective.head_words}: **this head was trained from new**."
         if start["new_head"]
-        else " Its masked-LM head was trained on as well."
+        else f" Its {objective.head_words} was trained on as well."
     )
     return f"Trained on from {start['name']} (weights `{start['weights']}`).{head}"
 

@@ -9,11 +9,11 @@ import torch
 
 from headscope.errors import OptionError
 from headscope.models.devices import choose_device
-from headscope.training.batches import Batches, masked_batch
+from headscope.training.batches import Batches
 from headscope.training.measuring import HeldOut, measure_held_out
 from headscope.training.optimiser import make_optimiser, rate_at, take_step
 from headscope.training.prepared_training import Prepared
-from headscope.training.scores import loss_and_hits, masked_scores
+from headscope.training.scores import asked_scores, loss_and_hits
 
 _TIMED, _WARMING = 8, 2  # steps whose time is taken for --minutes, and those before them
 
@@ -50,15 +50,13 @@ class Trainer:
         """Take one step, counted from 0, at a learning rate."""
         prepared = self.prepared
         self.epoch, places = self.batches.at(number)
-        batch = masked_batch(prepared.inputs, places, prepared.masker, epoch=self.epoch, pad=prepared.pad)
+        batch = prepared.question.batch(prepared.inputs, places, epoch=self.epoch)
         self.tokens += batch.tokens
         # Dropout of a step depends on nothing before it, so that a training that was stopped can go on.
         torch.manual_seed((prepared.options.seed << 32) + number)
         batch = batch.to(self.device)
         with self._computing():
-            losses, hits = loss_and_hits(
-                masked_scores(self.model, batch, types=prepared.types), batch.targets
-            )
+            losses, hits = loss_and_hits(asked_scores(self.model, batch, types=prepared.types), batch.targets)
         if len(losses):  # a batch of special tokens alone asks for nothing
             torch.autograd.backward(losses.mean())
             take_step(self.optimiser, rate=rate)
@@ -97,9 +95,8 @@ class Trainer:
             self.model,
             prepared.inputs,
             prepared.held,
-            prepared.masker,
+            prepared.question,
             batch_size=prepared.options.batch_size,
-            pad=prepared.pad,
             types=prepared.types,
             precision=self._computing(),
         )

@@ -8,10 +8,9 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.statistics.confidence import ratio_interval
-from headscope.training.batches import masked_batch
+from headscope.training.objectives.objective import Question
 from headscope.training.packed_corpus import PackedInputs
-from headscope.training.scores import loss_and_hits, masked_scores
-from headscope.training.training_masks import Masker
+from headscope.training.scores import asked_scores, loss_and_hits
 
 MEASURES = ("loss", "accuracy")
 
@@ -30,22 +29,20 @@ def measure_held_out(
     model: Any,
     inputs: PackedInputs,
     places: NDArray[np.int64],
-    masker: Masker,
+    question: Question,
     *,
     batch_size: int,
-    pad: int,
     types: bool,
     precision: Any,
 ) -> HeldOut:
-    """Mask the held-out inputs, always in the same way, and score the model on what was masked.
+    """Ask for tokens of the held-out inputs, always for the same, and score the model on them.
 
     Args:
-        model: with a masked-LM head; in training mode again afterwards.
+        model: with a language-model head; in training mode again afterwards.
         inputs: the corpus.
         places: the held-out inputs.
-        masker: draws the masks.
+        question: what is asked of an input.
         batch_size: inputs computed together.
-        pad: id that fills a row up.
         types: whether the model takes token types.
         precision: a context to compute in, such as autocast.
 
@@ -61,8 +58,8 @@ def measure_held_out(
     with torch.inference_mode(), precision:
         for start in range(0, len(order), batch_size):
             part = order[start : start + batch_size]
-            batch = masked_batch(inputs, places[part], masker, epoch=None, pad=pad).to(device)
-            losses, hits = loss_and_hits(masked_scores(model, batch, types=types), batch.targets)
+            batch = question.batch(inputs, places[part], epoch=None).to(device)
+            losses, hits = loss_and_hits(asked_scores(model, batch, types=types), batch.targets)
             whose = document[part][batch.inputs]
             np.add.at(sums[:, 0], whose, losses.double().cpu().numpy())
             np.add.at(sums[:, 1], whose, hits.double().cpu().numpy())

@@ -1,6 +1,7 @@
 """A corpus as inputs, packed tight: five bytes a token, so that a large one fits in memory."""
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -12,9 +13,11 @@ from headscope.corpora.digest import CorpusDigest
 from headscope.corpora.document import Document
 from headscope.counted import count
 from headscope.encoding.packing import Packer
+from headscope.encoding.segment import Segment
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.training.running_text import RunningText
 
 MOST_HELD_OUT = 1000
 """Inputs that are measured at each checkpoint, at most."""
@@ -71,24 +74,56 @@ def pack_inputs(
     Raises:
         InputError: no input could be made, or the tokeniser knows next to nothing of them; says why.
     """
+    digest = CorpusDigest(documents)
+    made = packer.pack(digest, limit=limit)
+    return _packed(
+        made if known is None else known.watch(made),
+        digest,
+        packer.counts.skipped,
+        seed=seed,
+        remedy="a document of one line needs --packing single",
+    )
+
+
+def pack_passages(
+    documents: Iterable[Document],
+    text: RunningText,
+    *,
+    limit: int | None = None,
+    seed: int = 0,
+    known: KnownPieces | None = None,
+) -> PackedInputs:
+    """Read documents into packed inputs of running text; otherwise as `pack_inputs`."""
+    digest = CorpusDigest(documents)
+    made = text.cut(digest, limit=limit, seed=seed)
+    return _packed(
+        made if known is None else known.watch(made),
+        digest,
+        text.skipped,
+        seed=seed,
+        remedy="expected documents of two tokens or more",
+    )
+
+
+def _packed(
+    made: Iterable[Segment], digest: CorpusDigest, skipped: Counter[str], *, seed: int, remedy: str
+) -> PackedInputs:
+    """Gather inputs as they are made; `digest` and `skipped` are filled meanwhile."""
     ids, types = array("i"), array("B")
     starts, keys, places = array("q", [0]), array("Q"), array("q")
     ordinals: dict[str, int] = {}
-    digest = CorpusDigest(documents)
-    made = packer.pack(digest, limit=limit)
-    for segment in made if known is None else known.watch(made):
+    for segment in made:
         ids.frombytes(segment.ids.astype(np.int32).tobytes())
         types.frombytes(segment.token_types.astype(np.uint8).tobytes())
         starts.append(len(ids))
         places.append(ordinals.setdefault(segment.document, len(ordinals)))
         keys.append(_key(segment.document, segment.index, seed))
-    left_out = dict(sorted(packer.counts.skipped.items()))
+    left_out = dict(sorted(skipped.items()))
     if not places:
         why = "; ".join(f"{reason}: {number:,}" for reason, number in left_out.items())
         raise InputError(
             f"no input could be made of {count(digest.documents, 'document')} ({why or 'all lines are empty'}); "
-            "a document "
-            "of one line needs --packing single"
+            f"{remedy}"
         )
     return PackedInputs(
         ids=np.frombuffer(ids, dtype=np.int32),

@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing import Packer
 from headscope.encoding.unknown import KnownPieces
 from headscope.models.hashing import weights_hash
 from headscope.models.loading import LoadedModel, load_tokeniser
-from headscope.training.packed_corpus import PackedInputs, hold_out, pack_inputs
-from headscope.training.start import Start, check_length, go_on_with, new_bert, set_dropout, takes_types
+from headscope.prepare.signature import tokeniser_hash
+from headscope.training.objectives.objective import Objective, Question, objective_of
+from headscope.training.packed_corpus import PackedInputs, hold_out
+from headscope.training.start import Start, check_length, set_dropout, takes_types
 from headscope.training.text import TrainingText
-from headscope.training.tokeniser import train_tokeniser
-from headscope.training.training_masks import Masker
-from headscope.training.training_options import VOCABULARY, TrainOptions
+from headscope.training.training_options import TrainOptions
 
 _VERSIONS = ("headscope", "torch", "transformers", "tokenizers", "numpy")
 
@@ -34,8 +33,8 @@ class Prepared:
         start: the model as it is before the first step.
         inputs: the corpus.
         train, held: places of the inputs to train and to measure on.
-        masker: draws the masks.
-        pad: id that fills a row up.
+        objective: what the model is trained to foretell.
+        question: which tokens of an input are asked for.
         types: whether the model takes token types.
         facts: what `training.json` says of all this; `signature` is the id of what the answer depends on.
         notes: sentences that the user should see.
@@ -46,8 +45,8 @@ class Prepared:
     inputs: PackedInputs
     train: NDArray[np.int64]
     held: NDArray[np.int64]
-    masker: Masker
-    pad: int
+    objective: Objective
+    question: Question
     types: bool
     facts: dict[str, Any]
     notes: tuple[str, ...] = ()
@@ -63,28 +62,22 @@ def prepare(options: TrainOptions) -> Prepared:
     """
     corpus = TrainingText(text=options.text, treebank=options.treebank)
     trained_tokeniser = options.size is not None and options.tokeniser is None
+    objective = objective_of(options.objective)
     if options.size is None:
-        start = go_on_with(options.model, revision=options.revision, seed=options.seed)
+        start = objective.go_on_with(options)
     else:
         if options.tokeniser is None:
-            tokeniser = train_tokeniser(
-                corpus.lines,
-                vocabulary=options.vocabulary or VOCABULARY,
-                cased=options.cased,
-                max_length=options.max_length,
-            )
+            tokeniser = objective.new_tokeniser(corpus, options)
         else:
             tokeniser, _ = load_tokeniser(options.tokeniser, revision=options.revision)
-        start = new_bert(options.size, tokeniser, max_length=options.max_length, seed=options.seed)
+        start = objective.new_model(tokeniser, options)
     check_length(start, options.max_length)
     set_dropout(start.model, options.dropout)
     encoder = Encoder(start.tokeniser)
-    packer = Packer(encoder, packing=options.packing, max_length=options.max_length, seed=options.seed)
     known = KnownPieces(encoder, "text")
-    inputs = pack_inputs(corpus.read(), packer, limit=options.limit, seed=options.seed, known=known)
+    inputs = objective.inputs(corpus, encoder, options, known=known)
     train, held = hold_out(inputs, share=options.held_out)
     weights = weights_hash(LoadedModel(model=start.model, tokeniser=start.tokeniser, name=start.name))
-    pieces = start.tokeniser.backend_tokenizer.to_str().encode()
     config = start.model.config
     facts = {
         "start": {"name": start.name, "weights": weights, "new_head": start.new_head},
@@ -97,7 +90,7 @@ def prepare(options: TrainOptions) -> Prepared:
             "parameters": sum(parameter.numel() for parameter in start.model.parameters()),
         },
         "tokeniser": {
-            "hash": blake2b(pieces, digest_size=16).hexdigest(),
+            "hash": tokeniser_hash(start.tokeniser),
             "pieces": len(start.tokeniser.get_vocab()),
             "trained": trained_tokeniser,
         },
@@ -120,8 +113,8 @@ def prepare(options: TrainOptions) -> Prepared:
         inputs=inputs,
         train=train,
         held=held,
-        masker=Masker.of(start.tokeniser),
-        pad=int(start.tokeniser.pad_token_id or 0),
+        objective=objective,
+        question=objective.question(start.tokeniser, options),
         types=takes_types(start.model),
         facts={"signature": digest.hexdigest(), **facts, "versions": versions()},
         notes=tuple(filter(None, [known.note()])),

@@ -1,4 +1,4 @@
-"""A masked-LM's scores at the tokens asked for, and there alone."""
+"""A language model's scores at the tokens asked for, and there alone."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,17 +7,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.training.batches import MaskedBatch
+from headscope.training.batches import AskedBatch
 
 
 @contextmanager
 def scores_where_asked(model: nn.Module, asked: Tensor) -> Iterator[None]:
-    """Let a model's head see only some tokens while the block runs: 15% of the work of the widest layer.
+    """Let a model's head see only some tokens while the block runs: 15% of the widest layer for masked words.
 
     The body's output is cut down to `[1, asked, width]` on its way to the head, whatever the family calls its head.
 
     Args:
-        model: with a masked-LM head; as it was afterwards.
+        model: with a language-model head; as it was afterwards.
         asked: places in the flattened batch, `[asked]`.
     """
 
@@ -34,11 +34,11 @@ def scores_where_asked(model: nn.Module, asked: Tensor) -> Iterator[None]:
         handle.remove()
 
 
-def masked_scores(model: nn.Module, batch: MaskedBatch, *, types: bool) -> Tensor:
+def asked_scores(model: nn.Module, batch: AskedBatch, *, types: bool) -> Tensor:
     """Return the model's scores of every piece for each token asked for, float32 `[asked, piece]`.
 
     Args:
-        model: with a masked-LM head, on the batch's device.
+        model: with a language-model head, on the batch's device.
         batch: the inputs.
         types: whether the model takes token types.
     """

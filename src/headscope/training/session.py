@@ -145,7 +145,9 @@ class Session:
         self.files |= publish(checkpoint_path(self.out, self.steps), self.out)
         facts = self._facts(complete=True)
         name = self.out.resolve().name
-        write_text(self.out / "README.md", model_card(facts, table_of(self.rows), name=name))
+        write_text(
+            self.out / "README.md", model_card(facts, table_of(self.rows), self.prepared.objective, name=name)
+        )
         write_facts(self.out, facts)
         (self.out / RESUME).unlink(missing_ok=True)
         return facts
@@ -226,8 +228,8 @@ def _notes(prepared: Prepared) -> list[str]:
     held, data = prepared.facts["data"]["held_out"], prepared.facts["data"]
     if prepared.start.new_head:
         notes.append(
-            f"{prepared.start.name} has no trained masked-LM head: a new one is trained, and its first losses are "
-            "those of chance"
+            f"{prepared.start.name} has no trained {prepared.objective.head_words}: a new one is trained, "
+            "and its first losses are those of chance"
         )
     if held["inputs"] and data["documents"] == 1:
         notes.append("the corpus is one document: the held-out inputs are of the same document")

@@ -1,4 +1,4 @@
-"""What a training begins with: a checkpoint with its masked-LM head, or a new BERT."""
+"""What a training begins with: a checkpoint with its language-model head, or a new BERT."""
 
 import inspect
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from headscope.errors import ModelError, OptionError
-from headscope.models.loading import read_model
+from headscope.models.loading import LoadedModel, read_model
 from headscope.training.training_options import Size
 
 
@@ -17,7 +17,7 @@ class Start:
     """A model to be trained.
 
     Attributes:
-        model: a transformers model with a masked-LM head, float32, on the CPU.
+        model: a transformers model with a language-model head, float32, on the CPU.
         tokeniser: its tokeniser.
         name: what to call it: the model gone on with, or `new BERT 4x4x128`.
         new_head: whether the head's weights are from the initialiser although the model's are trained.
@@ -51,6 +51,55 @@ def go_on_with(name: str | None, *, revision: str | None = None, seed: int = 0) 
         raise _no_masks(loaded.name, "it has an encoder and a decoder")
     if loaded.tokeniser.mask_token_id is None:
         raise _no_masks(loaded.name, "its tokeniser has no mask token")
+    return _begun(loaded)
+
+
+def go_on_with_decoder(name: str | None, *, revision: str | None = None, seed: int = 0) -> Start:
+    """Load a decoder with its language-model head; a head that it lacks is made new, from the seed.
+
+    Args:
+        name: hub name or folder.
+        revision: on the hub.
+        seed: of new weights; torch's own state of randomness is changed.
+
+    Raises:
+        ModelError: what `load_model` raises; a model that sees what follows, which it could copy.
+    """
+    torch.manual_seed(seed)
+    try:
+        loaded = read_model("AutoModelForCausalLM", name, revision=revision, dtype="float32", device="cpu")
+    except ModelError as error:
+        if "Unrecognized configuration class" not in str(error.__cause__):
+            raise
+        raise _no_decoder(f"{name}", "transformers has no causal head for its family") from error
+    config = loaded.model.config
+    if getattr(config, "is_encoder_decoder", False):
+        raise _no_decoder(loaded.name, "it has an encoder and a decoder")
+    if _sees_what_follows(loaded.model):
+        raise _no_decoder(loaded.name, "it sees what follows")
+    return _begun(loaded)
+
+
+def _sees_what_follows(model: Any) -> bool:
+    """Whether a later token changes earlier scores: BERT's kin have a causal head, and look both ways."""
+    ids = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 4]])
+    with torch.no_grad():
+        one, other = model.eval()(input_ids=ids).logits[:, 0]
+    return not torch.allclose(one, other, atol=1e-4)
+
+
+def _no_decoder(name: str, why: str) -> ModelError:
+    return ModelError(
+        f"{name} cannot be trained to foretell the next token: {why}; expected a decoder such as GPT-2 or Llama"
+    )
+
+
+def _begun(loaded: LoadedModel) -> Start:
+    """Return a loaded model as the start of a training.
+
+    Raises:
+        ModelError: weights of its body are missing.
+    """
     # Buffers (a bias of zeros, position ids) are made the same way every time.
     parameters = dict(loaded.model.named_parameters(remove_duplicate=False))
     missing = sorted(key for key in loaded.untrained if key in parameters)

@@ -26,11 +26,7 @@ class Masker:
     @classmethod
     def of(cls, tokeniser: Any) -> "Masker":
         """Read the ids from a transformers tokeniser that has a mask token."""
-        known = sorted(tokeniser.get_vocab().values())
-        ordinary = np.zeros(known[-1] + 1, dtype=bool)
-        ordinary[known] = True
-        ordinary[tokeniser.all_special_ids] = False
-        return cls(ordinary, int(tokeniser.mask_token_id))
+        return cls(ordinary_pieces(tokeniser), int(tokeniser.mask_token_id))
 
     def draw(
         self, ids: NDArray[np.int32], *, key: int, epoch: int | None
@@ -43,6 +39,15 @@ class Masker:
         seeds = np.array([key, _HELD_OUT if epoch is None else epoch], dtype=np.uint64)
         generator = np.random.Generator(np.random.Philox(key=seeds))
         return mask_tokens(ids, self.ordinary[ids], self.ordinary, mask=self.mask, generator=generator)
+
+
+def ordinary_pieces(tokeniser: Any) -> NDArray[np.bool_]:
+    """Return whether an id of a transformers tokeniser stands for text, and not for a special token, `[id]`."""
+    known = sorted(tokeniser.get_vocab().values())
+    ordinary = np.zeros(known[-1] + 1, dtype=np.bool_)
+    ordinary[known] = True
+    ordinary[tokeniser.all_special_ids] = False
+    return ordinary
 
 
 def mask_tokens(

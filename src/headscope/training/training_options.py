@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from headscope.encoding.choices import PACKINGS
 from headscope.errors import OptionError
 
+OBJECTIVES = {"mlm": "masked:OBJECTIVE", "clm": "causal:OBJECTIVE"}
+"""What a model is trained to foretell: hidden words, or the next; `name -> module:OBJECTIVE` of `objectives`."""
 PRECISIONS = ("auto", "float32", "bfloat16")
 DEFAULT_STEPS = 1000
 VOCABULARY = 8000
+_OF_DECODERS = ("objective", "groups", "repeated")
 # A head that was trained before is moved with care; weights from the initialiser can take more.
 _RATE_GOING_ON, _RATE_FROM_SCRATCH = 1e-4, 1e-3
 
@@ -53,7 +56,10 @@ class TrainOptions:
         treebank: treebanks, each sentence an input of its own.
         model: hub name or folder of the model to go on with; None for the embedded one (without a size).
         revision: on the hub.
-        size: of a new BERT; None to go on with `model`.
+        objective: `mlm`, masked words are filled in (an encoder), or `clm`, the next token is foretold (a decoder).
+        size: of a new BERT, or with `clm` of a new Llama; None to go on with `model`.
+        groups: how many keys and values the heads of a new decoder's layer share; one for each head when None.
+        repeated: share of the inputs of `clm` in which a passage stands twice.
         tokeniser: hub name or folder of a tokeniser for the new model; None trains one on the corpus.
         vocabulary: pieces in that one at most (8,000 when None).
         cased: whether it keeps case.
@@ -76,7 +82,10 @@ class TrainOptions:
     treebank: tuple[str, ...] = ()
     model: str | None = None
     revision: str | None = None
+    objective: str = "mlm"
     size: Size | None = None
+    groups: int | None = None
+    repeated: float = 0.0
     tokeniser: str | None = None
     vocabulary: int | None = None
     cased: bool = False
@@ -119,17 +128,48 @@ class TrainOptions:
             )
         if self.steps is not None and self.minutes is not None:
             raise OptionError("both --steps and --minutes were given; expected one of them")
-        for name, known in (("packing", PACKINGS), ("dtype", PRECISIONS)):
+        for name, known in (
+            *(("packing", PACKINGS), ("dtype", PRECISIONS)),
+            ("objective", tuple(OBJECTIVES)),
+        ):
             if getattr(self, name) not in known:
                 raise OptionError(
                     f"--{name} {getattr(self, name)!r} is not known; choose one of {', '.join(known)}"
                 )
         self._check_numbers()
+        self._check_objective()
+
+    def _check_objective(self) -> None:
+        """Refuse what is of the other objective, and would have no effect."""
+        if self.objective == "clm":
+            if self.model is None and self.size is None:
+                raise OptionError(
+                    "--objective clm needs a decoder, and the embedded model is an encoder; give --size for a new one, "
+                    "or --model"
+                )
+            if self.cased:
+                raise OptionError("--cased goes with --objective mlm; byte-level pieces always keep case")
+            if self.packing != "pretraining":
+                raise OptionError(
+                    "--packing goes with --objective mlm; with clm the lines of a document follow one another"
+                )
+        else:
+            for name in ("groups", "repeated"):
+                if getattr(self, name):
+                    raise OptionError(f"--{name} goes with --objective clm")
+        if self.groups is not None:
+            if self.size is None:
+                raise OptionError(_needs_size("groups", keeps="heads"))
+            if self.size.heads % self.groups:
+                raise OptionError(
+                    f"--groups {self.groups}: {self.size.heads} heads cannot be shared out among so many; expected a "
+                    f"divisor of {self.size.heads}"
+                )
 
     def _check_numbers(self) -> None:
         for name, least in (
             *(("steps", 1), ("every", 1), ("batch_size", 1), ("max_length", 1), ("limit", 1)),
-            *(("vocabulary", 1), ("seed", 0)),
+            *(("vocabulary", 1), ("seed", 0), ("groups", 1)),
         ):
             value = getattr(self, name)
             if value is not None and value < least:
@@ -138,7 +178,7 @@ class TrainOptions:
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise OptionError(f"{_flag(name)} is {value}; expected a number above 0")
-        for name in ("warm_up", "dropout", "held_out"):
+        for name in ("warm_up", "dropout", "held_out", "repeated"):
             value = getattr(self, name)
             if not 0 <= value < 1:
                 raise OptionError(f"{_flag(name)} is {value}; expected a share from 0 up to, but not, 1")
@@ -162,6 +202,7 @@ class TrainOptions:
             "steps": steps,
             "learning_rate": self.rate,
             "size": None if self.size is None else str(self.size),
+            **({} if self.objective == "mlm" else {name: getattr(self, name) for name in _OF_DECODERS}),
         }
 
 
@@ -169,5 +210,5 @@ def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _needs_size(name: str) -> str:
-    return f"--{name} goes with --size; a model that is gone on with keeps its own tokeniser"
+def _needs_size(name: str, *, keeps: str = "tokeniser") -> str:
+    return f"--{name} goes with --size; a model that is gone on with keeps its own {keeps}"

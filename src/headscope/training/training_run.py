@@ -53,17 +53,17 @@ def train(
     watch: TrainingWatcher | None = None,
     **options: Any,
 ) -> Training:
-    """Go on training a model with masked language modelling, or train a BERT from scratch.
+    """Go on training a model, or train a small one from scratch.
 
     Args:
         model: hub name or folder; None for the embedded model, or with `size` for a new one.
         out: folder of the training: new, empty, or of the same training, which then goes on where it was.
         text: file, folder or several.
         treebank: the same, whose sentences are trained on.
-        size: of a new BERT, as `4x4x128`: layers, heads, width.
+        size: of a new BERT (or Llama), as `4x4x128`: layers, heads, width.
         watch: told of progress.
-        **options: `steps` or `minutes`, `every`, `batch_size`, `learning_rate`, `max_length`, `seed`, `device` and
-            more; see `TrainOptions`.
+        **options: `objective` (`mlm`, masked words, or `clm`, the next token), `steps` or `minutes`, `every`,
+            `batch_size`, `learning_rate`, `max_length`, `seed`, `device` and more; see `TrainOptions`.
 
     Returns:
         The training: its checkpoints, its log, its facts.

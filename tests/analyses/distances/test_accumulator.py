@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.distances.accumulator import DivergenceAccumulator
+from headscope.analyses.distances.accumulator import DivergenceAccumulator, groups_for
+from headscope.analyses.distances.pair_table import pair_table
 from headscope.attention import scan as scanning
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import StackAccumulator, scan
@@ -222,8 +223,49 @@ def test_which_rows_are_drawn_depends_on_the_segment_and_the_seed_alone():
 def test_an_input_of_512_tokens_of_a_large_model_keeps_to_64_mib():
     draw = RowDraw((KindLayout("encoder", 12, 12),))
     assert draw.number("encoder", 128, 128) == 128
-    assert draw.number("encoder", 512, 512) == 227
-    assert draw.bytes_of(512) == 4 * 144 * 227 * 512 <= 64 << 20
+    assert draw.number("encoder", 512, 512) == 224  # of the 227 that may be held: whole sixteens
+    assert draw.bytes_of(512) == 4 * 144 * 224 * 512 <= 64 << 20
+
+
+def test_of_many_heads_fewer_rows_are_compared_but_never_fewer_than_sixteen():
+    """What a row costs grows with the square of the heads; 1,024 of them cost a forward pass or two."""
+    large = RowDraw((KindLayout("encoder", 32, 32),))
+    assert [large.number("encoder", n, n) for n in (10, 16, 128, 512, 4096)] == [10, 16, 16, 16, 4]
+    middling = RowDraw((KindLayout("encoder", 24, 16),))
+    assert [middling.number("encoder", n, n) for n in (64, 127, 128, 512)] == [64, 127, 112, 16]
+    for heads in (384, 1024):
+        draw = RowDraw((KindLayout("encoder", 1, heads),))
+        cost = draw.number("encoder", 128, 128) * 128 * heads * (heads - 1) // 2
+        assert cost <= 1_200_000_000
+
+
+def test_groups_are_fewer_the_more_heads_there_are():
+    """The sums of a group are as many as pairs of heads; all of them stay within 16 MiB of float32."""
+    found = {}
+    for layers, heads in ((12, 12), (24, 16), (16, 32), (24, 32), (32, 32), (48, 40)):
+        groups = groups_for((KindLayout("encoder", layers, heads),))
+        found[layers * heads] = groups
+        assert groups == 8 or groups * layers * heads * (layers * heads - 1) // 2 * 4 <= 16 << 20
+    assert found == {144: 32, 384: 32, 512: 32, 768: 14, 1024: 8, 1920: 8}
+    assert groups_for(()) == 32
+
+
+@pytest.mark.parametrize(("documents", "told"), [(9, False), (10, True), (60, True)])
+def test_ten_documents_have_an_interval_though_their_groups_are_fewer(documents, told):
+    made = made_up_segments(documents, seed=4, longest=6)
+    segments = [replace(one, document=f"d{at}") for at, one in enumerate(made)]
+    halves = []
+    for part in (segments[::2], segments[1::2]):
+        halves.append(DivergenceAccumulator((KindLayout("encoder", 2, 3),), groups=8))
+        scan(HandMadeSource(part, random_map), [halves[-1]])
+    halves[0].merge(DivergenceAccumulator.from_state(halves[1].state()))
+    (result,) = halves[0].compute()
+    assert len(result.group_rows) <= 8
+    assert (result.documents >= 10) == told
+    table = pair_table([result])
+    assert table["ci_low"].notna().all() == table["ci_high"].notna().all() == told
+    if told:
+        assert (table["ci_low"] < table["divergence"]).all()
 
 
 @pytest.mark.parametrize(("limit", "room"), [(1 << 30, 200_000), (BUDGET, 60_000)])

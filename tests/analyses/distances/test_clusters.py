@@ -132,7 +132,7 @@ def test_stability_is_that_of_clustering_resamples_one_by_one():
     found = cluster(result.divergence)
     told = stability(result, found, resamples=40, seed=9)
     jaccards, rands = [], []
-    for counts in resampling_weights(12, resamples=40, seed=9):
+    for counts in resampling_weights(12, draws=11, resamples=40, seed=9):
         divergence = sum(n * s for n, s in zip(counts, result.group_sums)) / (counts @ result.group_rows)
         again = AgglomerativeClustering(
             n_clusters=found.number, metric="precomputed", linkage="average"

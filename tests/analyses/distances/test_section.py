@@ -212,7 +212,7 @@ def test_a_stability_that_was_not_tested_is_said_to_be_so_in_the_table(inputs):
 def test_the_groups_of_documents_are_said(inputs, page):
     assert (
         "Intervals and stability resample documents: one by one up to 32, more in 32 groups by a hash of their id "
-        "(elsewhere 256)."
+        "(elsewhere 256); for more than 512 heads in fewer groups, 8 from 1,024 heads on."
     ) in page
     ((_, said),) = [term for term in more_terms(about(inputs)) if term[0] == "Distance between heads"]
     assert "in 32 groups at most" in said
@@ -312,7 +312,7 @@ def test_the_stress_is_said(small):
 
 def test_figures_are_linked_where_they_lie(small, two, page):
     assert "figures/figure-6.svg" in page
-    assert "figures/head-tree.png" in page
+    assert "figures/head-tree.svg" in page
     assert "figures/" not in section(small)
     stems = ["figure-6", "head-tree", "figure-6-decoder", "head-tree-decoder"]
     assert [name for name, _ in distance_figures(about(two))] == stems

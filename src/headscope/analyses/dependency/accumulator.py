@@ -21,7 +21,11 @@ from headscope.encoding.tree_fields import arcs_of_fields
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span
 from headscope.statistics.arc_bins import DISTANCES
-from headscope.statistics.kept import Declared, State, counted, summed, total
+from headscope.statistics.groups import GroupedSums
+from headscope.statistics.kept import Declared, State, counted, total
+
+REST_GROUPS = 32
+"""Groups of documents, at most, that attention to special tokens is kept for."""
 
 
 class DependencyAccumulator(Accumulator):
@@ -40,7 +44,8 @@ class DependencyAccumulator(Accumulator):
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[Span] = "layer"
     merges: ClassVar[str] = ", or other relations; merge scans of one model only, over one treebank"
-    version: ClassVar[int] = 2  # 2: the words that attend in each direction, not the dependents alone
+    # 2: the words that attend in each direction, not the dependents alone. 3: in 32 groups of documents.
+    version: ClassVar[int] = 3
 
     def __init__(
         self, layout: Sequence[KindLayout], table: ArcTable, options: DependencyOptions | None = None
@@ -61,8 +66,21 @@ class DependencyAccumulator(Accumulator):
             "n_arcs": counted(cells),
             "n_offsets": counted(cells, len(OFFSETS)),
             "n_hits": counted(cells, "layer", "head", width),
-            "noop": summed(relations * width, "layer", "head", len(NOOP_CLASSES)),
-            "n_attending": counted("kind", relations * width),
+            # What the words that attend give special tokens, a number for every head: kept for fewer groups.
+            "rest": GroupedSums(
+                {
+                    name: shape
+                    for part in self.layout
+                    for name, shape in (
+                        (
+                            f"noop.{part.kind}",
+                            (relations * width, part.layers, part.heads, len(NOOP_CLASSES)),
+                        ),
+                        (f"n_attending.{part.kind}", (relations * width,)),
+                    )
+                },
+                groups=REST_GROUPS,
+            ),
             "totals.reachable": total(relations, "layer", width, dtype=np.int64),
             "totals.other": total(relations, "layer", "head", width, dtype=np.int64),
             "words": total(2, dtype=np.int64),
@@ -121,7 +139,7 @@ class DependencyAccumulator(Accumulator):
             "n_arcs": np.bincount(by_cell.run_of, minlength=len(by_cell.cells)),
             "n_offsets": by_cell.sums(torch.from_numpy(offsets)),
         }
-        summed = [(sums, by_cell)]
+        rest, kept = self._rest, [(self.sums, sums, by_cell)]
         for kind, layers in self._answers.items():
             if not layers:
                 continue
@@ -130,21 +148,27 @@ class DependencyAccumulator(Accumulator):
             pointer = self._pointers[kind]
             hits, other = judge(answers, pointer, special=self.options.special, compat=self.options.compat)
             sums[f"n_hits.{kind}"] = by_cell.sums(hits)
-            summed.append(self._rest(kind, answers[0], relations, documents))
+            kept.append((rest, *self._rest_of(kind, answers[0], relations, documents)))
             totals = ("other", other), ("reachable", torch.stack(self._reachable[kind], dim=1))
             for name, found in totals:
                 total = sum_runs(found, relations, len(self.table.relations))
                 self.totals[f"totals.{name}.{kind}"] += total.astype(np.int64)
-        for values, runs in summed:
+        for store, values, runs in kept:
             for place, own in runs.slices(len(names)):
                 parts = {name: value[own] for name, value in values.items()}
-                self.sums.add_at(str(names[place]), runs.cells[own], **parts)
+                store.add_at(str(names[place]), runs.cells[own], **parts)
         unplaced = next((int((each.own < 0).sum()) for each in self._pointers.values()), 0)
         self.totals["words"] += (len(cells), unplaced)
         self._answers = {}
         self._reachable = {}
 
-    def _rest(
+    @property
+    def _rest(self) -> GroupedSums:
+        store = self.stores["rest"]
+        assert isinstance(store, GroupedSums)
+        return store
+
+    def _rest_of(
         self, kind: str, answers: Answers, relations: NDArray[np.int64], documents: NDArray[np.int64]
     ) -> tuple[dict[str, NDArray[Any]], ArcRuns]:
         """Sum what the words that attend in each relation and direction give special tokens, by document."""
@@ -158,14 +182,14 @@ class DependencyAccumulator(Accumulator):
 
     def compute(self) -> tuple[DependencySums, ...]:
         """Return what was counted, by group of documents; tables are made of it in `dependency_tables`."""
-        stacked = self.sums.stacked()
+        stacked, rest = self.sums.stacked(), self._rest.stacked()
         apart = (len(self.table.relations), len(self.options.directions))
         return tuple(
             DependencySums(
                 kind=part.kind,
                 hits=stacked[f"n_hits.{part.kind}"],
-                noop=_unfold(stacked[f"noop.{part.kind}"], apart),
-                attending=_unfold(stacked[f"n_attending.{part.kind}"], apart),
+                noop=_unfold(rest[f"noop.{part.kind}"], apart),
+                attending=_unfold(rest[f"n_attending.{part.kind}"], apart),
                 counts=stacked["n_arcs"],
                 offsets=stacked["n_offsets"],
                 reachable=self.totals[f"totals.reachable.{part.kind}"].copy(),

@@ -27,6 +27,7 @@ from headscope.prepare.progress import Watcher, scan_teller
 from headscope.prepare.sharded_scan import scan_shards
 from headscope.prepare.trees import trees_of
 from headscope.statistics.confidence import too_few
+from headscope.statistics.kept import in_single_precision
 
 
 def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
@@ -82,7 +83,7 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
         tables=tables,
         facts={"treebank": facts},
         notes=(*_notes(facts), *bench.notes()),
-        state=sums.state(),
+        state=in_single_precision(sums.state()),
     )
 
 

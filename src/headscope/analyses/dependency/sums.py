@@ -39,8 +39,8 @@ class DependencySums:
         kind: `encoder` or `decoder`.
         hits: right answers, `[group, cell, layer, head, direction]`.
         noop: attention to sep and cls from the words that attend in a relation, each counted once in it,
-            `[group, relation, direction, layer, head, NOOP_CLASSES]`; see `heads.attending`.
-        attending: how many words those are, `[group, relation, direction]`.
+            `[fewer groups, relation, direction, layer, head, NOOP_CLASSES]`; see `heads.attending`.
+        attending: how many words those are, `[fewer groups, relation, direction]`.
         counts: arcs, `[group, cell]`.
         offsets: right answers of each fixed offset, `[group, cell, OFFSETS]`.
         reachable: arcs that the mask allows, `[relation, layer, direction]`.

@@ -13,10 +13,19 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.distinct import Distinct
 from headscope.statistics.kept import Declared, State, counted, summed, total
 
-DIVERGENCE_GROUPS = 32
+DIVERGENCE_GROUPS, FEWEST_GROUPS = 32, 8
 """Groups of documents that are resampled: fewer than elsewhere, for a group's sums are as many as pairs of heads."""
+_SUMS_OF_ALL = 1 << 22  # 16 MiB of float32
+
+
+def groups_for(layout: Sequence[KindLayout]) -> int:
+    """Return how many groups of documents are kept apart: 32, of more than 512 heads fewer, 8 of 1,024 and more."""
+    pairs = max((_pairs(part) for part in layout), default=0)
+    return min(DIVERGENCE_GROUPS, max(FEWEST_GROUPS, _SUMS_OF_ALL // max(1, pairs)))
 
 
 class DivergenceAccumulator(Accumulator):
@@ -29,23 +38,26 @@ class DivergenceAccumulator(Accumulator):
     Args:
         layout: the kinds of attention and their sizes.
         seed: of the samples.
-        groups: of documents, for resampling.
+        groups: of documents, for resampling; None for as many as `groups_for` says.
         limit: bytes of one segment's weights of a kind that are held at most; rows are sampled beyond.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[Span] = "stack"
     merges: ClassVar[str] = ", or another limit; merge scans of one model only, with one seed"
+    version: ClassVar[int] = (
+        2  # 2: fewer groups of documents where there are many heads, and how many documents
+    )
 
     def __init__(
         self,
         layout: Sequence[KindLayout],
         *,
         seed: int = 0,
-        groups: int = DIVERGENCE_GROUPS,
+        groups: int | None = None,
         limit: int = SEGMENT_LIMIT,
     ) -> None:
-        self.groups = groups
+        self.groups = groups_for(layout) if groups is None else groups
         self.draw = RowDraw(tuple(layout), seed=seed, limit=limit)
         self._stack = RowStack(self.draw)
         super().__init__(layout)
@@ -55,7 +67,8 @@ class DivergenceAccumulator(Accumulator):
         declared = {part.kind: summed(_pairs(part)) for part in self.layout}
         # The variance of the sum over rows that sampling brings; rows read and segments.
         variance = {f"variance.{part.kind}": total(_pairs(part)) for part in self.layout}
-        return declared | variance | {"n_rows": counted("kind"), "counts": total("kind", 2, dtype=np.int64)}
+        counts = {"n_rows": counted("kind"), "counts": total("kind", 2, dtype=np.int64)}
+        return declared | variance | counts | {"documents": Distinct(FEWEST_DOCUMENTS)}
 
     @property
     def held_bytes(self) -> int:
@@ -80,8 +93,10 @@ class DivergenceAccumulator(Accumulator):
         found = pair_sums([stack.layers for stack in stacks])
         for stack, (sums, squares) in zip(stacks, found, strict=True):
             read, rows = stack.layers[0].shape[1], stack.rows
+            document = batch.info.documents[stack.item]
+            self._documents.add([document])
             self.sums.add(
-                batch.info.documents[stack.item],
+                document,
                 **{stack.kind: sums * (rows / read), f"n_rows.{stack.kind}": np.array(rows)},
             )
             if read < rows:
@@ -110,9 +125,16 @@ class DivergenceAccumulator(Accumulator):
                     segments=segments,
                     group_sums=_square(sums, part),
                     group_rows=rows,
+                    documents=max(len(self._documents), len(rows)),
                 )
             )
         return results
+
+    @property
+    def _documents(self) -> Distinct:
+        store = self.stores["documents"]
+        assert isinstance(store, Distinct)
+        return store
 
     def settings(self) -> State:
         """Return the seed and the limit."""

@@ -10,7 +10,8 @@ ANALYSIS = Analysis(
     name="distances",
     question="How far apart are heads, and which are alike?",
     stages=(
-        # 2 of both: intervals and tests that keep their level. 3: random cuts of each document by itself.
+        # 2 of both: intervals and tests that keep their level. 3: random cuts of each document by itself. 4: groups of
+        # documents and rows of a sample by the number of heads.
         Stage(
             name="distances",
             measure="measure:measure_distances",
@@ -18,15 +19,16 @@ ANALYSIS = Analysis(
             tables="tables:DISTANCE_TABLES",
             corpora=("text",),
             options=TEXT_INPUTS,
-            version=3,
+            version=4,
             place=2,
         ),
+        # 3: resamples of one document fewer than there are.
         Stage(
             name="map",
             measure="measure_map:measure_head_map",
             tables="tables:MAP_TABLES",
             after=("distances", "surface", "syntax", "coreference"),
-            version=2,
+            version=3,
             place=2,
         ),
     ),

@@ -59,7 +59,7 @@ def layer_effect(result: DivergenceResult, *, permutations: int = PERMUTATIONS, 
         )  # fmt: skip
     by_group = result.group_sums[:, a, b]
     gaps = by_group[:, ~same].mean(1) - by_group[:, same].mean(1)
-    interval = ratio_interval(gaps, result.group_rows, scale="real")
+    interval = ratio_interval(gaps, result.group_rows, scale="real", documents=result.documents)
     return LayerEffect(
         within=within,
         between=between,

@@ -6,6 +6,7 @@ from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.prepare.prepared_run import Stream
 from headscope.prepare.progress import Watcher, scan_teller
 from headscope.prepare.sharded_scan import scan_shards
+from headscope.statistics.kept import in_single_precision
 
 
 def measure_distances(run: Stream, watch: Watcher | None = None) -> StageResult:
@@ -32,7 +33,7 @@ def measure_distances(run: Stream, watch: Watcher | None = None) -> StageResult:
         tables={"head_distances": pair_table(results)},
         facts={"distances": facts},
         notes=notes_on("distances", *sampled),
-        state=sums.state(),
+        state=in_single_precision(sums.state()),
     )
 
 

@@ -23,7 +23,12 @@ def pair_table(results: Sequence[DivergenceResult]) -> pd.DataFrame:
     parts = []
     for result in results:
         a, b = np.triu_indices(len(result.divergence), k=1)
-        interval = ratio_interval(result.group_sums[:, a, b], result.group_rows[:, None], scale="positive")
+        interval = ratio_interval(
+            result.group_sums[:, a, b],
+            result.group_rows[:, None],
+            scale="positive",
+            documents=result.documents,
+        )
         columns = {
             "divergence": result.divergence[a, b],
             "ci_low": interval.low,

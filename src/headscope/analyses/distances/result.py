@@ -24,6 +24,7 @@ class DivergenceResult:
         segments: segments seen.
         group_sums: sum over rows by group of documents, `[group, head, head]`.
         group_rows: rows by group, `[group]`.
+        documents: how many documents the groups are of; beyond 10 it may say as many as there are groups.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class DivergenceResult:
     segments: int
     group_sums: NDArray[np.float64]
     group_rows: NDArray[np.float64]
+    documents: int
 
     @property
     def layer_of(self) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 from matplotlib.figure import Figure
 
-from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
+from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS, FEWEST_GROUPS
 from headscope.analyses.distances.figures.dendrogram import dendrogram
 from headscope.analyses.distances.figures.head_map import COLOURINGS, head_map, map_panel
 from headscope.analyses.distances.findings import TOPIC
@@ -26,7 +26,8 @@ from headscope.views.markup import Html, el
 
 GROUPED = (
     f"Intervals and stability resample documents: one by one up to {DIVERGENCE_GROUPS}, more in {DIVERGENCE_GROUPS} "
-    f"groups by a hash of their id (elsewhere {GROUPS})."
+    f"groups by a hash of their id (elsewhere {GROUPS}); for more than 512 heads in fewer groups, {FEWEST_GROUPS} from "
+    "1,024 heads on."
 )
 MOST_IN_TREE = 200
 """A larger tree would be the longest thing in the page; its file has it all the same."""

@@ -42,12 +42,14 @@ def stability(
         seed: of the resamples.
     """
     groups = len(result.group_rows)
-    if int((result.group_rows > 0).sum()) < FEWEST_DOCUMENTS or clusters.number < 2:
+    if result.documents < FEWEST_DOCUMENTS or clusters.number < 2:
         return Stability(
             jaccard=np.full((3, clusters.number), np.nan), adjusted_rand=np.full(3, np.nan), resamples=0
         )
     overlaps, agreements = np.empty((resamples, clusters.number)), np.empty(resamples)
-    for place, counts in enumerate(resampling_weights(groups, resamples=resamples, seed=seed)):
+    # One fewer than there are: only then resamples scatter as other documents would (Rao and Wu 1988).
+    drawn = resampling_weights(groups, draws=groups - 1, resamples=resamples, seed=seed)
+    for place, counts in enumerate(drawn):
         both = shared(clusters.labels, cut(tree_of(result.resampled(counts)), clusters.number))
         overlaps[place], agreements[place] = best_jaccard(both), adjusted_rand(both)
     return Stability(jaccard=_told(overlaps), adjusted_rand=_told(agreements), resamples=resamples)

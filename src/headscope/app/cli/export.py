@@ -16,7 +16,12 @@ def command(
     ] = None,
     figures: Annotated[
         str | None,
-        typer.Option("--figures", help="Figures as PDF and SVG, one or two columns wide: 3.3 or 6.9 inches."),
+        typer.Option(
+            "--figures",
+            help=(
+                "Figures: one or two (columns of a page: 3.3 or 6.9 inches) as PDF and SVG, or screen, as PNG and PDF."
+            ),
+        ),
     ] = None,
     out: Annotated[
         Path | None,

@@ -1,4 +1,4 @@
-"""`headscope train`: masked-LM training of a model to look at, with checkpoints that a report can be made of."""
+"""`headscope train`: training of a model to look at, with checkpoints that a report can be made of."""
 
 import time
 from pathlib import Path
@@ -12,12 +12,13 @@ from headscope.app.cli.printing import say, say_beside
 from headscope.counted import count
 from headscope.encoding.choices import PACKINGS
 from headscope.errors import OptionError
-from headscope.training.training_options import PRECISIONS
+from headscope.training.training_options import OBJECTIVES, PRECISIONS
 
 if TYPE_CHECKING:
     from headscope.training.session import TrainingProgress
 
 _SECONDS_BETWEEN_LINES = 10.0
+_ACCURACY = {"mlm": "masked accuracy", "clm": "next-token accuracy"}
 
 
 def command(
@@ -34,19 +35,37 @@ def command(
     ] = None,
     model: o.Model = None,
     revision: o.Revision = None,
+    objective: Annotated[
+        str,
+        typer.Option(
+            metavar="[mlm|clm]",
+            help="Foretell masked words (an encoder), or the next token (a decoder).",
+        ),
+    ] = "mlm",
     size: Annotated[
         str | None,
         typer.Option(
-            help="LAYERSxHEADSxWIDTH of a new BERT, as 4x4x128; without it --model is trained on.",
+            help="LAYERSxHEADSxWIDTH of a new BERT, or with clm of a new Llama, as 4x4x128; without it --model is "
+            "trained on.",
             show_default=False,
         ),
     ] = None,
+    groups: Annotated[
+        int | None,
+        typer.Option(
+            help="Keys and values that the heads of a new decoder's layer share; one for each when not given.",
+            show_default=False,
+        ),
+    ] = None,
+    repeated: Annotated[
+        float, typer.Option(help="Share of the inputs of clm in which a passage stands twice.")
+    ] = 0.0,
     tokeniser: Annotated[
         str | None,
         typer.Option(
             "--tokeniser",
             "--tokenizer",
-            help="Model whose tokeniser a new BERT takes; without it one is trained on the text.",
+            help="Model whose tokeniser a new model takes; without it one is trained on the text.",
             show_default=False,
         ),
     ] = None,
@@ -89,12 +108,13 @@ def command(
     ] = "auto",
     quiet: o.Quiet = False,
 ) -> None:
-    """Train a model further, or a small BERT from scratch.
+    """Train a model further, or a small BERT or Llama from scratch.
 
-    It foretells masked words, and checkpoints are kept along the way.
+    It foretells masked words or the next token, and checkpoints are kept along the way.
 
     A training that was stopped goes on when the same command is given again, to the same weights.
     """
+    choose("--objective", objective, tuple(OBJECTIVES))
     choose("--packing", packing, PACKINGS)
     choose("--dtype", dtype, PRECISIONS)
     if not (text or treebank):
@@ -108,7 +128,10 @@ def command(
         treebank=tuple(treebank or ()),
         model=model,
         revision=revision,
+        objective=objective,
         size=None if size is None else Size.read(size),
+        groups=groups,
+        repeated=repeated,
         tokeniser=tokeniser,
         vocabulary=vocabulary,
         cased=cased,
@@ -138,8 +161,8 @@ def command(
     if len(last):
         say(
             f"held out: loss {last['value']['loss']:.3f} nats{_interval(last.loc['loss'], 1.0, '.3f')}, "
-            f"masked accuracy {100 * last['value']['accuracy']:.1f}%{_interval(last.loc['accuracy'], 100.0, '.1f')}, "
-            f"n = {count(int(last['n']['loss']), 'token')}"
+            f"{_ACCURACY[objective]} {100 * last['value']['accuracy']:.1f}%"
+            f"{_interval(last.loc['accuracy'], 100.0, '.1f')}, n = {count(int(last['n']['loss']), 'token')}"
         )
     for note in facts["notes"]:
         say(f"note: {note}")

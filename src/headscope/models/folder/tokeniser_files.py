@@ -9,8 +9,21 @@ from headscope.errors import ModelError
 from headscope.models.folder.json_files import read_object
 from headscope.models.folder.shown import a_kind, shown
 
-KNOWN = ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model")
-_READ = (*KNOWN, "merges.txt", "sentencepiece.bpe.model", "tekken.json")
+KNOWN = (
+    "tokenizer.json",
+    "vocab.txt",
+    "vocab.json",
+    "tokenizer.model",
+    "spiece.model",
+    "spm.model",
+    "sentencepiece.model",
+    "sentencepiece.bpe.model",
+    "source.spm",
+    "prophetnet.tokenizer",
+)
+_READ = (*KNOWN, "merges.txt", "bpe.codes", "dict.txt", "target.spm", "target_vocab.json", "tekken.json")
+# Letters and bytes: what they are need not be written down, only which of them it is.
+_WITHOUT_FILES = ("ByT5Tokenizer", "PerceiverTokenizer", "CanineTokenizer")
 MOST_BYTES = 128 << 20
 MOST_ADDED = 100_000
 _MOST_PARTS = 4_000_000  # of JSON: a merge of two pieces is one, and the largest vocabularies have 500,000
@@ -30,7 +43,9 @@ def check_tokeniser(folder: Path, config: Mapping[str, Any], *, name: str) -> No
     Raises:
         ModelError: names the file, what is wrong with it, and what to do.
     """
-    if not any((folder / file).is_file() for file in KNOWN):
+    if config.get("tokenizer_class") not in _WITHOUT_FILES and not any(
+        (folder / file).is_file() for file in KNOWN
+    ):
         raise ModelError(
             f"{shown(name)} has no tokeniser: expected tokenizer.json; save the tokeniser with save_pretrained into "
             "the same folder"

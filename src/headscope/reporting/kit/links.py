@@ -34,20 +34,16 @@ def linked(sentences: Sequence[Sentence], *, tag: str = "p", class_: str | None 
 
 
 def figure_links(name: str) -> Html:
-    """Link the figure's files, which lie beside the page in a run's directory."""
+    """Link the figure's file, which lies beside the page in a run's directory."""
     number = name.removeprefix("figure-")
     return file_links(name, f"Figure {number} of the paper, drawn for this model")
 
 
 def file_links(name: str, what: str) -> Html:
-    """Link a figure's files under a few words on what they are."""
+    """Link a figure's file under a few words on what it is; `export` makes other forms."""
     return el(
         "p",
         f"{what}: ",
         el("a", "SVG", href=f"figures/{name}.svg"),
-        ", ",
-        el("a", "PNG", href=f"figures/{name}.png"),
-        ", ",
-        el("a", "PDF", href=f"figures/{name}.pdf"),
         class_="files",
     )

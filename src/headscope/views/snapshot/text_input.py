@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tokenizers import Encoding
 
 from headscope.encoding.alignment import align
 from headscope.encoding.encoder import Encoder
+from headscope.encoding.pieces import Pieces
 from headscope.encoding.readable import readable_tokens
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.unknown import KnownPieces
@@ -165,14 +165,14 @@ def special_ids(tokeniser: Any) -> frozenset[int]:
     return frozenset(int(i) for i in tokeniser.all_special_ids) - {tokeniser.unk_token_id}
 
 
-def _pieces(encoder: Encoder, text: str) -> Encoding:
+def _pieces(encoder: Encoder, text: str) -> Pieces:
     (pieces,) = encoder.pieces([text])
     if not len(pieces):
         raise InputError(f"the text {text[:40]!r} has no tokens; expected at least one word")
     return pieces
 
 
-def _fit(pieces: list[Encoding], room: int, *, special: int, too_long: str) -> None:
+def _fit(pieces: list[Pieces], room: int, *, special: int, too_long: str) -> None:
     total = sum(map(len, pieces))
     if total <= room:
         return
@@ -191,7 +191,7 @@ def _fit(pieces: list[Encoding], room: int, *, special: int, too_long: str) -> N
         each.truncate(length)
 
 
-def _words_of(text: str, pieces: Encoding) -> list[int]:
+def _words_of(text: str, pieces: Pieces) -> list[int]:
     """Return the word of each piece: the tokeniser's own, or those between spaces where it knows of no words."""
     own = [NO_WORD if word is None else int(word) for word in pieces.word_ids]
     spans: dict[int, tuple[int, int]] = {}
@@ -244,8 +244,10 @@ def _written(tokens: Sequence[str]) -> str:
     return tokens[0] + "".join(token.removeprefix("##") for token in tokens[1:])
 
 
-def _typed(encoder: Encoder, text: str, pieces: Encoding) -> list[str | None]:
+def _typed(encoder: Encoder, text: str, pieces: Pieces) -> list[str | None]:
     """Return, for each piece that stands for unknown text, that text; None for the others."""
+    if len(pieces.offsets) < len(pieces):
+        return [None] * len(pieces)  # nothing tells what they cover
     return [
         " ".join(text[start:end].split()) or None if number == encoder.unknown_id else None
         for number, (start, end) in zip(pieces.ids, pieces.offsets)

@@ -1,0 +1,121 @@
+"""What an encoder needs of a tokeniser: pieces of a text, and the special tokens around them."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+
+
+@runtime_checkable
+class Pieces(Protocol):
+    """The pieces of one text, with or without special tokens: `tokenizers.Encoding`, or what stands in for it."""
+
+    @property
+    def ids(self) -> list[int]:
+        """Token ids, `[piece]`."""
+
+    @property
+    def type_ids(self) -> list[int]:
+        """0 for the first text of a pair, 1 for the second, `[piece]`."""
+
+    @property
+    def offsets(self) -> list[tuple[int, int]]:
+        """First character and end of each piece, `[piece]`; empty where they are not told and were not found."""
+
+    @property
+    def word_ids(self) -> list[int | None]:
+        """The tokeniser's own words; None for what is in no word, `[piece]`."""
+
+    @property
+    def sequence_ids(self) -> list[int | None]:
+        """Which of a pair's texts a piece is of; None for special tokens, `[piece]`."""
+
+    @property
+    def special_tokens_mask(self) -> list[int]:
+        """1 for special tokens, `[piece]`."""
+
+    def __len__(self) -> int: ...
+    def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
+        """Keep so many pieces: the first, or with `left` the last."""
+
+
+Cut = TypeVar("Cut", bound=Pieces)
+
+
+@runtime_checkable
+class Backend(Protocol[Cut]):
+    """A tokeniser as an encoder uses it."""
+
+    def pieces(self, texts: Sequence[str]) -> Sequence[Cut]:
+        """Cut texts, without special tokens."""
+
+    def pieces_of_words(self, text: str, spans: NDArray[np.int64]) -> tuple[Cut, list[tuple[int, int]]]:
+        """Cut a text whose words are at `spans`, `[word, 2]`; return its pieces and which characters each covers."""
+
+    def join(self, parts: Sequence[Cut]) -> Cut:
+        """Join pieces of consecutive lines into one text."""
+
+    def whole(self, first: Cut, second: Cut | None) -> Cut:
+        """Add the special tokens around one text or a pair."""
+
+    def special_tokens(self, *, pair: bool) -> int:
+        """Return how many special tokens stand around one text or a pair."""
+
+    def id_of(self, token: str) -> int | None:
+        """Return the id of a piece by its name; None where there is none."""
+
+    def unknown_id(self) -> int | None:
+        """Return the id of the piece that stands for unknown text, or None where no text is unknown."""
+
+
+class FastBackend:
+    """The backend in Rust of a fast tokeniser, which says what each piece covers.
+
+    Args:
+        tokeniser: a transformers tokeniser with a fast backend.
+    """
+
+    def __init__(self, tokeniser: Any) -> None:
+        self._tokeniser = tokeniser
+        # A copy of our own: files often switch padding or truncation on, and a user's tokeniser stays as it is.
+        self._backend: Tokenizer = Tokenizer.from_str(tokeniser.backend_tokenizer.to_str())
+        self._backend.no_padding()
+        self._backend.no_truncation()
+
+    def pieces(self, texts: Sequence[str]) -> list[Encoding]:
+        """Cut texts, without special tokens."""
+        encodings: list[Encoding] = self._backend.encode_batch(list(texts), add_special_tokens=False)
+        return encodings
+
+    def pieces_of_words(self, text: str, spans: NDArray[np.int64]) -> tuple[Encoding, list[tuple[int, int]]]:
+        """Cut a text; the tokeniser says which characters each piece covers."""
+        encoding = self._backend.encode(text, add_special_tokens=False)
+        return encoding, encoding.offsets
+
+    def join(self, parts: Sequence[Encoding]) -> Encoding:
+        """Join pieces of consecutive lines into one text."""
+        return Encoding.merge(list(parts), growing_offsets=True)
+
+    def whole(self, first: Encoding, second: Encoding | None) -> Encoding:
+        """Add the special tokens around one text or a pair."""
+        return self._backend.post_process(first, second, True)
+
+    def special_tokens(self, *, pair: bool) -> int:
+        """Return how many special tokens stand around one text or a pair."""
+        return int(self._backend.num_special_tokens_to_add(pair))
+
+    def id_of(self, token: str) -> int | None:
+        """Return the id of a piece by its name; None where there is none."""
+        found: int | None = self._backend.token_to_id(token)
+        return found
+
+    def unknown_id(self) -> int | None:
+        """Return the id of the piece for unknown text; tokenisers that fall back to bytes know everything."""
+        model = self._backend.model
+        if getattr(model, "byte_fallback", False) or "ByteLevel(" in str(self._backend.pre_tokenizer):
+            return None
+        named = getattr(model, "unk_token", None)
+        found = self._backend.token_to_id(named) if named else self._tokeniser.unk_token_id
+        return None if found is None else int(found)

@@ -1,0 +1,220 @@
+"""A tokeniser without a fast backend: pieces by its own Python code, and what they cover found from them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.encoding.spelling import spelled, without_marks
+
+Spans = list[tuple[int, int]]
+
+
+@dataclass
+class SlowPieces:
+    """Pieces of one text, as `Pieces` has them.
+
+    What they cover is found when it is asked for: most of what is measured needs no words.
+
+    Attributes:
+        ids, type_ids, sequence_ids, special_tokens_mask: as `Pieces`.
+        find: finds offsets and words; they are asked for as long as nothing was cut off, or before.
+    """
+
+    ids: list[int]
+    find: Callable[[], tuple[Spans, list[int | None]]]
+    type_ids: list[int] = field(default_factory=list)
+    sequence_ids: list[int | None] = field(default_factory=list)
+    special_tokens_mask: list[int] = field(default_factory=list)
+
+    @cached_property
+    def _found(self) -> tuple[Spans, list[int | None]]:
+        return self.find()
+
+    @property
+    def offsets(self) -> Spans:
+        """First character and end of each piece; empty where they could not be found."""
+        return self._found[0]
+
+    @property
+    def word_ids(self) -> list[int | None]:
+        """Of what stands between spaces, which a piece is of; None where that could not be found."""
+        return self._found[1]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
+        """Keep so many pieces: the first, or with `left` the last."""
+        kept = (
+            slice(0, max_length) if direction == "right" else slice(max(0, len(self.ids) - max_length), None)
+        )
+        before = replace(self)
+        self.find = lambda: (before.offsets[kept], before.word_ids[kept])
+        self.__dict__.pop("_found", None)
+        for name in ("ids", "type_ids", "sequence_ids", "special_tokens_mask"):
+            setattr(self, name, getattr(self, name)[kept])
+
+
+class SlowBackend:
+    """A transformers tokeniser in Python, which does not say what its pieces cover.
+
+    Args:
+        tokeniser: as `AutoTokenizer` returns it.
+    """
+
+    def __init__(self, tokeniser: Any) -> None:
+        self._tokeniser = tokeniser
+        vocabulary = tokeniser.get_vocab()
+        self._ids: dict[str, int] = {str(token): int(number) for token, number in vocabulary.items()}
+        self._without_marks = without_marks(list(self._ids))
+
+    def pieces(self, texts: Sequence[str]) -> list[SlowPieces]:
+        """Cut texts, without special tokens."""
+        return [self._cut(text) for text in texts]
+
+    def pieces_of_words(self, text: str, spans: NDArray[np.int64]) -> tuple[SlowPieces, Spans]:
+        """Cut a text whose words are at `spans`; no offsets where pieces cannot be traced to the words."""
+        pieces = self._cut(text)
+        ends = spans[:, 1].tolist()
+        return pieces, self._traced(text, pieces.ids, ends)
+
+    def join(self, parts: Sequence[SlowPieces]) -> SlowPieces:
+        """Join pieces of consecutive lines into one text; its words are counted on."""
+
+        def find() -> tuple[Spans, list[int | None]]:
+            offsets, words = Spans(), list[int | None]()
+            after = 0
+            for part in parts:
+                base = max((word for word in words if word is not None), default=-1) + 1
+                words += [None if word is None else base + word for word in part.word_ids]
+                offsets += [(start + after, end + after) for start, end in part.offsets]
+                after = max((end for _, end in offsets), default=after)
+            return (offsets if len(offsets) == len(words) else []), words
+
+        return SlowPieces(ids=[number for part in parts for number in part.ids], find=find)
+
+    def whole(self, first: SlowPieces, second: SlowPieces | None) -> SlowPieces:
+        """Add the special tokens around one text or a pair, where the tokeniser's own code has them."""
+        texts = [first] if second is None else [first, second]
+        # Numbers below 0 stand for the pieces: what is made of them tells where each has gone.
+        bases = [-1, -1 - len(first)]
+        stand_ins = [list(range(base, base - len(text), -1)) for base, text in zip(bases, texts)]
+        given = [(sequence, place) for sequence, text in enumerate(texts) for place in range(len(text))]
+        made = [int(number) for number in self._tokeniser.build_inputs_with_special_tokens(*stand_ins)]
+        sources = [given[-1 - number] if number < 0 else None for number in made]
+        types = [int(kind) for kind in self._tokeniser.create_token_type_ids_from_sequences(*stand_ins)]
+
+        def find() -> tuple[Spans, list[int | None]]:
+            offsets = (
+                [(0, 0) if source is None else texts[source[0]].offsets[source[1]] for source in sources]
+                if all(len(text.offsets) == len(text) for text in texts)
+                else Spans()
+            )
+            return offsets, [
+                None if source is None else texts[source[0]].word_ids[source[1]] for source in sources
+            ]
+
+        return SlowPieces(
+            ids=[
+                number if source is None else texts[source[0]].ids[source[1]]
+                for number, source in zip(made, sources)
+            ],
+            find=find,
+            type_ids=types if len(types) == len(made) else [0] * len(made),
+            sequence_ids=[None if source is None else source[0] for source in sources],
+            special_tokens_mask=[int(source is None) for source in sources],
+        )
+
+    def special_tokens(self, *, pair: bool) -> int:
+        """Return how many special tokens stand around one text or a pair."""
+        nothing: list[list[int]] = [[], []] if pair else [[]]
+        return len(self._tokeniser.build_inputs_with_special_tokens(*nothing))
+
+    def id_of(self, token: str) -> int | None:
+        """Return the id of a piece by its name; None where there is none."""
+        return self._ids.get(token)
+
+    def unknown_id(self) -> int | None:
+        """Return the id of the piece that stands for unknown text, or None where no text is unknown."""
+        found = self._tokeniser.unk_token_id
+        return None if found is None else int(found)
+
+    def _numbers(self, text: str) -> list[int]:
+        # A text longer than the model reads is no news: it is cut later.
+        found = self._tokeniser(text, add_special_tokens=False, verbose=False)
+        return [int(number) for number in found["input_ids"]]
+
+    def _cut(self, text: str) -> SlowPieces:
+        ids = self._numbers(text)
+
+        def find() -> tuple[Spans, list[int | None]]:
+            ends = [end for _, end in _between_spaces(text)]
+            offsets = self._traced(text, ids, ends)
+            if not offsets:
+                return [], [None] * len(ids)
+            starts = np.array([start for start, _ in _between_spaces(text)])
+            first = [start + len(text[start:end]) - len(text[start:end].lstrip()) for start, end in offsets]
+            words = np.searchsorted(starts, np.array(first), side="right") - 1
+            return offsets, [
+                int(word) if text[start:end].strip() else None for word, (start, end) in zip(words, offsets)
+            ]
+
+        return SlowPieces(ids=ids, find=find)
+
+    def _traced(self, text: str, ids: list[int], ends: list[int]) -> Spans:
+        """Return which characters each piece covers; those of a whole word where it is cut by itself. Empty: unknown.
+
+        Args:
+            text: the text.
+            ids: its pieces.
+            ends: the ends of its words.
+        """
+        found = spelled(text, self._named(ids))
+        if found is not None:
+            return found
+        spans, taken, start = Spans(), 0, 0
+        for _, end in _between_spaces(text):
+            own = self._numbers(text[start:end])
+            if ids[taken : taken + len(own)] != own:
+                return []
+            inner = self._within(text, own, start, [each for each in ends if start < each < end] + [end])
+            if inner is None:
+                return []
+            spans += inner
+            taken, start = taken + len(own), end
+        return spans if taken == len(ids) else []
+
+    def _within(self, text: str, ids: list[int], start: int, ends: list[int]) -> Spans | None:
+        """Trace the pieces of a stretch without spaces: by spelling, or word by word."""
+        found = spelled(text[start : ends[-1]], self._named(ids))
+        if found is not None:
+            return [(start + first, start + last) for first, last in found]
+        spans = Spans()
+        for end in ends:
+            own = self._numbers(text[start:end]) if len(ends) > 1 else ids
+            spans += [(start, end)] * len(own)
+            if ids[len(spans) - len(own) : len(spans)] != own:
+                return None
+            start = end
+        return spans if len(spans) == len(ids) else None
+
+    def _named(self, ids: list[int]) -> list[str | None]:
+        unknown = self.unknown_id()
+        names = self._tokeniser.convert_ids_to_tokens(ids)
+        return [
+            None if number == unknown else self._without_marks(str(name)) for number, name in zip(ids, names)
+        ]
+
+
+def _between_spaces(text: str) -> Spans:
+    """Return first character and end of what stands between spaces."""
+    found, at = Spans(), 0
+    for part in text.split():
+        at = text.index(part, at)
+        found.append((at, at + len(part)))
+        at += len(part)
+    return found

@@ -1,0 +1,45 @@
+"""How many documents there were, up to a number: what a few groups of them cannot tell."""
+
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.statistics.kept import State
+
+
+class Distinct:
+    """The smallest hashes of what was named: exact up to `most` of them, of one size however many come.
+
+    Args:
+        most: how many are told apart.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._hashes: set[int] = set()
+
+    def add(self, names: Iterable[str]) -> None:
+        """Take in names; one that came before changes nothing."""
+        self._take(int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") for name in names)
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def merge(self, other: "Distinct") -> None:
+        """Take in what another saw."""
+        self._take(other._hashes)
+
+    def state(self) -> State:
+        """Return the hashes, `[name]`, in order."""
+        return {"hashes": np.array(sorted(self._hashes), dtype=np.uint64)}
+
+    def restore(self, state: Mapping[str, NDArray[np.uint64]]) -> None:
+        """Take up what `state` returned."""
+        self._hashes = set(state["hashes"].tolist())
+
+    def _take(self, hashes: Iterable[int]) -> None:
+        self._hashes.update(hashes)
+        if len(self._hashes) > self.most:
+            self._hashes = set(sorted(self._hashes)[: self.most])

@@ -1,0 +1,126 @@
+"""Sums as they are written: without their zeros and in the smallest type that holds them, and back bit for bit."""
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SPEC = "packed"
+"""The array that says of each packed array what it was: JSON as bytes."""
+_PLACES, _ROWS = ".places", ".rows"
+_FEWEST = 4096  # numbers; smaller arrays stay as they are
+_FLOATS, _WHOLE = ("float32",), ("uint8", "int8", "uint16", "int16", "uint32", "int32")
+
+
+def pack(arrays: "Mapping[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
+    """Return arrays that hold the same numbers in fewer bytes, for `unpack`.
+
+    Of an array of many zeros those are left out, whole rows first (the first two axes), then single numbers: a bit says
+    of each whether it is there. Numbers that a smaller type holds exactly are written in it. Small arrays stay.
+    """
+    import numpy as np
+
+    out: dict[str, NDArray[Any]] = {}
+    spec = {}
+    for name, array in arrays.items():
+        if array.size < _FEWEST or array.dtype.kind not in "iuf":
+            out[name] = array
+            continue
+        spec[name] = {"dtype": array.dtype.str, "shape": list(array.shape)}
+        lead = array.shape[: min(2, array.ndim - 1)]
+        table = _narrowed(array).reshape(int(np.prod(lead)), -1)
+        there = _is_there(table)
+        rows = there.any(1)
+        if not rows.all():
+            out[name + _ROWS], table, there = np.packbits(rows), table[rows], there[rows]
+        if there.size and there.mean() < 1 - 1 / (8 * table.itemsize):
+            out[name + _PLACES], table = np.packbits(there), table[there]
+        out[name] = table.reshape(-1)
+    if spec:
+        out[SPEC] = np.frombuffer(json.dumps(spec, sort_keys=True).encode(), dtype=np.uint8).copy()
+    return out
+
+
+def unpack(arrays: "Mapping[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
+    """Return what `pack` was given; arrays that were not packed come back as they are.
+
+    Raises:
+        ValueError: the parts of an array do not belong together.
+    """
+    import numpy as np
+
+    if SPEC not in arrays:
+        return dict(arrays)
+    spec = json.loads(arrays[SPEC].tobytes())
+    own = {SPEC, *(name + part for name in spec for part in (_PLACES, _ROWS))}
+    out = {name: array for name, array in arrays.items() if name not in own}
+    for name, was in spec.items():
+        shape = tuple(was["shape"])
+        lead = int(np.prod(shape[: min(2, len(shape) - 1)]))
+        flat = arrays[name].astype(was["dtype"])
+        rows = _bits(arrays, name + _ROWS, lead)
+        width = int(np.prod(shape)) // max(1, lead)
+        number = lead if rows is None else int(rows.sum())
+        places = _bits(arrays, name + _PLACES, number * width)
+        if places is not None:
+            flat = _spread(flat, places)
+        table = flat.reshape(number, width)
+        out[name] = (table if rows is None else _spread(table, rows)).reshape(shape)
+    return {name: out[name] for name in arrays if name in out}
+
+
+def _narrowed(array: "NDArray[Any]") -> "NDArray[Any]":
+    """Return an array in the smallest type that holds each of its numbers as it is."""
+    import numpy as np
+
+    if array.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            found = (array.astype(name) for name in _FLOATS if np.dtype(name).itemsize < array.itemsize)
+            return next((one for one in found if _same(one.astype(array.dtype), array)), array)
+    least, most = int(array.min()), int(array.max())
+    for name in _WHOLE:
+        limits = np.iinfo(name)
+        if np.dtype(name).itemsize < array.itemsize and limits.min <= least and most <= limits.max:
+            return array.astype(name)
+    return array
+
+
+def _same(one: "NDArray[Any]", other: "NDArray[Any]") -> bool:
+    """Whether two arrays of floats are the same bit for bit, as 0 and -0 are not."""
+    import numpy as np
+
+    bits = np.dtype(f"u{one.itemsize}")
+    return bool(np.array_equal(np.ascontiguousarray(one).view(bits), np.ascontiguousarray(other).view(bits)))
+
+
+def _is_there(table: "NDArray[Any]") -> "NDArray[Any]":
+    """Return which numbers are not 0; -0 is none."""
+    import numpy as np
+
+    return np.asarray(table.view(np.dtype(f"u{table.itemsize}")) != 0)
+
+
+def _bits(arrays: "Mapping[str, NDArray[Any]]", name: str, number: int) -> "NDArray[Any] | None":
+    """Return marks that were packed; None where all are there."""
+    import numpy as np
+
+    if name not in arrays:
+        return None
+    packed = arrays[name]
+    marks = np.unpackbits(packed)
+    if packed.dtype != np.uint8 or len(packed) != -(-number // 8) or marks[number:].any():
+        raise ValueError(f"expected {name} to mark {number:,} places, found {len(packed):,} bytes")
+    return marks[:number].astype(bool)
+
+
+def _spread(values: "NDArray[Any]", marks: "NDArray[Any]") -> "NDArray[Any]":
+    """Put values where the marks are, zeros elsewhere."""
+    import numpy as np
+
+    if len(values) != int(marks.sum()):
+        raise ValueError(f"expected {int(marks.sum()):,} values for as many marks, found {len(values):,}")
+    whole = np.zeros((len(marks), *values.shape[1:]), dtype=values.dtype)
+    whole[marks] = values
+    return whole

@@ -1,0 +1,69 @@
+"""A new decoder to train: a small Llama, and dropout for it, which its family has at the attention alone."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from headscope.errors import ModelError
+from headscope.training.start import Start
+from headscope.training.training_options import Size
+
+_DROPPED = ("embed_tokens", "o_proj", "down_proj")
+"""Modules of a Llama whose output is added to the residual stream."""
+
+
+def new_decoder(
+    size: Size, tokeniser: Any, *, groups: int | None = None, max_length: int, seed: int = 0
+) -> Start:
+    """Make a Llama with weights from its own initialiser: rotary positions, and output scores by its embeddings.
+
+    Args:
+        size: layers, heads and width; the gated feed-forward parts are 8/3 as wide, rounded up to a multiple of 32.
+        tokeniser: whose pieces it reads.
+        groups: how many different keys and values the heads of a layer share; one for each head when None.
+        max_length: tokens of the longest input.
+        seed: of the weights; torch's own state of randomness is changed.
+
+    Raises:
+        ModelError: heads of an odd width, which rotary positions cannot turn.
+    """
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    if size.width // size.heads % 2:
+        raise ModelError(
+            f"--size {size}: a head would be {size.width // size.heads} wide, and rotary positions need an even "
+            f"width; expected as {size.layers}x{size.heads}x{size.width + size.heads}"
+        )
+    config = LlamaConfig(
+        vocab_size=max(tokeniser.get_vocab().values()) + 1,
+        hidden_size=size.width,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        num_key_value_heads=groups or size.heads,
+        intermediate_size=32 * -(-8 * size.width // 96),
+        max_position_embeddings=max_length,
+        tie_word_embeddings=True,
+        bos_token_id=tokeniser.bos_token_id,
+        eos_token_id=tokeniser.eos_token_id,
+        pad_token_id=tokeniser.pad_token_id,
+    )
+    torch.manual_seed(seed)
+    shared = f"/{groups}" if groups else ""
+    name = f"new Llama {size.layers}x{size.heads}{shared}x{size.width}"
+    return Start(model=LlamaForCausalLM(config), tokeniser=tokeniser, name=name)
+
+
+def drop_residuals(model: nn.Module, share: float) -> None:
+    """Let a share of what the embeddings and each block add to the residual stream out while a Llama is trained.
+
+    The hooks are the process's own: nothing of them is saved with the model.
+    """
+
+    def dropped(module: nn.Module, _arguments: Any, output: Tensor) -> Tensor:
+        return nn.functional.dropout(output, share, training=module.training)
+
+    if share:
+        for name, module in model.named_modules():
+            if name.rpartition(".")[2] in _DROPPED:
+                module.register_forward_hook(dropped)

@@ -1,0 +1,69 @@
+"""The question of causal language modelling: which token comes next, everywhere."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headscope.training.batches import AskedBatch
+from headscope.training.packed_corpus import PackedInputs
+from headscope.training.repeated_passages import repeat_passage
+from headscope.training.training_masks import ordinary_pieces
+
+
+@dataclass(frozen=True)
+class NextTokens:
+    """Ask for every token but an input's first.
+
+    Attributes:
+        ordinary: whether an id stands for text, and not for a special token, `[id]`.
+        pad: id that fills a row up.
+        repeated: share of the inputs in which a passage is repeated, drawn anew in each epoch; never in measuring.
+    """
+
+    ordinary: NDArray[np.bool_]
+    pad: int
+    repeated: float = 0.0
+
+    @classmethod
+    def of(cls, tokeniser: Any, *, repeated: float = 0.0) -> "NextTokens":
+        """Read the ids from a transformers tokeniser."""
+        return cls(ordinary_pieces(tokeniser), int(tokeniser.pad_token_id or 0), repeated)
+
+    def batch(self, inputs: PackedInputs, places: NDArray[np.int64], *, epoch: int | None) -> AskedBatch:
+        """Lay inputs out, padded on the right; `asked` is where the token before each target stands."""
+        width = int(inputs.lengths[places].max())
+        ids = np.full((len(places), width), self.pad, dtype=np.int64)
+        valid = np.zeros_like(ids)
+        asked, targets, rows = [], [], []
+        for row, place in enumerate(places.tolist()):
+            own, _ = inputs.of(place)
+            own, may_be = self._drawn(own, key=int(inputs.keys[place]), epoch=epoch)
+            ids[row, : len(own)], valid[row, : len(own)] = own, 1
+            next_ones = 1 + np.flatnonzero(may_be[1:])
+            asked.append(row * width + next_ones - 1)
+            targets.append(own[next_ones].astype(np.int64))
+            rows.append(np.full(len(next_ones), row))
+        return AskedBatch(
+            torch.from_numpy(ids),
+            torch.zeros(ids.shape, dtype=torch.long),
+            torch.from_numpy(valid),
+            torch.from_numpy(np.concatenate(asked)),
+            torch.from_numpy(np.concatenate(targets)),
+            np.concatenate(rows),
+        )
+
+    def _drawn(
+        self, ids: NDArray[np.int32], *, key: int, epoch: int | None
+    ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Repeat a passage or not: drawn from the input's key and the epoch alone, as masks are."""
+        if epoch is None or not self.repeated:
+            return ids, np.ones(len(ids), dtype=np.bool_)
+        generator = np.random.Generator(np.random.Philox(key=np.array([key, epoch], dtype=np.uint64)))
+        if generator.random() >= self.repeated:
+            return ids, np.ones(len(ids), dtype=np.bool_)
+        own = np.flatnonzero(self.ordinary[ids])
+        between = np.arange(own[0], own[-1] + 1) if len(own) else own
+        return repeat_passage(ids, self.ordinary, between, generator=generator)

@@ -1,0 +1,1 @@
+"""What a model is trained to foretell: a file for each objective."""

@@ -1,0 +1,70 @@
+"""Causal language modelling: each token is foretold from those before it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.unknown import KnownPieces
+from headscope.training.byte_tokeniser import train_byte_tokeniser
+from headscope.training.new_decoder import drop_residuals, new_decoder
+from headscope.training.next_tokens import NextTokens
+from headscope.training.packed_corpus import PackedInputs, pack_passages
+from headscope.training.running_text import RunningText
+from headscope.training.start import Start, go_on_with_decoder
+from headscope.training.text import TrainingText
+from headscope.training.training_options import VOCABULARY, TrainOptions
+
+
+class NextWord:
+    """A decoder's objective, on running text."""
+
+    tokeniser_words = "a byte-level BPE tokeniser"
+    head_words = "language-model head"
+
+    def new_tokeniser(self, corpus: TrainingText, options: TrainOptions) -> Any:
+        """Train a byte-level BPE tokeniser."""
+        return train_byte_tokeniser(
+            corpus.lines, vocabulary=options.vocabulary or VOCABULARY, max_length=options.max_length
+        )
+
+    def new_model(self, tokeniser: Any, options: TrainOptions) -> Start:
+        """Make a Llama."""
+        assert options.size is not None
+        start = new_decoder(
+            options.size, tokeniser, groups=options.groups, max_length=options.max_length, seed=options.seed
+        )
+        drop_residuals(start.model, options.dropout)
+        return start
+
+    def go_on_with(self, options: TrainOptions) -> Start:
+        """Load a checkpoint with its language-model head."""
+        return go_on_with_decoder(options.model, revision=options.revision, seed=options.seed)
+
+    def inputs(
+        self, corpus: TrainingText, encoder: Encoder, options: TrainOptions, *, known: KnownPieces
+    ) -> PackedInputs:
+        """Let the lines of a document follow one another, and cut where an input is full."""
+        text = RunningText(encoder, max_length=options.max_length)
+        return pack_passages(corpus.read(), text, limit=options.limit, seed=options.seed, known=known)
+
+    def question(self, tokeniser: Any, options: TrainOptions) -> NextTokens:
+        """Ask for every token but the first."""
+        return NextTokens.of(tokeniser, repeated=options.repeated)
+
+    def asked_words(self, options: Mapping[str, Any]) -> str:
+        """Say what is asked, and how much of it repeats itself."""
+        words = "Every token is foretold from those before it in its input; inputs follow one another in a document."
+        if options["repeated"]:
+            words += (
+                f" In {options['repeated']:.0%} of the inputs, drawn anew in each epoch, a passage of 1/8 to 1/2 of "
+                "the input stands a second time further on; in half of them it is of random pieces, which are asked "
+                "for the second time alone. Held-out inputs are as they are."
+            )
+        return words
+
+    def limits(self) -> str:
+        """Say what it is not."""
+        return "Made to look at attention: it is far too small to write, answer or rank text."
+
+
+OBJECTIVE = NextWord()

@@ -1,0 +1,89 @@
+"""Masked language modelling: words of which the model sees nothing, or another, are filled in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing import Packer
+from headscope.encoding.unknown import KnownPieces
+from headscope.training.batches import AskedBatch, masked_batch
+from headscope.training.packed_corpus import PackedInputs, pack_inputs
+from headscope.training.start import Start, go_on_with, new_bert
+from headscope.training.text import TrainingText
+from headscope.training.tokeniser import train_tokeniser
+from headscope.training.training_masks import Masker
+from headscope.training.training_options import VOCABULARY, TrainOptions
+
+
+@dataclass(frozen=True)
+class MaskedTokens:
+    """Ask for masked tokens.
+
+    Attributes:
+        masker: draws the masks.
+        pad: id that fills a row up.
+    """
+
+    masker: Masker
+    pad: int
+
+    def batch(self, inputs: PackedInputs, places: NDArray[np.int64], *, epoch: int | None) -> AskedBatch:
+        """Mask and pad inputs."""
+        return masked_batch(inputs, places, self.masker, epoch=epoch, pad=self.pad)
+
+
+class MaskedWords:
+    """BERT's objective, on pairs of texts."""
+
+    tokeniser_words = "a WordPiece tokeniser"
+    head_words = "masked-LM head"
+
+    def new_tokeniser(self, corpus: TrainingText, options: TrainOptions) -> Any:
+        """Train a WordPiece tokeniser."""
+        return train_tokeniser(
+            corpus.lines,
+            vocabulary=options.vocabulary or VOCABULARY,
+            cased=options.cased,
+            max_length=options.max_length,
+        )
+
+    def new_model(self, tokeniser: Any, options: TrainOptions) -> Start:
+        """Make a BERT."""
+        assert options.size is not None
+        return new_bert(options.size, tokeniser, max_length=options.max_length, seed=options.seed)
+
+    def go_on_with(self, options: TrainOptions) -> Start:
+        """Load a checkpoint with its masked-LM head."""
+        return go_on_with(options.model, revision=options.revision, seed=options.seed)
+
+    def inputs(
+        self, corpus: TrainingText, encoder: Encoder, options: TrainOptions, *, known: KnownPieces
+    ) -> PackedInputs:
+        """Pack lines as a report does."""
+        packer = Packer(encoder, packing=options.packing, max_length=options.max_length, seed=options.seed)
+        return pack_inputs(corpus.read(), packer, limit=options.limit, seed=options.seed, known=known)
+
+    def question(self, tokeniser: Any, options: TrainOptions) -> MaskedTokens:
+        """Ask for 15% of the tokens."""
+        return MaskedTokens(Masker.of(tokeniser), int(tokeniser.pad_token_id or 0))
+
+    def asked_words(self, options: Mapping[str, Any]) -> str:
+        """Say how masks are drawn."""
+        return (
+            "15% of the ordinary tokens are asked for, drawn anew in each epoch: 80% masked, 10% another piece, 10% as "
+            f"they are. Packing `{options['packing']}`."
+        )
+
+    def limits(self) -> str:
+        """Say what was not trained."""
+        return (
+            "Made to look at attention, not to generate, rank or classify text; there is no next-sentence task, and no "
+            "pooler was trained."
+        )
+
+
+OBJECTIVE = MaskedWords()

@@ -1,0 +1,100 @@
+"""Documents as running text for a decoder: its lines with line feeds between them, cut where an input is full."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from headscope.corpora.document import Document
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.spread import spread
+
+_FEWEST = 2
+"""Pieces of an input at least: the second is foretold from the first."""
+
+
+class RunningText:
+    """Cut documents into inputs that follow one another.
+
+    Nothing but a document's last token may be left out: inputs are full, but the last of each document. The
+    tokeniser's special tokens stand around each input, and its end token, where it has one, after each document.
+
+    Args:
+        encoder: the tokeniser's wrap.
+        max_length: tokens in an input at most, special tokens included.
+
+    Attributes:
+        skipped: what gave no input, by reason.
+        line_feed: the pieces of a line feed between words; none where the tokeniser takes it for a space.
+    """
+
+    def __init__(self, encoder: Encoder, *, max_length: int) -> None:
+        self.encoder = encoder
+        self.max_length = max_length
+        self.skipped: Counter[str] = Counter()
+        self.line_feed = _line_feed(encoder)
+        self._end = encoder.tokeniser.eos_token_id
+        (piece,) = encoder.pieces(["a"])
+        whole = encoder.whole(piece)
+        own = np.flatnonzero(np.array(whole.special_tokens_mask) == 0)
+        self._before, self._after = whole.ids[: own[0]], whole.ids[own[-1] + 1 :]
+
+    def cut(
+        self, documents: Iterable[Document], *, limit: int | None = None, seed: int = 0
+    ) -> Iterator[Segment]:
+        """Yield inputs, document by document; at most `limit` of them, drawn over the documents (`spread`)."""
+        made = (passage for document in documents for passage in self._passages(document))
+        if limit is None:
+            yield from made
+            return
+        every = list(made)
+        drawn = spread(((passage.document, passage.index) for passage in every), limit=limit, seed=seed)
+        yield from (passage for passage in every if (passage.document, passage.index) in drawn)
+
+    def _passages(self, document: Document) -> Iterator[Segment]:
+        room = self.max_length - len(self._before) - len(self._after)
+        index = 0
+        for text in self._texts(document):
+            for start in range(0, len(text), room):
+                part = text[start : start + room]
+                if len(part) < _FEWEST:
+                    self.skipped["one token"] += 1
+                    continue
+                ids = np.array([*self._before, *part, *self._after], dtype=np.int64)
+                # Nothing asks a training which word a token is of.
+                yield Segment(
+                    document=document.id,
+                    index=index,
+                    ids=ids,
+                    token_types=np.zeros_like(ids),
+                    word_ids=np.full(len(ids), NO_WORD, dtype=np.int64),
+                )
+                index += 1
+
+    def _texts(self, document: Document) -> list[list[int]]:
+        """Return a document as ids without the tokens around an input; each line by itself where lines are whole."""
+        if document.tokens is not None:
+            segment = self.encoder.segment_of_tokens(
+                document.tokens, document=document.id, index=0, origin=document.origin
+            )
+            around = {*self._before, *self._after}
+            return [[number for number in segment.ids.tolist() if number not in around]]
+        if document.words is not None:
+            return [self._ended(self.encoder.piece_words(document.words)[0].ids)]
+        lines = [line.ids for line in self.encoder.pieces(document.lines)]
+        if document.whole:
+            return [self._ended(line) for line in lines]
+        text: list[int] = []
+        for number, line in enumerate(lines):
+            text += line if number == 0 else [*self.line_feed, *line]
+        return [self._ended(text)]
+
+    def _ended(self, ids: list[int]) -> list[int]:
+        return ids if self._end is None or self._end in self._after else [*ids, self._end]
+
+
+def _line_feed(encoder: Encoder) -> list[int]:
+    """Find the pieces that stand for a line feed and nothing else."""
+    (found,) = encoder.pieces(["a\nb"])
+    return [number for number, (start, end) in zip(found.ids, found.offsets) if (start, end) == (1, 2)]

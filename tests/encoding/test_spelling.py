@@ -1,0 +1,95 @@
+"""Which characters a piece covers, found by spelling."""
+
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headscope.encoding.spelling import spelled, without_marks
+
+LETTERS = "abé語Ωﬁİ…\u00a0 \u3000,."
+
+
+@st.composite
+def cut_texts(draw):
+    text = draw(st.text(LETTERS, max_size=20))
+    cuts = sorted(draw(st.sets(st.integers(1, max(1, len(text) - 1)), max_size=8)))
+    bounds = [0, *(cut for cut in cuts if cut < len(text)), len(text)]
+    return text, [(start, end) for start, end in pairwise(bounds) if start < end]
+
+
+@given(cut_texts())
+def test_pieces_that_spell_a_text_cover_what_they_spell(cut):
+    text, spans = cut
+    found = spelled(text, [text[start:end] for start, end in spans])
+    assert found is not None
+    for (start, end), (first, last) in zip(spans, found):
+        letters = [place for place in range(start, end) if not text[place].isspace()]
+        if letters:
+            assert (first, last) == (letters[0], letters[-1] + 1)
+
+
+@given(cut_texts(), st.data())
+def test_one_unknown_piece_covers_what_the_others_leave(cut, data):
+    text, spans = cut
+    solid = [number for number, (start, end) in enumerate(spans) if text[start:end].strip()]
+    if not solid:
+        return
+    hidden = data.draw(st.sampled_from(solid))
+    pieces = [None if number == hidden else text[s:e] for number, (s, e) in enumerate(spans)]
+    found = spelled(text, pieces)
+    assert found is not None
+    start, end = spans[hidden]
+    letters = [place for place in range(start, end) if not text[place].isspace()]
+    assert found[hidden] == (letters[0], letters[-1] + 1)
+
+
+@given(st.text(LETTERS, min_size=1, max_size=20))
+def test_bytes_cover_the_letter_that_they_are_of(text):
+    """As ByT5 names them: each byte by the letter of its number."""
+    found = spelled(text, [chr(byte) for byte in text.encode()])
+    owners = [place for place, letter in enumerate(text) for _ in letter.encode()]
+    assert found is not None
+    for place, span in zip(owners, found):
+        if not text[place].isspace():
+            assert span == (place, place + 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces", "found"),
+    [
+        ("The Cat", ["the", " c", "at"], [(0, 3), (4, 5), (5, 7)]),
+        ("é a", ["e", "a"], [(0, 1), (2, 3)]),  # accents taken off, as BERT does
+        ("ﬁn…", ["fi", "n", ".", "..."[:2]], [(0, 1), (1, 2), (2, 3), (2, 3)]),  # compatibility forms
+        (" a", [" ", "a"], [(0, 1), (1, 2)]),
+        ("a", [" ", "a"], [(0, 1), (0, 1)]),  # a mark alone goes with what follows
+        ("ab", ["a"], None),
+        ("ab", ["b", "a"], None),
+        ("a?b?c", ["a", None, "b", None, "c"], None),  # two unknown pieces could lie anywhere
+        ("ab", ["a", None, "b"], None),  # nothing is left for it
+    ],
+)
+def test_what_is_found_and_what_is_not(text, pieces, found):
+    assert spelled(text, pieces) == found
+
+
+def test_an_accent_by_itself_is_not_placed():
+    """It would be taken for white space, and given to what follows."""
+    accents = unicodedata.normalize("NFD", "éa")
+    assert spelled("éa", list(accents)) is None
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "token", "read"),
+    [
+        (["the", "##s", "##ing", "a"], "##ing", "ing"),
+        (["th@@", "e", "a"], "th@@", "th"),
+        (["the</w>", "th", "e</w>"], "e</w>", "e"),
+        (["\u2581the", "s"], "\u2581the", " the"),
+        (["a", "##"], "##", "##"),
+    ],
+)
+def test_marks_are_told_from_the_vocabulary(vocabulary, token, read):
+    assert without_marks(vocabulary)(token) == read

@@ -1,0 +1,90 @@
+"""Running text: no token is lost between two inputs, and lines stay lines."""
+
+import pytest
+
+from headscope.corpora.document import Document
+from headscope.encoding.encoder import Encoder
+from headscope.errors import InputError
+from headscope.training.byte_tokeniser import train_byte_tokeniser
+from headscope.training.packed_corpus import pack_passages
+from headscope.training.running_text import RunningText
+from support.tiny_tokenisers import tiny_tokeniser
+
+LINES = ("The cat sat on the mat.", "It slept, and dreamt of fish.", "A dog came by.")
+
+
+@pytest.fixture(scope="module")
+def tokeniser():
+    return train_byte_tokeniser(lambda: LINES, vocabulary=290)
+
+
+def story(number=0, **given):
+    return Document(id=f"story-{number}", **({"lines": LINES} | given))
+
+
+def spoken(tokeniser, inputs):
+    """Each input's text; every one begins with `<s>`."""
+    inputs = list(inputs)
+    assert all(each.ids[0] == 0 for each in inputs)
+    return [tokeniser.decode(each.ids[1:]) for each in inputs]
+
+
+@pytest.mark.parametrize("length", [6, 16, 1000])
+def test_inputs_follow_one_another(tokeniser, length):
+    inputs = list(RunningText(Encoder(tokeniser), max_length=length).cut([story()]))
+    assert [each.index for each in inputs] == list(range(len(inputs)))
+    assert {len(each.ids) for each in inputs[:-1]} <= {length}
+    assert len(inputs[-1].ids) <= length
+    # A line begins as a word does, so that a space stands after the line feed.
+    assert "".join(spoken(tokeniser, inputs)) == " " + "\n ".join(LINES) + "</s>"
+
+
+def test_documents_are_not_mixed(tokeniser):
+    inputs = list(RunningText(Encoder(tokeniser), max_length=30).cut([story(0), story(1)]))
+    assert [each.document for each in inputs] == sorted(each.document for each in inputs)
+    half = len(inputs) // 2
+    assert spoken(tokeniser, inputs[:half]) == spoken(tokeniser, inputs[half:])
+
+
+def test_lines_that_are_whole_words_and_tokens(tokeniser):
+    text = RunningText(Encoder(tokeniser), max_length=100)
+    assert spoken(tokeniser, text.cut([story(whole=True)])) == [f" {line}</s>" for line in LINES]
+    words = story(lines=(), words=("The", "cat", "sat"))
+    assert spoken(tokeniser, text.cut([words])) == [" The cat sat</s>"]
+    ids = tokeniser("The cat")["input_ids"]
+    tokens = story(lines=(), tokens=tuple(tokeniser.convert_ids_to_tokens(ids)))
+    (only,) = text.cut([tokens])
+    assert only.ids.tolist() == ids
+
+
+def test_a_last_token_alone_is_left_out_and_counted(tokeniser):
+    whole = len(next(iter(RunningText(Encoder(tokeniser), max_length=1000).cut([story()]))))
+    text = RunningText(Encoder(tokeniser), max_length=whole - 1)
+    assert [len(each) for each in text.cut([story()])] == [whole - 1]
+    assert text.skipped == {"one token": 1}
+    with pytest.raises(InputError) as refused:
+        pack_passages([story(lines=())], RunningText(Encoder(tokeniser), max_length=9))
+    assert str(refused.value) == (
+        "no input could be made of 1 document (one token: 1); expected documents of two tokens or more"
+    )
+
+
+def test_a_limit_draws_over_the_documents(tokeniser):
+    documents = [story(number) for number in range(6)]
+    text = RunningText(Encoder(tokeniser), max_length=16)
+    every = {(each.document, each.index): each.ids.tolist() for each in text.cut(documents)}
+    drawn = list(text.cut(documents, limit=6, seed=1))
+    assert sorted(each.document for each in drawn) == [f"story-{number}" for number in range(6)]
+    assert all(every[each.document, each.index] == each.ids.tolist() for each in drawn)
+    assert [(each.document, each.index) for each in drawn] != [
+        (each.document, each.index) for each in text.cut(documents, limit=6, seed=2)
+    ]
+
+
+def test_a_tokeniser_that_takes_line_feeds_for_spaces():
+    """And one that writes tokens around a text: they stand around each input."""
+    text = RunningText(Encoder(tiny_tokeniser("bert")), max_length=8)
+    assert text.line_feed == []
+    inputs = list(text.cut([story(lines=("the cat sat", "on the mat and ran"))]))
+    assert [[int(each.ids[0]), int(each.ids[-1])] for each in inputs] == [[0, 2]] * 2
+    assert [len(each) for each in inputs] == [8, 4]
