@@ -81,7 +81,8 @@ def test_the_fused_path_gives_what_the_plain_one_does(seed, groups, causal, sile
         query, key, value, mask=mask, scaling=0.5, keys=info, start=0, square=True, need_weights=True,
         norms=norms, size=BlockSize(scores=scores, few=1, low=2),
     )  # fmt: skip
-    assert found.weights is not None and found.norm_statistics is not None
+    assert found.weights is not None
+    assert found.norm_statistics is not None
     expected = norm_row_statistics(found.weights, norms, key_classes=info.classes)
     valid = info.valid[:, None, :, None].expand(expected.shape)
     torch.testing.assert_close(

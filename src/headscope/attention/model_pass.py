@@ -16,6 +16,7 @@ from headscope.attention.reach import Reach, reach_of
 from headscope.attention.tap import AttentionCall, Tap
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility, visibility_of
+from headscope.attention.written import Written
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary
@@ -157,6 +158,7 @@ class ModelPass:
         weights: Tensor | None,
         statistics: Tensor | None = None,
         gradient: Tensor | None = None,
+        written: Written | None = None,
     ) -> AttentionTile:
         """Return some rows of a layer as the consumer takes them."""
         return AttentionTile(
@@ -170,6 +172,7 @@ class ModelPass:
             given_weights=weights,
             given_statistics=statistics,
             given_gradient=gradient,
+            written=written,
         )
 
     def reach(self, mask: Tensor | None, keys: int, rows: slice) -> Reach:

@@ -42,7 +42,7 @@ class StreamNorms:
             self._norms.clear()
 
     def of(self, module: nn.Module) -> Float[Tensor, "batch row"] | None:
-        """Return the length of what the block of an attention module read last, at each row; None where none is known."""
+        """Return the length of what an attention module's block read last, at each row; None where none is known."""
         block = self._block.get(module)
         return None if block is None else self._norms.get(block)
 

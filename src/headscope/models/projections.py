@@ -113,7 +113,7 @@ def _matrix(part: nn.Module, given: Float[Tensor, "row inner"]) -> Float[Tensor,
         width = given.shape[1]
         try:
             bias = part(given.new_zeros(1, width))
-            matrix = part(torch.eye(width, dtype=given.dtype, device=given.device)) - bias
+            matrix: Tensor = part(torch.eye(width, dtype=given.dtype, device=given.device)) - bias
             answer = part(given)
         except Exception:  # whatever else a part may want of its input, it is no plain map then
             return None
@@ -130,7 +130,8 @@ def _factor(matrix: Float[Tensor, "inner model"], heads: int) -> Float[Tensor, "
     """Return `R'` of each head's `W_O' = Q R`: `x W_O` is as long as `x R'`, which is never longer than x is wide."""
     by_head = matrix.detach().double().cpu().reshape(heads, -1, matrix.shape[1])
     upper = torch.linalg.qr(by_head.transpose(1, 2), mode="r").R
-    return upper.transpose(1, 2).float().to(matrix.device).contiguous()
+    factor: Tensor = upper.transpose(1, 2).float().to(matrix.device).contiguous()
+    return factor
 
 
 def _short_input(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> dict[str, Tensor]:
