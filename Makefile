@@ -4,7 +4,7 @@ BIN := .venv/bin
 INPUTS := pyproject.toml constraints.txt $(wildcard models/*/pyproject.toml)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo explore test test-quick check lint examples docs pictures bench fuzz soak clean
+.PHONY: help demo explore test test-quick check lint examples docs pictures decoder bench fuzz soak clean
 help:
 	@echo "make demo    install, run the report on the embedded model and text, say where report.html is"
 	@echo "make explore open a page on which to type a sentence and see every view of it"
@@ -13,6 +13,7 @@ help:
 	@echo "make check   format, lint, type-check, and run the examples of README and docs"
 	@echo "make docs    write docs/tables.md, docs/api.md and the lists of docs/definitions.md from what they describe"
 	@echo "make pictures  take the pictures of README and docs anew, from the demonstration"
+	@echo "make decoder   train the embedded decoder anew (hours): DATA= the corpora, RUN= a folder to keep it in"
 	@echo "make soak    kill every command that writes, a hundred times and about each rename, and compare"
 	@echo "make fuzz    feed broken and hostile inputs to all that is read, 10 minutes (MINUTES=2 SEED=1 TARGET=maps)"
 	@echo "make bench   print ratios against the alternatives"
@@ -98,6 +99,12 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/first_hour.py --installed
 	$(BIN)/python benchmarks/view_pages.py
 	$(BIN)/python benchmarks/view_redraw.py
+
+# Two hours of a core; goes on after a stop. What is trained becomes models/headscope-decoder, with its card and curve.
+decoder: .venv/.dev
+	@test -n "$(DATA)" -a -n "$(RUN)" || { echo "give DATA=, the folder of the corpora, and RUN=, where to train"; exit 2; }
+	PATH=$(CURDIR)/$(BIN):$$PATH OMP_NUM_THREADS=$(or $(THREADS),2) models/headscope-decoder/recipe/train.sh $(DATA) $(RUN)
+	$(BIN)/python models/headscope-decoder/recipe/package.py $(RUN)/run
 
 # Kills every command that writes, at random and about each rename, and compares what it comes to; about half an hour.
 soak: .venv/.dev

@@ -90,6 +90,7 @@ _OWN: dict[str, dict[str, Any]] = {
              "ffn_config": {"ffn_hidden_size": 48}},
     "bailing_hybrid": {"num_experts_per_tok": 2, "n_group": 1, "topk_group": 1},
     "kimi_linear": {"num_experts_per_token": 2},
+    "deepseek_v4": {"layer_types": ["sliding_attention", "compressed_sparse_attention", "sliding_attention"]},
     "deepseek_v2": {"num_experts_per_tok": 2},
     "step3p7_text": {"sliding_window": 8},
     "dots1": {"num_key_value_heads": 2, "n_shared_experts": 1, "n_routed_experts": 4, "num_experts_per_tok": 2},

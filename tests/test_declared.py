@@ -26,8 +26,8 @@ OPTIONAL = {
     if extra != "dev"
     for each in listed
 }
-# A notebook runs in it; no module of it is called.
-NOT_IMPORTED = {"ipykernel"}
+# A notebook runs in the one, and transformers reads tokenisers with the others; no module of theirs is called.
+NOT_IMPORTED = {"ipykernel", "protobuf", "sentencepiece", "tiktoken"}
 
 
 def imported():

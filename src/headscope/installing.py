@@ -3,20 +3,29 @@
 import shlex
 from pathlib import Path
 
+_FROM_A_WHEEL = "install it from the wheel or the checkout that headscope came from, as pip install {what}"
+
 
 def how_to_install(extra: str) -> str:
     """Return what to do to have an extra of headscope (`demo`, `explore` ...), as half a sentence.
 
     Where the package runs from a checkout the command names it, and can be given as it stands.
     """
+    if extra == "demo":
+        return how_to_install_model("headscope-minilm")
     checkout = _checkout()
     if checkout is None:
         # An installed wheel does not remember where it lay.
-        what = "headscope_minilm-*.whl" if extra == "demo" else f"'headscope-*.whl[{extra}]'"
-        return f"install it from the wheel or the checkout that headscope came from, as pip install {what}"
-    if extra == "demo":
-        return f"install it with pip install {shlex.quote(str(checkout / 'models' / 'headscope-minilm'))}"
+        return _FROM_A_WHEEL.format(what=f"'headscope-*.whl[{extra}]'")
     return f"install it with pip install {shlex.quote(f'{checkout}[{extra}]')}"
+
+
+def how_to_install_model(name: str) -> str:
+    """Return what to do to have an embedded model, as half a sentence."""
+    checkout = _checkout()
+    if checkout is None:
+        return _FROM_A_WHEEL.format(what=f"{name.replace('-', '_')}-*.whl")
+    return f"install it with pip install {shlex.quote(str(checkout / 'models' / name))}"
 
 
 def _checkout() -> Path | None:

@@ -1,9 +1,12 @@
 """What holds for every figure that an analysis declares, at every width: its labels can be read."""
 
+from functools import cache
+from pathlib import Path
+
+import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from headscope.analyses import ANALYSES
 from headscope.analyses.for_report import every_part
@@ -26,17 +29,22 @@ def whole(inputs):
 
 
 RUNS = {
-    "encoder": lambda: whole(mock_inputs.section_4()),
+    "encoder": lambda: whole(mock_inputs.section_4(4, 8)),
     "deep": lambda: whole(mock_inputs.section_4(12, 12)),
     "two kinds": lambda: with_distances(mock_inputs.two_kinds()),
     "three kinds": lambda: with_importance(mock_inputs.t5()),
     "hostile": lambda: with_distances(mock_inputs.hostile_section_4()),
 }
+CASES = [
+    ("encoder", None), ("encoder", "one"), ("encoder", "two"), ("deep", "one"), ("two kinds", "one"),
+    ("three kinds", "two"), ("hostile", "one"),
+]  # fmt: skip
+"""Every width, and what differs between runs at the width where it has the least room."""
 
 
-@pytest.fixture(scope="module", params=RUNS)
-def about(request):
-    return Context.of(RUNS[request.param]())
+@cache
+def about(run):
+    return Context.of(RUNS[run]())
 
 
 def drawn_texts(figure):
@@ -51,49 +59,53 @@ def drawn_texts(figure):
 
     with house_style(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(Text, "draw", heard)
-        FigureCanvasAgg(figure).draw()
+        FigureCanvasAgg(figure)
+        figure.draw_without_rendering()
     return drawn
 
 
-def troubles(figure):
+def troubles(figure, drawn):
     """Pairs of texts that lie over one another, and texts that leave the figure."""
     slack = POINT * figure.dpi / 72
-    boxes = [
-        (text.get_text(), Bbox.from_extents(box.x0, box.y0 + slack / 2, box.x1, box.y1 - slack / 2))
-        for text, box in drawn_texts(figure)
-    ]
-    over = [
-        (one, other)
-        for place, (one, a) in enumerate(boxes)
-        for other, b in boxes[place + 1 :]
-        if a.x0 < b.x1 and b.x0 < a.x1 and a.y0 < b.y1 and b.y0 < a.y1
-    ]
+    names = [text.get_text() for text, _ in drawn]
+    left, bottom, right, top = np.array([box.extents for _, box in drawn]).T
+    inner = bottom + slack / 2, top - slack / 2
+    over = (left[:, None] < right) & (inner[0][:, None] < inner[1])
     page = figure.bbox
-    cut = [
-        name
-        for name, box in boxes
-        if box.x0 < -slack or box.y0 < -slack or box.x1 > page.x1 + slack or box.y1 > page.y1 + slack
-    ]
-    return over, cut
+    cut = (
+        (left < -slack) | (bottom < -1.5 * slack) | (right > page.x1 + slack) | (top > page.y1 + 1.5 * slack)
+    )
+    pairs = np.argwhere(np.triu(over & over.T, 1))
+    return [(names[a], names[b]) for a, b in pairs], [names[place] for place in np.flatnonzero(cut)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [None, *WIDTHS.values()])
-def test_no_label_lies_over_another_or_leaves_the_figure(about, width):
+@pytest.mark.parametrize(("run", "columns"), CASES)
+def test_no_label_lies_over_another_or_leaves_the_figure(run, columns):
+    shown, width = about(run), WIDTHS.get(columns)
     seen = {}
     with on_paper(width):
         for parts in every_part():
-            for name, figure in parts.figures(about):
+            for name, figure in parts.figures(shown):
                 settle(figure)
-                over, cut = troubles(figure)
+                drawn = drawn_texts(figure)
+                over, cut = troubles(figure, drawn)
                 assert name not in seen
                 seen[name] = {"over": over, "cut": cut}
                 if width is not None:
                     assert figure.get_figwidth() == width
                     assert figure.get_figheight() <= PAGE_INCHES, name
-                    sizes = {float(text.get_fontsize()) for text, _ in drawn_texts(figure)}
+                    sizes = {float(text.get_fontsize()) for text, _ in drawn}
                     assert min(sizes) >= 7, name
                     assert max(sizes) <= 9, name
-    if about.run.table("probes") is not None:
+    if shown.run.table("probes") is not None:
         assert set(seen) >= DECLARED
     assert {name: told for name, told in seen.items() if told["over"] or told["cut"]} == {}
+
+
+def test_every_figure_is_named_in_the_list_of_a_run_s_files():
+    text = Path(__file__).parents[2].joinpath("docs", "files.md").read_text("utf-8")
+    (row,) = [line for line in text.splitlines() if line.startswith("| `figures/` |")]
+    paper = "`figure-1` to `figure-6`"
+    assert paper in row
+    assert [name for name in DECLARED if not name.startswith("figure-") and f"`{name}`" not in row] == []

@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from headscope.statistics.roles import role_of
 from headscope.statistics.statistic_catalogue import NAMES, STATISTICS, Rows, Special, Unit, figure_names
 from headscope.study.labelled_array import labelled_array
 from support import mock_inputs
-from support.hand_made import HandMadeSource, random_map
+from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink
 from support.inputs import made_up_segments, vocabulary
 from support.measured import about
 
@@ -35,7 +36,7 @@ EACH_ROLE = pytest.mark.parametrize("role", ROLES.values(), ids=list(ROLES))
 
 
 def quantity_of(weights, quantity, classes):
-    """A row quantity of every row, `[row]`, from `[row, key]`, by the words that declare it."""
+    """A row quantity of every row, `[row]`, from `[row, key]`, the sink the last key, by the words that declare it."""
     if quantity in OFFSETS:
         places = [(row, row + offset) for row in range(len(weights)) for offset in OFFSETS[quantity]]
         out = np.zeros(len(weights))
@@ -43,7 +44,9 @@ def quantity_of(weights, quantity, classes):
             out[row] += weights[row, key] if 0 <= key < len(weights) else 0.0
         return out
     if quantity in CLASSES:
-        return weights[:, classes == CLASSES[quantity]].sum(1)
+        return weights[:, :-1][:, classes == CLASSES[quantity]].sum(1)
+    if quantity is RowQuantity.SINK:
+        return weights[:, -1]
     if quantity is RowQuantity.ENTROPY:
         return np.array([-sum(w * math.log(w) for w in row if w > 0) for row in weights])
     assert quantity is RowQuantity.MAX_WEIGHT
@@ -57,7 +60,7 @@ def segments():
 
 @pytest.fixture(scope="module")
 def measured(segments):
-    source = HandMadeSource(segments, random_map, height=5)
+    source = HandMadeSource(segments, beside_a_sink, height=5, sink=random_sink)
     sums = SurfaceAccumulator(source.layout)
     scan(source, [sums])
     return surface_table(sums.compute())
@@ -72,11 +75,11 @@ def test_it_is_the_mean_of_its_quantity_over_its_rows(one, segments, measured):
             [one.rows.key_class is None or (c == one.rows.key_class) == one.rows.inside for c in classes]
         )
         if rows.any():
-            maps = random_map(segment)
+            maps = np.concatenate([beside_a_sink(segment), random_sink(segment)[..., None]], axis=-1)
             means.append(
                 [[quantity_of(head, one.quantity, classes)[rows].mean() for head in layer] for layer in maps]
             )
-            even.append(quantity_of(np.full((n, n), 1 / n), one.quantity, classes)[rows].mean())
+            even.append(quantity_of(np.full((n, n + 1), 1 / (n + 1)), one.quantity, classes)[rows].mean())
     found = labelled_array(measured, one.name, kind="encoder")
     np.testing.assert_allclose(found.to_numpy(), np.mean(means, axis=0), atol=1e-12)
     np.testing.assert_allclose(found["uniform"], np.mean(even), atol=1e-12)
@@ -90,9 +93,24 @@ def test_it_is_the_mean_of_its_quantity_over_its_rows(one, segments, measured):
     assert one.unit is not Unit.SHARE or (high <= 1).all()
 
 
+def test_without_a_sink_it_is_null(segments):
+    source = HandMadeSource(segments, random_map)
+    sums = SurfaceAccumulator(source.layout)
+    scan(source, [sums])
+    own = surface_table(sums.compute()).set_index("statistic").loc["sink"]
+    assert own[["value", "ci_low", "ci_high", "uniform"]].isna().all(axis=None)
+    assert (own["n"] == 0).all()
+
+
 @pytest.fixture(scope="module")
 def run():
-    return mock_inputs.encoder(2, 3)
+    """A run of a model that has everything, a learned sink too."""
+    made = mock_inputs.encoder(2, 3)
+    surface = made.surface.set_index("statistic")
+    columns = ["value", "ci_low", "ci_high", "uniform", "n"]
+    surface.loc["sink", columns] = surface.loc["current", columns].to_numpy()
+    surface = surface.reset_index()[made.surface.columns.to_list()]
+    return replace(made, tables={**made.tables, "surface": surface})
 
 
 @pytest.fixture(scope="module")

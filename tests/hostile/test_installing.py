@@ -11,6 +11,7 @@ import headscope
 from headscope import installing
 from headscope.corpora.demo import demo_text, demo_treebank
 from headscope.errors import InputError, ModelError
+from headscope.models.loading import load_model
 from headscope.models.locating import embedded_folder
 
 ROOT = Path(headscope.__file__).resolve().parents[2]
@@ -30,6 +31,17 @@ def test_the_embedded_model_is_a_package_of_the_checkout(monkeypatch):
         f"{ROOT}/models/headscope-minilm, or give --model a hub name or a local folder"
     )
     assert (ROOT / "models" / "headscope-minilm" / "pyproject.toml").is_file()
+
+
+def test_an_embedded_model_is_named_by_its_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "headscope_decoder", None)
+    with pytest.raises(ModelError) as refused:
+        load_model("headscope-decoder")
+    assert str(refused.value) == (
+        "headscope-decoder is a package of its own; install it with pip install "
+        f"{ROOT}/models/headscope-decoder"
+    )
+    assert (ROOT / "models" / "headscope-decoder" / "pyproject.toml").is_file()
 
 
 @pytest.mark.parametrize(
@@ -58,6 +70,7 @@ def test_a_wheel_is_named_where_there_is_no_checkout(monkeypatch):
     start = "install it from the wheel or the checkout that headscope came from, as pip install "
     assert installing.how_to_install("explore") == f"{start}'headscope-*.whl[explore]'"
     assert installing.how_to_install("demo") == f"{start}headscope_minilm-*.whl"
+    assert installing.how_to_install_model("headscope-decoder") == f"{start}headscope_decoder-*.whl"
 
 
 def test_no_other_message_names_an_index():

@@ -90,6 +90,15 @@ def test_offline_mode_says_the_same(monkeypatch):
         load_model("org/name")
 
 
+def test_an_embedded_model_by_its_name():
+    """The default one has a name too; a folder of that name is given as a path."""
+    default, named = load_model(), load_model("headscope-minilm")
+    assert (named.name, named.origin) == (default.name, default.origin) == ("headscope-minilm", "embedded")
+    assert weights_hash(named) == weights_hash(default)
+    with pytest.raises(ModelError, match=r"^no model folder at \./headscope-minilm"):
+        load_model("./headscope-minilm")
+
+
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(ModelError) as refused:
         load_model(str(tmp_path / "nowhere"))

@@ -20,6 +20,7 @@ class HandMadeSource:
         segments: the inputs.
         weights: gives the map of a segment, `[layer, head, n, n]`.
         batch_size, height, side: how to cut and pad; none may change a result.
+        sink: gives the part of each row that a learned sink takes, `[layer, head, n]`; its map's rows sum to the rest.
     """
 
     def __init__(
@@ -31,11 +32,13 @@ class HandMadeSource:
         batch_size: int = 4,
         height: int | None = None,
         side: str = "right",
+        sink: Callable[[Segment], np.ndarray] | None = None,
     ):
         self.segments, self.weights, self.kind = segments, weights, kind
-        self.batch_size, self.height, self.side = batch_size, height, side
+        self.batch_size, self.height, self.side, self.sink = batch_size, height, side, sink
         layers, heads = weights(segments[0]).shape[:2]
-        self.layout = (KindLayout(kind, layers, heads),)
+        sinks = tuple(range(layers)) if sink is not None else ()
+        self.layout = (KindLayout(kind, layers, heads, sinks=sinks),)
         self.fed: list[torch.Tensor] = []
 
     @staticmethod
@@ -53,6 +56,7 @@ class HandMadeSource:
             width = info.ids.shape[1]
             maps = [self.weights(segment) for segment in group]
             layers, heads = maps[0].shape[:2]
+            sinks = None if self.sink is None else [self.sink(segment) for segment in group]
             for layer in range(layers):
                 # Padding rows and columns hold rubbish, which must reach no number.
                 full = torch.full((len(group), heads, width, width), float("nan"), dtype=torch.float64)
@@ -61,6 +65,11 @@ class HandMadeSource:
                     full[item, :, at[0] : at[-1] + 1] = 0.0
                     full[item, :, at[0] : at[-1] + 1, at[0] : at[-1] + 1] = torch.as_tensor(own[layer])
                     assert len(at) == len(segment)
+                beside = None
+                if sinks is not None:
+                    beside = torch.full((len(group), heads, width), float("nan"), dtype=torch.float64)
+                    for item, own in enumerate(sinks):
+                        beside[item][:, info.valid[item]] = torch.as_tensor(own[layer])
                 height = self.height or width
                 for first in range(0, width, height):
                     rows = slice(first, min(width, first + height))
@@ -74,11 +83,18 @@ class HandMadeSource:
                             queries=info,
                             keys=info,
                             visibility=visibility_of(
-                                None, queries=info, keys=info, rows=rows, square=True, causal=causal
+                                None,
+                                queries=info,
+                                keys=info,
+                                rows=rows,
+                                square=True,
+                                causal=causal,
+                                sink=beside is not None,
                             ),
                             groups=tuple(range(heads)),
                             given_weights=tile_weights,
                             given_gradient=self.gradient_of(tile_weights),
+                            sink=None if beside is None else beside[:, :, rows],
                         )
                     )
             consumer.end(batch)
@@ -93,3 +109,14 @@ def random_map(segment: Segment, *, layers: int = 2, heads: int = 3, causal: boo
         scores = np.where(np.tril(np.ones((len(segment), len(segment)), dtype=bool)), scores, -np.inf)
     scores = np.exp(scores - scores.max(-1, keepdims=True))
     return scores / scores.sum(-1, keepdims=True)
+
+
+def random_sink(segment: Segment, *, layers: int = 2, heads: int = 3) -> np.ndarray:
+    """The part of each row that a learned sink takes, from next to nothing to most of it, `[layer, head, n]`."""
+    rng = np.random.default_rng(len(segment) + segment.index)
+    return rng.uniform(0.01, 0.95, size=(layers, heads, len(segment)))
+
+
+def beside_a_sink(segment: Segment) -> np.ndarray:
+    """`random_map` with `random_sink` taken off its rows."""
+    return random_map(segment) * (1 - random_sink(segment))[..., None]

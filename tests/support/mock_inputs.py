@@ -89,6 +89,8 @@ def quantity_of(weights, quantity, keys):
         return weights[:, key_classes(keys)[CLASSES[quantity].name.lower()]].sum(1)
     if quantity is RowQuantity.ENTROPY:
         return -(weights * np.log(np.where(weights > 0, weights, 1))).sum(1)
+    if quantity is RowQuantity.SINK:
+        return np.zeros(len(weights))  # these models have none
     assert quantity is RowQuantity.MAX_WEIGHT
     return weights.max(1)
 

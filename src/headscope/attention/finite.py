@@ -1,5 +1,7 @@
 """Attention and gradients that are no numbers: the first stops the pass, and the error says where it was."""
 
+from dataclasses import dataclass, replace
+
 import torch
 from torch import Tensor
 
@@ -8,44 +10,65 @@ from headscope.attention.tile import AttentionTile
 from headscope.errors import AttentionError
 
 
-def check_finite(tile: AttentionTile) -> None:
-    """Stop at the first tile that has a NaN or an infinite weight in a row that counts.
+class FiniteChecks:
+    """Sums of a batch's rows, looked at together when the batch ends: to look at each would wait for the device."""
 
-    Raises:
-        AttentionError: names layer, head and document.
-    """
-    given = tile.given_statistics
-    place = _first_wrong(tile, tile.weights.sum(-1) if given is None else given[..., OF_ALL_WEIGHTS].sum(-1))
-    if place is not None:
-        item, head, row = place
-        raise AttentionError(
-            f"{tile.kind} head {tile.layer + 1}-{head + 1} has attention that is NaN or infinite, at token "
-            f"{tile.start + row + 1} of segment {tile.queries.indices[item] + 1} of document "
-            f"{tile.queries.documents[item]}; the weights or the input overflow: try --dtype float32, and check "
-            "the checkpoint"
+    def __init__(self) -> None:
+        self._held: list[_Rows] = []
+
+    def add(self, tile: AttentionTile) -> None:
+        """Take a tile's rows of weights, and of the gradient where it has one; the tile itself is not held."""
+        bare = replace(tile, given_weights=None, given_statistics=None, given_gradient=None)
+        given = tile.given_statistics
+        rows = tile.weights.sum(-1) if given is None else given[..., OF_ALL_WEIGHTS].sum(-1)
+        self._hold(bare, rows, of_gradient=False)
+        if tile.given_gradient is not None:
+            self._hold(bare, tile.given_gradient.sum(-1), of_gradient=True)
+
+    def _hold(self, tile: AttentionTile, rows: Tensor, *, of_gradient: bool) -> None:
+        self._held.append(_Rows(tile, rows, rows.sum().float(), of_gradient))
+
+    def look(self) -> None:
+        """Stop at the first tile that has a NaN or an infinite number in a row that counts, and let go of all.
+
+        Raises:
+            AttentionError: names layer, head and document.
+        """
+        held, self._held = self._held, []
+        if not held or torch.isfinite(torch.stack([each.total for each in held])).all():
+            return
+        for each in held:
+            place = _first_wrong(each.tile, each.rows)
+            if place is not None:
+                raise AttentionError(_said(each.tile, *place, of_gradient=each.of_gradient))
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Sums over keys of a tile without its numbers, `[batch, head, row]`, and the sum of them."""
+
+    tile: AttentionTile
+    rows: Tensor
+    total: Tensor
+    of_gradient: bool
+
+
+def _said(tile: AttentionTile, item: int, head: int, row: int, *, of_gradient: bool) -> str:
+    who = f"{tile.kind} head {tile.layer + 1}-{head + 1}"
+    where = f"segment {tile.queries.indices[item] + 1} of document {tile.queries.documents[item]}"
+    if of_gradient:
+        return (
+            f"{who} has a gradient that is NaN or infinite, in {where}; the loss or the weights overflow: try "
+            "--dtype float32, and check the checkpoint"
         )
-
-
-def check_gradient(tile: AttentionTile) -> None:
-    """Stop at a gradient that is NaN or infinite in a row that counts.
-
-    Raises:
-        AttentionError: names layer, head and document.
-    """
-    place = _first_wrong(tile, tile.gradient.sum(-1))
-    if place is not None:
-        item, head, _ = place
-        raise AttentionError(
-            f"{tile.kind} head {tile.layer + 1}-{head + 1} has a gradient that is NaN or infinite, in segment "
-            f"{tile.queries.indices[item] + 1} of document {tile.queries.documents[item]}; the loss or the weights "
-            "overflow: try --dtype float32, and check the checkpoint"
-        )
+    return (
+        f"{who} has attention that is NaN or infinite, at token {tile.start + row + 1} of {where}; the weights or the "
+        "input overflow: try --dtype float32, and check the checkpoint"
+    )
 
 
 def _first_wrong(tile: AttentionTile, rows: Tensor) -> tuple[int, int, int] | None:
     """Return the first (item, head, row) whose sum, of `[batch, head, row]`, is none; padding counts nowhere."""
-    if torch.isfinite(rows.sum()):
-        return None
     bad = ~torch.isfinite(rows) & tile.row_valid[:, None]
     if not bad.any():
         return None

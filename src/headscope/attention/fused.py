@@ -18,6 +18,7 @@ from torch import Tensor
 
 from headscope.attention.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, Block, BlockSize, cut_in_blocks
 from headscope.attention.fused_norms import FusedNorms
+from headscope.attention.learned_sink import known_sink
 from headscope.attention.reach import Reach, reach_of
 from headscope.attention.row_statistics import (
     BY_CLASS,
@@ -45,12 +46,14 @@ class FusedResult:
         statistics: row statistics, `[batch, head, row, ROW_STATISTICS]`, or None where they were not asked for.
         weights: `[batch, head, row, key]`, or None where they were not asked for.
         norm_statistics: as `statistics`, of what is written, where the keys' norms were given.
+        sink: the weight of the learned sink, `[batch, head, row]`, or None where there is none.
     """
 
     output: Tensor
     statistics: Tensor | None
     weights: Tensor | None
     norm_statistics: Tensor | None = None
+    sink: Tensor | None = None
 
 
 def fused_attention(
@@ -66,6 +69,7 @@ def fused_attention(
     need_weights: bool,
     need_statistics: bool = True,
     bias: Float[Tensor, "#batch #head #row key"] | None = None,
+    sink: Float[Tensor, "#batch head #row"] | None = None,
     reach: Callable[[], Reach] | None = None,
     norms: Float[Tensor, "batch head key"] | None = None,
     size: BlockSize | None = None,
@@ -73,7 +77,8 @@ def fused_attention(
     """Compute softmax(scaling q k' + bias + mask) v, and the statistics of every row, in blocks of segments or rows.
 
     With s the scores less their row maximum, e = exp s and z = sum e: the weights are e / z, the largest
-    is 1 / z, and the entropy -sum (e/z) ln(e/z) = ln z - (sum e s) / z, nats.
+    is 1 / z, and the entropy -sum (e/z) ln(e/z) = ln z - (sum e s) / z, nats. A learned sink is one more score, with
+    nothing at its key.
 
     Args:
         query: `[batch, head, row, width]`.
@@ -87,6 +92,7 @@ def fused_attention(
         need_weights: whether to return the weights too.
         need_statistics: whether to return the row statistics; without them a plain softmax does.
         bias: what is added for the position, `[batch or 1, head or 1, row or 1, key]`, or None.
+        sink: logits of a learned sink, `[batch or 1, head, row or 1]`, or None.
         reach: gives what `reach_of` reads from the mask, where that has been read before.
         norms: how long what each head writes of each key is (`written.key_norms`), for the statistics of that.
         size: how large blocks are; what fits into the cache by default.
@@ -109,12 +115,21 @@ def fused_attention(
     scores_of = _Scores(query, key, mask=mask, bias=bias, scaling=scaling, blocks=blocks)
     weights = query.new_empty((batch, heads, rows, n_keys)) if need_weights else None
     output = query.new_empty((batch, rows, heads, width))
+    # Of each row: the sink's score less the largest and its exponential, then its weight.
+    logits = None if sink is None else sink.to(query.dtype).expand(batch, heads, rows)
+    sunk = None if sink is None else query.new_empty((batch, heads, rows))
     if weights is not None and not need_statistics:
         for block in blocks:
-            part = torch.softmax(scores_of(block), dim=-1)
+            s = scores_of(block)
+            part = torch.softmax(s, dim=-1)
+            if logits is not None and sunk is not None:
+                place = block.items, block.heads, block.rows
+                apart = logits[place] - torch.logsumexp(s, dim=-1)
+                sunk[place] = torch.sigmoid(apart)
+                part *= torch.sigmoid(-apart)[..., None]
             _emptied(weights, block).copy_(part)
             _store(output.transpose(1, 2), block, part, value)
-        return FusedResult(output=output, statistics=None, weights=weights)
+        return FusedResult(output=output, statistics=None, weights=weights, sink=sunk)
     # Columns for the classes and for the normaliser ride along with the values.
     carrier = value.new_empty((batch, groups, n_keys, width + len(CLASSES) + 1))
     carrier[..., :width] = value
@@ -133,8 +148,12 @@ def fused_attention(
     for block in blocks:
         s = scores_of(block)
         e = spare[1 : 1 + s.numel()].view(s.shape)
-        own = statistics[block.items, block.heads, block.rows]
-        s -= s.amax(-1, keepdim=True)
+        place = block.items, block.heads, block.rows
+        own = statistics[place]
+        most = s.amax(-1, keepdim=True)
+        if logits is not None:
+            most = torch.maximum(most, logits[place][..., None])
+        s -= most
         # 0 times the mask's huge number must stay 0; and an exp that underflows takes 60 times as long.
         if masked := mask is not None:
             for run in block.masked:
@@ -156,12 +175,17 @@ def fused_attention(
             own[:, :, -1, RowQuantity.NEXT] = 0.0  # the last no next
         else:
             write_positions(own, e, start=start + block.rows.start - block.keys.start, square=square)
-        if weights is not None:
-            total = product[block.items, block.heads, block.rows, -1:]
-            torch.div(e, total, out=_emptied(weights, block))
         torch.sum(s.mul_(e), dim=-1, out=own[..., RowQuantity.ENTROPY])
         if written is not None:
             written.weigh_logarithms(block, s)
+        if logits is not None and sunk is not None:
+            apart = (logits[place] - most[..., 0]).clamp_(min=lowest)
+            sunk[place] = torch.exp(apart)
+            product[place][..., -1] += sunk[place]
+            own[..., RowQuantity.ENTROPY] += apart * sunk[place]
+        if weights is not None:
+            total = product[block.items, block.heads, block.rows, -1:]
+            torch.div(e, total, out=_emptied(weights, block))
     inverse = product[..., -1].reciprocal()
     statistics[..., BY_CLASS] = product[..., width:-1]
     statistics[..., : RowQuantity.MAX_WEIGHT] *= inverse[..., None]
@@ -170,6 +194,9 @@ def fused_attention(
     entropy += torch.log(inverse)
     entropy.neg_()
     statistics[..., RowQuantity.MAX_WEIGHT] = inverse
+    if sunk is not None:
+        sunk *= inverse
+    statistics[..., RowQuantity.SINK] = 0.0 if sunk is None else sunk
     torch.mul(product[..., :width], inverse[..., None], out=output.transpose(1, 2))
     if written is not None:
         written.finish()
@@ -177,6 +204,7 @@ def fused_attention(
         output=output,
         statistics=statistics,
         weights=weights,
+        sink=sunk,
         norm_statistics=None if written is None else written.statistics,
     )
 
@@ -273,7 +301,6 @@ def _multiply(left: Tensor, right: Tensor, *, out: Tensor, factor: float = 1.0) 
 
 def fusible(call: AttentionCall) -> bool:
     """Whether a call is plain scaled attention in a precision that the fused path computes in."""
-    special = ("softcap", "s_aux", "sinks")
     bias, heads = call.options.get("position_bias"), call.query.shape[1]
     return (
         call.query.dtype in (torch.float32, torch.float64)
@@ -282,5 +309,6 @@ def fusible(call: AttentionCall) -> bool:
             or (call.mask.is_floating_point() and call.mask.ndim == 4 and call.mask.shape[1] == 1)
         )
         and (bias is None or (isinstance(bias, Tensor) and bias.ndim == 4 and bias.shape[1] in (1, heads)))
-        and all(call.options.get(name) is None for name in special)
+        and call.options.get("softcap") is None
+        and known_sink(call)
     )

@@ -53,6 +53,7 @@ class FusedNorms:
         self.carrier[..., _TOTAL] = norms
         self.carrier[..., _LOGARITHMS] = torch.xlogy(norms, norms)
         self.statistics = norms.new_empty((batch, heads, rows, len(ROW_STATISTICS)))
+        self.statistics[..., RowQuantity.SINK] = 0.0  # a learned sink has nothing to write
         self._totals = norms.new_empty((batch, heads, rows))
         self._memory = norms.new_empty(most)
 

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope.attention.finite import check_gradient
+from headscope.attention.learned_sink import attended
 from headscope.attention.model_pass import ModelPass, TileConsumer
 from headscope.attention.tap import AttentionCall, output_of, values_by_head
 from headscope.encoding.batching import of_one_length
@@ -182,21 +182,28 @@ class _Backward:
 
     def _targets(self, questions: list[Question]) -> Tensor:
         """Lay out what is to be predicted at each position of the batch, `[batch, position]`."""
-        predicting = self.shared.sides["decoder"].valid.cpu().numpy()
+        predicting = self.shared.on_host["decoder"].valid.numpy()
         targets = np.full(predicting.shape, NO_TARGET, dtype=np.int64)
         targets[predicting] = np.concatenate([question.targets for question in questions])
         return torch.from_numpy(targets).to(self.shared.device)
 
     def listen(self, call: AttentionCall, site: CallSite) -> Tensor:
         """Compute one layer as the model does, and wait for the gradient of its output."""
-        output, weights = call.eager()
+        own = attended(call)
+        output, weights = own.output, own.weights
         if not self.checked:
             _check_product(call, output, weights)
         if not output.requires_grad:
             # Nothing before the first layers is asked for: the backward pass ends here.
             output = output.detach().requires_grad_(True)
         tell = partial(
-            self._tell, call.order, site, call.mask, weights.detach(), values_by_head(call).detach()
+            self._tell,
+            call.order,
+            site,
+            call.mask,
+            weights.detach(),
+            values_by_head(call).detach(),
+            None if own.sink is None else own.sink.detach(),
         )
         self.waiting[call.order] = tell
         output.register_hook(tell)  # type: ignore[no-untyped-call]
@@ -209,6 +216,7 @@ class _Backward:
         mask: Tensor | None,
         weights: Tensor,
         values: Tensor,
+        sink: Tensor | None,
         gradient: Tensor | None,
     ) -> None:
         """Hand on a layer whose output's gradient has come, or whose gradient is 0 as nothing depends on it."""
@@ -219,8 +227,7 @@ class _Backward:
             else:
                 own = gradient.transpose(1, 2).to(values.dtype) @ values.transpose(2, 3)
             rows = slice(0, weights.shape[2])
-            tile = self.shared.tile(site, rows, mask, weights=weights, gradient=own)
-            check_gradient(tile)
+            tile = self.shared.tile(site, rows, mask, weights=weights, gradient=own, sink=sink)
             self.shared.consumer.update(tile)
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from headscope.attention.reach import Reach, reach_of
@@ -56,6 +57,7 @@ class ModelPass:
     Attributes:
         device: the model's.
         sides: the tokens of the batch as the `encoder` and the `decoder` read them.
+        on_host: the same where they were put together, so that nobody waits for the device to ask about them.
     """
 
     def __init__(
@@ -76,6 +78,8 @@ class ModelPass:
         self.tile_limit = tile_limit
         self.device = next(model.parameters()).device
         self.sides: dict[str, SegmentInfo] = {}
+        self.on_host: dict[str, SegmentInfo] = {}
+        self._cuts: dict[tuple[str, int], list[slice]] = {}
         # The masks are kept so that their ids stay their own.
         self._seen: dict[tuple[Any, ...], tuple[Tensor | None, Visibility]] = {}
         self._reach: dict[tuple[int, int], tuple[Tensor | None, Reach]] = {}
@@ -83,12 +87,19 @@ class ModelPass:
     def listening(self, listener: Callable[[AttentionCall, CallSite], Tensor]) -> Tap:
         """Hook the model for a `with` block: each call of its attention goes to the listener, with the layer it is of.
 
+        A call that is no layer's of the layout is answered as the model answers it.
+
         Raises:
             ModelError: inside the block, the model computes more layers than it did when it was examined.
         """
-        return Tap(self.model, lambda call: listener(call, self._site(call)))
 
-    def _site(self, call: AttentionCall) -> CallSite:
+        def answer(call: AttentionCall) -> Tensor:
+            site = self._site(call)
+            return call.eager()[0] if site is None else listener(call, site)
+
+        return Tap(self.model, answer)
+
+    def _site(self, call: AttentionCall) -> CallSite | None:
         if call.order >= len(self.anatomy.calls):
             raise ModelError(
                 "the model computed more layers than it did at the start; its layers must not vary"
@@ -108,9 +119,13 @@ class ModelPass:
         batch, inputs, decoder = model_inputs(
             segments, self.anatomy, self.vocabulary, padding_side=self.padding_side, decoders=decoders
         )
+        self.on_host = {"encoder": batch.info, "decoder": (decoder or batch).info}
         batch = replace(batch, info=batch.info.to(self.device))
-        self.sides = {"encoder": batch.info, "decoder": (decoder or batch).info.to(self.device)}
-        self._seen, self._reach = {}, {}
+        self.sides = {
+            "encoder": batch.info,
+            "decoder": batch.info if decoder is None else decoder.info.to(self.device),
+        }
+        self._seen, self._reach, self._cuts = {}, {}, {}
         self.consumer.begin(batch)
         yield {name: tensor.to(self.device) for name, tensor in inputs.items()}
         self.consumer.end(batch)
@@ -129,13 +144,21 @@ class ModelPass:
 
     def cuts(self, site: CallSite, weights_per_row: int) -> list[slice]:
         """Cut a layer's rows into tiles under the limit, between words; into one where a row has no weights."""
-        queries = self.queries(site)
-        number = queries.valid.shape[1]
+        side = "encoder" if site.kind == "encoder" else "decoder"
+        words = self.on_host[side].word_ids.numpy()
+        number = words.shape[1]
         height = max(1, self.tile_limit // weights_per_row) if weights_per_row else number
         if height >= number:
             return [slice(0, number)]
-        words = queries.word_ids
-        inside = ((words[:, 1:] == words[:, :-1]) & (words[:, 1:] != NO_WORD)).any(0).cpu().numpy()
+        if (side, height) not in self._cuts:
+            self._cuts[side, height] = self._cut(words, height)
+        return self._cuts[side, height]
+
+    @staticmethod
+    def _cut(words: NDArray[np.int64], height: int) -> list[slice]:
+        """Cut rows of `words`, `[batch, row]`, into runs of at most so many, between words."""
+        number = words.shape[1]
+        inside = ((words[:, 1:] == words[:, :-1]) & (words[:, 1:] != NO_WORD)).any(0)
         allowed = np.flatnonzero(~inside) + 1
         cuts, start = [], 0
         while number - start > height:
@@ -159,6 +182,7 @@ class ModelPass:
         statistics: Tensor | None = None,
         gradient: Tensor | None = None,
         written: Written | None = None,
+        sink: Tensor | None = None,
     ) -> AttentionTile:
         """Return some rows of a layer as the consumer takes them."""
         return AttentionTile(
@@ -167,12 +191,13 @@ class ModelPass:
             start=rows.start,
             queries=self.queries(site),
             keys=self.keys(site),
-            visibility=self._visibility(site, rows, mask),
+            visibility=self._visibility(site, rows, mask, sink=sink is not None),
             groups=site.groups,
             given_weights=weights,
             given_statistics=statistics,
             given_gradient=gradient,
             written=written,
+            sink=sink,
         )
 
     def reach(self, mask: Tensor | None, keys: int, rows: slice) -> Reach:
@@ -182,9 +207,9 @@ class ModelPass:
             self._reach[key] = (mask, reach_of(mask, keys))
         return self._reach[key][1].part(rows)
 
-    def _visibility(self, site: CallSite, rows: slice, mask: Tensor | None) -> Visibility:
+    def _visibility(self, site: CallSite, rows: slice, mask: Tensor | None, *, sink: bool) -> Visibility:
         """Read the mask once a batch: layers share the tensor."""
-        key = (site.kind, rows.start, rows.stop, id(mask))
+        key = (site.kind, rows.start, rows.stop, id(mask), sink)
         if key not in self._seen:
             visibility = visibility_of(
                 mask,
@@ -193,6 +218,7 @@ class ModelPass:
                 rows=rows,
                 square=site.kind != "cross",
                 causal=site.kind == "decoder",
+                sink=sink,
             )
             self._seen[key] = (mask, visibility)
         return self._seen[key][1]

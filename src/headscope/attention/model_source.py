@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from headscope.attention.fused import fused_attention, fusible
+from headscope.attention.learned_sink import attended, sink_beside, sink_logits
 from headscope.attention.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.tap import AttentionCall, bias_of, eager_evaluation, scaling_of
 from headscope.attention.writing import Writing
@@ -151,8 +152,11 @@ class _Forward:
             masks: list[Tensor] = []
             for site, weights in fallback_weights(shared.model, shared.anatomy, inputs):
                 mask = _seen(weights, masks)
+                sink = sink_beside(weights) if site.sink else None
                 for rows in shared.cuts(site, weights[:, :, 0].numel()):
-                    shared.consumer.update(shared.tile(site, rows, mask, weights=weights[:, :, rows]))
+                    beside = None if sink is None else sink[:, :, rows]
+                    tile = shared.tile(site, rows, mask, weights=weights[:, :, rows], sink=beside)
+                    shared.consumer.update(tile)
 
     def listen(self, call: AttentionCall, site: CallSite) -> Tensor:
         """Compute one layer, in tiles, and hand them on."""
@@ -166,9 +170,10 @@ class _Forward:
         norms = None if self.writing is None else self.writing.norms(call, site)
         for rows in cuts:
             if not fused:
-                output, weights = call.eager(rows if len(cuts) > 1 else None)
+                own = attended(call, rows if len(cuts) > 1 else None)
+                output = own.output
                 written = self._written(call, site, rows=rows, output=output, norms=norms)
-                tile = shared.tile(site, rows, call.mask, weights=weights, written=written)
+                tile = shared.tile(site, rows, call.mask, weights=own.weights, sink=own.sink, written=written)
             else:
                 mask = (
                     call.mask[:, :, rows] if call.mask is not None and call.mask.shape[2] > 1 else call.mask
@@ -179,6 +184,7 @@ class _Forward:
                     call.value,
                     mask=mask,
                     bias=bias_of(call, rows),
+                    sink=sink_logits(call, rows),
                     reach=partial(shared.reach, call.mask, call.key.shape[2], rows),
                     scaling=scaling_of(call),
                     keys=shared.keys(site),
@@ -199,6 +205,7 @@ class _Forward:
                     weights=result.weights,
                     statistics=result.statistics,
                     written=written,
+                    sink=result.sink,
                 )
             shared.consumer.update(tile)
             outputs.append(output)
@@ -248,4 +255,5 @@ def fallback_weights(
     for part in anatomy.layout:
         layers = out[names[part.kind] if anatomy.encoder_decoder else "attentions"]
         for layer, place in enumerate(anatomy.given[part.kind]):
-            yield CallSite(part.kind, layer, tuple(range(part.heads))), layers[place]
+            groups, sink = tuple(range(part.heads)), layer in part.sinks
+            yield CallSite(part.kind, layer, groups, sink=sink), layers[place]

@@ -1,4 +1,4 @@
-"""What is kept of a row of attention: eight numbers in place of a weight for every key (sections 3.1-3.3).
+"""What is kept of a row of attention: nine numbers in place of a weight for every key (sections 3.1-3.3).
 
 The numbers lie side by side in one array. `RowQuantity` names its columns: first those that say how much weight lies on
 keys at some offset from the query, then on keys of a class, then what every weight of the row goes into. One more
@@ -31,6 +31,7 @@ class RowQuantity(IntEnum):
     PUNCTUATION = auto()
     ENTROPY = auto()
     MAX_WEIGHT = auto()
+    SINK = auto()
 
 
 ROW_STATISTICS = tuple(quantity.name.lower() for quantity in RowQuantity)
@@ -48,7 +49,9 @@ BY_CLASS = slice(len(OFFSETS), len(OFFSETS) + len(CLASSES))
 SHARES = slice(0, BY_CLASS.stop)
 OF_ALL_WEIGHTS = slice(RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT + 1)
 # A name without its line would be a column that nobody fills.
-assert (*OFFSETS, *CLASSES, RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT) == tuple(RowQuantity)
+assert (*OFFSETS, *CLASSES, RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT, RowQuantity.SINK) == tuple(
+    RowQuantity
+)
 
 
 def class_indicators(
@@ -100,6 +103,7 @@ def row_statistics(
     key_classes: Int[Tensor, "batch key"],
     start: int = 0,
     square: bool = True,
+    sink: Float[Tensor, "batch head row"] | None = None,
 ) -> Float64[Tensor, "batch head row quantity"]:
     """Compute the statistics of every row from the weights, in float64.
 
@@ -108,10 +112,12 @@ def row_statistics(
         key_classes: `KeyClass` of each key, `[batch, key]`; padding must be `OTHER`.
         start: position of the first row on the query axis.
         square: whether queries and keys are the same tokens.
+        sink: the weight of a learned sink, `[batch, head, row]`; None where there is none.
 
     Returns:
         `[batch, head, row, ROW_STATISTICS]` float64: weight on the previous, current and next token; on the
-        classes of key; the entropy -sum w ln w in nats with 0 ln 0 = 0; and the largest weight.
+        classes of key; the entropy -sum w ln w in nats with 0 ln 0 = 0; the largest weight; and the weight of the
+        sink, which entropy and largest weight count as a key.
     """
     batch, heads, rows, _ = weights.shape
     out = weights.new_empty((batch, heads, rows, len(ROW_STATISTICS)), dtype=torch.float64)
@@ -122,4 +128,10 @@ def row_statistics(
         out[item, ..., BY_CLASS] = exact @ indicators[item]
         out[item, ..., RowQuantity.ENTROPY] = torch.special.entr(exact).sum(-1)
         out[item, ..., RowQuantity.MAX_WEIGHT] = exact.amax(-1)
+    out[..., RowQuantity.SINK] = 0.0
+    if sink is not None:
+        own = sink.double()
+        out[..., RowQuantity.SINK] = own
+        out[..., RowQuantity.ENTROPY] += torch.special.entr(own)
+        out[..., RowQuantity.MAX_WEIGHT] = torch.maximum(out[..., RowQuantity.MAX_WEIGHT], own)
     return out

@@ -6,9 +6,10 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from headscope.attention.finite import check_finite
+from headscope.attention.finite import FiniteChecks
 from headscope.attention.model_source import ModelSource, TileSource
 from headscope.attention.tile import AttentionTile, join_rows
+from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import KindLayout
@@ -75,12 +76,14 @@ class ScanCounts:
         tokens: tokens in them.
         seconds: time since the scan began.
         held_bytes: the most that accumulators over stacks of layers held at once.
+        spent: of these seconds, those in each accumulator; what is left is the model's.
     """
 
     segments: int
     tokens: int
     seconds: float
     held_bytes: int = 0
+    spent: tuple[float, ...] = ()
 
 
 def scan(
@@ -88,6 +91,7 @@ def scan(
     accumulators: Sequence[TileAccumulator],
     *,
     progress: Callable[[ScanCounts], None] | None = None,
+    heeded: Sequence[TileAccumulator] | None = None,
 ) -> ScanCounts:
     """Feed every tile of a source to every accumulator.
 
@@ -95,18 +99,22 @@ def scan(
         source: a model over segments, or saved maps.
         accumulators: updated in place; ask each for `compute()` afterwards.
         progress: called after each batch.
+        heeded: whose needs decide what tiles hold and how large batches are, so that no digit depends on who of several
+            is fed; the accumulators' own when None.
 
     Raises:
         AttentionError: a weight is NaN or infinite; names layer, head and document.
     """
-    for each in accumulators:
+    heeded = accumulators if heeded is None else heeded
+    for each in [*accumulators, *heeded]:
         if isinstance(each, UnopenedAccumulator) and not each.is_open:
             each.open(source.layout)
     consumer = _Feed(accumulators, progress)
-    if consumer.by_stack and isinstance(source, ModelSource):
+    stacks = [each for each in heeded if isinstance(each, StackAccumulator)]
+    if stacks and isinstance(source, ModelSource):
         source, batches = copy(source), source.batches
-        source.batches = _small_enough(batches, consumer.by_stack)
-    needs = frozenset().union(*(each.needs for each in accumulators))
+        source.batches = _small_enough(batches, stacks)
+    needs = frozenset().union(*(each.needs for each in heeded))
     # Nobody is asked for what only some sources know of, unless it is wanted.
     more = {"need_written": True} if "written" in needs else {}
     source.run(consumer, need_weights="weights" in needs, need_statistics="statistics" in needs, **more)
@@ -119,12 +127,16 @@ class _Feed:
     def __init__(
         self, accumulators: Sequence[TileAccumulator], progress: Callable[[ScanCounts], None] | None
     ) -> None:
-        self.by_rows = [each for each in accumulators if each.span in ("rows", "stack")]
+        numbered = list(enumerate(accumulators))
+        self.by_rows = [pair for pair in numbered if pair[1].span in ("rows", "stack")]
         self.by_stack = [each for each in accumulators if isinstance(each, StackAccumulator)]
-        self.by_layer = [each for each in accumulators if each.span == "layer"]
+        self.by_layer = [pair for pair in numbered if pair[1].span == "layer"]
         self.accumulators = accumulators
+        self.spent = [0.0] * len(accumulators)
         self.progress = progress
         self.waiting: list[AttentionTile] = []
+        self.joined: dict[tuple[int, ...], Visibility] = {}
+        self.checks = FiniteChecks()
         self.began = time.perf_counter()
         self.counts = ScanCounts(0, 0, 0.0)
 
@@ -133,31 +145,40 @@ class _Feed:
             accumulator.begin(batch)
 
     def update(self, tile: AttentionTile) -> None:
-        check_finite(tile)
-        for accumulator in self.by_rows:
-            accumulator.update(tile)
+        self.checks.add(tile)
+        self._feed(self.by_rows, tile)
         if self.by_layer and (layer := self._whole(tile)) is not None:
-            for accumulator in self.by_layer:
-                accumulator.update(layer)
+            self._feed(self.by_layer, layer)
+
+    def _feed(self, accumulators: Sequence[tuple[int, TileAccumulator]], tile: AttentionTile) -> None:
+        for place, accumulator in accumulators:
+            began = time.perf_counter()
+            accumulator.update(tile)
+            self.spent[place] += time.perf_counter() - began
 
     def _whole(self, tile: AttentionTile) -> AttentionTile | None:
         """Hold the tiles of a layer until all its rows are there; one layer at most is held."""
         self.waiting.append(tile)
         if tile.rows.stop < tile.queries.valid.shape[1]:
             return None
-        layer = join_rows(self.waiting)
+        layer = join_rows(self.waiting, seen=self.joined)
         self.waiting = []
         return layer
 
     def end(self, batch: Batch) -> None:
+        self.checks.look()
+        self.joined = {}
         held = sum(accumulator.held_bytes for accumulator in self.by_stack)
-        for accumulator in self.accumulators:
+        for place, accumulator in enumerate(self.accumulators):
+            began = time.perf_counter()
             accumulator.end(batch)
+            self.spent[place] += time.perf_counter() - began
         self.counts = ScanCounts(
             self.counts.segments + len(batch.segments),
             self.counts.tokens + sum(map(len, batch.segments)),
             time.perf_counter() - self.began,
             max(held, self.counts.held_bytes),
+            tuple(self.spent),
         )
         if self.progress is not None:
             self.progress(self.counts)

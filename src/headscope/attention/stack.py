@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
 from headscope.attention.tile import AttentionTile
 from headscope.models.anatomy import KindLayout
@@ -27,7 +28,8 @@ class Stack:
         kind: `encoder`, `decoder` or `cross`.
         item: which segment of the batch.
         rows: how many rows the segment has, read or not.
-        layers: each layer's weights of the rows that are read, `[head, row, key]`.
+        layers: each layer's weights of the rows that are read, `[head, row, key]`; where a layer of the kind has a
+            learned sink, it is the last key of all (0 in the layers without one).
     """
 
     kind: str
@@ -111,48 +113,77 @@ class RowStack:
             if begin >= end:
                 continue
             keys = slice(place.key, place.key + place.keys)
-            own = tile.weights[item, :, begin - tile.start : end - tile.start, keys]
+            taken = slice(begin - tile.start, end - tile.start)
+            own = tile.weights[item, :, taken, keys]
+            if tile.sink is not None:
+                own = torch.cat([own, tile.sink[item, :, taken, None].to(own.dtype)], dim=2)
             if place.drawn is not None:
-                at = place.drawn - (begin - place.row)
-                at = at[(at >= 0) & (at < end - begin)]
-                own = own[:, torch.from_numpy(at).to(own.device)]
-            elif sampled:
+                at = place.within(begin - place.row, end - place.row)
+                own = own.index_select(1, at)
+            elif sampled and tile.sink is None:
                 own = own.clone()
-            taken = own if sampled else tile.weights[item]
-            self.held_bytes += taken.numel() * taken.element_size()
+            held = own if sampled or tile.sink is not None else tile.weights[item]
+            self.held_bytes += held.numel() * held.element_size()
             self._parts.setdefault((tile.kind, item), {}).setdefault(tile.layer, []).append(own)
 
     def stacks(self) -> Iterator[Stack]:
         """Yield what is held, kind by kind and segment by segment."""
         for (kind, item), layers in self._parts.items():
+            whole = [
+                parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+                for _, parts in sorted(layers.items())
+            ]
+            keys = max(layer.shape[2] for layer in whole)
             yield Stack(
                 kind=kind,
                 item=item,
                 rows=self._places[kind][item].rows,
                 layers=tuple(
-                    parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
-                    for _, parts in sorted(layers.items())
+                    layer if layer.shape[2] == keys else pad(layer, (0, keys - layer.shape[2]))
+                    for layer in whole
                 ),
             )
 
     def _find(self, tile: AttentionTile) -> list["_Place"]:
         queries, keys = tile.queries, tile.keys
-        firsts = (side.valid.long().argmax(1).tolist() for side in (queries, keys))
-        lengths = (side.lengths.tolist() for side in (queries, keys))
-        return [
-            _Place(row, rows, key, columns, self.draw.rows(tile.kind, document, index, rows, columns))
-            for document, index, row, key, rows, columns in zip(
-                queries.documents, queries.indices, *firsts, *lengths, strict=True
+        sides = [each for side in (queries, keys) for each in (side.valid.long().argmax(1), side.lengths)]
+        known = torch.stack(sides, dim=1).tolist()
+        drawn = [
+            self.draw.rows(tile.kind, document, index, rows, columns)
+            for document, index, (_, rows, _, columns) in zip(
+                queries.documents, queries.indices, known, strict=True
             )
         ]
+        on_device = iter(_copied([each for each in drawn if each is not None], keys.valid.device))
+        return [
+            _Place(row, rows, key, columns, own, None if own is None else next(on_device))
+            for (row, rows, key, columns), own in zip(known, drawn, strict=True)
+        ]
+
+
+def _copied(drawn: list[NDArray[np.int64]], device: torch.device) -> tuple[Tensor, ...]:
+    """Bring the rows that are drawn of several segments to a device, in one copy."""
+    if not drawn:
+        return ()
+    whole = torch.from_numpy(np.concatenate(drawn)).to(device)
+    parts: tuple[Tensor, ...] = torch.split(whole, [len(each) for each in drawn])
+    return parts
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a segment lies in the padded batch, how large it is, and which of its rows are read."""
+    """Where a segment lies in the padded batch, how large it is, and which of its rows are read, here and there."""
 
     row: int
     rows: int
     key: int
     keys: int
     drawn: NDArray[np.int64] | None
+    on_device: Tensor | None
+
+    def within(self, begin: int, end: int) -> Tensor:
+        """Return which of some rows of the segment are drawn, counted from the first of them, on the device."""
+        assert self.drawn is not None
+        assert self.on_device is not None
+        first, stop = np.searchsorted(self.drawn, (begin, end)).tolist()
+        return self.on_device[first:stop] - begin

@@ -60,6 +60,9 @@ class AttentionCall:
             mask = mask[:, :, rows] if mask is not None and mask.shape[2] > 1 else mask
             if options.get("position_bias") is not None:
                 options["position_bias"] = bias_of(self, rows)
+            sinks = options.get("sinks")
+            if isinstance(sinks, Tensor) and sinks.ndim == 4 and sinks.shape[2] > 1:  # one a row
+                options["sinks"] = sinks[:, :, rows]
         output, weights = eager_function(self.module)(
             self.module, query, self.key, self.value, mask, **options
         )

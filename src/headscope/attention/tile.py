@@ -29,6 +29,8 @@ class AttentionTile:
         given_statistics: the row statistics, where the pass made them along with its softmax.
         given_gradient: the gradient of a loss with respect to the weights, of their shape, where the pass took it.
         written: what the rows write, where the pass was asked for it and the model's output projection is known.
+        sink: the weight of the layer's learned sink, `[batch, head, row]`; None where it has none, and where the pass
+            kept neither it nor the weights.
     """
 
     kind: str
@@ -42,6 +44,7 @@ class AttentionTile:
     given_statistics: Tensor | None = field(default=None, repr=False)
     given_gradient: Tensor | None = field(default=None, repr=False)
     written: Written | None = field(default=None, repr=False)
+    sink: Tensor | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> slice:
@@ -50,7 +53,7 @@ class AttentionTile:
 
     @property
     def weights(self) -> Tensor:
-        """Attention weights after the softmax, `[batch, head, row, key]`; rows sum to 1.
+        """Attention weights after the softmax, `[batch, head, row, key]`; rows sum to 1, or to 1 less the `sink`.
 
         Raises:
             ValueError: no accumulator of this pass declared that it needs weights.
@@ -82,7 +85,11 @@ class AttentionTile:
         if self.given_statistics is not None:
             return self.given_statistics
         return row_statistics(
-            self.weights, key_classes=self.keys.classes, start=self.start, square=self.square
+            self.weights,
+            key_classes=self.keys.classes,
+            start=self.start,
+            square=self.square,
+            sink=self.sink,
         )
 
     @cached_property
@@ -120,24 +127,36 @@ class AttentionTile:
         return self.queries.classes[:, self.rows]
 
 
-def join_rows(tiles: Sequence[AttentionTile]) -> AttentionTile:
-    """Join the tiles of one layer, in the order of their rows, into one tile."""
+def join_rows(
+    tiles: Sequence[AttentionTile], *, seen: dict[tuple[int, ...], Visibility] | None = None
+) -> AttentionTile:
+    """Join the tiles of one layer, in the order of their rows, into one tile.
+
+    Args:
+        tiles: the tiles.
+        seen: what the rows of layers before see, joined, by that of their tiles; it is added to, so that layers that
+            share a mask share what is read from it. Good as long as tiles of those layers are held, a batch.
+    """
     first = tiles[0]
     if len(tiles) == 1:
         return first
     weights = [tile.given_weights for tile in tiles if tile.given_weights is not None]
     statistics = [tile.given_statistics for tile in tiles if tile.given_statistics is not None]
     gradients = [tile.given_gradient for tile in tiles if tile.given_gradient is not None]
+    parts = [tile.visibility for tile in tiles]
+    known = {} if seen is None else seen
+    key = tuple(map(id, parts))
+    if key not in known:
+        visible = torch.cat([part.visible for part in parts], dim=1)
+        whole = Visibility.of(visible, keys=first.keys, start=first.start, square=first.square)
+        known[key] = replace(whole, sink=first.visibility.sink)
+    sinks = [tile.sink for tile in tiles if tile.sink is not None]
     return replace(
         first,
-        visibility=Visibility.of(
-            torch.cat([tile.visibility.visible for tile in tiles], dim=1),
-            keys=first.keys,
-            start=first.start,
-            square=first.square,
-        ),
+        visibility=known[key],
         given_weights=torch.cat(weights, dim=2) if len(weights) == len(tiles) else None,
         given_statistics=torch.cat(statistics, dim=2) if len(statistics) == len(tiles) else None,
         given_gradient=torch.cat(gradients, dim=2) if len(gradients) == len(tiles) else None,
         written=join_written([tile.written for tile in tiles]),
+        sink=torch.cat(sinks, dim=2) if len(sinks) == len(tiles) else None,
     )

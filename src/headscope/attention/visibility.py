@@ -31,6 +31,7 @@ class Visibility:
         keys: the tokens attended to.
         start: position of the first row on the query axis.
         square: whether queries and keys are the same tokens.
+        sink: whether every row sees a learned sink beside: a key without a token.
     """
 
     rows: int
@@ -38,6 +39,7 @@ class Visibility:
     keys: SegmentInfo
     start: int
     square: bool
+    sink: bool = False
 
     @classmethod
     def of(cls, visible: Tensor, *, keys: SegmentInfo, start: int, square: bool) -> "Visibility":
@@ -51,14 +53,17 @@ class Visibility:
 
     @cached_property
     def counts(self) -> Tensor:
-        """How many keys each row may attend to, `[batch, row]`."""
+        """How many tokens each row may attend to, `[batch, row]`."""
         return self._sums[..., -1].long()
 
     @cached_property
     def uniform(self) -> Tensor:
-        """Row statistics of attention spread evenly over the visible keys, `[batch, 1, row, ROW_STATISTICS]`."""
+        """Row statistics of attention spread evenly over the visible keys, `[batch, 1, row, ROW_STATISTICS]`.
+
+        A learned sink is one of them.
+        """
         sums = self._sums[:, None]
-        number = sums[..., -1].clamp(min=1)
+        number = sums[..., -1].clamp(min=1) + self.sink
         out = sums.new_empty((*sums.shape[:-1], len(ROW_STATISTICS)))
         for rows in self._blocks():
             seen = self.part(rows)[:, None].float()
@@ -67,6 +72,7 @@ class Visibility:
         out[..., SHARES] /= number[..., None]
         out[..., RowQuantity.ENTROPY] = torch.log(number)
         out[..., RowQuantity.MAX_WEIGHT] = 1 / number
+        out[..., RowQuantity.SINK] = self.sink / number
         return out
 
     @cached_property
@@ -92,6 +98,7 @@ def visibility_of(
     rows: slice,
     square: bool,
     causal: bool = False,
+    sink: bool = False,
 ) -> Visibility:
     """Read which keys are visible from the mask that the model's own code made.
 
@@ -103,6 +110,7 @@ def visibility_of(
         rows: the tile's rows on the query axis.
         square: whether queries and keys are the same tokens.
         causal: whether later keys are hidden although there is no mask to say so (the fallback).
+        sink: whether there is a learned sink beside the tokens.
     """
     number = len(range(*rows.indices(queries.valid.shape[1])))
     at = torch.arange(keys.valid.shape[1], device=keys.valid.device)
@@ -114,9 +122,9 @@ def visibility_of(
             # Masks are the same for all heads; position biases travel apart from them.
             given = mask[:, 0, own] if mask.shape[2] > 1 else mask[:, 0]
             allowed = given if mask.dtype == torch.bool else given > torch.finfo(mask.dtype).min / 2
-            return visible & allowed.to(visible.device)
+            return visible & (allowed if allowed.device == visible.device else allowed.to(visible.device))
         if causal:
             return visible & (at[None, None, :] <= at[own][None, :, None])
         return visible
 
-    return Visibility(number, part, keys=keys, start=rows.start, square=square)
+    return Visibility(number, part, keys=keys, start=rows.start, square=square, sink=sink)

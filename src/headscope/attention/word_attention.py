@@ -123,8 +123,8 @@ def word_level(
         key_word_ids: the same for keys, `[batch, key]`; None where queries and keys are the same tokens.
         key_valid: False for padding, `[batch, key]`.
         pieces: attention from a cut word: the `mean` of its pieces (the paper's), its `first` piece (what the
-            original code runs), or `max`: the largest of its pieces' weights to each word, each row then
-            divided by its sum.
+            original code runs), or `max`: the largest of its pieces' weights to each word, the row then
+            scaled to the mean sum of theirs (1, or less beside a learned sink).
 
     Returns:
         Weights in the dtype of the input, at least float32.
@@ -178,11 +178,15 @@ def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pieces:
     members = keys.members.to(exact.dtype)
     out = (rows.view(batch, words * heads, width) @ members).view(batch, words, heads, -1)
     if pieces == "max":
-        # The largest of a word's pieces, word by word; each row then divided by its sum.
+        # The largest of a word's pieces, word by word; each row then scaled to what its pieces' sum to.
+        left = rows.sum(-1).view(batch * words, heads)
+        left.index_add_(0, item * words + place, more.view(-1, heads, width).sum(-1))
+        cut, sizes = queries.cut
+        left[cut] /= sizes[:, None].to(exact.dtype)
         more = more.view(-1, heads, width) @ members[item]
         flat = out.view(batch * words, -1)
         index = (item * words + place)[:, None].expand(-1, flat.shape[1])
         flat.scatter_reduce_(0, index, more.reshape(len(item), flat.shape[1]), "amax")
         total = out.sum(-1, keepdim=True)
-        out = out / torch.where(total > 0, total, 1)
+        out = out * (left.view(batch, words, heads, 1) / torch.where(total > 0, total, 1))
     return out.transpose(1, 2)

@@ -67,9 +67,22 @@ class SegmentInfo:
     rows_per_class: "Tensor"
 
     def to(self, device: "torch.device | str") -> "SegmentInfo":
-        """Return the same facts on a device."""
-        tensors = ("ids", "classes", "word_ids", "valid", "lengths", "rows_per_class")
-        return replace(self, **{name: getattr(self, name).to(device) for name in tensors})
+        """Return the same facts on a device, in two copies: each costs as much as a hundred times its bytes."""
+        import torch
+
+        if self.ids.device == torch.device(device):
+            return self
+        each = torch.stack([self.ids, self.classes, self.word_ids, self.valid.long()]).to(device)
+        sizes = torch.cat([self.lengths[:, None], self.rows_per_class], dim=1).to(device)
+        return replace(
+            self,
+            ids=each[0],
+            classes=each[1],
+            word_ids=each[2],
+            valid=each[3] != 0,
+            lengths=sizes[:, 0],
+            rows_per_class=sizes[:, 1:],
+        )
 
     @property
     def positions(self) -> "Tensor":

@@ -104,12 +104,7 @@ def name_finders(
     put = place_labels(wanted, every, Box(0.0, 0.0, float(wide), float(high)), reach=6.0, drop=True)
     written: list[str] = []
     for name, place, found in zip(wanted, order, put):
-        if (
-            found is None
-            or found.lead is not None
-            or _covered(found.box, every)
-            or len(written) == MOST_NAMED
-        ):
+        if found is None or found.lead is not None or found.box.covers(every) or len(written) == MOST_NAMED:
             continue
         box = found.box
         across = {"left": box.left, "right": box.right}.get(found.side, (box.left + box.right) / 2)
@@ -120,9 +115,3 @@ def name_finders(
         )  # fmt: skip
         written.append(name.text)
     return written
-
-
-def _covered(box: Box, marks: NDArray[np.float64]) -> bool:
-    """Whether a mark's middle lies in a box."""
-    x, y = marks[:, 0], marks[:, 1]
-    return bool(((x > box.left) & (x < box.right) & (y > box.bottom) & (y < box.top)).any())

@@ -29,6 +29,11 @@ class Box:
         across = self.left < other.right and other.left < self.right
         return across and self.bottom < other.top and other.bottom < self.top
 
+    def covers(self, marks: np.ndarray) -> bool:
+        """Whether the middle of any of the marks lies within, `[mark, 2]` in points."""
+        x, y = marks[:, 0], marks[:, 1]
+        return bool(((x > self.left) & (x < self.right) & (y > self.bottom) & (y < self.top)).any())
+
 
 @dataclass(frozen=True)
 class LabelPlace:

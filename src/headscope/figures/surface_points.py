@@ -117,7 +117,9 @@ def _overlay(
     every = [select(surface, statistic, kind=kind) for statistic in panel.statistics]
     present = [series for series in every if not series.empty]
     ax.set_title(f"{panel.title} · {kind}" if show_kind else panel.title)
-    absent = [names[series.statistic] for series in every if series.empty]
+    absent = [
+        names[series.statistic] for series in every if series.empty and not STATISTICS[series.statistic].rare
+    ]
     if not present:
         say_absent(ax, f"{', '.join(absent)}: cannot occur here.")
         return

@@ -140,6 +140,7 @@ def default_mask(kind: str, rows: int, keys: int) -> NDArray[np.bool_]:
 def write_index(index: MapsIndex, folder: Path) -> None:
     """Write `index.json`, an entry a line."""
     head = {"format": FORMAT, "version": VERSION, **asdict(replace(index, entries=()))}
+    head["layout"] = [part.record() for part in index.layout]
     del head["entries"]
     with (folder / INDEX).open("w", encoding="utf-8") as file:
         file.write(_json(head)[:-1] + ', "entries": [\n')

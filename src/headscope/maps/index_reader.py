@@ -141,12 +141,20 @@ def _signature(value: Any) -> dict[str, Any]:
 
 
 def _layout(value: Any) -> KindLayout:
-    part = take.record(value, ("kind", "layers", "heads"), "layout")
+    more = [name for name in ("sinks", "own") if isinstance(value, dict) and name in value]
+    part = take.record(value, ("kind", "layers", "heads", *more), "layout")
     if part["kind"] not in KINDS:
         raise ValueError(f"attention of kind {take.shown(part['kind'])}")
     layers = take.whole(part["layers"], f"{part['kind']} layers", low=1, high=take.MOST_HEADS)
     heads = take.whole(part["heads"], f"{part['kind']} heads", low=1, high=take.MOST_HEADS // layers)
-    return KindLayout(kind=part["kind"], layers=layers, heads=heads)
+    sinks = take.wholes(part.get("sinks", []), f"{part['kind']} sinks", high=layers - 1)
+    own = take.wholes(part.get("own", []), f"{part['kind']} layers of its own", low=1)
+    for numbers, name in ((sinks, "sinks"), (own, "layers of its own")):
+        if numbers != sorted(set(numbers)):
+            raise ValueError(f"{part['kind']} {name}: expected ascending numbers, found {numbers}")
+    if own and len(own) != layers:
+        raise ValueError(f"{part['kind']} layers of its own: expected {layers} numbers, found {len(own)}")
+    return KindLayout(kind=part["kind"], layers=layers, heads=heads, sinks=tuple(sinks), own=tuple(own))
 
 
 def _shard(value: Any) -> Shard:

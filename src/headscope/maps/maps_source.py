@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from headscope.attention.distributions import wrong_row
 from headscope.attention.head_id import HeadId
+from headscope.attention.learned_sink import sink_beside
 from headscope.attention.model_pass import TILE_LIMIT, TileConsumer
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
@@ -139,19 +140,20 @@ class MapsSource:
                 queries = main if part.kind == "encoder" or not decoders else behind
                 keys = behind if part.kind == "decoder" and decoders else main
                 tensors = [self.shards.maps(files[entry.shard], entry, part.kind) for entry in entries]
-                shared: dict[tuple[int | None, ...], tuple[Visibility, list[NDArray[np.float32] | None]]] = {}
+                shared: dict[
+                    tuple[bool, tuple[int | None, ...]], tuple[Visibility, list[NDArray[np.float32] | None]]
+                ] = {}
                 for layer in range(part.layers):
                     numbers = tuple(
                         entry.masks[part.kind][layer] if part.kind in entry.masks else None
                         for entry in entries
                     )
-                    if numbers not in shared:
+                    sink = layer in part.sinks
+                    if (sink, numbers) not in shared:
                         masks = [self._mask(entry, part.kind, layer) for entry in entries]
-                        shared[numbers] = (
-                            _visibility(part.kind, masks, queries, keys),
-                            [*map(_hidden, masks)],
-                        )
-                    visibility, hidden = shared[numbers]
+                        visibility = replace(_visibility(part.kind, masks, queries, keys), sink=sink)
+                        shared[sink, numbers] = visibility, [*map(_hidden, masks)]
+                    visibility, hidden = shared[sink, numbers]
                     weights = torch.zeros(len(entries), part.heads, queries.ids.shape[1], keys.ids.shape[1])
                     for item, tensor in enumerate(tensors):
                         own = tensor[layer].astype(np.float32)
@@ -167,6 +169,7 @@ class MapsSource:
                             visibility=visibility,
                             groups=tuple(range(part.heads)),
                             given_weights=weights,
+                            sink=sink_beside(weights) if sink else None,
                         )
                     )
         consumer.end(batch)
@@ -188,7 +191,8 @@ class MapsSource:
         part: KindLayout,
         layer: int,
     ) -> None:
-        if (wrong := wrong_row(weights, hidden=hidden)) is None:
+        # A learned sink's weight is what the tokens' leave.
+        if (wrong := wrong_row(weights, hidden=hidden, partly=layer in part.sinks)) is None:
             return
         head, row = wrong.place
         named = HeadId.at(part.kind, layer, head)

@@ -20,6 +20,9 @@ from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
 
 # As the original's BERT writes them.
+NO_PLACE_FOR_SINKS = (
+    "holds attention beside a learned sink, and the original's pickle has no place for one: its rows sum to 1"
+)
 _CLASSES = {
     "[CLS]": KeyClass.CLS,
     "[SEP]": KeyClass.SEP,
@@ -171,7 +174,7 @@ def maps_to_pickle(folder: str | Path, path: str | Path, *, replace: bool = Fals
         no piece, or shares one), since the original's readers count rows as words.
 
     Raises:
-        OptionError: the model has more than one kind of attention, for which the format has no place.
+        OptionError: the model has more than one kind of attention, or a learned sink: the format has no place for them.
         InputError: the folder is not one of whole maps.
         OutputError: something stands at `path` and may not be replaced.
     """
@@ -182,6 +185,8 @@ def maps_to_pickle(folder: str | Path, path: str | Path, *, replace: bool = Fals
             f"{folder} holds attention of several kinds ({kinds}), and the original's pickle has place for one; "
             "keep the folder of maps"
         )
+    if source.layout[0].sinks:
+        raise OptionError(f"{folder} {NO_PLACE_FOR_SINKS}; keep the folder of maps")
     left_out = 0
 
     def entries() -> Iterator[dict[str, Any]]:

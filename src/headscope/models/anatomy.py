@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Path = Literal["fused", "eager", "fallback"]
 Together = Literal["padded", "equal", "alone"]
@@ -10,20 +10,38 @@ Together = Literal["padded", "equal", "alone"]
 
 @dataclass(frozen=True)
 class KindLayout:
-    """How many heads of a kind there are: `layers` layers of `heads` heads."""
+    """How many heads of a kind there are: `layers` layers of `heads` heads.
+
+    Attributes:
+        sinks: 0-based positions of the layers with a learned sink, within the kind.
+        own: 1-based number that each layer has among all of the model's, where some of these have no attention
+            (hybrids); empty where they are counted alike.
+    """
 
     kind: str
     layers: int
     heads: int
+    sinks: tuple[int, ...] = field(default=(), repr=False)
+    own: tuple[int, ...] = field(default=(), repr=False, compare=False)
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON has it; what few models have is left out where there is none."""
+        told = {name: list(value) for name, value in (("sinks", self.sinks), ("own", self.own)) if value}
+        return {"kind": self.kind, "layers": self.layers, "heads": self.heads, **told}
 
 
 @dataclass(frozen=True)
 class CallSite:
-    """Which layer of which kind a call of a forward pass belongs to, and the key/value group of each head."""
+    """Which layer of which kind a call of a forward pass belongs to, and the key/value group of each head.
+
+    Attributes:
+        sink: whether the layer has a learned sink.
+    """
 
     kind: str
     layer: int
     groups: tuple[int, ...]
+    sink: bool = False
 
 
 @dataclass(frozen=True)
@@ -34,7 +52,8 @@ class Anatomy:
         layout: the kinds of attention, encoder first.
         path: `fused` (own scores and softmax), `eager` (the model's own function through the tap) or
             `fallback` (`output_attentions=True`: the model never asks the interface).
-        calls: for the tap's paths, whose attention each call of a forward pass is, in order.
+        calls: for the tap's paths, whose attention each call of a forward pass is, in order; None for one that is
+            no layer's of the layout (its keys are no tokens).
         parameters: the names of the arguments that the model takes.
         encoder_decoder: whether the model has both an encoder and a decoder.
         decoder_start: the id a decoder with an encoder begins with.
@@ -48,7 +67,7 @@ class Anatomy:
 
     layout: tuple[KindLayout, ...]
     path: Path
-    calls: tuple[CallSite, ...]
+    calls: tuple[CallSite | None, ...]
     parameters: frozenset[str]
     encoder_decoder: bool
     decoder_start: int | None

@@ -1,6 +1,7 @@
 """What a model's attention is made of, found by looking: one small forward pass through eager and the tap."""
 
 import inspect
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +9,7 @@ from torch import Tensor, nn
 
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
-from headscope.models.anatomy import Anatomy, KindLayout, Path
+from headscope.models.anatomy import Anatomy, CallSite, KindLayout, Path
 from headscope.models.folder.shown import shown
 from headscope.models.reads_text import check_reads_text
 from headscope.models.trial_batch import TrialBatch
@@ -56,15 +57,16 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
     trial = TrialBatch(model, anatomy, vocabulary, vocabulary_size=size)
     expected = trial.eager_weights()
     anatomy = replace(anatomy, given=trial.given, notes=trial.notes(), together=trial.together(expected))
-    layout = _layout(expected)
     tried = []
     for candidate in (path,) if path else ("fused", "eager", "fallback"):
-        if candidate == "fallback":
-            notes = (*anatomy.notes, *trial.numbering("fallback"))
-            return replace(anatomy, layout=layout, path="fallback", calls=(), notes=notes)
-        calls, worst = trial.tapped(candidate, expected)
+        calls: tuple[CallSite | None, ...] | None = ()
+        sinks, worst = trial.short, 0.0
+        if candidate != "fallback":
+            calls, worst = trial.tapped(candidate, expected)
+            sinks = _sinks(calls or ())
         if calls is not None and worst <= _TOLERANCE:
-            notes = (*anatomy.notes, *trial.numbering(candidate))
+            layout = _layout(expected, sinks, trial.own_numbers(candidate))
+            notes = (*anatomy.notes, *_numbering(layout))
             return replace(anatomy, layout=layout, path=candidate, calls=calls, notes=notes)
         tried.append(f"{candidate}: " + ("the tap saw no call" if calls is None else f"off by {worst:.1e}"))
     raise ModelError(
@@ -72,10 +74,38 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
     )
 
 
-def _layout(expected: dict[str, list[Tensor]]) -> tuple[KindLayout, ...]:
+def _layout(
+    expected: dict[str, list[Tensor]], sinks: dict[str, list[int]], own: dict[str, tuple[int, ...]]
+) -> tuple[KindLayout, ...]:
     return tuple(
-        KindLayout(kind, len(layers), layers[0].shape[1]) for kind, layers in expected.items() if layers
+        KindLayout(
+            kind, len(layers), layers[0].shape[1], sinks=tuple(sinks.get(kind, ())), own=own.get(kind, ())
+        )
+        for kind, layers in expected.items()
+        if layers
     )
+
+
+def _sinks(calls: Iterable[CallSite | None]) -> dict[str, list[int]]:
+    """Return the layers of each kind that have a learned sink."""
+    found: dict[str, list[int]] = {}
+    for site in calls:
+        if site is not None and site.sink:
+            found.setdefault(site.kind, []).append(site.layer)
+    return found
+
+
+def _numbering(layout: Sequence[KindLayout]) -> tuple[str, ...]:
+    """Say how layers are counted, where some of the model's have no attention (hybrids)."""
+    notes = []
+    for part in layout:
+        if part.own:
+            ours, theirs = (", ".join(map(str, each)) for each in (range(1, part.layers + 1), part.own))
+            stand = "are" if part.layers > 1 else "is"
+            notes.append(
+                f"{part.kind} layers are counted among those with attention: {ours} {stand} the model's {theirs}"
+            )
+    return tuple(notes)
 
 
 def _first_position(model: nn.Module) -> int:

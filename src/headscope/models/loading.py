@@ -11,10 +11,11 @@ from headscope.models.anatomy import Anatomy
 from headscope.models.devices import choose_device
 from headscope.models.dtypes import DTYPES
 from headscope.models.folder.implied_size import check_implied, read_config
+from headscope.models.folder.missing_packages import missing_package
 from headscope.models.folder.prompts import nothing_asks
 from headscope.models.folder.shown import shown
 from headscope.models.loading_errors import in_words
-from headscope.models.locating import locate
+from headscope.models.locating import locate, origin_of
 from headscope.models.quiet import quiet_libraries
 from headscope.models.reads_text import check_reads_text
 
@@ -126,7 +127,7 @@ def read_model(
         model=model.to(target).eval(),
         tokeniser=tokeniser,
         name=label,
-        origin="embedded" if name is None else "folder" if Path(name).is_dir() else "hub",
+        origin=origin_of(name),
         revision=revision,
         untrained=frozenset(info["missing_keys"]),
     )
@@ -176,8 +177,14 @@ def _read_tokeniser(folder: Path, name: str) -> Any:
     from transformers import AutoTokenizer
 
     with in_words(name, part="its tokeniser"):
-        tokeniser = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        tokeniser("a", "b")  # what its tokenizer.json gets wrong comes out when it is used
+        try:
+            tokeniser = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+            tokeniser("a", "b")  # what its tokenizer.json gets wrong comes out when it is used
+        except Exception as error:
+            missing = missing_package(folder, error, name=name)
+            if missing is None:
+                raise
+            raise missing from error
     return tokeniser
 
 

@@ -1,32 +1,43 @@
-"""Where a model lies: the embedded one, a folder, or the hub."""
+"""Where a model lies: an embedded one, a folder, or the hub."""
 
+from importlib import import_module
 from pathlib import Path
 
 from headscope.errors import ModelError
-from headscope.installing import how_to_install
+from headscope.installing import how_to_install, how_to_install_model
 from headscope.models.folder.check import check_folder
 from headscope.models.folder.shown import shown
 from headscope.models.folder.weight_files import WeightFiles
 from headscope.models.hub import fetch
 
 EMBEDDED = "headscope-minilm"
+"""The model where none is named."""
+EMBEDDED_MODELS = (EMBEDDED, "headscope-decoder")
+"""Models that packages of these names hold, as `headscope_decoder` does; their modules have `folder()`."""
 
 
-def embedded_folder() -> Path:
-    """Return the folder of the embedded default model.
+def embedded_folder(name: str | None = None) -> Path:
+    """Return the folder of an embedded model, by its name; None for the default one.
 
     Raises:
         ModelError: the package that holds it is not installed.
     """
     try:
-        import headscope_minilm
+        package = import_module((name or EMBEDDED).replace("-", "_"))
     except ImportError as error:
-        raise ModelError(
-            f"no model was named and the embedded one is not installed; {how_to_install('demo')}, or give --model a "
-            "hub name or a local folder"
-        ) from error
-    folder: Path = headscope_minilm.folder()
+        if name is None:
+            raise ModelError(
+                f"no model was named and the embedded one is not installed; {how_to_install('demo')}, or give --model "
+                "a hub name or a local folder"
+            ) from error
+        raise ModelError(f"{name} is a package of its own; {how_to_install_model(name)}") from error
+    folder: Path = package.folder()
     return folder
+
+
+def is_embedded(name: str | Path) -> bool:
+    """Whether a name is that of an embedded model; a folder is named by its path, as `./headscope-decoder`."""
+    return name in EMBEDDED_MODELS
 
 
 def locate(
@@ -37,9 +48,9 @@ def locate(
     Raises:
         ModelError: nothing there, a folder that cannot be loaded, or the hub cannot be reached.
     """
-    if name is None:
-        folder = embedded_folder()
-        return folder, EMBEDDED, check_folder(folder, weights=weights, name=EMBEDDED)
+    if name is None or is_embedded(name):
+        folder, label = embedded_folder(None if name is None else str(name)), str(name or EMBEDDED)
+        return folder, label, check_folder(folder, weights=weights, name=label)
     if not str(name).strip():
         raise ModelError(
             f"{shown(repr(name))} names no model; give a hub name as org/name, or a folder with config.json (leave "
@@ -54,6 +65,13 @@ def locate(
         )
     folder = fetch(str(name), revision=revision, weights=weights)
     return folder, str(name), check_folder(folder, weights=weights, name=str(name))
+
+
+def origin_of(name: str | Path | None) -> str:
+    """Return where a model that was found lies: `embedded`, `folder` or `hub`."""
+    if name is None or is_embedded(name):
+        return "embedded"
+    return "folder" if _is_folder(name) else "hub"
 
 
 def _is_folder(name: str | Path) -> bool:

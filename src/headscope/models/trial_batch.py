@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from headscope.attention.blocks import BlockSize
 from headscope.attention.fused import fused_attention, fusible
+from headscope.attention.learned_sink import attended, sink_logits, sink_of
 from headscope.attention.tap import AttentionCall, Tap, bias_of, eager_evaluation, scaling_of
 from headscope.encoding.batching import collate
 from headscope.encoding.segment import Segment, SegmentInfo
@@ -73,6 +74,7 @@ class TrialBatch:
         self.given: dict[str, tuple[int, ...]] = {}
         self.lost: dict[str, int] = {}
         self.own_layers: dict[str, list[Any]] = {}  # which of the model's layers each call of the tap was of
+        self.short: dict[str, list[int]] = {}  # the layers whose rows sum to less than 1, for a learned sink
 
     def eager_weights(self) -> dict[str, list[Tensor]]:
         """Return transformers' own eager weights of each kind, a tensor a layer, `[batch, head, query, key]`.
@@ -85,6 +87,7 @@ class TrialBatch:
         if not self.encoder_decoder and all(_is_causal(layer) for layer in kinds["encoder"]):
             self.given = {"decoder": self.given["encoder"]}
             self.lost = {"decoder": self.lost["encoder"]}
+            self.short = {"decoder": self.short.get("encoder", [])}
             kinds = {"decoder": kinds["encoder"]}
         return kinds
 
@@ -102,8 +105,15 @@ class TrialBatch:
                 f"expected a transformer that reads text; these families work: {WORKING_FAMILIES}"
             ) from error
         if not self.given:
+            compressed = {
+                getattr(module, "layer_idx", None) for module in self.model.modules() if _compresses(module)
+            }
             self.given = {
-                kind: tuple(place for place, each in enumerate(own) if self._is_map(each, kind))
+                kind: tuple(
+                    place
+                    for place, each in enumerate(own)
+                    if self._is_map(each, kind) and place not in compressed
+                )
                 for kind, own in layers.items()
             }
             self.given = {kind: places for kind, places in self.given.items() if places}
@@ -111,7 +121,8 @@ class TrialBatch:
                 several = any(isinstance(each, Tensor | dict) for own in layers.values() for each in own)
                 raise ModelError(
                     _NO_ATTENTION.format(name=name)
-                    + (" (its weights are not query by key)" if several else "")
+                    + (" (all its keys stand for many tokens)" if compressed else "")
+                    + (" (its weights are not query by key)" if several and not compressed else "")
                 )
             self.lost = {
                 kind: len(layers[kind]) - len(self.given.get(kind, ()))
@@ -208,31 +219,25 @@ class TrialBatch:
                     return False
         return True
 
-    def numbering(self, path: str) -> tuple[str, ...]:
-        """Return how layers are counted, where some of the model's have no attention (hybrids), as a sentence.
+    def own_numbers(self, path: str) -> dict[str, tuple[int, ...]]:
+        """Return each layer's 1-based number among all of the model's, of the kinds where not all have attention.
 
         Args:
             path: the one that was chosen.
         """
-        notes = []
+        found = {}
         for kind, places in self.given.items():
             own = list(places) if path == "fallback" else self.own_layers.get(kind, [])
             known = all(isinstance(layer, int) for layer in own) and own == sorted(set(own))
             if known and own and own != list(range(len(own))):
-                ours, theirs = (
-                    ", ".join(map(str, each)) for each in (range(1, len(own) + 1), (i + 1 for i in own))
-                )
-                stand = "are" if len(own) > 1 else "is"
-                notes.append(
-                    f"{kind} layers are counted among those with attention: {ours} {stand} the model's {theirs}"
-                )
-        return tuple(notes)
+                found[kind] = tuple(layer + 1 for layer in own)
+        return found
 
     def _check(self, kinds: dict[str, list[Tensor]]) -> None:
-        """Make sure that these are rows of weights over all keys, which sum to 1.
+        """Make sure that these are rows of weights over all keys, which sum to 1, or to less for a learned sink.
 
         Raises:
-            ModelError: rows that attention sinks take a share of (GPT-OSS), or layers with other numbers of heads.
+            ModelError: rows that sum to something else, or layers with other numbers of heads.
         """
         name = type(self.model).__name__
         sides = {"encoder": (self.encoder, self.encoder), "decoder": (self.decoder, self.decoder)}
@@ -245,18 +250,38 @@ class TrialBatch:
                     f"{name} has {' and '.join(map(str, heads))} heads in different layers; expected as many in every "
                     f"layer: choose another model; these families work: {WORKING_FAMILIES}"
                 )
-            for weights in layers:
+            for layer, weights in enumerate(layers):
                 rows = weights.float().sum(-1)[queries.valid[:, None].expand(weights.shape[:3])]
-                if (rows - 1).abs().max() > _ROW_TOLERANCE:
+                if (rows - 1).abs().max() <= _ROW_TOLERANCE:
+                    continue
+                if rows.max() > 1 + _ROW_TOLERANCE or not self._has_sinks():
                     raise ModelError(
-                        f"{name}'s rows of attention do not sum to 1 (attention sinks?), so that shares and entropies "
-                        f"would mean something else; these families work: {WORKING_FAMILIES}"
+                        f"{name}'s rows of attention sum to {_from_to(rows)}, not to 1, and the model hands no learned "
+                        "sink to its attention function that takes the rest, so that shares and entropies would mean "
+                        f"something else: choose another model; these families work: {WORKING_FAMILIES}"
                     )
+                self.short.setdefault(kind, []).append(layer)
+
+    def _has_sinks(self) -> bool:
+        """Whether the model hands a learned sink to its attention function."""
+        found = []
+
+        def listen(call: AttentionCall) -> Tensor:
+            found.append(sink_of(call) is not None)
+            return call.eager()[0]
+
+        try:
+            with Tap(self.model, listen), torch.inference_mode():
+                self.model(**self.inputs)
+        except Exception:  # as in `tapped`
+            return False
+        return any(found)
 
     def tapped(
         self, path: str, expected: dict[str, list[Tensor]]
-    ) -> tuple[tuple[CallSite, ...] | None, float]:
+    ) -> tuple[tuple[CallSite | None, ...] | None, float]:
         """Run the tap on a path; return whose call each was and the largest difference from eager's weights."""
+        calls: list[CallSite | None] = []
         seen: list[tuple[CallSite, Tensor]] = []
         apart = [0.0]  # fused against eager on the same queries and keys, call by call
         done = dict.fromkeys(expected, 0)
@@ -265,13 +290,20 @@ class TrialBatch:
         def listen(call: AttentionCall) -> Tensor:
             kind = self._kind(call, expected)
             keys = self.encoder if kind in ("encoder", "cross") or not self.encoder_decoder else self.decoder
+            if _compresses(call.module) or (
+                not self.encoder_decoder and call.key.shape[2] != keys.ids.shape[1]
+            ):
+                calls.append(None)  # keys that are no tokens: the model gives no map of this layer either
+                return call.eager()[0]
             output, weights = call.eager()
             if path == "fused":
-                apart.append(_fused_difference(call, keys.to(call.query.device), output, weights))
+                apart.append(_fused_difference(call, keys.to(call.query.device)))
             heads, groups = call.query.shape[1], call.key.shape[1]
-            site = CallSite(kind, done[kind], tuple(head * groups // heads for head in range(heads)))
+            shared = tuple(head * groups // heads for head in range(heads))
+            site = CallSite(kind, done[kind], shared, sink=sink_of(call) is not None)
             done[kind] += 1
             self.own_layers.setdefault(kind, []).append(getattr(call.module, "layer_idx", None))
+            calls.append(site)
             seen.append((site, weights))
             return output
 
@@ -288,7 +320,7 @@ class TrialBatch:
             rows = queries.valid[:, None, :, None].to(weights.device)
             difference = (weights - expected[site.kind][site.layer]).abs() * rows
             worst = max(worst, float(difference.max()))
-        return tuple(site for site, _ in seen), worst
+        return tuple(calls), worst
 
     def _kind(self, call: AttentionCall, expected: dict[str, list[Tensor]]) -> str:
         if not self.encoder_decoder:
@@ -304,10 +336,11 @@ _NO_ATTENTION = (
 )
 
 
-def _fused_difference(call: AttentionCall, keys: SegmentInfo, output: Tensor, weights: Tensor) -> float:
-    """Return the largest difference of the fused path from eager's weights and output (relative to its size)."""
+def _fused_difference(call: AttentionCall, keys: SegmentInfo) -> float:
+    """Return the largest difference of the fused path from eager's weights, sink and output (relative to its size)."""
     if not fusible(call):
         return float("inf")
+    eager = attended(call)
     worst = 0.0
     for size in (None, _SMALL_BLOCK):
         result = fused_attention(
@@ -316,6 +349,7 @@ def _fused_difference(call: AttentionCall, keys: SegmentInfo, output: Tensor, we
             call.value,
             mask=call.mask,
             bias=bias_of(call, slice(None)),
+            sink=sink_logits(call),
             scaling=scaling_of(call),
             keys=keys,
             start=0,
@@ -324,9 +358,21 @@ def _fused_difference(call: AttentionCall, keys: SegmentInfo, output: Tensor, we
             size=size,
         )
         assert result.weights is not None
-        off = (result.output - output).abs().max() / output.abs().max().clamp(min=1.0)
-        worst = max(worst, float((result.weights - weights).abs().max()), float(off))
+        off = (result.output - eager.output).abs().max() / eager.output.abs().max().clamp(min=1.0)
+        worst = max(worst, float((result.weights - eager.weights).abs().max()), float(off))
+        if result.sink is not None and eager.sink is not None:
+            worst = max(worst, float((result.sink - eager.sink).abs().max()))
     return worst
+
+
+def _from_to(sums: Tensor) -> str:
+    """Write between which numbers sums lie: "0.01 to 0.57"."""
+    return " to ".join(f"{float(end):.2f}" for end in (sums.min(), sums.max()))
+
+
+def _compresses(module: nn.Module) -> bool:
+    """Whether an attention module puts keys that stand for many tokens beside the tokens (DeepSeek V4)."""
+    return getattr(module, "compressor", None) is not None
 
 
 def _is_causal(weights: Tensor) -> bool:

@@ -34,7 +34,8 @@ class RunOptions:
         None,
         group="model",
         flags=("--model", "--bert-dir"),
-        help="Hub name (google-bert/bert-base-uncased) or folder; the embedded headscope-minilm when not given.",
+        help="Hub name (google-bert/bert-base-uncased), folder, or headscope-decoder, embedded as is headscope-minilm, "
+        "which is taken when not given.",
     )
     revision: str | None = option(None, group="model", help="Branch, tag or commit on the hub.")
     text: tuple[str, ...] = option(

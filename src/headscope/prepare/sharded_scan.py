@@ -3,19 +3,31 @@
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
-from hashlib import blake2b
-from typing import NoReturn
+from dataclasses import dataclass
 
 from headscope.attention.gradients import GradientSource
 from headscope.attention.model_source import ModelSource, TileSource
-from headscope.attention.scan import ScanCounts, scan
+from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.encoding.shards import Shard, ShardedBatches
-from headscope.errors import InputError
-from headscope.prepare.kept_shards import KeptShards, Prefix
-from headscope.prepare.shard_sums import ShardSums, SumsTree
+from headscope.prepare.kept_shards import KeptShards
+from headscope.prepare.shard_reader import ShardReader
+from headscope.prepare.shard_sums import ShardSums
 from headscope.statistics.accumulator import Accumulator
 
 Telling = Callable[[ScanCounts], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beside:
+    """What another stage sums up in the same scan.
+
+    Attributes:
+        accumulators: updated in place.
+        kept: where the other stage keeps its shards; None where it keeps none.
+    """
+
+    accumulators: Sequence[Accumulator]
+    kept: KeptShards | None = None
 
 
 def scan_shards(
@@ -25,7 +37,9 @@ def scan_shards(
     kept: KeptShards | None = None,
     scan_name: str = "trained",
     progress: Telling | None = None,
-) -> None:
+    beside: Sequence[Beside] = (),
+    alike: Sequence[TileAccumulator] = (),
+) -> list[float]:
     """Feed every tile of a source to every accumulator, as `scan` does, but by shards.
 
     The same digits come out whether shards are kept, found again, or were computed elsewhere. Where the run is one part
@@ -37,38 +51,40 @@ def scan_shards(
         kept: where shards are kept; None keeps none.
         scan_name: which scan of its stage it is, in letters, digits and `-`.
         progress: called after each batch, and after each shard that was found.
+        beside: other stages that read the same tiles: a shard is computed once for all that lack it.
+        alike: accumulators that get nothing; tiles and batches are as if they did, as they may in another such scan.
+
+    Returns:
+        The seconds that were spent for this stage and for each beside it; what they share is parted among them.
 
     Raises:
         AttentionError: as `scan`.
         InputError: the inputs are not those of the run that was stopped.
     """
+    stages = [Beside(accumulators=accumulators, kept=kept), *beside]
     if not isinstance(source, ModelSource | GradientSource) or not isinstance(source.batches, ShardedBatches):
-        scan(source, accumulators, progress=progress)
-        return
-    own = ShardSums.of(source, accumulators)
+        every = [each for stage in stages for each in stage.accumulators]
+        counts = scan(source, every, progress=progress, heeded=[*every, *alike])
+        return _parted(counts, [len(stage.accumulators) for stage in stages])
+    readers = [
+        ShardReader(ShardSums.of(source, stage.accumulators), stage.kept, scan_name) for stage in stages
+    ]
+    # A stage that lacks nothing of a shard changes no digit of those that do.
+    heeded = [*alike, *(each for reader in readers for each in reader.sums.accumulators)]
     told = _Told(progress)
-    if kept is not None and kept.part is not None:
-        _scan_part(source, own, kept, scan_name, told)
-        return
-    found = None if kept is None else kept.prefix(scan_name)
-    tree, chain, written = SumsTree(own), "", 0
     for shard in source.batches.shards():
-        chain = blake2b(f"{chain} {shard.digest}".encode(), digest_size=16).hexdigest()
-        if found is not None and shard.number < found.shards:
-            if shard.number + 1 == found.shards:
-                _check_chain(found, chain)
-                tree, written = SumsTree.read(own, found.arrays, shards=found.shards), found.shards
+        lacking = [reader for reader in readers if reader.lacks(shard)]
+        if not lacking:
             told.skipped(shard)
             continue
-        tree.add(_sums_of(shard, source, own, kept, scan_name, told))
-        if kept is not None and kept.is_due(last=False):
-            kept.keep_prefix(scan_name, Prefix(tree.shards, chain, tree.state()))
-            written = tree.shards
-    if found is not None and tree.shards < found.shards:
-        _refuse(found)
-    if kept is not None and written < tree.shards and kept.is_due(last=True):
-        kept.keep_prefix(scan_name, Prefix(tree.shards, chain, tree.state()))
-    tree.join()
+        made = _computed(shard, source, [reader.sums for reader in lacking], heeded, told)
+        for reader, sums in zip(lacking, made.sums, strict=True):
+            reader.add(shard, sums)
+        for reader, seconds in zip(lacking, made.seconds, strict=True):
+            reader.seconds += seconds
+    for reader in readers:
+        reader.end()
+    return [reader.seconds for reader in readers]
 
 
 class _Told:
@@ -101,54 +117,44 @@ class _Told:
         self.end()
 
 
-def _sums_of(
+@dataclass(frozen=True)
+class _Made:
+    """What was computed of a shard, for each stage that lacked it: sums, and seconds."""
+
+    sums: list[ShardSums]
+    seconds: list[float]
+
+
+def _computed(
     shard: Shard,
     source: ModelSource | GradientSource,
-    like: ShardSums,
-    kept: KeptShards | None,
-    scan_name: str,
+    like: Sequence[ShardSums],
+    heeded: Sequence[TileAccumulator],
     told: _Told,
-) -> ShardSums:
-    """Return the sums of one shard: as another part of the run kept them, or computed."""
-    arrays = None if kept is None else kept.shard(scan_name, shard.number, shard.digest)
-    if arrays is not None:
-        told.skipped(shard)
-        return like.read(arrays)
-    return _computed(shard, source, like, told)
-
-
-def _computed(shard: Shard, source: ModelSource | GradientSource, like: ShardSums, told: _Told) -> ShardSums:
-    own, part = like.empty(), copy(source)
+) -> _Made:
+    made, part = [each.empty() for each in like], copy(source)
     assert isinstance(source.batches, ShardedBatches)
     part.batches = source.batches.of(shard)
-    if isinstance(part, GradientSource) and own.counts is not None:
-        part.counts = own.counts
-    scan(part, own.accumulators, progress=told.batch)
-    told.end()
-    return own
-
-
-def _scan_part(
-    source: ModelSource | GradientSource, like: ShardSums, kept: KeptShards, scan_name: str, told: _Told
-) -> None:
-    """Compute and keep the shards that are this part's, and that are not kept yet."""
-    assert isinstance(source.batches, ShardedBatches)
-    assert kept.part is not None
-    for shard in source.batches.shards():
-        if not kept.part.has(shard.number) or kept.shard(scan_name, shard.number, shard.digest) is not None:
-            told.skipped(shard)
-            continue
-        made = _computed(shard, source, like, told)
-        kept.keep_shard(scan_name, shard.number, shard.digest, made.state())
-
-
-def _check_chain(found: Prefix, chain: str) -> None:
-    if chain != found.chain:
-        _refuse(found)
-
-
-def _refuse(found: Prefix) -> NoReturn:
-    raise InputError(
-        f"the first {found.shards:,} shards of the text are not those of the run that was stopped; delete the "
-        "folder shards of this run, and run again"
+    if isinstance(part, GradientSource):
+        (counts,) = (each.counts for each in made)  # importance reads alone
+        assert counts is not None
+        part.counts = counts
+    counted = scan(
+        part, [each for sums in made for each in sums.accumulators], progress=told.batch, heeded=heeded
     )
+    told.end()
+    return _Made(made, _parted(counted, [len(sums.accumulators) for sums in made]))
+
+
+def _parted(counts: ScanCounts, numbers: Sequence[int]) -> list[float]:
+    """Part a scan's seconds among stages: to each what its accumulators took, and of the rest the same.
+
+    Args:
+        counts: of the scan.
+        numbers: how many accumulators each stage has.
+    """
+    shared = (counts.seconds - sum(counts.spent)) / len(numbers)
+    own, spent = [], iter(counts.spent)
+    for number in numbers:
+        own.append(shared + sum(next(spent, 0.0) for _ in range(number)))
+    return own

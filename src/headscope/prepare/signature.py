@@ -86,6 +86,6 @@ def tokeniser_hash(tokeniser: Any) -> str:
     parts = [type(tokeniser).__name__, sorted(settings.items()), sorted(tokeniser.get_vocab().items())]
     digest.update(json.dumps(parts).encode())
     with TemporaryDirectory() as folder:
-        for file in sorted(tokeniser.save_vocabulary(folder) or ()):
+        for file in sorted(tokeniser.save_vocabulary(folder, None) or ()):
             digest.update(Path(file).name.encode() + Path(file).read_bytes())
     return digest.hexdigest()

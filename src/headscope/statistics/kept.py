@@ -150,7 +150,7 @@ def layout_state(layout: Sequence[KindLayout]) -> State:
 def read_layout(state: Mapping[str, NDArray[Any]]) -> list[KindLayout]:
     """Read the layout that `layout_state` wrote."""
     return [
-        KindLayout(kind, *(int(number) for number in state[f"layout.{kind}"]))
+        KindLayout(kind, layers=int(state[f"layout.{kind}"][0]), heads=int(state[f"layout.{kind}"][1]))
         for kind in KINDS
         if f"layout.{kind}" in state
     ]

@@ -82,6 +82,7 @@ class Statistic:
         heading_says: what that heading means, where it needs to be said.
         less: the statistic whose layer means its own are compared with.
         ranked: whether the head that has most of it is compared with its nearest rival.
+        rare: whether few models have it, so that nothing is said of it where it cannot occur.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Statistic:
     heading_says: str = ""
     less: str = ""
     ranked: bool = False
+    rare: bool = False
 
     @property
     def target(self) -> str:
@@ -188,6 +190,23 @@ _ROWS = (
         term=_CLASSES,
         topic="special",
         drawn=". and ,",
+    ),
+    Statistic(
+        name="sink",
+        quantity=RowQuantity.SINK,
+        label="learned sink",
+        on="the learned sink",
+        meaning="weight on the learned sink, a logit without a token that some models give every head",
+        term=Term(
+            name="Learned sink",
+            says="weight on a logit without a token, in models that have one; uniform attention, entropy and largest "
+            "weight count it as one key more",
+        ),
+        topic="special",
+        asked=("learned sink", "sink logit", "sink", "attention sink"),
+        ink="coreference",
+        shape="coreference",
+        rare=True,
     ),
     Statistic(
         name="sep_to_sep",

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.document import Document
@@ -12,12 +14,13 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.casing import keep_case
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer, PackingCounts
+from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.maps.index import MapsIndex
 from headscope.maps.index_reader import read_index
 from headscope.maps.maps_source import MapsWriter
-from headscope.maps.pickle_conversion import maps_to_pickle
+from headscope.maps.pickle_conversion import NO_PLACE_FOR_SINKS, maps_to_pickle
 from headscope.models.anatomy import Anatomy
 from headscope.models.examination import examine
 from headscope.models.loading import LoadedModel, load_model
@@ -114,6 +117,8 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
             f"{loaded.name} has attention of several kinds ({kinds}), and the original's pickle has place for "
             "one; use --format safetensors"
         )
+    if how.pickle and anatomy.layout[0].sinks:
+        raise OptionError(f"{loaded.name} {NO_PLACE_FOR_SINKS}; use --format safetensors")
     index = _index(options, how, loaded, encoder, anatomy, {"hash": corpus_hash, "documents": documents})
     if not how.pickle and not how.replace and not is_free(path):
         if not _holds(path, index):
@@ -134,6 +139,8 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
 
         with MapsWriter(folder, index, names=names, replace=how.replace) as writer:
             made = packer.pack(_with_text(corpus.read()), limit=options.limit)
+            if how.word_level is not None:
+                made = _with_words(made, encoder)
             segments = writer.in_order(known.watch(made))
             size = options.batch_size or auto_batch_size(options.max_length, anatomy, loaded)
             batches = length_buckets(segments, batch_size=size)
@@ -162,6 +169,19 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
         left_out=left_out,
         notes=tuple(filter(None, [known.note()])),
     )
+
+
+def _with_words(segments: Iterator[Segment], encoder: Encoder) -> Iterator[Segment]:
+    """Yield segments; refuse one whose pieces could not be traced to words, as may be without a fast tokeniser."""
+    special = set(encoder.tokeniser.all_special_ids)
+    for number, segment in enumerate(segments, 1):
+        if np.all(segment.word_ids == NO_WORD) and not special.issuperset(segment.ids.tolist()):
+            raise InputError(
+                f"{type(encoder.tokeniser).__name__} does not say which characters each token covers, and its tokens "
+                f"of input {number} do not spell the text out; extract attention between tokens (without "
+                "--word-level), or give a model with a tokenizer.json"
+            )
+        yield segment
 
 
 def _index(

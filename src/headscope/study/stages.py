@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -104,7 +104,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
         "created": datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z"),
         "complete": False,
         "signature": run.signature,
-        "kinds": [asdict(part) for part in run.layout],
+        "kinds": [part.record() for part in run.layout],
         "stages": {},
         **run.facts(),
     }

@@ -20,7 +20,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading import load_model
-from support.hand_made import HandMadeSource, random_map
+from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink
 from support.inputs import eager_maps, made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model
 
@@ -315,3 +315,47 @@ def test_nothing_seen_is_nothing_found():
     assert result.divergence.shape == (4, 4)
     assert result.group_sums.shape == (0, 4, 4)
     assert not result.divergence.any()
+
+
+def test_a_learned_sink_is_a_key_like_another():
+    """Heads of which one rests on the sink and one does not are far apart, whatever the tokens get of the rest."""
+
+    def every(segment):
+        return np.concatenate([beside_a_sink(segment), random_sink(segment)[..., None]], axis=-1)
+
+    source = HandMadeSource(SEGMENTS, beside_a_sink, height=7, sink=random_sink)
+    expected = plain_mean([every(segment) for segment in SEGMENTS])
+    result = result_of(source)
+    assert_exact(result.divergence, expected)
+    assert np.abs(expected - result_of(HandMadeSource(SEGMENTS, random_map)).divergence).max() > 0.01
+
+
+def test_layers_without_a_sink_put_nothing_on_it():
+    known = {(each.document, each.index): each for each in SEGMENTS}
+
+    class Half(HandMadeSource):
+        """The first layer has a sink, the second has not."""
+
+        def run(self, consumer, **needs):
+            class Between:
+                begin, end = consumer.begin, consumer.end
+
+                @staticmethod
+                def update(tile):
+                    if tile.layer == 1:
+                        whole = torch.zeros_like(tile.weights)
+                        for item, place in enumerate(zip(tile.queries.documents, tile.queries.indices)):
+                            own = random_map(known[place])[1]
+                            whole[item, :, : own.shape[1], : own.shape[2]] = torch.from_numpy(own)
+                        tile = replace(tile, given_weights=whole, sink=None)
+                    consumer.update(tile)
+
+            super().run(Between, **needs)
+
+    def every(segment):
+        maps = np.concatenate([beside_a_sink(segment), random_sink(segment)[..., None]], axis=-1)
+        maps[1, ..., :-1], maps[1, ..., -1] = random_map(segment)[1], 0.0
+        return maps
+
+    result = result_of(Half(SEGMENTS, beside_a_sink, sink=random_sink))
+    assert_exact(result.divergence, plain_mean([every(segment) for segment in SEGMENTS]))

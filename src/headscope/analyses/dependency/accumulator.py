@@ -15,6 +15,7 @@ from headscope.analyses.dependency.gold_arcs import OFFSETS, Arcs, ArcTable
 from headscope.analyses.dependency.head_answers import Answers, judge, read_answers
 from headscope.analyses.dependency.sums import NOOP_CLASSES, DependencyOptions, DependencySums
 from headscope.attention.tile import AttentionTile
+from headscope.attention.visibility import Visibility
 from headscope.attention.word_attention import between_words, word_axis
 from headscope.encoding.batching import Batch
 from headscope.encoding.tree_fields import arcs_of_fields
@@ -56,6 +57,7 @@ class DependencyAccumulator(Accumulator):
         self._pointers: dict[str, Pointer] = {}
         self._answers: dict[str, list[tuple[Answers, ...]]] = {}
         self._reachable: dict[str, list[Tensor]] = {}
+        self._seen: dict[int, tuple[Visibility, Tensor]] = {}
         super().__init__([part for part in layout if part.kind != "cross"])
 
     def declare(self) -> Declared:
@@ -108,6 +110,7 @@ class DependencyAccumulator(Accumulator):
         self._pointers = {}
         self._answers = {part.kind: [] for part in self.layout}
         self._reachable = {part.kind: [] for part in self.layout}
+        self._seen = {}
 
     def update(self, tile: AttentionTile) -> None:
         """Read every arc's answer off one layer."""
@@ -118,15 +121,24 @@ class DependencyAccumulator(Accumulator):
             self._pointers[tile.kind] = Pointer.of(axis, tile.queries.classes, self._arcs)
         pointer = self._pointers[tile.kind]
         attention = between_words(tile.weights, pointer.axis, pointer.axis, pieces=self.options.pieces)
-        # Causal or local: some words cannot be seen. Layers that share a mask share the count.
-        fewer = tile.visibility.counts < tile.keys.lengths[:, None]
-        hidden = bool((fewer & tile.row_valid).any())
         options = self.options
         self._answers[tile.kind].append(
             read_answers(attention, pointer, both=options.both, compat=options.compat)
         )
-        visible = tile.visibility.visible if hidden else None
-        self._reachable[tile.kind].append(reachable(pointer, visible, directions=len(options.directions)))
+        self._reachable[tile.kind].append(self._reached(tile, pointer))
+
+    def _reached(self, tile: AttentionTile, pointer: Pointer) -> Tensor:
+        """Say which arcs the mask of a layer allows; layers that share a mask share the answer."""
+        key = id(tile.visibility)
+        if key not in self._seen:
+            # Causal or local: some words cannot be seen.
+            fewer = tile.visibility.counts < tile.keys.lengths[:, None]
+            hidden = bool((fewer & tile.row_valid).any())
+            visible = tile.visibility.visible if hidden else None
+            found = reachable(pointer, visible, directions=len(self.options.directions))
+            # The visibility is kept so that its id stays its own.
+            self._seen[key] = (tile.visibility, found)
+        return self._seen[key][1]
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to its documents."""
@@ -157,10 +169,9 @@ class DependencyAccumulator(Accumulator):
             for place, own in runs.slices(len(names)):
                 parts = {name: value[own] for name, value in values.items()}
                 store.add_at(str(names[place]), runs.cells[own], **parts)
-        unplaced = next((int((each.own < 0).sum()) for each in self._pointers.values()), 0)
+        unplaced = next((int((each.on_host[1] < 0).sum()) for each in self._pointers.values()), 0)
         self.totals["words"] += (len(cells), unplaced)
-        self._answers = {}
-        self._reachable = {}
+        self._answers, self._reachable, self._seen = {}, {}, {}
 
     @property
     def _rest(self) -> GroupedSums:

@@ -39,7 +39,7 @@ class Attending:
             relations: index of each arc's relation, `[arc]`.
             directions: how many there are: 2, or 3 with `both`.
         """
-        rows, own, gold = (part.cpu().numpy() for part in (pointer.rows, pointer.own, pointer.gold))
+        rows, own, _, gold, _ = pointer.on_host
         sides = [(0, own), (1, gold)]
         if directions > len(sides):
             sides += [(2, own), (2, gold)]
@@ -55,8 +55,8 @@ class Attending:
 
     def given(self, rest: Tensor) -> Tensor:
         """Pick the members' attention out of `resting`'s table, `[member, layer, head, 2]` float64."""
-        at = (torch.from_numpy(each).to(rest.device) for each in (self.rows, self.places))
-        picked: Tensor = rest[tuple(at)].double()
+        at = torch.from_numpy(np.stack([self.rows, self.places])).to(rest.device)
+        picked: Tensor = rest[at[0], at[1]].double()
         return picked
 
 

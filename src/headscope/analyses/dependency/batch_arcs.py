@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.dependency.gold_arcs import Arcs
@@ -31,6 +33,7 @@ class Pointer:
         special: places of special tokens, -1 beyond their number, `[batch, special]`.
         classes: 1 where a special token is sep, and where it is cls, `[batch, special, 2]`.
         axis: the places.
+        on_host: `rows`, `own`, `asked`, `gold` and `last` as they were before they went to the device, `[5, arc]`.
     """
 
     rows: Tensor
@@ -43,36 +46,51 @@ class Pointer:
     special: Tensor
     classes: Tensor
     axis: WordAxis
+    on_host: NDArray[np.int64]
+
+    @cached_property
+    def itself(self) -> tuple[Tensor, Tensor]:
+        """Segment and place of every word: where it would point at itself, `[word]` both."""
+        item, place = self.candidate.nonzero(as_tuple=True)
+        return item, place
 
     @classmethod
     def of(cls, axis: WordAxis, classes: Tensor, arcs: Sequence[Arcs]) -> "Pointer":
         """Find the places of a batch's arcs; `classes` are those of the tokens, `[batch, position]`."""
-        words = axis.words.cpu().numpy()
+        # Both in one copy from the device.
+        words, valid = torch.stack([axis.words, axis.valid.long()]).cpu().numpy()
         most = max((len(each.heads) for each in arcs), default=0)
         # One column to spare: the root's -1 and heads that were cut off look there and find none.
         place = np.full((len(arcs), most + 1), -1, dtype=np.int64)
-        segment, at = np.nonzero((words != NO_WORD) & axis.valid.cpu().numpy())
+        segment, at = np.nonzero((words != NO_WORD) & (valid != 0))
         place[segment, words[segment, at]] = at
         rows = np.repeat(np.arange(len(arcs)), [len(each.heads) for each in arcs])
 
-        def places(indices: list[np.ndarray]) -> Tensor:
+        def places(indices: list[np.ndarray]) -> np.ndarray:
             flat = np.concatenate(indices) if indices else np.zeros(0, dtype=np.int64)
             flat = np.where((flat < 0) | (flat > most), most, flat)
-            return torch.from_numpy(place[rows, flat]).to(axis.words.device)
+            return place[rows, flat]
 
+        on_host = np.stack(
+            [
+                rows,
+                places([np.arange(len(each.heads)) for each in arcs]),
+                places([each.asked for each in arcs]),
+                places([each.heads for each in arcs]),
+                places([np.full(len(each.heads), len(each.heads) - 1) for each in arcs]),
+            ]
+        )
+        on_device = torch.from_numpy(on_host).to(axis.words.device)
         apart = axis.valid & (axis.words == NO_WORD)
-        number = int(apart.sum(1).max()) if len(arcs) else 0
+        number = int(((words == NO_WORD) & (valid != 0)).sum(1).max()) if len(arcs) else 0
         order = (~apart).long().argsort(dim=1, stable=True)[:, :number]
         special = torch.where(apart.gather(1, order), order, -1)
         of_special = classes.gather(1, axis.leaders).gather(1, order).masked_fill(special < 0, KeyClass.OTHER)
         candidate = axis.valid & (axis.words != NO_WORD)
         same = torch.eye(words.shape[1], dtype=torch.bool, device=candidate.device)
         return cls(
-            rows=torch.from_numpy(rows).to(axis.words.device),
-            own=places([np.arange(len(each.heads)) for each in arcs]),
-            asked=places([each.asked for each in arcs]),
-            gold=places([each.heads for each in arcs]),
-            last=places([np.full(len(each.heads), len(each.heads) - 1) for each in arcs]),
+            **dict(zip(("rows", "own", "asked", "gold", "last"), on_device, strict=True)),
+            on_host=on_host,
             candidate=candidate,
             barred=~(candidate[:, :, None] & candidate[:, None, :]) | same,
             special=special,

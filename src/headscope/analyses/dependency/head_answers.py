@@ -133,6 +133,6 @@ def _candidates_only(table: Tensor, pointer: Pointer, *, self_counts: bool) -> T
     # Adding is several times faster than filling under a mask; weights, and sums of two, are at most 2.
     allowed = table - 4.0 * pointer.barred[:, :, None].to(table.dtype)
     if self_counts:
-        item, place = pointer.candidate.nonzero(as_tuple=True)
+        item, place = pointer.itself
         allowed[item, place, :, place] = 0.0
     return allowed

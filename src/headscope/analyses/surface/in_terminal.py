@@ -18,7 +18,10 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     )
     rows = wide.reset_index().dropna(how="all", subset=list(wide.columns)).merge(roles(surface))
     several = surface["kind"].nunique() > 1
-    columns = [one for one in STATISTICS.values() if one.rows is Rows.ALL]
+    occurring = set(surface["statistic"][surface["value"].notna()])
+    columns = [
+        one for one in STATISTICS.values() if one.rows is Rows.ALL and (one.name in occurring or not one.rare)
+    ]
     shown = []
     for row in rows.to_dict("records"):
         label = f"{row['layer']}-{row['head']}"

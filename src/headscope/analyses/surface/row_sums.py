@@ -1,14 +1,20 @@
 """The arithmetic of surface statistics, free of state (sections 3.1 to 3.3)."""
 
+from functools import cache
+
 import torch
 from jaxtyping import Bool, Float, Float64, Int
 from torch import Tensor
 
 from headscope.statistics.statistic_catalogue import STATISTICS, Rows
 
-# Each statistic: which number of a row, over which rows.
-_COLUMN = torch.tensor([int(one.quantity) for one in STATISTICS.values()])
-_ROWS = torch.tensor([list(Rows).index(one.rows) for one in STATISTICS.values()])
+
+@cache
+def _places(device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return for each statistic which number of a row it is, and over which rows; once for a device."""
+    columns = [int(one.quantity) for one in STATISTICS.values()]
+    rows = [list(Rows).index(one.rows) for one in STATISTICS.values()]
+    return torch.tensor(columns, device=device), torch.tensor(rows, device=device)
 
 
 def row_selections(
@@ -35,8 +41,8 @@ def surface_sums(
     counted = selections[:, None, :, :1] > 0
     rows = torch.where(counted, statistics.double(), 0.0)
     table = rows.transpose(2, 3) @ selections[:, None]
-    device = table.device
-    return table[..., _COLUMN.to(device), _ROWS.to(device)]
+    columns, of_rows = _places(table.device)
+    return table[..., columns, of_rows]
 
 
 def surface_row_counts(
@@ -47,4 +53,4 @@ def surface_row_counts(
     for rows in Rows:
         of_class = rows_per_class[:, rows.key_class] if rows.key_class is not None else lengths
         numbers.append(of_class if rows.inside else lengths - of_class)
-    return torch.stack(numbers, dim=-1).double()[:, _ROWS.to(lengths.device)]
+    return torch.stack(numbers, dim=-1).double()[:, _places(lengths.device)[1]]

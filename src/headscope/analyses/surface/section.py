@@ -20,7 +20,7 @@ from headscope.reporting.kit.page_rows import Table, example_table, layer_table,
 from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import Words, anchor, capital, plain
 from headscope.statistics.role_catalogue import SHOWN
-from headscope.statistics.statistic_catalogue import Topic, is_share, of_topic
+from headscope.statistics.statistic_catalogue import STATISTICS, Topic, is_share, of_topic
 from headscope.views.markup import Html, el
 
 CAPTION = (
@@ -88,7 +88,11 @@ def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: 
     words, several = about.words, about.several
     parts: list[Html | None] = []
     for kind in occurring:
-        absent = [words.statistics[name] for name in plan.statistics if not kind.occurs(name)]
+        absent = [
+            words.statistics[name]
+            for name in plan.statistics
+            if not kind.occurs(name) and not STATISTICS[name].rare
+        ]
         note = f"Left out because it cannot occur here: {', '.join(absent)}. " if absent else ""
         if several:
             parts.append(el("h3", capital(kind.name)))

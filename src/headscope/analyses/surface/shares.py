@@ -23,6 +23,7 @@ from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 BEHAVIOURS = ("previous", "next", "current", "cls", "sep", "punctuation")
 """The shares of which `nothing` says that none is large."""
+_RESTS = ("cls", "sep", "punctuation", "sink")
 
 
 def nothing(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
@@ -101,16 +102,16 @@ def position(kind: Kind, words: Words, differences: pd.DataFrame | None, several
 
 
 def special(kind: Kind, words: Words, several: bool) -> list[Sentence]:
-    """Say which layers and heads rest on special tokens or punctuation."""
+    """Say which layers and heads rest on special tokens, punctuation or a learned sink."""
     out = []
-    for name in ("cls", "sep", "punctuation"):
+    for name in _RESTS:
         layers = [(layer, cell) for layer, cell in kind.each_layer(name) if stands_out(cell)]
         if layers:
             out.append(
                 (max(cell.value for _, cell in layers), _layers_rest(kind, name, layers, words, several))
             )
     ordered = [one for _, one in sorted(out, key=lambda pair: -pair[0])]
-    for name in ("cls", "sep", "punctuation"):
+    for name in _RESTS:
         over = _over_half(kind, name, words, several, topic="special", fewest=1)
         best = strongest(kind, name)
         if not over and best is not None and stands_out(best[2]):

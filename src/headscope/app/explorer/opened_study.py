@@ -25,7 +25,7 @@ def study_model(study: Study) -> NamedModel:
     reason = unknown.get(str(told.get("origin")))
     return NamedModel(
         name=name,
-        source=None if told.get("origin") == "embedded" or name == EMBEDDED else name,
+        source=None if name == EMBEDDED else name,
         revision=told.get("revision"),
         refused="" if reason is None else f"the study's model {name} {reason}",
         roles=roles_of(study),

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.attention.learned_sink import attended
 from headscope.attention.model_source import fallback_weights
 from headscope.attention.score_parts import NeuronLayer
 from headscope.attention.tap import AttentionCall, Tap, eager_evaluation
@@ -109,9 +110,10 @@ class AttentionReader:
             return kept
 
         def listen(call: AttentionCall) -> Tensor:
-            output, weights = call.eager()
-            kept.keep(self.anatomy.calls[call.order], weights, call)
-            return output
+            own = attended(call)
+            if (site := self.anatomy.calls[call.order]) is not None:
+                kept.keep(site, own.weights, call)
+            return own.output
 
         with Tap(model, listen), torch.inference_mode():
             model(**inputs, **no_cache(self.anatomy))

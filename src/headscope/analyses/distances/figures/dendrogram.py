@@ -30,7 +30,7 @@ from headscope.palette import palette
 
 WIDTH, LINE_HEIGHT = 6.4, 0.155
 """Inches: of the figure, and of a head's line."""
-PAPER_LINE = 0.125
+PAPER_LINE = 0.11
 """Inches of a head's line on paper."""
 MOST_LABELLED = 400
 """Beyond so many heads the tree is drawn without their names, and no higher than this many lines."""

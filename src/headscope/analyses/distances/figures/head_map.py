@@ -138,16 +138,20 @@ def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict
         points.set_urls([f"#{kind}-{a}-{b}" for a, b in heads.loc[these, ["layer", "head"]].to_numpy()])
         points.set_gid(f"heads--{kind}--map--{role}")
     called = {role: names.get(role) or _called(role) for role in present}
-    # Heads that find something choose their names' places first.
-    wanted = [WantedLabel(text, 8.5, marks[[place]]) for place, text in finders[:MOST_NAMED]]
-    colours = [INK] * len(wanted)
-    wanted += [WantedLabel(called[role], 9.0, _central(marks, roles == role)) for role in reversed(by_size)]
-    placed = place_labels(wanted, marks, plane.box, reach=6.0)
-    colours += [role_colour(role) for role in reversed(by_size)]
-    for order, (name, place, colour) in enumerate(zip(wanted, placed, colours)):
-        if place is not None:
-            kind_of_name = "finder" if order < min(len(finders), MOST_NAMED) else "name"
-            _write(ax, plane, name, place, colour, gid=f"{kind_of_name}--{name.text}")
+    finding = [
+        (WantedLabel(text, 8.5, marks[[place]]), INK, "finder") for place, text in finders[:MOST_NAMED]
+    ]
+    meaning = [
+        (WantedLabel(called[role], 9.0, _central(marks, roles == role)), role_colour(role), "name")
+        for role in reversed(by_size)
+    ]
+    # Heads that find something choose their names' places first; where room is short, what the colours mean does.
+    short = paper_width() is not None
+    chosen = meaning + finding if short else finding + meaning
+    places = place_labels([name for name, _, _ in chosen], marks, plane.box, reach=6.0)
+    for (name, colour, sort), found in zip(chosen, places):
+        if found is not None and not (short and sort == "finder" and found.box.covers(marks)):
+            _write(ax, plane, name, found, colour, sort=sort)
 
 
 def _by_layer(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane) -> None:
@@ -174,7 +178,7 @@ def _by_layer(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane) -> None:
     ]
     for name, found in zip(wanted, place_labels(wanted, marks, plane.box)):
         if found is not None:
-            _write(ax, plane, name, found, INK, gid=f"finder--{name.text}")
+            _write(ax, plane, name, found, INK, sort="finder")
 
 
 def _discs(ax: Axes, heads: pd.DataFrame, kind: str, layers: int, size: float, order: float) -> None:
@@ -215,14 +219,15 @@ def _finders(heads: pd.DataFrame) -> list[tuple[int, str]]:
     return [(place, text) for _, place, text in found]
 
 
-def _write(ax: Axes, plane: Plane, name: WantedLabel, place: LabelPlace, colour: str, *, gid: str) -> None:
+def _write(ax: Axes, plane: Plane, name: WantedLabel, place: LabelPlace, colour: str, *, sort: str) -> None:
+    """Write a name, and the line to its mark: one with the sort `finder` may be left out again, its line with it."""
     box = place.box
     across = {"left": box.left, "right": box.right}.get(place.side, (box.left + box.right) / 2)
     x, y = plane.back(across, (box.bottom + box.top) / 2)
     if place.lead is not None:
         ends = [plane.back(*place.lead[:2]), plane.back(*place.lead[2:])]
-        ax.plot(*zip(*ends), color=SOFT, linewidth=0.7, zorder=2.5, clip_on=False)
+        ax.plot(*zip(*ends), color=SOFT, linewidth=0.7, zorder=2.5, clip_on=False, gid=f"lead--{name.text}")
     ax.text(
         x, y, name.text, fontsize=name.size, color=colour, ha=place.side, va="center", zorder=5, clip_on=False,
-        gid=gid,
+        gid=f"{sort}--{name.text}",
     )  # fmt: skip

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -39,4 +40,8 @@ def pair_sums(
         from headscope.analyses.distances.kernels import compiled as js_numba
 
         return js_numba.pair_sums(single)
-    return [js_torch.pair_sums(layers).cpu().numpy() for layers in single]
+    found = [js_torch.pair_sums(layers) for layers in single]
+    if len({each.shape for each in found}) == 1:
+        # In one copy from the device.
+        return list(torch.stack(found).cpu().numpy())
+    return [each.cpu().numpy() for each in found]

@@ -1,0 +1,79 @@
+"""A learned sink: a logit without a token. It takes its share of every row's softmax and adds nothing to the output.
+
+GPT-OSS and its kin have one a head, Inkling one a head and token. It is counted as one more key, which every row sees:
+the weights of the tokens and of the sink sum to 1.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from headscope.attention.tap import AttentionCall
+
+# What models call the option with which they hand it to their attention function.
+_OPTIONS = ("s_aux", "sinks")
+
+
+@dataclass(frozen=True)
+class Attended:
+    """What a call of the model's own eager function gives.
+
+    Attributes:
+        output: `[batch, row, head, width]`.
+        weights: of the tokens, `[batch, head, row, key]`; times the values they are the output.
+        sink: the weight of the learned sink, `[batch, head, row]`; None where there is none.
+    """
+
+    output: Tensor
+    weights: Tensor
+    sink: Tensor | None
+
+
+def sink_of(call: AttentionCall) -> Tensor | None:
+    """Return a call's sink as the model gives it, or None where it has none."""
+    given = (call.options.get(name) for name in _OPTIONS)
+    return next((each for each in given if isinstance(each, Tensor)), None)
+
+
+def known_sink(call: AttentionCall) -> bool:
+    """Whether a call has no sink, or logits of one of a shape that `sink_logits` knows."""
+    if not any(call.options.get(name) is not None for name in _OPTIONS):
+        return True
+    given, (batch, heads, rows, _) = sink_of(call), call.query.shape
+    if given is None:
+        return False
+    return given.shape == (heads,) or (
+        given.ndim == 4 and len(given) in (1, batch) and given.shape[1:] in ((heads, rows, 1), (heads, 1, 1))
+    )
+
+
+def sink_logits(call: AttentionCall, rows: slice = slice(None)) -> Tensor | None:
+    """Return the logits of a known sink beside those of some rows, `[batch or 1, head, row or 1]`; None without one."""
+    given = sink_of(call)
+    if given is None:
+        return None
+    if given.ndim == 1:  # one a head
+        return given[None, :, None]
+    return given[..., 0] if given.shape[2] == 1 else given[:, :, rows, 0]
+
+
+def attended(call: AttentionCall, rows: slice | None = None) -> Attended:
+    """Call the model's own eager function, for all rows or some; see `Attended`."""
+    if sink_of(call) is None:
+        return Attended(*call.eager(rows), None)
+    # Values of 1 come out as the part of a row that the sink leaves, whatever the model does to leave it: GPT-OSS drops
+    # the sink's column from its weights; Granite returns weights without it, and scales the output instead.
+    ones = call.value.new_ones((*call.value.shape[:-1], 1))
+    output, weights = replace(call, value=torch.cat([call.value, ones], dim=-1)).eager(rows)
+    left, total = output[..., -1].transpose(1, 2), weights.sum(-1)
+    rounding = 16 * torch.finfo(weights.dtype).eps
+    scaled = ((left - total).abs() > rounding) & (total > 0)
+    weights = weights * torch.where(scaled, left / total, 1.0)[..., None]
+    return Attended(output[..., :-1].contiguous(), weights, sink_beside(weights))
+
+
+def sink_beside(weights: Tensor) -> Tensor:
+    """Return what weights of tokens leave to a sink, `[..., row]`: 1 less their sum."""
+    exact = torch.promote_types(weights.dtype, torch.float32)
+    return (1 - weights.sum(-1, dtype=exact)).clamp(min=0)

@@ -1,0 +1,66 @@
+"""Which package a tokeniser's files are read with, where it is not installed: transformers often names another."""
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+from headscope.errors import ModelError
+from headscope.models.folder.shown import shown
+
+# Module -> what pip calls it.
+_SENTENCE_PIECE = {"sentencepiece": "sentencepiece", "google.protobuf": "protobuf"}
+_TIKTOKEN = {"tiktoken": "tiktoken"}
+# What single tokenisers in Python ask for, as their errors name it.
+_OTHERS = (
+    "fugashi",
+    "ipadic",
+    "unidic",
+    "unidic_lite",
+    "rhoknp",
+    "sacremoses",
+    "jieba",
+    "rjieba",
+    "ftfy",
+    "emoji",
+)
+_TIKTOKEN_LINE = re.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
+
+
+def missing_package(folder: Path, error: BaseException, *, name: str) -> ModelError | None:
+    """Return what to install, where a tokeniser could not be read for want of a package; else None.
+
+    Args:
+        folder: the model folder.
+        error: what transformers raised.
+        name: how the user calls the model.
+    """
+    if not (folder / "tokenizer.json").is_file():
+        for path in sorted((*folder.glob("*.model"), *folder.glob("*.spm"))):
+            needed = _TIKTOKEN if _is_tiktoken(path) else _SENTENCE_PIECE
+            missing = [package for module, package in needed.items() if not _installed(module)]
+            if missing:
+                are = "is" if len(missing) == 1 else "are"
+                return ModelError(
+                    f"{shown(name)}: its tokeniser ({shown(path.name)}) is read with {' and '.join(missing)}, which "
+                    f"{are} not installed; pip install {' '.join(missing)}, or headscope's extra `tokenisers`"
+                )
+    found = re.search(rf"\b({'|'.join(_OTHERS)})\b", str(error))
+    if found and not _installed(found[1]):
+        return ModelError(
+            f"{shown(name)}: its tokeniser needs {found[1]}, which is not installed; pip install "
+            f"{found[1].replace('_', '-')}"
+        )
+    return None
+
+
+def _installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # the package that the module lies in
+        return False
+
+
+def _is_tiktoken(path: Path) -> bool:
+    """Whether a file has lines of a piece and its number, as tiktoken's; SentencePiece's is binary."""
+    with path.open("rb") as file:
+        return _TIKTOKEN_LINE.fullmatch(file.readline(4096)) is not None

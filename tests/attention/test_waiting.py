@@ -1,0 +1,121 @@
+"""A scan asks an accelerator for answers a few times a batch, whatever the number of layers, heads and tiles."""
+
+import numpy as np
+import pytest
+import torch
+import transformers as tf
+
+from headscope.analyses.coreference.accumulator import CoreferenceAccumulator
+from headscope.analyses.dependency.accumulator import DependencyAccumulator
+from headscope.analyses.dependency.gold_arcs import ArcTable
+from headscope.analyses.distances.accumulator import DivergenceAccumulator
+from headscope.analyses.distances.kernels import pairs as kernels
+from headscope.analyses.importance.accumulator import ImportanceAccumulator
+from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.attention import fused
+from headscope.attention.blocks import BlockSize
+from headscope.attention.gradients import GradientSource
+from headscope.attention.model_source import ModelSource
+from headscope.attention.scan import scan
+from headscope.examples.clearest import ClearestAccumulator
+from headscope.models.examination import examine
+from headscope.models.losses import NextToken
+from support.coreference import with_mentions
+from support.inputs import made_up_segments, vocabulary
+from support.transfers import counted_transfers
+from support.trees import with_tree
+
+ARCS = ArcTable(("nsubj", "poss", "obj", "root", "punct", "other"))
+RNG = np.random.default_rng(3)
+PLAIN = made_up_segments(12, seed=2, longest=24, documents=6)
+SEGMENTS = [with_tree(with_mentions(each, RNG), RNG) for each in PLAIN]
+BATCHES = [SEGMENTS[:4], SEGMENTS[4:8], SEGMENTS[8:]]
+WHOLE, CUT = 1 << 26, 4 * 3 * 24 * 5
+
+# Name -> accumulators over a layout, and how often a batch may wait or copy: a constant.
+SCANS = {
+    "statistics": (lambda layout: [SurfaceAccumulator(layout), ClearestAccumulator(layout)], 9),
+    "dependency": (lambda layout: [DependencyAccumulator(layout, ARCS)], 22),
+    "coreference": (lambda layout: [CoreferenceAccumulator(layout)], 22),
+    "distances": (lambda layout: [DivergenceAccumulator(layout)], 7),
+    "distances of a sample": (lambda layout: [DivergenceAccumulator(layout, limit=2000)], 8),
+}
+
+
+def model_of(family, layers):
+    shape = {"hidden_size": 24, "num_attention_heads": 3, "intermediate_size": 24, "vocab_size": 99}
+    made = {"bert": (tf.BertConfig, tf.BertModel), "llama": (tf.LlamaConfig, tf.LlamaForCausalLM)}
+    config, model = made[family]
+    torch.manual_seed(0)
+    own = config(num_hidden_layers=layers, max_position_embeddings=80, **shape)
+    return model._from_config(own, attn_implementation="sdpa").eval()
+
+
+def count(family, accumulators_of, *, layers, tile_limit=WHOLE, gradient=False, batches=BATCHES):
+    """How often a pass over batches, of three unless told otherwise, would wait or copy, by place."""
+    model, vocab = model_of(family, layers), vocabulary(has_cls=family == "bert")
+    anatomy = examine(model, vocab)
+    if gradient:
+        source = GradientSource(model, anatomy, vocab, batches, NextToken())
+    else:
+        source = ModelSource(model, anatomy, vocab, batches, tile_limit=tile_limit)
+    accumulators = accumulators_of(anatomy.layout)
+    with counted_transfers() as counted:
+        scan(source, accumulators)
+    return counted
+
+
+@pytest.mark.parametrize("family", ["bert", "llama"])
+@pytest.mark.parametrize("name", SCANS)
+def test_a_pass_waits_a_few_times_a_batch(monkeypatch, family, name):
+    """As often with six layers as with two, and in many tiles as in one."""
+    monkeypatch.setattr(kernels, "has_numba", lambda: False)  # what an accelerator runs
+    accumulators, most = SCANS[name]
+    few = count(family, accumulators, layers=2)
+    assert few.counts, "nothing was counted: the stand-in is broken"
+    assert count(family, accumulators, layers=6).counts == few.counts
+    cut = count(family, accumulators, layers=6, tile_limit=CUT)
+    assert cut.total <= few.total, sorted(cut.counts.items())
+    assert few.total <= most * len(BATCHES), sorted(few.counts.items())
+
+
+def test_a_gradient_waits_a_few_times_a_batch():
+    """The first batch of a pass also looks whether each layer multiplies values by its weights, and no more."""
+    more = []
+    for layers in (2, 6):
+        first, all_three = (
+            count(
+                "llama",
+                lambda layout: [ImportanceAccumulator(layout)],
+                layers=layers,
+                gradient=True,
+                batches=own,
+            )
+            for own in (BATCHES[:1], BATCHES)
+        )
+        more.append(all_three.counts - first.counts)
+    assert more[0] == more[1]
+    assert 0 < more[0].total() <= 16 * (len(BATCHES) - 1), sorted(more[0].items())
+
+
+def test_a_long_input_is_asked_about_once_a_batch(monkeypatch):
+    """What each row sees is read off the mask once, however many blocks and layers there are."""
+    monkeypatch.setattr(fused, "CPU_BLOCK", BlockSize(scores=200, few=1, low=4))
+    name = "statistics"
+    two, six = (count("llama", SCANS[name][0], layers=layers) for layers in (2, 6))
+    assert any("reach.py" in place for place in two.counts), "no block was cut"
+    assert six.counts == two.counts
+    assert two.total <= (SCANS[name][1] + 3) * len(BATCHES), sorted(two.counts.items())
+
+
+def test_the_stand_in_counts():
+    """Else the tests above would pass whatever is done."""
+    from headscope.attention.word_attention import word_axis
+
+    ids, valid = torch.tensor([[0, 0, 1]]), torch.ones(1, 3, dtype=torch.bool)
+    with counted_transfers() as counted, torch.inference_mode():
+        word_axis(ids, valid)
+    assert [place.split()[0] for place in counted.counts] == ["item", "item"]
+    with counted_transfers() as counted:
+        ids.cpu().tolist()  # not asked for by the package
+    assert not counted.counts

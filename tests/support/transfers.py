@@ -1,0 +1,92 @@
+"""A stand-in for an accelerator: it counts, on the CPU, what would wait for one, or be copied to it or from it."""
+
+import collections
+import traceback
+from contextlib import ExitStack, contextmanager
+from unittest import mock
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+# How many numbers come out of these is known when the device has answered.
+_WAIT = {
+    "aten::_local_scalar_dense",
+    "aten::item",
+    "aten::nonzero",
+    "aten::masked_select",
+    "aten::equal",
+    "aten::is_nonzero",
+    "aten::bincount",
+    "aten::_unique2",
+    "aten::unique_consecutive",
+    "aten::unique_dim",
+    "aten::repeat_interleave.Tensor",
+}
+_INDEXED = {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
+
+
+class Transfers(TorchDispatchMode):
+    """Count by the place in the package that asks.
+
+    Attributes:
+        counts: how often, by what was asked and the line that did: `item src/headscope/x.py:12`.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.counts = collections.Counter()
+
+    @property
+    def total(self):
+        return sum(self.counts.values())
+
+    def tell(self, what):
+        """Count something, if the package asked for it and no model of transformers."""
+        for frame in reversed(traceback.extract_stack()):
+            if "/transformers/" in frame.filename:
+                return
+            if "/headscope/" in frame.filename and "/tests/" not in frame.filename:
+                place = frame.filename.partition("/headscope/")[2]
+                self.counts[f"{what} {place}:{frame.lineno}"] += 1
+                return
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        schema = func._schema.name
+        if schema in _WAIT or f"{schema}.{func._overloadname}" in _WAIT:
+            self.tell(schema.removeprefix("aten::"))
+        elif schema in _INDEXED and any(
+            isinstance(each, torch.Tensor) and each.dtype in (torch.bool, torch.uint8) for each in args[1]
+        ):
+            self.tell("index by marks")
+        return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def counted_transfers():
+    """Count within the block; yields the `Transfers`."""
+    counted = Transfers()
+
+    def told(name, own):
+        def call(self, *args, **kwargs):
+            counted.tell(name)
+            return own(self, *args, **kwargs)
+
+        return call
+
+    def to(self, *args, **kwargs):
+        device = kwargs.get("device") or next(
+            (each for each in args if isinstance(each, torch.device | str | torch.Tensor)), None
+        )
+        if device is not None:
+            counted.tell("to")
+        return own_to(self, *args, **kwargs)
+
+    own_to = torch.Tensor.to
+    with ExitStack() as patches:
+        for name in ("cpu", "tolist", "cuda", "__array__"):
+            patches.enter_context(
+                mock.patch.object(torch.Tensor, name, told(name, getattr(torch.Tensor, name)))
+            )
+        patches.enter_context(mock.patch.object(torch.Tensor, "to", to))
+        patches.enter_context(counted)
+        yield counted
