@@ -19,6 +19,8 @@ from headscope.analyses.dependency.sums import DependencyOptions
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import importance_differences, importance_table
+from headscope.analyses.norms.accumulator import NormAccumulator
+from headscope.analyses.norms.measure import norm_table
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.analyses.surface.layout import surface_table
 from headscope.attention.model_source import ModelSource
@@ -120,6 +122,7 @@ def values_frame(intervals) -> pd.DataFrame:
 # one table of numbers).
 FAMILY = {
     "surface": (SurfaceAccumulator, surface_table),
+    "norms": (NormAccumulator, norm_table),
     "arcs": (
         lambda layout: DependencyAccumulator(layout, ARCS, DependencyOptions(both=True)),
         arcs_frame,

@@ -105,7 +105,11 @@ class NormAccumulator(Accumulator):
 
     def compute(self) -> tuple[NormResult, ...]:
         """Return each kind's values with their intervals over documents."""
-        stacked = self.sums.stacked()
+        # Where no layer's output projection is known nothing was added: no document is as good as one without rows.
+        stacked = {
+            name: sums if len(sums) else np.zeros((1, *sums.shape[1:]))
+            for name, sums in self.sums.stacked().items()
+        }
         return tuple(_result(part.kind, stacked) for part in self.layout)
 
 
