@@ -29,7 +29,7 @@ $(BIN)/python:
 
 # BertViz for its signatures alone: of what it asks for, its views need nothing that is not here.
 .venv/.dev: .venv/.demo
-	$(PIP) --editable '.[demo,dev,explore,notebook]' --editable ./models/headscope-grammar
+	$(PIP) --editable '.[demo,dev,explore,notebook,ray]' --editable ./models/headscope-grammar
 	$(PIP) --no-deps bertviz==1.4.1
 	@touch $@
 
@@ -90,15 +90,21 @@ bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/scan_overhead.py
 	$(BIN)/python benchmarks/long_inputs.py
+	$(BIN)/python benchmarks/gpu.py
+	$(BIN)/python benchmarks/many_heads.py --lines 24
+	$(BIN)/python benchmarks/precision.py
 	$(BIN)/python benchmarks/against_output_attentions.py
 	$(BIN)/python benchmarks/dependency_heads.py $(if $(TREEBANK),--treebank $(TREEBANK))
 	$(BIN)/python benchmarks/head_distances.py
 	$(BIN)/python benchmarks/probe_epoch.py $(if $(TREEBANK_TRAIN),--treebank $(TREEBANK_TRAIN))
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/whole_run.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/first_hour.py --installed
 	$(BIN)/python benchmarks/view_pages.py
 	$(BIN)/python benchmarks/view_redraw.py
+	$(BIN)/python benchmarks/families.py --small
 
 # Two hours of a core; goes on after a stop. What is trained becomes models/headscope-decoder, with its card and curve.
 decoder: .venv/.dev

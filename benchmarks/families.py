@@ -6,6 +6,7 @@ input at a time. `docs/families.md` is written from what comes out:
 
     python benchmarks/families.py --write docs/families.md            all of them
     python benchmarks/families.py bert longt5                         some, printed
+    python benchmarks/families.py --small                             one of each way of attending
     python benchmarks/families.py --part 1/4 --into families.json     a quarter; the file is added to
 """
 
@@ -43,6 +44,14 @@ _LENGTHS = (19, 5, 12, 12, 3, 16)
 _MOST = 40_000_000  # numbers in a model; larger ones are not made
 _NOT_TEXT = ("pixel_values", "input_features", "input_values", "audio_values", "bbox", "decoder_input_values")
 _KINDS = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
+
+
+SMALL = (
+    "bert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "modernbert", "albert", "deberta-v2", "bloom", "falcon",
+    "gpt_neo", "xlnet", "mobilebert", "convbert", "longt5", "jamba", "qwen3_next", "deepseek_v32", "gpt_oss",
+    "mimo_v2_flash", "granite_swa", "inkling2_text", "deepseek_v4", "hy_v4", "fnet", "clip", "canine",
+)  # fmt: skip
+"""Families that between them attend in every way that is told apart."""
 
 
 @dataclass
@@ -286,12 +295,14 @@ def outcomes(families: list[str]) -> Iterator[Outcome]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("families", nargs="*", help="model types; all text architectures when left out")
+    parser.add_argument("--small", action="store_true", help="one of each way of attending")
     parser.add_argument("--part", default="1/1", help="i/n: every n-th of them, from the i-th")
     parser.add_argument("--into", type=Path, help="a JSON file that the outcomes are added to")
     parser.add_argument("--write", type=Path, help="the page, from all outcomes in --into or of this run")
     options = parser.parse_args()
     place, parts = map(int, options.part.split("/"))
-    families = (options.families or text_families())[place - 1 :: parts]
+    given = options.families or (list(SMALL) if options.small else text_families())
+    families = given[place - 1 :: parts]
     known: dict[str, Any] = {}
     if options.into and options.into.exists():
         known = {each["family"]: each for each in json.loads(options.into.read_text())}

@@ -17,7 +17,8 @@ with uniform attention over the very keys that it sees, and no kind of attention
 
 `fused` computes scores, softmax and statistics in one go, `eager` calls the model's own function through transformers'
 attention interface, `fallback` reads `output_attentions`. Of a model that also takes pictures or sound the text
-alone is read, where the model can be run on text alone.
+alone is read, where the model can be run on text alone. Granite SWA scales its output for its learned sink and returns
+weights without it: its rows are compared as shares of what lies on tokens.
 
 """
 

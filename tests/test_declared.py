@@ -26,8 +26,9 @@ OPTIONAL = {
     if extra != "dev"
     for each in listed
 }
-# A notebook runs in the one, and transformers reads tokenisers with the others; no module of theirs is called.
-NOT_IMPORTED = {"ipykernel", "protobuf", "sentencepiece", "tiktoken"}
+# A notebook runs in one, fsspec reads addresses with two and transformers tokenisers with the others: no module of
+# theirs is called.
+NOT_IMPORTED = {"gcsfs", "ipykernel", "protobuf", "s3fs", "sentencepiece", "tiktoken"}
 
 
 def imported():

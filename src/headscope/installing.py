@@ -28,6 +28,11 @@ def how_to_install_model(name: str) -> str:
     return f"install it with pip install {shlex.quote(str(checkout / 'models' / name))}"
 
 
+def how_to_install_packages(*packages: str) -> str:
+    """Return the command that installs packages of the index, which are not headscope's."""
+    return f"pip install {' '.join(packages)}"
+
+
 def _checkout() -> Path | None:
     """Return the folder that the package's source lies in, or None where it was installed."""
     root = Path(__file__).resolve().parents[2]

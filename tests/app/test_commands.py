@@ -35,11 +35,13 @@ PARAMETERS = {
         "compat",
     ],
     "syntax": [
-        *("out", "treebank", "model", "revision", "maps", "fold_labels", "pieces", "special_tokens"),
+        *("out", "treebank", "model", "revision", "maps", "spacing", "fold_labels", "pieces"),
+        "special_tokens",
         *("both_directions", "compat", "controls", "shuffled", "strict_input"),
     ],
     "coref": [
-        *("out", "coref", "model", "revision", "pieces", "controls", "windows", "singletons", "strict"),
+        *("out", "coref", "model", "revision", "spacing", "pieces", "controls", "windows", "singletons"),
+        "strict",
         "strict_input",
     ],
     "cluster": [
@@ -70,7 +72,8 @@ PARAMETERS = {
         "compat",
     ],
     "probe": [
-        *("out", "treebank", "treebank_train", "model", "revision", "fold_labels", "pieces", "vectors"),
+        *("out", "treebank", "treebank_train", "model", "revision", "spacing", "fold_labels", "pieces"),
+        "vectors",
         *("seeds", "allow_overlap", "strict_input"),
     ],
 }
@@ -153,7 +156,8 @@ def test_a_command_takes_every_option_that_its_stages_name(program, name):
 
 def test_a_report_takes_every_option_there_is(program):
     taken = parameters(program.commands["report"])
-    assert set(taken) == {"files", "out", "bundle", "shard", "quiet", *options_of(RunOptions)}
+    cluster = {"engine", "workers", "gpus_per_worker", "cpus_per_worker", "ray_address"}
+    assert set(taken) == {"files", "out", "bundle", "shard", "quiet", *cluster, *options_of(RunOptions)}
     assert set(STAGES) >= {name for each in OF_ANALYSES.values() for name in each.measured}
 
 

@@ -10,7 +10,7 @@ from support.model_folders import save_tiny_masked_lm
 
 @pytest.fixture
 def given(tmp_path, monkeypatch):
-    monkeypatch.setattr(cutting, "SHARD_TOKENS", 150)
+    monkeypatch.setattr(cutting, "SHARD_TOKENS", 75)
     (tmp_path / "text.txt").write_text(
         "The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n\n" * 20
     )

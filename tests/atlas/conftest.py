@@ -1,13 +1,32 @@
 """Made-up runs, their atlases on disk, and the browser."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from headscope.atlas.atlas_page import write_atlas
 from support import mock_inputs
+from support.measured import with_parts
 from support.mock_distances import with_distances
 from support.mock_study import write_study
 
 __all__ = ["inputs", "sites", "studies", "visit"]
+
+
+def with_sentences(inputs, *texts):
+    """Add sentences that every head is drawn on, its attention on each another one."""
+    rng = np.random.default_rng(0)
+    shared = inputs.examples[inputs.examples["behaviour"] == "shared"]
+    tables = [inputs.examples]
+    for number, text in enumerate(texts):
+        tokens = ["[CLS]", *text.split(), "[SEP]"]
+        drawn = [
+            rng.dirichlet(np.ones(len(tokens)), len(tokens)).reshape(-1).tolist() for _ in range(len(shared))
+        ]
+        own = {"document": f"further-{number}", "weights": drawn}
+        own |= {side: [tokens] * len(shared) for side in ("tokens", "keys")}
+        tables.append(shared.assign(**own))
+    return with_parts(inputs, examples=pd.concat(tables, ignore_index=True))
 
 
 @pytest.fixture(scope="session")
@@ -15,6 +34,9 @@ def inputs():
     """What the runs are made of, by name."""
     return {
         "whole": with_distances(mock_inputs.section_4()),
+        "sentences": with_sentences(
+            with_distances(mock_inputs.encoder(2, 3)), "The second one .", "And a third !"
+        ),
         "bare": mock_inputs.encoder(2, 3),
         "few": mock_inputs.section_4(2, 3, documents=4),
         "two": with_distances(mock_inputs.two_kinds()),

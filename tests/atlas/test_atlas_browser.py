@@ -337,6 +337,26 @@ def test_two_heads_side_by_side(visit):
     assert len(cards(page)) == 2
 
 
+def test_compared_heads_are_drawn_on_the_same_sentences_together(visit, studies):
+    page = visit("sentences", width=1400, anchor="#encoder-1-2~encoder-2-3")
+    choices = page.locator(".at-sentences select")
+    assert (
+        choices.evaluate_all("all => all.map(s => [...s.options].map(one => one.text))")
+        == [[f"the same for all heads {number}" for number in (1, 2, 3)]] * 2
+    )
+    choices.first.select_option(index=1)
+    assert choices.evaluate_all("all => all.map(s => s.selectedIndex)") == [1, 1]
+    page.locator(".at-card:not(.at-compared)").nth(1).locator("[aria-label='Next sentence']").click()
+    assert choices.evaluate_all("all => all.map(s => s.selectedIndex)") == [2, 2]
+    for card in page.locator(".at-card:not(.at-compared) .at-sentences").all():
+        assert "third" in card.locator("svg").last.text_content()
+    # A card alone has the head's own sentences first.
+    page.click("[aria-label='Close Head 1-2']")
+    own = choices.evaluate("s => [...s.options].map(one => one.text)")
+    assert len(own) > 3
+    assert own[-3:] == [f"the same for all heads {number}" for number in (1, 2, 3)]
+
+
 def test_addresses(visit):
     assert cards(visit("whole", anchor="#encoder-2-4~encoder-5-3")) == ["Head 2-4", "Head 5-3"]
     page = visit("two", anchor="#decoder-3-4")

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headscope.analyses.distances import on_cards
 from headscope.analyses.distances.on_cards import map_and_nearest
 from headscope.atlas.blocks import atlas_blocks
 from headscope.errors import InputError
+from headscope.reporting import card_sentences
 from headscope.reporting.card_sentences import joined
 from headscope.reporting.from_study import measured_in
 from headscope.reporting.kit.kinds import kinds_of
@@ -171,6 +173,40 @@ def test_sentences_are_the_tables_weights(blocks, studies):
                 assert one["text"] == row["text"]
 
 
+def test_of_many_heads_each_has_one_short_sentence_and_its_nearest(monkeypatch, studies, blocks):
+    """What a page of 1,024 heads must leave out to open at once; tables have it all."""
+    monkeypatch.setattr(card_sentences, "MANY_HEADS", 70)
+    monkeypatch.setattr(card_sentences, "FEW_TOKENS", 6)
+    monkeypatch.setattr(on_cards, "MOST_IN_PAIRS", 70)
+    study, before = studies["whole"], blocks["whole"]["atlas"]["kinds"]["encoder"]
+    told = atlas_blocks(study)["atlas"]["kinds"]["encoder"]
+    assert told["apart"] is None
+    assert told["nearest"] == before["nearest"]
+    assert told["sentences"].keys() == before["sentences"].keys()
+    for place, (one,) in told["sentences"].items():
+        first = before["sentences"][place][0]
+        assert (one["name"], one["value"], one["label"]) == (first["name"], first["value"], first["label"])
+        assert len(one["tokens"]) == min(6, len(first["tokens"]))
+        assert "".join(t[0] + " " for t in one["tokens"]) in "".join(t[0] + " " for t in first["tokens"])
+    assert card_sentences.first_sentences(about(measured_in(study))) == {"encoder": {}}
+
+
+def test_a_sentence_is_cut_to_where_a_head_attends_most():
+    weights = np.zeros((9, 9))
+    weights[3:6, 4:7] = 0.3
+    weights[0, 8] = 0.5  # no stretch of five holds both ends
+    row = {"tokens": list("abcdefghi"), "weights": weights.reshape(-1), "value": 1.0}
+    arcs = {"queries": [4, 0], "keys": [5, 8], "predicted": [6, 8]}
+    told = card_sentences.shortened({**row, **arcs}, most=5)
+    assert told["tokens"] == list("cdefg")
+    np.testing.assert_array_equal(told["weights"].reshape(5, 5), weights[2:7, 2:7])
+    assert (told["queries"], told["keys"], told["predicted"]) == ([2], [3], [4])
+    across = card_sentences.shortened({**row, "keys": list("ABCDEFGHI")}, most=5)
+    assert (across["tokens"], across["keys"]) == (list("bcdef"), list("EFGHI"))
+    np.testing.assert_array_equal(across["weights"].reshape(5, 5), weights[1:6, 4:9])
+    assert card_sentences.shortened(row, most=9) is row
+
+
 def test_a_run_without_the_new_table_still_has_the_sentences_of_its_examples(blocks, studies):
     atlas = blocks["bare"]["atlas"]
     assert atlas["missing"]["clearest"] == "run headscope report again"
@@ -223,3 +259,18 @@ def test_a_run_without_statistics_is_refused(studies, tmp_path):
         f"{tmp_path} has no table 'surface', which the atlas is made of; it has examples. Give the folder of a "
         "headscope report"
     )
+
+
+def test_every_head_is_on_every_shared_sentence(blocks, inputs):
+    told = blocks["sentences"]["maps"]["encoder"]["sentences"]
+    shared = inputs["sentences"].examples.query("behaviour == 'shared'")
+    assert [[token[-1] for token in one["queries"]] for one in told] == [
+        list(own["tokens"].iloc[0]) for _, own in shared.groupby(["document", "segment"], sort=False)
+    ]
+    for one, (_, own) in zip(told, shared.groupby(["document", "segment"], sort=False)):
+        for row in own.to_dict("records"):
+            square = 2 * (len(row["tokens"]),)
+            packed = one["bytes"][(row["layer"] - 1) * 3 + row["head"] - 1]
+            back = read_weights(base64.b64decode(packed), square)
+            weights = np.reshape(row["weights"], square)
+            assert np.abs(np.sqrt(back) - np.sqrt(weights)).max() < 0.003

@@ -16,8 +16,17 @@ RIGHT = {
     "longt5": "fused",
     "jamba": "fused",
     "deepseek_v32": "fallback",
+    "gpt_oss": "fused",
+    "mimo_v2_flash": "fused",
+    "inkling2_text": "fused",
+    "granite_swa": "eager",  # its scores are so large here that float32 rounds by more than the self-test allows
+    "hy_v4": "fallback",
+    "deepseek_v4": "fused",
+    "xlnet": "fallback",
 }
+SAID = ("longt5", "jamba", "deepseek_v4")
 REFUSED = {
+    "squeezebert": "SqueezeBertModel gives scores in place of attention weights: some are negative",
     "fnet": "FNetModel gives no attention weights",
     "clip": "CLIPModel cannot be run on token ids alone",
     "canine": "CanineModel cannot be run on an input of two tokens",
@@ -44,7 +53,7 @@ def test_families_that_are_read(bench, family):
     outcome = bench.read(family)
     assert (outcome.verdict, outcome.path) == ("right", RIGHT[family]), outcome
     assert max(outcome.alone, outcome.padded) < bench.TOLERANCE
-    assert bool(outcome.words) == (family in ("longt5", "jamba"))
+    assert bool(outcome.words) == (family in SAID)
 
 
 @pytest.mark.parametrize("family", REFUSED)

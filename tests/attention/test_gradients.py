@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+import transformers as tf
 from transformers import AutoModelForMaskedLM
 
 from headscope.attention.gradients import GradientSource
@@ -17,9 +18,9 @@ from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.losses import ask_of, frozen, loss_of
 from support.hand_made import HandMadeSource, random_map
-from support.inputs import made_up_segments, vocabulary
+from support.inputs import PAD, made_up_segments, vocabulary
 from support.task_models import TAPPED, tiny_task_model, tokeniser_of
-from support.tiny_models import CONFIGS, shared_tiny_model
+from support.tiny_models import CONFIGS, VOCABULARY, shared_tiny_model
 
 SEGMENTS = made_up_segments(5, seed=11, longest=14)
 # In double precision transformers' masks of windows make padding rows NaN in these, and all else with them.
@@ -380,3 +381,28 @@ def test_a_source_without_gradients_says_so():
     assert str(refused.value) == (
         "this tile holds no gradient; scan a GradientSource for accumulators that name 'gradient' in their needs"
     )
+
+
+def test_weights_beside_a_learned_sink_against_torchs_own():
+    torch.manual_seed(2)
+    config = tf.GptOssConfig(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=8,
+        intermediate_size=48, vocab_size=VOCABULARY, pad_token_id=PAD, num_local_experts=2, num_experts_per_tok=1,
+        rope_parameters={"rope_type": "default"}, initializer_range=0.15,
+    )  # fmt: skip
+    model = tf.AutoModelForCausalLM.from_config(config, experts_implementation="eager").eval().double()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith("sinks"):
+                parameter.copy_(torch.tensor([2.0, 0.0, -1.0, 4.0]))
+    source, keep = gradients("gpt_oss", model=model)
+    for segment in SEGMENTS:
+        _, expected = by_autograd(model, source.anatomy, source.ask(segment))
+        assert len(expected) == 2
+        for (kind, layer), (weights, gradient) in expected.items():
+            own_weights, own_gradient = keep.found[segment.document, kind, layer]
+            assert float(weights.sum(-1).min()) < 0.1, "a sink is meant to take much"
+            torch.testing.assert_close(own_weights, weights, rtol=0, atol=1e-12)
+            torch.testing.assert_close(
+                own_gradient, gradient, rtol=1e-6, atol=1e-8 * float(gradient.abs().max())
+            )

@@ -20,8 +20,9 @@ from headscope.maps.index import MapsIndex
 from headscope.maps.maps_source import MapsSource, MapsWriter
 from headscope.maps.pickle_conversion import maps_to_pickle
 from headscope.models.examination import examine
+from headscope.models.trial_batch import TrialBatch
 from support.inputs import PAD, eager_maps, made_up_segments, vocabulary
-from support.tiny_models import VOCABULARY
+from support.tiny_models import VOCABULARY, shared_tiny_model
 
 _SIZES = {
     "hidden_size": 32,
@@ -238,14 +239,18 @@ def test_the_self_test_lets_the_fused_path_serve_them(family):
 
 
 def test_rows_that_sum_to_less_without_a_sink_are_refused():
-    config = tf.SqueezeBertConfig(
-        **{name: _SIZES[name] for name in ("hidden_size", "num_attention_heads", "vocab_size")},
-        embedding_size=32, num_hidden_layers=1, intermediate_size=48,
-    )  # fmt: skip
-    with pytest.raises(
-        ModelError, match=r"rows of attention sum to .* to .*, not to 1, and the model hands no learned"
-    ):
-        examine(tf.SqueezeBertModel(config).eval(), vocabulary())
+    model, known = shared_tiny_model("bert"), vocabulary()
+    trial = TrialBatch(model, examine(model, known), known, vocabulary_size=VOCABULARY)
+    whole = trial._weights
+    trial._weights = lambda inputs: {
+        kind: [0.5 * own for own in layers] for kind, layers in whole(inputs).items()
+    }
+    with pytest.raises(ModelError) as refused:
+        trial.eager_weights()
+    assert str(refused.value).startswith(
+        "BertModel's rows of attention sum to 0.50 to 0.50, not to 1, and the model hands no learned sink to its "
+        "attention function that takes the rest, so that shares and entropies would mean something else: choose another"
+    )
 
 
 @pytest.mark.parametrize("store", ["float32", "float16"])

@@ -66,6 +66,8 @@ def test_a_hybrid_says_which_of_the_models_layers_have_attention():
     assert anatomy.notes == (
         "decoder layers are counted among those with attention: 1, 2 are the model's 2, 5",
     )
+    assert anatomy.layout[0].own == (2, 5)
+    assert anatomy.layout[0].record() == {"kind": "decoder", "layers": 2, "heads": 4, "own": [2, 5]}
 
 
 def test_a_layer_that_gives_no_map_is_left_out():
@@ -96,7 +98,9 @@ def test_a_layer_that_gives_no_map_is_left_out():
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "t5", "bart", "bloom", "distilbert", "albert"])
 def test_nothing_is_said_where_all_is_read(family):
-    assert examine(shared_tiny_model(family), vocabulary()).notes == ()
+    anatomy = examine(shared_tiny_model(family), vocabulary())
+    assert anatomy.notes == ()
+    assert all(part.record().keys() == {"kind", "layers", "heads"} for part in anatomy.layout)
 
 
 def picture_model():

@@ -39,11 +39,18 @@ def encoder():
     return mock_inputs.encoder()
 
 
+def occurring(panel, of):
+    """What a panel shows of a model: a learned sink, say, most have not."""
+    known = of.surface[of.surface["value"].notna()]["statistic"].unique()
+    return [name for name in panel.statistics if name in known]
+
+
 def test_every_head_is_plotted_at_its_layer_and_value(encoder):
     figure = surface_points(encoder.surface)
     for panel, ax in zip(PANELS, figure.axes):
-        for place, statistic in enumerate(panel.statistics):
-            shift = 0.26 * (place - (len(panel.statistics) - 1) / 2)
+        present = occurring(panel, encoder)
+        for place, statistic in enumerate(present):
+            shift = 0.26 * (place - (len(present) - 1) / 2)
             table = rows(encoder.surface, "encoder", statistic, mean=False)
             plotted = points(ax, "encoder", statistic)
             assert len(plotted) == len(table) == 72
@@ -54,7 +61,7 @@ def test_every_head_is_plotted_at_its_layer_and_value(encoder):
 def test_means_and_intervals_are_the_tables(encoder):
     figure = surface_points(encoder.surface)
     for panel, ax in zip(PANELS, figure.axes):
-        for statistic in panel.statistics:
+        for statistic in occurring(panel, encoder):
             table = rows(encoder.surface, "encoder", statistic, mean=True)
             drawn = line(ax, f"mean--encoder--{statistic}")
             assert drawn[:, 1] == pytest.approx(table["value"].to_numpy())

@@ -17,8 +17,8 @@ CHECKOUT = Path(__file__).parents[2] / "models" / "headscope-minilm" / "src" / "
 
 
 def bare(document):
-    """A document without the places, which only messages tell."""
-    sentences = tuple(replace(sentence, origin="") for sentence in document.sentences)
+    """A document without the places, which only messages tell, and without spaces, which its text tells."""
+    sentences = tuple(replace(sentence, origin="", spaces=()) for sentence in document.sentences)
     return replace(document, sentences=sentences, origin="")
 
 

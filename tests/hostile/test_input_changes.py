@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import AutoModelForMaskedLM
 
 from headscope.analyses.probes.data.word_vectors import read_vectors
 from headscope.corpora.passes import Passes
@@ -19,6 +20,7 @@ from support.hostile import printable
 from support.hostile_changes import CHANGES
 from support.hostile_inputs import READERS
 from support.model_folders import save_tiny_bert
+from support.task_models import save_with_head
 
 TEXT = "Ann saw the dog on the mat. It slept.\nThe dog then ran away, and Ann ran too.\n\n" * 12
 AGAIN = "run again when nothing writes to it"
@@ -195,7 +197,7 @@ def test_report_writes_no_number_of_a_changed_text(change, cli, model, tmp_path,
 
 
 def test_a_change_during_a_scan_keeps_the_stages_before_it(cli, model, tmp_path, monkeypatch):
-    """The surface is measured on the text that was hashed; the stage after it reads another."""
+    """The surface is measured on the text that was hashed; importance, which reads by itself, reads another."""
     import headscope.study.writing as writing
 
     path, out = tmp_path / "a.txt", tmp_path / "out"
@@ -209,7 +211,8 @@ def test_a_change_during_a_scan_keeps_the_stages_before_it(cli, model, tmp_path,
         return found
 
     monkeypatch.setattr(writing, "measure_stage", measure_then_change)
-    code, _, err = cli("report", "--model", model, "--text", path, "--out", out, "--quiet")
+    headed = save_with_head(tmp_path / "headed", model, AutoModelForMaskedLM)
+    code, _, err = cli("report", "--model", headed, "--text", path, "--loss", "mlm", "--out", out, "--quiet")
     assert code == 2
     assert "changed while it was read" in err
     manifest = json.loads((out / "manifest.json").read_text())

@@ -5,18 +5,23 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
+import transformers as tf
 
+import headscope as hs
 from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError, OptionError
 from headscope.models.examination import examine
 from headscope.models.families import WORKING_FAMILIES
 from headscope.models.hashing import weights_hash
-from headscope.models.loading import load_model
+from headscope.models.loading import LoadedModel, load_model, longest_input
 from support.hub_server import HubServer
-from support.inputs import vocabulary
+from support.inputs import PAD, eager_maps, vocabulary
 from support.model_folders import save_tiny_bert
+from support.tiny_models import VOCABULARY
+from support.tiny_tokenisers import tiny_tokeniser
 
 LOAD = (
     "import sys\n"
@@ -211,7 +216,7 @@ def test_unknown_options_name_the_known_ones(folder):
         == "--dtype 'float8' is not known; choose one of float32, float64, bfloat16, float16"
     )
     with pytest.raises(
-        OptionError, match=r"^--device 'warp' is not there \(.*\); choose auto, cpu, cuda, cuda:0 ... or mps$"
+        OptionError, match=r"^--device 'warp' is not there \(.*\); choose auto, cpu, cuda or cuda:0 \.\.\.$"
     ):
         load_model(folder, device="warp")
 
@@ -234,3 +239,19 @@ def test_the_hash_knows_the_weights_and_not_the_random_pooler():
     with torch.no_grad():
         next(second.model.parameters())[0, 0] += 1
     assert weights_hash(first) != weights_hash(second)
+
+
+def test_positions_without_an_end_limit_no_input():
+    """XLNet's configuration says that it has -1 positions."""
+    torch.manual_seed(0)
+    config = tf.XLNetConfig(
+        vocab_size=VOCABULARY, d_model=32, n_layer=2, n_head=4, d_inner=48, pad_token_id=PAD
+    )
+    model = tf.XLNetModel(config).eval()
+    loaded = LoadedModel(model=model, tokeniser=tiny_tokeniser(), name="tiny")
+    assert config.max_position_embeddings == -1
+    assert longest_input(loaded, examine(model, vocabulary())) == 1 << 30
+    found = hs.attention("the old bridge .", model=model, tokeniser=loaded.tokeniser)
+    ids = torch.tensor([loaded.tokeniser("the old bridge .")["input_ids"]])
+    theirs = eager_maps(model, input_ids=ids)["self"]
+    np.testing.assert_allclose(found, torch.cat(theirs).numpy(), atol=2e-6)

@@ -59,6 +59,21 @@ def test_any_change_of_content_changes_the_hash():
     assert len({each.digest() for each in others}) == len(others)
 
 
+def test_words_are_joined_as_written_or_by_spaces(tmp_path):
+    rows = "1\tHi\t_\tX\t_\t_\t0\troot\t_\tEntity=(e1)|SpaceAfter=No\n2\t!\t_\tX\t_\t_\t1\tpunct\t_\t_\n\n"
+    (tmp_path / "trees.conllu").write_text(rows)
+    (tmp_path / "plain.conllu").write_text(rows.replace("|SpaceAfter=No", ""))
+    paths = (str(tmp_path / "trees.conllu"),)
+    for make in (AnnotatedCorpus.treebank, AnnotatedCorpus.coreference):
+        written, by_spaces = make(paths), make(paths, spacing="words")
+        (first,), (second,) = written.read(), by_spaces.read()
+        assert (first.spaces, second.spaces) == ((False, True), ())
+        assert first.id == second.id
+        # What the model reads is another text, and so the run another.
+        assert written.digest() != by_spaces.digest()
+        assert by_spaces.digest() == make((str(tmp_path / "plain.conllu"),)).digest()
+
+
 def test_a_limit_takes_sentences_of_every_document_before_a_second_of_one():
     first = document("a", sentence("1"), sentence("2"))
     second = document("b", sentence("3"), sentence("4"))

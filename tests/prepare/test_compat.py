@@ -17,6 +17,13 @@ def test_pieces_that_are_not_given_follow_from_compat():
     assert RunOptions(compat="original", pieces="first").pieces == "first"
 
 
+def test_spacing_that_is_not_given_follows_from_compat():
+    assert RunOptions().spacing == "written"
+    assert RunOptions(spacing="words").spacing == "words"
+    assert RunOptions(compat="original").spacing == "words"
+    assert RunOptions(compat="original", treebank=("a",)).shaping()["spacing"] == "words"
+
+
 @pytest.mark.parametrize(
     ("corpora", "extra"),
     [({"treebank": ("a",)}, {}), ({"treebank": ("a",), "coref": ("a",)}, {"strict": True})],
@@ -34,6 +41,8 @@ def test_the_signature_says_what_is_done(corpora, extra):
          "word's first piece"),
         ({"pieces": "mean"}, "--pieces mean contradict each other: the original's notebook reads attention from a cut "
          "word's first piece"),
+        ({"spacing": "written"}, "--spacing written contradict each other: the original's notebook joins the words of "
+         "a treebank by spaces"),
         ({"special_tokens": True}, "--special-tokens contradict each other: the original's notebook leaves special "
          "tokens out"),
         ({"both_directions": True}, "--both-directions contradict each other: the original's notebook scores each "
@@ -53,6 +62,14 @@ def read(folder: Path, **options):
     """What a run over saved maps of a treebank says that it does."""
     run = prepare(RunOptions(maps=folder, stages=("syntax",), **options))
     return run.options.pieces, run.signature["options"]["pieces"]
+
+
+def test_maps_have_settled_how_words_are_joined(tmp_path):
+    with pytest.raises(OptionError) as refused:
+        read(whole(tmp_path, "encoder"), spacing="words")
+    assert str(refused.value) == (
+        "--maps holds what a model made of the words as they were joined; leave --spacing out"
+    )
 
 
 def test_maps_by_token_leave_the_choice(tmp_path):

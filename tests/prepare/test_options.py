@@ -121,6 +121,6 @@ def test_the_order_of_signatures_stays():
     asked = RunOptions(treebank=("a",), treebank_train=("b",), loss="mlm")
     assert list(asked.shaping()) == [
         *("stages", "max_length", "token_types", "dtype", "limit", "packing", "too_long", "compat"),
-        *("fold_labels", "pieces", "special_tokens", "both_directions", "controls", "shuffled", "loss"),
-        *("seeds", "vectors_hash"),
+        *("spacing", "fold_labels", "pieces", "special_tokens", "both_directions", "controls", "shuffled"),
+        *("loss", "seeds", "vectors_hash"),
     ]

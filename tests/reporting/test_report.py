@@ -115,11 +115,11 @@ def test_maps_block_is_the_examples(three_kinds):
     for _, row in shared.iterrows():
         told = maps[row["kind"]]
         index = (row["layer"] - 1) * 4 + row["head"] - 1
-        sentence = told["sentences"][told["which"][index]]
+        (sentence,) = told["sentences"]
         assert [token[-1] for token in sentence["queries"]] == list(row["tokens"])
         assert [key[-1] for key in sentence["keys"]] == list(row["keys"])
         weights = np.reshape(row["weights"], (len(row["tokens"]), len(row["keys"])))
-        back = read_weights(base64.b64decode(told["bytes"][index]), weights.shape)
+        back = read_weights(base64.b64decode(sentence["bytes"][index]), weights.shape)
         assert np.abs(np.sqrt(back) - np.sqrt(weights)).max() < 0.003
     assert {kind: len(told["sentences"]) for kind, told in maps.items()} == {
         "encoder": 1,

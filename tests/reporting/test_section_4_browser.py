@@ -1,10 +1,13 @@
 """Relations and coreference in a real browser: marks and cards, the switch, links, phones, paper, both schemes."""
 
+import re
+
 import pytest
 
 from headscope.reporting.report_page import render_report
 from support import mock_inputs
 from support.measured import with_parts
+from support.mock_importance import with_importance
 
 pytestmark = pytest.mark.browser
 
@@ -16,6 +19,7 @@ def files(tmp_path_factory):
         "run": mock_inputs.section_4(6, 12),
         # Without curves, which take most of the time.
         "kinds": with_parts(mock_inputs.two_kinds(), dependency_by_distance=None),
+        "loss": with_importance(mock_inputs.encoder(2, 3)),
         "hostile": with_parts(mock_inputs.hostile_section_4(), dependency_by_distance=None),
     }
     for name, inputs in pages.items():
@@ -88,6 +92,23 @@ def test_the_grid_takes_the_colour_of_a_relation(visit):
     for (layer, head), value in best.iloc[::9].items():
         shade = page.locator(f"#encoder-{layer}-{head}").evaluate("e => e.style.getPropertyValue('--amount')")
         assert float(shade.rstrip("%")) == pytest.approx(100 * value / best.max(), abs=0.51)
+
+
+def test_the_grid_takes_the_colour_of_importance(visit):
+    page = visit("loss")
+    page.select_option("#colour", "weight_times_gradient sep")
+    table = with_importance(mock_inputs.encoder(2, 3)).table("importance")
+    own = table[(table["measure"] == "weight_times_gradient") & (table["key_class"] == "sep")]
+    heads = own[own["head"].notna()]
+    for row in heads.to_dict("records"):
+        cell = page.locator(f"#encoder-{row['layer']}-{row['head']}")
+        shade = cell.evaluate("e => e.style.getPropertyValue('--amount')")
+        assert float(shade.rstrip("%")) == pytest.approx(100 * row["value"] / heads["value"].max(), abs=0.51)
+        # A number so small is not rounded to nothing.
+        told = re.search(r"gradient: \[SEP\] ([\d.]+) nats", cell.get_attribute("aria-label"))
+        assert float(told[1]) == pytest.approx(row["value"], rel=0.05)
+    topics = page.locator("#colour optgroup").evaluate_all("all => all.map(one => one.label)")
+    assert topics == ["What it looks at", "What the loss depends on"]
 
 
 def test_the_key_dims_all_but_the_finders(visit):

@@ -93,6 +93,28 @@ def test_a_document_after_folding_joins_its_group():
     assert sums.stacked()["n_hits"][:, 0, 0].tolist() == [keys.count(0), keys.count(1)]
 
 
+def test_sums_that_were_kept_add_up_to_the_same_digits():
+    """Documents that fall into one group are added in one order, also where they came in another."""
+    numbers = np.random.default_rng(0).normal(size=60) * 1e3
+    documents = [f"{place * 7919 % 60:02}" for place in range(60)]
+
+    def sums(first, last):
+        made = GroupedSums({"x": ()}, groups=4)
+        for document, number in zip(documents[first:last], numbers[first:last]):
+            made.add(document, x=np.array(number))
+        return made
+
+    def merged(*parts):
+        total = GroupedSums({"x": ()}, groups=4)
+        for part in parts:
+            total.merge(part)
+        return total.stacked()["x"].tobytes()
+
+    # Three or four documents a part: each is kept one by one, and joins a group of the total.
+    parts = [sums(first, first + 4) for first in range(0, 60, 4)]
+    assert merged(*parts) == merged(*(GroupedSums.from_state(part.state()) for part in parts))
+
+
 def test_256_documents_are_kept_one_by_one_and_more_in_256_groups():
     sums = GroupedSums(SHAPES)
     for number in range(256):

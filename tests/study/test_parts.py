@@ -9,6 +9,7 @@ import pytest
 
 from headscope.analyses import STAGES
 from headscope.encoding import shards as cutting
+from headscope.encoding.packing import Packer
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare import sharded_scan
 from headscope.prepare.kept_shards import SHARDS, Part
@@ -46,7 +47,7 @@ def asked(tmp_path_factory):
         "The cat sat on the mat.\nIt slept.\n\n",
         "A dog came by.\nIt left, and it was seen no more.\n\n",
     ]
-    (folder / "text.txt").write_text("".join(lines) * 20)
+    (folder / "text.txt").write_text("".join(lines) * 40)
     (folder / "gap.tsv").write_text(GAP)
     return RunOptions(
         model=str(save_tiny_masked_lm(folder / "tiny")),
@@ -114,6 +115,24 @@ def test_every_stage_that_scans_text_in_shards_says_how(asked, folders):
     assert kept == {"surface", "importance", "syntax", "coreference", "gap", "distances"}
     scans = {path.name.split(".")[1] for path in (folders[0] / SHARDS).glob("syntax.*")}
     assert scans == {"trained", "control-0", "shuffled"}
+
+
+def test_a_part_makes_inputs_of_its_own_documents_alone(asked, tmp_path, monkeypatch):
+    """Of text; each document is made into inputs by one part, and by no other."""
+    seen: list[list[str]] = []
+    plain = Packer.pack
+
+    def noting(self, documents, **how):
+        given = list(documents)
+        seen[-1].extend(document.id for document in given)
+        return plain(self, given, **how)
+
+    monkeypatch.setattr(Packer, "pack", noting)
+    for number in range(1, PARTS + 1):
+        seen.append([])
+        write_part(ModelRun(replace(asked, stages=("surface",))), tmp_path / str(number), Part(number, PARTS))
+    assert all(seen)
+    assert len(set().union(*seen)) == sum(map(len, seen)) == 80
 
 
 @pytest.mark.slow

@@ -8,9 +8,10 @@ from support.stand_ins import table_of
 
 
 def clearest_of(inputs, *, most=2):
-    """A table of the clearest sentences: each head's map on the shared one, as often as wanted."""
+    """A table of the clearest sentences: each head's map on the first shared one, as often as wanted."""
     shared = inputs.examples[inputs.examples["behaviour"] == "shared"]
-    named = shared.drop(columns="behaviour").merge(inputs.roles, on=["kind", "layer", "head"])
+    first = shared.drop_duplicates(["kind", "layer", "head"])
+    named = first.drop(columns="behaviour").merge(inputs.roles, on=["kind", "layer", "head"])
     rows = [
         {
             **{name: row.get(name) for name in CLEAREST.names},

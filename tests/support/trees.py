@@ -85,7 +85,8 @@ def between(weights: np.ndarray, word_ids: Sequence[int], pieces: str) -> tuple[
             table[row] = [sum(column) / len(tokens) for column in zip(*each)]
         else:
             most = [max(column) for column in zip(*each)]
-            table[row] = [value / sum(most) for value in most]
+            whole = sum(map(sum, each)) / len(tokens)  # 1 but in maps made by hand, and beside a learned sink
+            table[row] = [value * whole / sum(most) for value in most]
     return places, table
 
 

@@ -14,8 +14,8 @@ _ALL = ("max_length", "token_types", "dtype", "limit")
 PACKING = ("packing", "too_long")
 # The same, with whose random cuts they are.
 TEXT_INPUTS = (*PACKING, "compat")
-# No other model is measured beside saved maps.
-_OF_MODELS = ("controls", "shuffled")
+# No other model is measured beside saved maps, and their words were joined when they were made.
+_OF_MODELS = ("spacing", "controls", "shuffled")
 # What saved maps are of: they hold no mentions.
 _IN_MAPS = ("text", "treebank")
 
@@ -39,6 +39,8 @@ class Stage:
         place: among what can be asked for; signatures keep that order. The report's where none is given.
         refused: why it cannot be measured over saved maps, as a sentence with what to do; empty where it can.
         scans: `module:function` of what does its scans alone, as a part of a run does; empty where it does none.
+        sums: `module:function` from a run to the accumulators that it reads the text with (`read_text`), for the one
+            scan that all such stages share; empty where it reads nothing, or by itself.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Stage:
     place: int = 0
     refused: str = ""
     scans: str = ""
+    sums: str = ""
 
     @property
     def asked_as(self) -> str:

@@ -63,7 +63,8 @@ def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
     >>> weights = hs.attention("The cat sat on the mat.", layer=3, head=1, level="word")
     >>> weights.sel(query="cat").squeeze().to_series()
 
-    The weights are those of transformers' own eager attention, after the softmax: each row, over keys, sums to 1.
+    The weights are those of transformers' own eager attention, after the softmax: each row, over keys, sums to 1. A
+    learned sink (GPT-OSS), which is no token, is the last key, `[sink]`.
     Layers and heads count from 1, and stay dimensions where one is chosen. Tokens (or words) are the coordinates of
     `query` and `key`; where one comes twice, `sel` returns both, and `query_position` and `key_position` (from 0) tell
     them apart.

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.prepare.progress import Watcher, tell
 from headscope.reporting.from_study import measured_in
 from headscope.storage.lock import folder_held
+from headscope.study.cluster.ray_engine import RayEngine
 from headscope.study.parts import FinishedPart, check_parts
 from headscope.study.run_folder import check_place
 from headscope.study.run_name import free_folder, run_name
@@ -19,13 +21,19 @@ ATLAS = "atlas"
 
 
 def run_report(
-    options: RunOptions, *, out: Path | None, watch: Watcher | None = None, parts: Sequence[FinishedPart] = ()
+    options: RunOptions,
+    *,
+    out: Path | None,
+    watch: Watcher | None = None,
+    parts: Sequence[FinishedPart] = (),
+    engine: RayEngine | None = None,
 ) -> Study:
     """Do what `hs.report` does, from options that were put together before.
 
     The folder is looked at before the scan, so that no work is lost to a wrong `--out`; a finished run of
     the same signature is not computed again, only its figures and page are. Without a folder one is named after the
     run: that of the same run, or a new one. What the parts of the run have scanned is not scanned again.
+    Shards are computed by the engine, where one is given.
 
     Raises:
         InputError: the text, the model or an option is not that of the parts.
@@ -39,7 +47,10 @@ def run_report(
     with folder_held(out) as held:
         run = prepare(options, watch=watch) if run is None else run
         check_parts(parts, run.signature["id"])
-        write_run(run, out, watch=watch, further=1, parts=[each.folder for each in parts])
+        if engine is not None and isinstance(run, ModelRun):
+            engine.serve(run)
+        folders = [each.folder for each in parts]
+        write_run(run, out, watch=watch, further=1, parts=folders, elsewhere=engine)
         study = open_study(out)
         held.check()
         steps = len(stages_of(run)) + 1

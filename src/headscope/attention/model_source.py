@@ -1,7 +1,6 @@
 """Where tiles come from: a model run over segments (saved maps are the other source, in `maps.maps_source`)."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from functools import cache, partial
 from typing import Protocol, runtime_checkable
 
@@ -12,8 +11,7 @@ from headscope.attention.fused import fused_attention, fusible
 from headscope.attention.learned_sink import attended, sink_beside, sink_logits
 from headscope.attention.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.tap import AttentionCall, bias_of, eager_evaluation, scaling_of
-from headscope.attention.writing import Writing
-from headscope.attention.written import Written
+from headscope.encoding.ahead import ahead
 from headscope.encoding.batching import of_one_length
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
@@ -107,9 +105,10 @@ class ModelSource:
         )
         fallback = self.anatomy.path == "fallback"
         listening = eager_evaluation(self.model) if fallback else shared.listening(run.listen)
-        streams = nullcontext() if writing is None else writing.listening()
         with listening, streams, torch.inference_mode():
-            for batch in self.batches:
+            # Batches are put together while an accelerator computes; on a CPU that would take its cores.
+            batches = self.batches if shared.device.type == "cpu" else ahead(self.batches)
+            for batch in batches:
                 for segments in of_one_length(batch, together=self.anatomy.together):
                     (run.fall_back if fallback else run.tap)(segments)
 

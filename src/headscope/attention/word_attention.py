@@ -13,6 +13,8 @@ from torch import Tensor
 from headscope.encoding.choices import PIECES
 from headscope.encoding.segment import NO_WORD
 
+_ROUNDING = 1e-5  # of a row's sum
+
 
 @dataclass(frozen=True, eq=False)
 class WordAxis:
@@ -183,10 +185,12 @@ def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pieces:
         left.index_add_(0, item * words + place, more.view(-1, heads, width).sum(-1))
         cut, sizes = queries.cut
         left[cut] /= sizes[:, None].to(exact.dtype)
+        # What is 1 but for rounding is 1, so that weights that are tied stay so.
+        left = torch.where((left - 1).abs() < _ROUNDING, 1.0, left)
         more = more.view(-1, heads, width) @ members[item]
         flat = out.view(batch * words, -1)
         index = (item * words + place)[:, None].expand(-1, flat.shape[1])
         flat.scatter_reduce_(0, index, more.reshape(len(item), flat.shape[1]), "amax")
         total = out.sum(-1, keepdim=True)
-        out = out * (left.view(batch, words, heads, 1) / torch.where(total > 0, total, 1))
+        out = out * left.view(batch, words, heads, 1) / torch.where(total > 0, total, 1)
     return out.transpose(1, 2)

@@ -15,6 +15,7 @@ class AnnotatedSentence:
         relations: each word's relation to its head, as it stands (`nsubj:pass`). Empty where there is no tree.
         tags: each word's part of speech, universal (`NOUN`) or Penn (`NN`). Empty where there are none.
         text: the sentence as it was written; empty where the corpus does not say.
+        spaces: whether white space follows each word, as it was written; empty: after each, or nobody says.
         origin: where it stands, for messages: `dev.conllu, line 12`.
     """
 
@@ -23,6 +24,7 @@ class AnnotatedSentence:
     relations: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     text: str = ""
+    spaces: tuple[bool, ...] = ()
     origin: str = ""
 
     def __len__(self) -> int:
@@ -94,6 +96,15 @@ class AnnotatedDocument:
     def words(self) -> tuple[str, ...]:
         """All its words."""
         return tuple(word for sentence in self.sentences for word in sentence.words)
+
+    @property
+    def spaces(self) -> tuple[bool, ...]:
+        """Whether white space follows each word; empty where none of its sentences says so."""
+        if not any(sentence.spaces for sentence in self.sentences):
+            return ()
+        return tuple(
+            space for sentence in self.sentences for space in sentence.spaces or (True,) * len(sentence)
+        )
 
     def starts(self) -> Iterator[int]:
         """Yield the position of each sentence's first word in the document, from 0."""

@@ -30,13 +30,21 @@ class Alignment:
         return tuple(words[pieces > 1].tolist())
 
 
-def join_words(words: Sequence[str]) -> tuple[str, NDArray[np.int64]]:
-    """Join words by spaces; return the text and each word's first character and end, `[word, 2]`."""
+def join_words(words: Sequence[str], spaces: Sequence[bool] = ()) -> tuple[str, NDArray[np.int64]]:
+    """Join words as they are written; return the text and each word's first character and end, `[word, 2]`.
+
+    Args:
+        words: the words.
+        spaces: whether a space follows each, `[word]`; it does where nothing is said. After the last none does.
+    """
+    parts: list[str] = []
     spans, start = [], 0
-    for word in words:
+    for word, apart in zip(words, spaces or (True,) * len(words), strict=True):
         spans.append((start, start + len(word)))
-        start += len(word) + 1
-    return " ".join(words), np.array(spans, dtype=np.int64).reshape(-1, 2)
+        parts += (word, " ") if apart else (word,)
+        start += len(word) + apart
+    text = "".join(parts)
+    return text[: spans[-1][1]] if spans else text, np.array(spans, dtype=np.int64).reshape(-1, 2)
 
 
 def align(text: str, spans: NDArray[np.int64], offsets: Sequence[tuple[int, int]]) -> Alignment:

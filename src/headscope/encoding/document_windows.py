@@ -73,7 +73,7 @@ def cut_windows(
 ) -> Iterator[Window]:
     """Yield a document's windows: as many whole sentences as fit; a longer sentence is cut between words.
 
-    What is left of a cut sentence opens the next window. Words are joined by spaces, and every window is
+    What is left of a cut sentence opens the next window. Words are joined as they are written, and every window is
     tokenised by itself, so that it reads as a text that begins there.
 
     Args:
@@ -93,19 +93,19 @@ def cut_windows(
             f"--max-length {max_length} leaves no room beside {encoder.special_tokens_single} special tokens; "
             f"expected at least {encoder.special_tokens_single + 1}"
         )
-    words = document.words
+    words, spaces = document.words, document.spaces
     ends = list(accumulate(len(sentence) for sentence in document.sentences))
     counts.documents += 1
     counts.sentences += len(ends)
     start = index = 0
     last_cut = -1
     while start < len(words):
-        end = _whole_sentences(ends, start, start + fitting_words(words, start, encoder, room))
-        pieces, alignment = encoder.piece_words(words[start:end])
+        end = _whole_sentences(ends, start, start + fitting_words(words, start, encoder, room, spaces))
+        pieces, alignment = encoder.piece_words(words[start:end], spaces[start:end])
         while len(pieces) > room:
             # Alone, the words may have more pieces than they had with others behind them: take fewer.
             end = _whole_sentences(ends, start, end - 1)
-            pieces, alignment = encoder.piece_words(words[start:end])
+            pieces, alignment = encoder.piece_words(words[start:end], spaces[start:end])
         if end == start:
             counts.words_too_long += 1
             start += 1
@@ -128,11 +128,14 @@ def cut_windows(
         start = end
 
 
-def fitting_words(words: tuple[str, ...], start: int, encoder: Encoder, room: int) -> int:
+def fitting_words(
+    words: tuple[str, ...], start: int, encoder: Encoder, room: int, spaces: tuple[bool, ...] = ()
+) -> int:
     """Return how many words from `start` on have at most `room` pieces together (with more words behind them)."""
     taken = room
     while True:
-        pieces, alignment = encoder.piece_words(words[start : start + taken])
+        reach = slice(start, start + taken)
+        pieces, alignment = encoder.piece_words(words[reach], spaces[reach])
         if len(pieces) > room:
             beyond = alignment.word_ids[room:]
             beyond = beyond[beyond != NO_WORD]

@@ -68,14 +68,18 @@ class Encoder:
         found: Sequence[Pieces] = self._backend.pieces(texts)
         return found
 
-    def piece_words(self, words: Sequence[str]) -> tuple[Pieces, Alignment]:
-        """Tokenise words joined by spaces, without special tokens, and align the pieces with them.
+    def piece_words(self, words: Sequence[str], spaces: Sequence[bool] = ()) -> tuple[Pieces, Alignment]:
+        """Tokenise words as they are written, without special tokens, and align the pieces with them.
+
+        Args:
+            words: the words.
+            spaces: whether a space follows each, `[word]`; it does where nothing is said.
 
         Raises:
             InputError: the tokeniser does not say what its pieces cover, and they do not tell either.
         """
         self.latest = words
-        text, spans = join_words(words)
+        text, spans = join_words(words, spaces)
         pieces, offsets = self._backend.pieces_of_words(text, spans)
         if len(offsets) < len(pieces):
             raise InputError(

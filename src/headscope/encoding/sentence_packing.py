@@ -70,7 +70,7 @@ class SentencePacker:
                     yield segment
 
     def _segment(self, sentence: AnnotatedSentence, document: str, index: int) -> Segment | None:
-        pieces, alignment = self.encoder.piece_words(sentence.words)
+        pieces, alignment = self.encoder.piece_words(sentence.words, sentence.spaces)
         if len(pieces) + self.encoder.special_tokens_single > self.max_length:
             why = "sentence over the limit"
             self.counts.skipped[why] = self.counts.skipped.get(why, 0) + 1
@@ -100,5 +100,7 @@ def shuffled(sentence: AnnotatedSentence, random: Random) -> AnnotatedSentence:
         heads=tuple(place[sentence.heads[old]] for old in order),
         relations=tuple(sentence.relations[old] for old in order),
         tags=tuple(sentence.tags[old] for old in order) if sentence.tags else (),
+        # Words that happen to meet are apart, unless the language writes none apart.
+        spaces=sentence.spaces if not any(sentence.spaces[:-1]) else (),
         origin=sentence.origin,
     )

@@ -4,34 +4,57 @@ Where a shard ends follows from the inputs alone, not from time or machine: sums
 joined in the order of the shards, so that it changes no digit who computed which, or where a run was stopped.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
+from itertools import chain
+from typing import Any
 
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.segment import Segment
 
 SHARD_TOKENS = 1 << 17
-"""A shard ends with the document that brings it to so many tokens: a minute of BERT-base on two cores."""
-_MOST = 2  # times as many, where one document goes on and on
+"""A shard ends with the document that brings it to so many tokens, or to about so many where only text is known."""
+MOST = 2
+"""Times as many, where one document goes on and on."""
 
 
-@dataclass(frozen=True)
 class Shard:
-    """Consecutive inputs.
+    """Consecutive inputs, made when they are asked for: whoever passes a shard over need not make them.
 
-    Attributes:
+    Args:
         number: which it is, from 0.
-        segments: its inputs, in the order of the stream.
+        made: its inputs, in the order of the stream, or what makes them.
+        digest: a hash that stands for them; made of them when None.
     """
 
-    number: int
-    segments: tuple[Segment, ...]
+    def __init__(
+        self,
+        number: int,
+        made: Sequence[Segment] | Callable[[], Sequence[Segment]],
+        *,
+        digest: str | None = None,
+    ) -> None:
+        self.number = number
+        self._made, self._digest = made, digest
+
+    @property
+    def is_made(self) -> bool:
+        """Whether its inputs are there."""
+        return not callable(self._made)
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """Its inputs."""
+        if callable(self._made):
+            self._made = self._made()
+        return tuple(self._made)
 
     @cached_property
     def digest(self) -> str:
-        """Hash of what the model reads: 32 hex digits."""
+        """Hash of what the model reads, or of the text that it is made of: 32 hex digits."""
+        if self._digest is not None:
+            return self._digest
         digest = blake2b(digest_size=16)
         for segment in self.segments:
             digest.update(f"{segment.document} {segment.index} {len(segment)}\n".encode())
@@ -39,22 +62,34 @@ class Shard:
                 digest.update(array.tobytes())
         return digest.hexdigest()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # To another process it goes with its inputs, for what makes them stays here.
+        return Shard, (self.number, self.segments)
+
 
 class ShardedBatches:
     """Batches of similar length, shard by shard; can be gone through once.
 
     Args:
-        segments: the inputs.
+        segments: the inputs, or the shards that they come in.
         batch_size: inputs in a batch at most.
     """
 
-    def __init__(self, segments: Iterable[Segment], *, batch_size: int) -> None:
+    def __init__(self, segments: Iterable[Segment] | Iterable[Shard], *, batch_size: int) -> None:
         self._segments = segments
         self.batch_size = batch_size
 
     def shards(self) -> Iterator[Shard]:
         """Yield the shards; one at a time is held."""
-        return shards(self._segments)
+        given = iter(self._segments)
+        first = next(given, None)
+        if isinstance(first, Shard):
+            yield first
+            for shard in given:
+                assert isinstance(shard, Shard)
+                yield shard
+        elif first is not None:
+            yield from shards(each for each in chain([first], given) if isinstance(each, Segment))
 
     def of(self, shard: Shard) -> Iterator[list[Segment]]:
         """Yield the batches of a shard."""
@@ -76,10 +111,10 @@ def shards(segments: Iterable[Segment], *, tokens: int | None = None) -> Iterato
     number, held, own = 0, 0, list[Segment]()
     for segment in segments:
         goes_on = bool(own) and segment.document == own[-1].document
-        if held >= (enough * _MOST if goes_on else enough):
-            yield Shard(number, tuple(own))
+        if held >= (enough * MOST if goes_on else enough):
+            yield Shard(number, own)
             number, held, own = number + 1, 0, []
         own.append(segment)
         held += len(segment)
     if own:
-        yield Shard(number, tuple(own))
+        yield Shard(number, own)

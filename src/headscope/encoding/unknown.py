@@ -46,12 +46,20 @@ class KnownPieces:
         Raises:
             InputError: 9 of 10 pieces are unknown: of the first 300 segments, or of all.
         """
+        yield from self.early(segments)
+        self.check()
+
+    def early(self, segments: Iterator[Segment]) -> Iterator[Segment]:
+        """Yield some of the segments as they come, counted; others follow.
+
+        Raises:
+            InputError: 9 of 10 pieces of the first 300 segments are unknown.
+        """
         for segment in segments:
             self.add(segment)
             if self.segments == EARLY:
                 self.check()
             yield segment
-        self.check()
 
     def add(self, segment: Segment) -> None:
         """Count a segment that the encoder just made."""

@@ -1,6 +1,6 @@
-"""Real sentences on which heads are drawn: the clearest for each behaviour, and one shared by all heads."""
+"""Real sentences on which heads are drawn: the clearest for each behaviour, and a few shared by all heads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,6 +16,10 @@ from headscope.statistics.statistic_catalogue import STATISTICS
 
 MOST_TOKENS = 30
 _MEMORY = 64 << 20  # bytes of maps kept at most
+MOST_SHARED = 3
+"""Sentences at most that all heads are drawn on."""
+_SHARED_WEIGHTS = 1_000_000
+"""Of all heads on all of these, unless one sentence alone has more: files of large models stay small."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ def examples_table(
     *,
     names: Names,
 ) -> pd.DataFrame:
-    """Choose examples: for each behaviour the sentence where its strongest head shows it most; one for all heads.
+    """Choose examples: for each behaviour the sentence where its strongest head shows it most; a few for all heads.
 
     Args:
         maps: from an `ExampleCollector`.
@@ -115,26 +119,43 @@ def examples_table(
 
     Returns:
         The table `examples.parquet`: `weights` is row-major over tokens and keys; `behaviour` is a role, or
-        `shared` for the sentence that every head is drawn on (`value` is then the head's largest weight).
+        `shared` for the sentences that every head is drawn on, the clearest first (`value` is then the head's largest
+        weight).
     """
     rows = []
     for kind in dict.fromkeys(each.kind for each in maps):
         own = [each for each in maps if each.kind == kind]
         best = strongest(surface, roles)
         best = best[best["kind"] == kind]
+        shown: list[ExampleMaps] = []
         for head in best.to_dict("records"):
             column = STATISTICS[head["statistic"]].quantity
             layer, number = int(head["layer"]), int(head["head"])
             clearest = max(own, key=lambda m: m.values[layer - 1, number - 1, column])
             value = clearest.values[layer - 1, number - 1, column]
             rows.append(_row(clearest, layer, number, head["role"], float(value), names))
-        if own:
-            shared = _shared(own, best)
+            shown.append(clearest)
+        for shared in few_sentences([_shared(own, best), *shown]):
             for layer in range(shared.weights.shape[0]):
                 for number in range(shared.weights.shape[1]):
                     largest = float(shared.weights[layer, number].max())
                     rows.append(_row(shared, layer + 1, number + 1, SHARED, largest, names))
     return pd.DataFrame(rows, columns=EXAMPLES.names)
+
+
+def few_sentences(maps: Sequence[ExampleMaps], *, most_weights: int = _SHARED_WEIGHTS) -> list[ExampleMaps]:
+    """Return the first maps of different sentences, as many as are kept of all heads: at least one.
+
+    Args:
+        maps: the most wanted first, the same one as often as may be.
+        most_weights: further maps than the first are kept while all together hold no more.
+    """
+    kept: dict[tuple[str, int], ExampleMaps] = {}
+    for one in maps:
+        kept.setdefault((one.document, one.segment), one)
+    few = list(kept.values())[:MOST_SHARED]
+    size = np.cumsum([one.weights.size for one in few])
+    return [one for place, one in enumerate(few) if place == 0 or size[place] <= most_weights]
 
 
 def _shared(maps: list[ExampleMaps], best: pd.DataFrame) -> ExampleMaps:

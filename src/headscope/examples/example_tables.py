@@ -25,7 +25,7 @@ def _clear(meaning: str) -> Column:
 EXAMPLES = TableSchema(
     name="examples",
     meaning="The sentences on which heads are drawn: for each behaviour the one on which its strongest head shows it "
-    "most, and one sentence with every head.",
+    "most, and up to three sentences with every head.",
     columns=(
         *PLACE,
         text("behaviour", f"what is shown: a role, or `{SHARED}` for every head", choices=(*ROLES, SHARED)),
@@ -34,7 +34,7 @@ EXAMPLES = TableSchema(
         *_TOKENS,
         _WEIGHTS,
     ),
-    key=("kind", "layer", "head", "behaviour"),
+    key=("kind", "layer", "head", "behaviour", "document", "segment"),
 )
 
 CLEAREST = TableSchema(

@@ -42,7 +42,8 @@ def settle(figure: Figure) -> None:
             for axes in figure.axes:
                 _spread(axes)
             _drop(figure)
-        figure.set_layout_engine("none")
+        # With an engine that does nothing each form would still be drawn twice, the first time to lay it out.
+        figure.set_layout_engine(None)
 
 
 def _legible(figure: Figure) -> None:

@@ -14,13 +14,18 @@ def choose_device(device: str) -> torch.device:
     if device == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
-        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+        # Not a Mac's own, which has no float64: sums of attention are taken in it where they are made.
+        return torch.device("cpu")
+    if device.partition(":")[0] == "mps":
+        raise OptionError(
+            "--device mps has no float64, in which attention is summed; choose cpu, which a Mac computes on by default"
+        )
     try:
         chosen = torch.device(device)
         torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise OptionError(
             f"--device {device!r} is not there ({str(error).splitlines()[0]}); "
-            "choose auto, cpu, cuda, cuda:0 ... or mps"
+            "choose auto, cpu, cuda or cuda:0 ..."
         ) from error
     return chosen

@@ -62,7 +62,7 @@ def load_model(
         name: a hub name (`google-bert/bert-base-uncased`), a local folder, or None for the embedded model.
         revision: branch, tag or commit on the hub.
         dtype: the precision to compute in; `float32` whatever the checkpoint's own is.
-        device: `auto` (cuda, else mps, else cpu) or a torch device.
+        device: `auto` (cuda, else cpu) or a torch device.
 
     Raises:
         ModelError: nothing there, no weights, no tokeniser, no such family, or the hub cannot be reached.
@@ -190,10 +190,15 @@ def _read_tokeniser(folder: Path, name: str) -> Any:
 
 def longest_input(loaded: LoadedModel, anatomy: Anatomy) -> int:
     """Return how many tokens a model reads at most: what its positions and its tokeniser allow."""
-    positions = getattr(loaded.model.config, "max_position_embeddings", None) or 1 << 30
     return int(
         min(
-            positions - anatomy.first_position,
+            positions_of(loaded.model.config) - anatomy.first_position,
             getattr(loaded.tokeniser, "model_max_length", None) or 1 << 30,
         )
     )
+
+
+def positions_of(config: Any) -> int:
+    """Return how many positions a model has; XLNet's -1, like none, means that they have no end."""
+    given = getattr(config, "max_position_embeddings", None) or -1
+    return int(given) if given > 0 else 1 << 30

@@ -99,9 +99,8 @@ class TrialBatch:
                 out = self.model(**inputs, output_attentions=True, return_dict=True)
             layers = {kind: list(out.get(key) or ()) for kind, key in self._names.items()}
         except Exception as error:
-            why = " ".join(f"{type(error).__name__}: {error}".split())
             raise ModelError(
-                f"{name} cannot be run on token ids alone with its attention given out ({shown(why, limit=200)}); "
+                f"{name} cannot be run on token ids alone with its attention given out ({_why(error)}); "
                 f"expected a transformer that reads text; these families work: {WORKING_FAMILIES}"
             ) from error
         if not self.given:
@@ -188,9 +187,8 @@ class TrialBatch:
             with eager_evaluation(self.model), torch.inference_mode():
                 self.model(**short)
         except Exception as error:
-            why = " ".join(f"{type(error).__name__}: {error}".split())
             raise ModelError(
-                f"{type(self.model).__name__} cannot be run on an input of two tokens ({shown(why, limit=200)}); "
+                f"{type(self.model).__name__} cannot be run on an input of two tokens ({_why(error)}); "
                 f"expected a model that reads inputs of any length; these families work: {WORKING_FAMILIES}"
             ) from error
 
@@ -251,7 +249,13 @@ class TrialBatch:
                     f"layer: choose another model; these families work: {WORKING_FAMILIES}"
                 )
             for layer, weights in enumerate(layers):
-                rows = weights.float().sum(-1)[queries.valid[:, None].expand(weights.shape[:3])]
+                valid = queries.valid[:, None].expand(weights.shape[:3])
+                if not weights[valid].min() >= 0:
+                    raise ModelError(
+                        f"{name} gives scores in place of attention weights: some are negative; choose another model; "
+                        f"these families work: {WORKING_FAMILIES}"
+                    )
+                rows = weights.float().sum(-1)[valid]
                 if (rows - 1).abs().max() <= _ROW_TOLERANCE:
                     continue
                 if rows.max() > 1 + _ROW_TOLERANCE or not self._has_sinks():
@@ -377,3 +381,8 @@ def _compresses(module: nn.Module) -> bool:
 
 def _is_causal(weights: Tensor) -> bool:
     return bool((torch.triu(weights[0], diagonal=1) == 0).all())
+
+
+def _why(error: Exception) -> str:
+    """Return in one line what a model's own code raised."""
+    return shown(" ".join(f"{type(error).__name__}: {error}".split()), limit=200)

@@ -60,30 +60,44 @@ class AnnotatedCorpus:
         self.files: dict[str, str] = {}
 
     @classmethod
-    def treebank(cls, paths: tuple[str, ...], *, strict: bool = False) -> "AnnotatedCorpus":
+    def treebank(
+        cls, paths: tuple[str, ...], *, strict: bool = False, spacing: str = "written"
+    ) -> "AnnotatedCorpus":
         """Open a treebank; the synthetic one where no path is given.
 
         Args:
             paths: files, folders or names.
             strict: whether a bracket of a mention that matches no other is an error.
+            spacing: whether words are joined as they are `written`, or by spaces (`words`).
         """
         found = resolve(paths)
-        return cls._open(lambda: read_treebank(found), paths, strict=strict)
+        return cls._open(lambda: read_treebank(found), paths, strict=strict, spacing=spacing)
 
     @classmethod
-    def coreference(cls, paths: tuple[str, ...], *, strict: bool = False) -> "AnnotatedCorpus":
+    def coreference(
+        cls, paths: tuple[str, ...], *, strict: bool = False, spacing: str = "written"
+    ) -> "AnnotatedCorpus":
         """Open files with mentions; the synthetic ones where no path is given. Otherwise as `treebank`."""
-        return cls._open(lambda: read_coreference(paths), paths, strict=strict)
+        return cls._open(lambda: read_coreference(paths), paths, strict=strict, spacing=spacing)
 
     @classmethod
     def _open(
-        cls, read: Callable[[], Iterator[AnnotatedDocument]], paths: tuple[str, ...], *, strict: bool
+        cls,
+        read: Callable[[], Iterator[AnnotatedDocument]],
+        paths: tuple[str, ...],
+        *,
+        strict: bool,
+        spacing: str,
     ) -> "AnnotatedCorpus":
+        apart = all_apart if spacing == "words" else iter
         if not paths:
             documents = demo_documents()  # at once: a package that is missing is missed before the run begins
-            return cls(lambda: iter(documents), name=DEMO_NAME)
+            return cls(lambda: apart(documents), name=DEMO_NAME)
         again = _once(read, paths)
-        return cls((lambda: refusing_unmatched(again())) if strict else again, name=named(paths))
+        return cls(
+            lambda: apart(refusing_unmatched(again()) if strict else again()),
+            name=named(paths),
+        )
 
     def digest(self) -> str:
         """Read all of it once, counting; return its hash, 32 hex digits of BLAKE2b."""
@@ -161,17 +175,18 @@ class AnnotatedText:
 class GapCorpus:
     """Rows of GAP, counted and hashed as `AnnotatedCorpus` is."""
 
-    def __init__(self, paths: tuple[str, ...]) -> None:
+    def __init__(self, paths: tuple[str, ...], *, spacing: str = "written") -> None:
         self.paths = paths
         self.name = named(paths)
         self._passes = Passes(self.name, _row, unit="row")
-        self._read = _once(lambda: read_gap(paths), paths)
+        again = _once(lambda: read_gap(paths), paths)
+        self._read = again if spacing == "written" else lambda: (replace(row, spaces=()) for row in again())
 
     @classmethod
-    def of(cls, paths: tuple[str, ...]) -> "GapCorpus | None":
+    def of(cls, paths: tuple[str, ...], *, spacing: str = "written") -> "GapCorpus | None":
         """Return the GAP files among coreference files, or None where there are none."""
         found = tuple(str(path) for path in coreference_files(paths).gap) if paths else ()
-        return cls(found) if found else None
+        return cls(found, spacing=spacing) if found else None
 
     def digest(self) -> str:
         """Read all of it once; return its hash."""
@@ -201,7 +216,9 @@ def has_mentions(paths: tuple[str, ...]) -> bool:
 def _annotation(document: AnnotatedDocument) -> bytes:
     """Return the bytes that a document's words, trees and mentions are hashed by."""
     sentences = (
-        [sentence.words, sentence.heads, sentence.relations, sentence.tags] for sentence in document.sentences
+        [sentence.words, sentence.heads, sentence.relations, sentence.tags]
+        + ([sentence.spaces] if sentence.spaces else [])
+        for sentence in document.sentences
     )
     lines = [json.dumps(parts, separators=(",", ":")) for parts in sentences]
     found: list[object] = [(mention.start, mention.end, mention.entity) for mention in document.mentions]
@@ -210,13 +227,21 @@ def _annotation(document: AnnotatedDocument) -> bytes:
     return "".join(f"{line}\n" for line in [*lines, mentions, ""]).encode()
 
 
+def all_apart(documents: Iterable[AnnotatedDocument]) -> Iterator[AnnotatedDocument]:
+    """Yield documents whose words are all joined by spaces, however they are written."""
+    for document in documents:
+        yield replace(document, sentences=tuple(replace(each, spaces=()) for each in document.sentences))
+
+
 def _content(document: AnnotatedDocument) -> bytes:
     """Return all that may be read of a document: the text as it was written too."""
     return _annotation(document) + json.dumps([sentence.text for sentence in document.sentences]).encode()
 
 
 def _row(row: GapRow) -> bytes:
-    return json.dumps([row.words, row.pronoun, row.a, row.b, row.truth, row.gender]).encode() + b"\n"
+    return (
+        json.dumps([row.words, row.spaces, row.pronoun, row.a, row.b, row.truth, row.gender]).encode() + b"\n"
+    )
 
 
 def _once(read: Callable[[], Iterator[Item]], paths: tuple[str, ...]) -> Callable[[], Iterator[Item]]:

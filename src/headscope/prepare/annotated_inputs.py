@@ -1,6 +1,7 @@
 """The annotated corpora that a run was asked to read, opened and hashed."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from headscope.prepare.annotated import AnnotatedCorpus, GapCorpus, has_mentions
 from headscope.prepare.options import RunOptions
@@ -33,14 +34,15 @@ def open_annotated(options: RunOptions) -> AnnotatedInputs:
         InputError: one cannot be read, or what is trained on is measured on.
     """
     treebank = treebank_train = coreference = gap = None
+    how: dict[str, Any] = {"strict": options.strict_input, "spacing": options.spacing}
     if options.reads("treebank"):
-        treebank = AnnotatedCorpus.treebank(options.treebank, strict=options.strict_input)
+        treebank = AnnotatedCorpus.treebank(options.treebank, **how)
     if options.reads("treebank_train") and options.treebank_train:
-        treebank_train = AnnotatedCorpus.treebank(options.treebank_train, strict=options.strict_input)
+        treebank_train = AnnotatedCorpus.treebank(options.treebank_train, **how)
     if options.reads("coreference"):
         if has_mentions(options.coref):
-            coreference = AnnotatedCorpus.coreference(options.coref, strict=options.strict_input)
-        gap = GapCorpus.of(options.coref)
+            coreference = AnnotatedCorpus.coreference(options.coref, **how)
+        gap = GapCorpus.of(options.coref, spacing=options.spacing)
     named = {
         "treebank": treebank,
         "treebank_train": treebank_train,

@@ -4,13 +4,15 @@ from typing import Any
 
 from headscope.errors import OptionError
 
-PIECES_NOT_GIVEN = ""
-"""`RunOptions.pieces` where the user named none, and a run may choose."""
+NOT_GIVEN = ""
+"""What `RunOptions.pieces` and `spacing` hold where the user named none, and a run may choose."""
 USUAL_PIECES = "mean"
+USUAL_SPACING = "written"
 
 # Offsets, ties, the `poss` rule and choosing on the data that is scored are no options: they follow `compat` alone.
 ORIGINAL: dict[str, tuple[str | bool, str]] = {
     "pieces": ("first", "reads attention from a cut word's first piece"),
+    "spacing": ("words", "joins the words of a treebank by spaces"),
     "special_tokens": (False, "leaves special tokens out"),
     "both_directions": (False, "scores each direction by itself"),
     "fold_labels": (False, "counts labels as they stand"),
@@ -23,7 +25,7 @@ def check_compat(compat: str | None, given: dict[str, Any]) -> None:
 
     Args:
         compat: `original`, or None.
-        given: the options of `ORIGINAL` as the user gave them; `pieces` may be `PIECES_NOT_GIVEN`.
+        given: the options of `ORIGINAL` as the user gave them; `pieces` and `spacing` may be `NOT_GIVEN`.
 
     Raises:
         OptionError: one has another value than the notebook's; says which and what to leave out.
@@ -31,7 +33,7 @@ def check_compat(compat: str | None, given: dict[str, Any]) -> None:
     if compat is None:
         return
     for name, (value, does) in ORIGINAL.items():
-        if given[name] in (value, PIECES_NOT_GIVEN):
+        if given[name] in (value, NOT_GIVEN):
             continue
         option = f"--{name.replace('_', '-')}"
         found = option if isinstance(value, bool) else f"{option} {given[name]}"
@@ -46,12 +48,17 @@ def pieces_of(compat: str | None, given: str) -> str:
     return given or (str(ORIGINAL["pieces"][0]) if compat is not None else USUAL_PIECES)
 
 
+def spacing_of(compat: str | None, given: str) -> str:
+    """Return how words of a treebank are joined: as given, else as the notebook does or as they are written."""
+    return given or (str(ORIGINAL["spacing"][0]) if compat is not None else USUAL_SPACING)
+
+
 def pieces_of_maps(word_level: str | None, *, given: str, compat: str | None) -> str:
     """Return how attention from a cut word is joined in saved maps: by word, that was settled when they were made.
 
     Args:
         word_level: how the maps join it; None where they are by token.
-        given: what the user asked for, or `PIECES_NOT_GIVEN`.
+        given: what the user asked for, or `NOT_GIVEN`.
         compat: `original`, or None.
 
     Raises:

@@ -16,8 +16,10 @@ from headscope.maps.maps_source import MapsSource
 from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.compat import pieces_of_maps
+from headscope.prepare.elsewhere import OneScan
 from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.options import RunOptions
+from headscope.prepare.shared_scan import SharedScan
 from headscope.prepare.signature import make_signature
 from headscope.statistics.confidence import too_few
 
@@ -42,9 +44,14 @@ class MapsRun:
             raise OptionError("--maps already holds a model's attention; leave --model and --revision out")
         if options.shuffled:
             raise OptionError("--maps holds what a model made of the words in order; leave --shuffled out")
+        if options.spacing:
+            raise OptionError(
+                "--maps holds what a model made of the words as they were joined; leave --spacing out"
+            )
         assert options.maps is not None
         # Maps are read as a whole: that is quickly done again.
-        self.kept: KeptShards | None = None
+        self.kept: KeptShards | OneScan | None = None
+        self.shared: SharedScan | None = None
         self._source = MapsSource(options.maps)
         index = self._source.index
         pieces = pieces_of_maps(index.word_level, given=options.pieces, compat=options.compat)

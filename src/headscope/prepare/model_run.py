@@ -1,6 +1,6 @@
 """A run of a model over corpora: loaded, the corpora hashed, its signature known before a scan begins."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -10,25 +10,30 @@ from headscope.attention.model_source import ModelSource
 from headscope.corpora.demo import demo_text
 from headscope.corpora.document import Document
 from headscope.counted import count
+from headscope.encoding.document_shards import document_shards
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer, PackingCounts
 from headscope.encoding.readable import readable_tokens
 from headscope.encoding.segment import Segment
-from headscope.encoding.shards import ShardedBatches
+from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError, OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.examples.short_sentences import SentenceKeeper
 from headscope.models.anatomy import Anatomy, KindLayout
+from headscope.models.dtypes import precision_note
 from headscope.models.examination import examine
+from headscope.models.in_memory import dtype_of
 from headscope.models.loading import LoadedModel, load_model
 from headscope.prepare.annotated import AnnotatedText
 from headscope.prepare.annotated_inputs import open_annotated
+from headscope.prepare.elsewhere import OneScan
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, tell
+from headscope.prepare.shared_scan import SharedScan
 from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
 from headscope.prepare.text_corpus import GivenText, TextCorpus
 from headscope.statistics.confidence import too_few
@@ -40,21 +45,31 @@ class ModelRun:
     Args:
         options: what is asked.
         watch: told what is read and loaded.
+        text_read: number of documents and hash of the text, where it was read before and is not read here.
 
     Attributes:
         signature: what the numbers depend on.
         treebank, treebank_train, coreference, gap: the annotated corpora, where they are asked for.
         layout: the model's kinds of attention.
         total: documents in the corpus; None where a limit makes the number meaningless.
+        passed_over: documents of which the reading at hand made no inputs: they are another part's.
         kept: where the stage at hand keeps the shards that it has scanned; None where it keeps none.
+        shared: the scan of the text that the stages share; None where each reads by itself.
 
     Raises:
         HeadscopeError: the model, the corpus or an option is not as it should be.
     """
 
-    def __init__(self, options: RunOptions, *, watch: Watcher | None = None) -> None:
+    def __init__(
+        self,
+        options: RunOptions,
+        *,
+        watch: Watcher | None = None,
+        text_read: tuple[int, str] | None = None,
+    ) -> None:
         self.options = options
-        self.kept: KeptShards | None = None
+        self.kept: KeptShards | OneScan | None = None
+        self.shared: SharedScan | None = None
         self.keeper = SentenceKeeper()
         tell(watch, "reading the corpus")
         # The corpora first: a broken file is found before a large model is loaded.
@@ -64,7 +79,7 @@ class ModelRun:
         self.corpus = self._text(options)
         documents, corpus_hash = 0, ""
         if options.reads("text"):
-            documents, corpus_hash = self.corpus.digest()
+            documents, corpus_hash = text_read or self.corpus.digest()
         if options.given_model is None:
             tell(watch, "loading the model")
         self.loaded: LoadedModel = options.given_model or load_model(
@@ -76,6 +91,7 @@ class ModelRun:
         self.packer = self._packer()
         self.known = KnownPieces(self.encoder, "text")
         self.documents = documents
+        self.passed_over = 0
         text = {"name": self.corpus.name, "hash": corpus_hash, "documents": documents}
         self.signature = make_signature(
             model=model_facts(self.loaded, self.encoder.vocabulary),
@@ -120,6 +136,48 @@ class ModelRun:
             made = self.packer.pack(self.keeper.watch(self.corpus.read()), limit=limit)
             yield from self.known.watch(made)
 
+    def batches(self, batch_size: int) -> ShardedBatches:
+        """Return the run's inputs, in batches and shards.
+
+        Without a limit shards are cut by the documents' length, so that a part of a run makes inputs of its own alone;
+        a limit draws among all inputs, and the original's one stream of draws goes through all of them.
+        """
+        if self.options.limit is not None or self.options.compat is not None:
+            return ShardedBatches(self.segments(), batch_size=batch_size)
+        return ShardedBatches(self._shards(), batch_size=batch_size)
+
+    def _shards(self) -> Iterator[Shard]:
+        """Read the text from its start, in shards; several stages may.
+
+        Raises:
+            InputError: no input could be made of the corpus; says why.
+        """
+        again = self.packer.counts.documents > 0
+        if again:
+            self.packer = self._packer()
+        self.passed_over, passed, seen = 0, False, 0
+        documents = self.corpus.read() if again else self.keeper.watch(self.corpus.read())
+
+        def counted() -> Iterator[Document]:
+            nonlocal seen
+            for document in documents:
+                seen += 1
+                yield document
+
+        def pack(given: Sequence[Document]) -> list[Segment]:
+            made = self.packer.pack(given)
+            return list(made if again else self.known.early(made))
+
+        for shard in document_shards(counted(), pack):
+            yield shard
+            if not shard.is_made:
+                passed = True
+                self.passed_over = max(0, seen - 1 - self.packer.counts.documents)
+        if not again:
+            self.known.check()
+        if not passed and not self.packer.counts.segments:
+            raise InputError(_nothing_to_read(self.packer.counts, self.options))
+
     def _packer(self) -> Packer:
         options = self.options
         return Packer(
@@ -149,11 +207,11 @@ class ModelRun:
     def done(self, segments: int) -> int:
         """About how many documents so many computed segments make up: reading runs ahead of computing."""
         counts = self.packer.counts
-        return counts.documents * segments // max(1, counts.segments)
+        return self.passed_over + counts.documents * segments // max(1, counts.segments)
 
     def source(self) -> ModelSource:
         """Return the stream of tiles over the text."""
-        return self.over(self.segments())
+        return self._source(None, None)
 
     def example_source(self) -> ModelSource:
         """Return the stream of tiles over a few short sentences of the corpus, to draw heads on.
@@ -210,12 +268,19 @@ class ModelRun:
             length: about how long they are, for the size of batches; the longest allowed when None.
             model: another of the same shape (a control) in place of the run's.
         """
+        return self._source(segments, length, model)
+
+    def _source(
+        self, segments: Iterable[Segment] | None, length: int | None, model: nn.Module | None = None
+    ) -> ModelSource:
+        """Return the stream of tiles over segments, or over the text where none are given; see `over`."""
         own = self.loaded.model if model is None else model
         anatomy = self.anatomy if model is None else examine(model, self.encoder.vocabulary)
         size = self.options.batch_size or auto_batch_size(
             length or self.options.max_length, self.anatomy, self.loaded
         )
-        return ModelSource(own, anatomy, self.encoder.vocabulary, ShardedBatches(segments, batch_size=size))
+        batches = self.batches(size) if segments is None else ShardedBatches(segments, batch_size=size)
+        return ModelSource(own, anatomy, self.encoder.vocabulary, batches)
 
     def _how_to_part(self, documents: int) -> list[str]:
         """Say what makes documents of lines, where the text may be one sentence a line."""
@@ -235,6 +300,8 @@ class ModelRun:
         if self.anatomy.encoder_decoder:
             notes.append("the decoder reads the encoder's text again, shifted right by its start token")
         notes += self.anatomy.notes
+        if low := precision_note(dtype_of(self.loaded)):
+            notes.append(low)
         if self.anatomy.path == "fallback":
             notes.append(
                 "the model does not use transformers' attention interface: output_attentions was used"

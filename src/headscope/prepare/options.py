@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING
 from headscope.analyses import STAGES
 from headscope.analyses.analysis import Stage
 from headscope.analyses.option import documented, option, options_of
-from headscope.encoding.choices import DOCUMENTS, LOSSES, PACKINGS, PIECES, TOKEN_TYPES, TOO_LONG
+from headscope.encoding.choices import DOCUMENTS, LOSSES, PACKINGS, PIECES, SPACING, TOKEN_TYPES, TOO_LONG
 from headscope.errors import OptionError
 from headscope.models.dtypes import DTYPES
-from headscope.prepare.compat import ORIGINAL, PIECES_NOT_GIVEN, USUAL_PIECES, check_compat, pieces_of
+from headscope.prepare.compat import (
+    NOT_GIVEN,
+    ORIGINAL,
+    USUAL_PIECES,
+    USUAL_SPACING,
+    check_compat,
+    pieces_of,
+    spacing_of,
+)
 from headscope.prepare.vectors_file import hash_of_vectors
 
 if TYPE_CHECKING:
@@ -34,8 +42,7 @@ class RunOptions:
         None,
         group="model",
         flags=("--model", "--bert-dir"),
-        help="Hub name (google-bert/bert-base-uncased), folder, or headscope-decoder, embedded as is headscope-minilm, "
-        "which is taken when not given.",
+        help="Hub name (google-bert/bert-base-uncased) or folder; the embedded headscope-minilm when not given.",
     )
     revision: str | None = option(None, group="model", help="Branch, tag or commit on the hub.")
     text: tuple[str, ...] = option(
@@ -43,7 +50,7 @@ class RunOptions:
         group="corpora",
         holds=("text",),
         demonstrated=True,
-        help="Text, .json features, a folder of them, or - for standard input; may be repeated. "
+        help="Text, .json features, a folder of them, an address (s3://...), or - for standard input; may be repeated. "
         "When not given: the sentences of --treebank and --coref, else the demonstration text.",
     )
     documents: str = option(
@@ -94,7 +101,7 @@ class RunOptions:
     batch_size: int | None = option(
         None, group="machine", least=1, none="auto", help="Inputs computed together: a number, or auto."
     )
-    device: str = option("auto", group="machine", help="auto, cpu, cuda, cuda:0 ... or mps.")
+    device: str = option("auto", group="machine", help="auto, cpu, cuda or cuda:0 ...")
     dtype: str = option(
         "float32",
         group="machine",
@@ -135,10 +142,17 @@ class RunOptions:
         demonstrated=True,
         help="CoNLL-2012 (.conll), CoNLL-U with Entity=, or GAP (.tsv), a folder of them; may be repeated.",
     )
+    # Not given, it becomes `written`, under `compat` `words`.
+    spacing: str = option(
+        NOT_GIVEN,
+        choices=SPACING,
+        shown=USUAL_SPACING,
+        help="How words of treebanks and coreference are joined: as written (SpaceAfter=No), or words, by spaces.",
+    )
     fold_labels: bool = option(False, help="Count nsubj:pass as nsubj, and so on.")
     # Not given, it becomes `mean`, under `compat` `first`, and over maps by word what those were joined by.
     pieces: str = option(
-        PIECES_NOT_GIVEN,
+        NOT_GIVEN,
         choices=PIECES,
         shown=USUAL_PIECES,
         help="Attention from a word that was cut: mean of its pieces, first or max.",
@@ -149,8 +163,8 @@ class RunOptions:
     compat: str | None = option(
         None,
         choices=("original",),
-        help="original: the choices of the original's notebook, slips included; fixes --pieces to first, and draws "
-        "the cuts of all documents from one stream.",
+        help="original: the choices of the original's notebook, slips included; fixes --pieces to first and --spacing "
+        "to words, and draws the cuts of all documents from one stream.",
     )
     controls: int = option(3, least=0, help="Models with random weights to measure beside the trained one.")
     shuffled: bool = option(False, help="Measure the trained model on shuffled words as well.")
@@ -193,6 +207,7 @@ class RunOptions:
         if self.maps is None:
             # Now, so that signature, manifest and stages all see what is done; maps may have settled it themselves.
             object.__setattr__(self, "pieces", pieces_of(self.compat, self.pieces))
+            object.__setattr__(self, "spacing", spacing_of(self.compat, self.spacing))
         for stage in self.stages:
             if stage not in ASKABLE:
                 raise OptionError(f"stage {stage!r} is not known; choose from {', '.join(ASKABLE)}")

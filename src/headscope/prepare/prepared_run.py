@@ -8,33 +8,20 @@ from headscope.encoding.segment import Segment
 from headscope.examples.collector import ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
-from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, tell
+from headscope.prepare.shared_scan import Readable
 
 
 @runtime_checkable
-class Stream(Protocol):
+class Stream(Readable, Protocol):
     """What one scan of a run's text asks of it."""
-
-    options: RunOptions
-    kept: KeptShards | None
 
     @property
     def layout(self) -> tuple[KindLayout, ...]:
         """The kinds of attention."""
-
-    @property
-    def total(self) -> int | None:
-        """Documents in all, where that is known."""
-
-    def done(self, segments: int) -> int:
-        """About how many documents so many computed segments make up."""
-
-    def source(self) -> TileSource:
-        """Return the stream of tiles."""
 
 
 @runtime_checkable

@@ -1,20 +1,22 @@
 """A scan shard by shard: sums made for each by itself and joined in one tree, kept on disk as it goes."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 
 from headscope.attention.gradients import GradientSource
 from headscope.attention.model_source import ModelSource, TileSource
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
+from headscope.encoding.ahead import ahead
 from headscope.encoding.shards import Shard, ShardedBatches
+from headscope.prepare.elsewhere import OneScan
 from headscope.prepare.kept_shards import KeptShards
+from headscope.prepare.scan_elsewhere import scan_elsewhere
 from headscope.prepare.shard_reader import ShardReader
 from headscope.prepare.shard_sums import ShardSums
+from headscope.prepare.told_counts import Telling, ToldCounts
 from headscope.statistics.accumulator import Accumulator
-
-Telling = Callable[[ScanCounts], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +36,7 @@ def scan_shards(
     source: TileSource,
     accumulators: Sequence[Accumulator],
     *,
-    kept: KeptShards | None = None,
+    kept: KeptShards | OneScan | None = None,
     scan_name: str = "trained",
     progress: Telling | None = None,
     beside: Sequence[Beside] = (),
@@ -43,7 +45,8 @@ def scan_shards(
     """Feed every tile of a source to every accumulator, as `scan` does, but by shards.
 
     The same digits come out whether shards are kept, found again, or were computed elsewhere. Where the run is one part
-    of several only its own shards are computed and kept, and the accumulators stay empty.
+    of several only its own shards are computed and kept, and the accumulators stay empty, as they do where the run is a
+    worker that looks for one scan.
 
     Args:
         source: a model over sharded inputs; any other is scanned as a whole.
@@ -60,22 +63,37 @@ def scan_shards(
     Raises:
         AttentionError: as `scan`.
         InputError: the inputs are not those of the run that was stopped.
+        ScanFound: it is the scan that a worker looks for.
     """
-    stages = [Beside(accumulators=accumulators, kept=kept), *beside]
     if not isinstance(source, ModelSource | GradientSource) or not isinstance(source.batches, ShardedBatches):
-        every = [each for stage in stages for each in stage.accumulators]
+        parts = [accumulators, *(stage.accumulators for stage in beside)]
+        every = [each for part in parts for each in part]
         counts = scan(source, every, progress=progress, heeded=[*every, *alike])
-        return _parted(counts, [len(stage.accumulators) for stage in stages])
+        return _parted(counts, [len(part) for part in parts])
+    if isinstance(kept, OneScan):
+        kept.meet(scan_name, source, ShardSums.of(source, accumulators), alike=alike)
+        return [0.0]
+    told = ToldCounts(progress)
+    stages = [Beside(accumulators=accumulators, kept=kept), *beside]
+    if kept is not None and kept.elsewhere is not None and kept.part is None:
+        began = time.perf_counter()
+        scan_elsewhere(source.batches.shards(), ShardSums.of(source, accumulators), kept, scan_name, told)
+        return [time.perf_counter() - began]
     readers = [
         ShardReader(ShardSums.of(source, stage.accumulators), stage.kept, scan_name) for stage in stages
     ]
     # A stage that lacks nothing of a shard changes no digit of those that do.
     heeded = [*alike, *(each for reader in readers for each in reader.sums.accumulators)]
-    told = _Told(progress)
-    for shard in source.batches.shards():
+    shards = source.batches.shards()
+    if next(source.model.parameters()).device.type != "cpu":
+        # The next shard is read and tokenised while an accelerator computes.
+        shards = ahead(shards, most=1)
+    for shard in shards:
         lacking = [reader for reader in readers if reader.lacks(shard)]
         if not lacking:
-            told.skipped(shard)
+            # Another part's is not even made into inputs, where that can be helped.
+            if kept is None or kept.part is None:
+                told.skipped(shard)
             continue
         made = _computed(shard, source, [reader.sums for reader in lacking], heeded, told)
         for reader, sums in zip(lacking, made.sums, strict=True):
@@ -87,34 +105,23 @@ def scan_shards(
     return [reader.seconds for reader in readers]
 
 
-class _Told:
-    """Counts of the whole scan for whoever listens, made of those of its shards."""
+def compute_shard(
+    shard: Shard,
+    source: ModelSource | GradientSource,
+    like: ShardSums,
+    *,
+    alike: Sequence[TileAccumulator] = (),
+) -> ShardSums:
+    """Return what one shard adds up to.
 
-    def __init__(self, progress: Telling | None) -> None:
-        self.progress = progress
-        self.began = time.perf_counter()
-        self.before = self.now = ScanCounts(0, 0, 0.0)
-
-    def batch(self, counts: ScanCounts) -> None:
-        """Tell of a batch of the shard at hand."""
-        self.now = ScanCounts(
-            self.before.segments + counts.segments,
-            self.before.tokens + counts.tokens,
-            time.perf_counter() - self.began,
-            max(self.before.held_bytes, counts.held_bytes),
-        )
-        if self.progress is not None:
-            self.progress(self.now)
-
-    def end(self) -> None:
-        """Begin with the next shard."""
-        self.before = self.now
-
-    def skipped(self, shard: Shard) -> None:
-        """Tell of a shard that need not be computed."""
-        tokens = sum(map(len, shard.segments))
-        self.batch(ScanCounts(len(shard.segments), tokens, 0.0))
-        self.end()
+    Args:
+        shard: its inputs.
+        source: the model that reads them, over sharded inputs of the same run.
+        like: sums with the scan's options.
+        alike: as `scan_shards` takes them.
+    """
+    made = _computed(shard, source, [like], [*alike, *like.accumulators], ToldCounts(None))
+    return made.sums[0]
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,7 @@ def _computed(
     source: ModelSource | GradientSource,
     like: Sequence[ShardSums],
     heeded: Sequence[TileAccumulator],
-    told: _Told,
+    told: ToldCounts,
 ) -> _Made:
     made, part = [each.empty() for each in like], copy(source)
     assert isinstance(source.batches, ShardedBatches)

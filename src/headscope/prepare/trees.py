@@ -15,6 +15,7 @@ from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS
 from headscope.models.random_weights import with_random_weights
+from headscope.prepare.held_segments import HeldSegments
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Run
@@ -66,6 +67,7 @@ class TreebankTrees:
         self.limit = run.options.limit
         self.counts = SentenceCounts()
         self.known = KnownPieces(run.encoder, "treebank")
+        self._held = HeldSegments()
         self.documents, self.sentences = self.treebank.documents, self.treebank.sentences
         self.relations: Counter[str] = self.treebank.relations
         if self.limit is not None:
@@ -86,7 +88,8 @@ class TreebankTrees:
         """Return the stream of tiles over all sentences."""
         packer = self._packer()
         self.counts = packer.counts
-        return self.run.over(self.known.watch(self._segments(packer)), length=_USUAL_LENGTH)
+        segments = self._held.watch(self.known.watch(self._segments(packer)))
+        return self.run.over(segments, length=_USUAL_LENGTH)
 
     def controls(self) -> Iterator[tuple[str, int | None, TileSource]]:
         """Yield each control's name, its number and its tiles; a model is made when its turn comes."""
@@ -95,7 +98,7 @@ class TreebankTrees:
             yield (
                 "control",
                 seed,
-                self.run.over(self._segments(self._packer()), length=_USUAL_LENGTH, model=model),
+                self.run.over(self._again(), length=_USUAL_LENGTH, model=model),
             )
         if self.run.options.shuffled:
             yield (
@@ -106,7 +109,7 @@ class TreebankTrees:
 
     def example_source(self) -> TileSource:
         """Return the tiles of short sentences, of as many documents as there are."""
-        return self.run.over(_short(self._segments(self._packer())), length=_USUAL_LENGTH)
+        return self.run.over(_short(self._again()), length=_USUAL_LENGTH)
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the trees."""
@@ -120,6 +123,10 @@ class TreebankTrees:
         """Return what to say where no word could be read."""
         most = self.run.options.max_length
         return f"no sentence of {self.treebank.name} fits into --max-length {most} tokens; raise it"
+
+    def _again(self) -> Iterator[Segment]:
+        """Yield the inputs that the trained model has read."""
+        return self._held.again(lambda: self._segments(self._packer()))
 
     def _packer(self, *, shuffle: bool = False) -> SentencePacker:
         options = self.run.options

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,19 @@ from headscope.visible import titled
 CLEAREST = "clearest"
 """The table of sentences for the role of every head."""
 LONGEST_TEXT = 2000
+MANY_HEADS = 512
+"""Of more heads of a kind a page holds less of each, so that it opens at once."""
+FEW_TOKENS = 16
 _BEFORE = re.compile(r" (?=[.,;:!?)\]}%…]|['’]\w|n['’]t\b)")
 _AFTER = re.compile(r"(?<=[(\[{]) ")
+# Han, kana, the marks and the wide forms that go with them, Thai, Lao, Burmese, Khmer: written without spaces. Korean
+# has them.
+_WITHOUT = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+    "\u2e80-\u312f\u31a0-\u9fff\uf900-\ufaff\uff00-\uff9f\U00020000-\U0003ffff"
+)
+_SHARED = "\u2014\u2018\u2019\u201c\u201d\u2026"  # marks that other scripts have too
+_UNSPACED = re.compile(rf"(?<=[{_WITHOUT}]) (?=[{_WITHOUT}{_SHARED}])|(?<=[{_SHARED}]) (?=[{_WITHOUT}])")
 
 
 def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]]:
@@ -29,18 +40,20 @@ def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]
 
     A sentence has `what` (relation or role), `name`, `label`, `outcome` (right or wrong, of relations), `value`, `arcs`
     (places of [query, key, whether the head is right]), `tokens` and `keys` as they are drawn (`keys` None where they
-    are the same), `bytes` of the weights, and `text`, to be typed into a view.
+    are the same), `bytes` of the weights, and `text`, to be typed into a view. Of more than 512 heads of a kind each
+    has its first sentence alone, and of that 16 tokens.
     """
     run, words = about.run, about.words
     found: dict[str, dict[int, list[dict[str, Any]]]] = {kind.name: {} for kind in about.kinds}
     width = {kind.name: kind.heads_per_layer for kind in about.kinds}
+    many = {kind.name for kind in about.kinds if kind.size > MANY_HEADS}
     for row in _rows(arc_examples(run)):
-        _add(found, width, row, _of_arcs(row, words))
+        _add(found, width, row, _of_arcs, words, many)
     # Runs from before there was such a table kept one sentence of each role's strongest head.
     clearest = run.table(CLEAREST)
     kept = clearest if clearest is not None else run.examples[run.examples["behaviour"] != "shared"]
     for row in _rows(kept):
-        _add(found, width, row, _of_role(row, words))
+        _add(found, width, row, _of_role, words, many)
     return found
 
 
@@ -48,7 +61,8 @@ def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
     """Return for each head the one sentence that shows best what it does, by kind and place.
 
     Of a head that finds something that is one on which it does; of the others the clearest of its role, where the run
-    kept those: the few of before show only the strongest head of each.
+    kept those: the few of before show only the strongest head of each. Heads of a kind of more than 512 have theirs in
+    the atlas alone.
     """
     roles_kept = about.run.table(CLEAREST) is not None
     every, targets = sentences_block(about), named_targets(about.run)
@@ -57,6 +71,8 @@ def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
         finds = finds_of(about.run, kind, targets)
         found = {place: {one["name"] for one in own} for place, own in finds.items()}
         own = out.setdefault(kind.name, {})
+        if kind.size > MANY_HEADS:
+            continue
         for place, offers in every[kind.name].items():
             shown = [
                 one for one in offers if one["outcome"] == "right" and one["label"] in found.get(place, ())
@@ -76,13 +92,53 @@ def _rows(table: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
 def _add(
     found: dict[str, dict[int, list[dict[str, Any]]]],
     width: Mapping[str, int],
-    row: Mapping[str, Any],
-    told: dict[str, Any],
+    row: dict[str, Any],
+    tell: Callable[[Mapping[str, Any], Words], dict[str, Any]],
+    words: Words,
+    many: Collection[str],
 ) -> None:
     kind = str(row["kind"])
-    if kind in found:
-        place = (int(row["layer"]) - 1) * width[kind] + int(row["head"]) - 1
-        found[kind].setdefault(place, []).append(told)
+    if kind not in found:
+        return
+    place = (int(row["layer"]) - 1) * width[kind] + int(row["head"]) - 1
+    if kind not in many:
+        found[kind].setdefault(place, []).append(tell(row, words))
+    elif place not in found[kind]:
+        found[kind][place] = [tell(shortened(row, most=FEW_TOKENS), words)]
+
+
+def shortened(row: dict[str, Any], *, most: int) -> dict[str, Any]:
+    """Return a row of examples with the stretch of `most` tokens in which it attends most; one that is short stays.
+
+    Arcs that leave the stretch are left out. Keys that are other tokens than the queries get a stretch of their own.
+    """
+    sides = ["tokens"] if "keys" not in row or "predicted" in row else ["tokens", "keys"]
+    tokens = [str(token) for token in row["tokens"]]
+    keys = tokens if len(sides) == 1 else [str(key) for key in row["keys"]]
+    if max(len(tokens), len(keys)) <= most:
+        return row
+    weights = np.asarray(row["weights"], dtype=np.float64).reshape(len(tokens), len(keys))
+    if keys == tokens:
+        starts = range(len(tokens) - most + 1)
+        first = max(starts, key=lambda at: float(weights[at : at + most, at : at + most].sum()))
+        rows = columns = slice(first, first + most)
+    else:
+        rows, columns = (_heaviest(weights.sum(1 - axis), most) for axis in (0, 1))
+    cut: dict[str, Any] = {"tokens": tokens[rows], "weights": weights[rows, columns].reshape(-1)}
+    if len(sides) > 1:
+        return {**row, **cut, "keys": keys[columns]}
+    ends = [[int(place) - rows.start for place in row[name]] for name in ("queries", "keys", "predicted")]
+    inside = [place for place, arc in enumerate(zip(*ends, strict=True)) if all(0 <= at < most for at in arc)]
+    return {**row, **cut} | {
+        name: [own[place] for place in inside]
+        for name, own in zip(("queries", "keys", "predicted"), ends, strict=True)
+    }
+
+
+def _heaviest(line: np.ndarray, most: int) -> slice:
+    """Return the stretch of a line of numbers with the largest sum."""
+    first = max(range(max(1, len(line) - most + 1)), key=lambda at: float(line[at : at + most].sum()))
+    return slice(first, first + most)
 
 
 def _of_arcs(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
@@ -142,8 +198,11 @@ def _without_ends(tokens: list[str], words: Words) -> list[str]:
 
 
 def joined(words: Sequence[str]) -> str:
-    """Write words as a line of text, without the spaces that a treebank puts before punctuation."""
-    return _AFTER.sub("", _BEFORE.sub("", " ".join(words)))
+    """Write words as a line of text, without the spaces that a treebank puts before punctuation.
+
+    Chinese, Japanese, Thai and what else is written without spaces has none between its words, nor around its marks.
+    """
+    return _AFTER.sub("", _BEFORE.sub("", _UNSPACED.sub("", " ".join(words))))
 
 
 def _number(value: Any) -> float | None:

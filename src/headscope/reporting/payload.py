@@ -1,4 +1,4 @@
-"""What the page's script knows: every statistic of every head, and every head's map on one short sentence."""
+"""What the page's script knows: every statistic of every head, and every head's maps on short sentences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.for_report import targets_of
+from headscope.analyses.for_report import every_part, targets_of
 from headscope.figures.labels import label
 from headscope.figures.line_diagram import weights_of
 from headscope.reporting.kit.json_numbers import numbers
@@ -29,8 +29,9 @@ SCHEMA = 1
 def data_block(about: Context) -> dict[str, Any]:
     """Return the statistics for the script: per kind flat lists in head order (layer by layer), null where missing.
 
-    `relations` has every head's accuracy at what was looked for, to colour the grid by. `finds` of a
-    kind is {place of a head: what it is best at}, each with its label, what that means, and its accuracy.
+    `relations` has every head's accuracy at what was looked for, and `measures` what analyses have of every head
+    beside, both to colour the grid by. `finds` of a kind is {place of a head: what it is best at}, each with its label,
+    what that means, and its accuracy.
     """
     kinds, words = about.kinds, about.words
     targets = named_targets(about.run)
@@ -52,6 +53,18 @@ def data_block(about: Context) -> dict[str, Any]:
             for target in targets.values()
             if target.heads is not None and not target.overall
         ],
+        "measures": [
+            {
+                "name": one.name,
+                "label": one.label,
+                "topic": one.topic,
+                "unit": one.unit,
+                "share": False,
+                "values": {kind.name: _significant(one.values[kind.name]) for kind in kinds},
+            }
+            for parts in every_part()
+            for one in parts.measures(about)
+        ],
         "roles": [
             {"name": name, "label": capital(words.roles[name]), **_role_words(ROLES[name], words)}
             for name in SHOWN
@@ -62,6 +75,7 @@ def data_block(about: Context) -> dict[str, Any]:
                 "label": f"{kind.name} head" if about.several else "head",
                 "layers": kind.layers,
                 "heads": kind.heads_per_layer,
+                **({"own": list(kind.own)} if kind.own else {}),
                 "roles": [SHOWN.index(role if role in SHOWN else OTHERWISE) for role in kind.roles],
                 "finds": finds_of(about.run, kind, targets),
                 "values": {name: _columns(kind, name) for name in occurring if kind.occurs(name)},
@@ -69,6 +83,11 @@ def data_block(about: Context) -> dict[str, Any]:
             for kind in kinds
         ],
     }
+
+
+def _significant(values: np.ndarray) -> list[float | None]:
+    """Return numbers of any size to four digits, null for NaN."""
+    return [None if np.isnan(value) else float(f"{value:.4g}") for value in values]
 
 
 def named_targets(run: Measured) -> dict[str, Target]:
@@ -135,30 +154,28 @@ def _constant(values: list[float | int | None]) -> list[float | int | None] | fl
     return values[0] if len(set(values)) == 1 else values
 
 
-def maps_block(about: Context) -> dict[str, Any]:
-    """Return every head's map on the shared sentence: {kind: sentences, and for each head its sentence and bytes}."""
+def maps_block(about: Context, *, most: int | None = None) -> dict[str, Any]:
+    """Return every head's maps on the sentences shared by all: {kind: sentences, each with its bytes in head order}.
+
+    Args:
+        about: the run.
+        most: sentences at most, the first ones; by default all.
+    """
     examples = about.run.examples
     shared = examples[examples["behaviour"] == "shared"]
-    return {kind.name: _maps(kind, shared[shared["kind"] == kind.name]) for kind in about.kinds}
+    return {kind.name: _maps(kind, shared[shared["kind"] == kind.name], most) for kind in about.kinds}
 
 
-def _maps(kind: Kind, rows: pd.DataFrame) -> dict[str, Any]:
-    sentences: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
-    which: list[int | None] = [None] * kind.size
-    content: list[str | None] = [None] * kind.size
-    for _, row in rows.iterrows():
-        tokens = tuple(str(token) for token in row["tokens"])
-        keys = tuple(str(key) for key in row["keys"])
-        place = (int(row["layer"]) - 1) * kind.heads_per_layer + int(row["head"]) - 1
-        which[place] = sentences.setdefault((tokens, keys), len(sentences))
-        content[place] = packed(weights_of(row))
-    return {
-        "sentences": [
-            {"queries": shown_tokens(queries), "keys": shown_tokens(keys)} for queries, keys in sentences
-        ],
-        "which": which,
-        "bytes": content,
-    }
+def _maps(kind: Kind, rows: pd.DataFrame, most: int | None) -> dict[str, Any]:
+    sentences: list[dict[str, Any]] = []
+    for _, own in list(rows.groupby(["document", "segment"], sort=False))[:most]:
+        content: list[str | None] = [None] * kind.size
+        for _, row in own.iterrows():
+            place = (int(row["layer"]) - 1) * kind.heads_per_layer + int(row["head"]) - 1
+            content[place] = packed(weights_of(row))
+        queries, keys = ([str(token) for token in own[side].iloc[0]] for side in ("tokens", "keys"))
+        sentences.append({"queries": shown_tokens(queries), "keys": shown_tokens(keys), "bytes": content})
+    return {"sentences": sentences}
 
 
 def packed(weights: np.ndarray) -> str:

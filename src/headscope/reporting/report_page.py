@@ -91,7 +91,7 @@ def _rendered(about: Context, atlas: str | None) -> str:
             body=[parts],
             data={
                 "data": data_block(about),
-                "maps": maps_block(about),
+                "maps": maps_block(about, most=1),
                 "sentences": first_sentences(about),
             },
             entry="report/report.js",

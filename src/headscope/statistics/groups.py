@@ -62,7 +62,8 @@ class GroupedSums:
         """Add another's sums."""
         if other.folded and not self.folded:
             self._fold()
-        for key, values in other._sums.items():
+        # In the order of their keys, not as they came: else sums that were kept and read would add up to other digits.
+        for key, values in sorted(other._sums.items(), key=lambda item: item[0]):
             self._add(self._key(key) if not other.folded else key, values)
         self._fold_if_many()
 

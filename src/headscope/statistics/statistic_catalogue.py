@@ -203,7 +203,7 @@ _ROWS = (
             "weight count it as one key more",
         ),
         topic="special",
-        asked=("learned sink", "sink logit", "sink", "attention sink"),
+        asked=("learned sink", "sink logit"),
         ink="coreference",
         shape="coreference",
         rare=True,

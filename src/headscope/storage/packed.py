@@ -33,7 +33,9 @@ def pack(arrays: "Mapping[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
         table = _narrowed(array).reshape(int(np.prod(lead)), -1)
         there = _is_there(table)
         rows = there.any(1)
-        if not rows.all():
+        if (
+            np.count_nonzero(~rows) * table.shape[1] * table.itemsize > there.shape[0] / 8
+        ):  # worth their marks
             out[name + _ROWS], table, there = np.packbits(rows), table[rows], there[rows]
         if there.size and there.mean() < 1 - 1 / (8 * table.itemsize):
             out[name + _PLACES], table = np.packbits(there), table[there]

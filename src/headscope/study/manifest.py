@@ -75,7 +75,12 @@ def _are_counts(counts: Any) -> bool:
 def _is_kind(part: Any) -> bool:
     if not (isinstance(part, dict) and part.get("kind") in KINDS):
         return False
-    return all(type(part.get(name)) is int and 0 < part[name] <= _MOST for name in ("layers", "heads"))
+    if not all(type(part.get(name)) is int and 0 < part[name] <= _MOST for name in ("layers", "heads")):
+        return False
+    own = part.get("own", [])
+    return (
+        isinstance(own, list) and len(own) in (0, part["layers"]) and all(type(each) is int for each in own)
+    )
 
 
 def _is_stage(stage: Any) -> bool:

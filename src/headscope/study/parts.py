@@ -17,8 +17,7 @@ from headscope.prepare.progress import Watcher
 from headscope.storage.lock import Held, folder_held
 from headscope.storage.sealed import read_sealed, write_sealed
 from headscope.storage.unfinished import contents, sweep
-from headscope.study.stage_signature import stage_signature
-from headscope.study.stages import watched_stages
+from headscope.study.stages import shared_scan, stage_signatures, watched_stages
 
 PART = "part.json"
 _MOST = 100_000
@@ -97,25 +96,27 @@ def write_part(run: ModelRun, out: Path, part: Part, *, watch: Watcher | None = 
 
 
 def _scan(run: ModelRun, held: Held, part: Part, watch: Watcher | None) -> None:
-    ids: dict[str, str] = {}
-    for stage, told in watched_stages(run, watch):
-        signature = stage_signature(stage, run.signature, run.options, before=ids)
-        ids[stage.name] = signature
-        if not stage.scans:
-            continue
-        run.kept = KeptShards(
+    ids = stage_signatures(run)
+
+    def keep(stage: str) -> KeptShards:
+        return KeptShards(
             held.folder,
-            stage=stage.name,
-            signature=signature,
+            stage=stage,
+            signature=ids[stage],
             versions=run.signature["versions"],
             minutes=0,
             opened=partial(Held.check, held),
             part=part,
         )
-        try:
-            OF_STAGE[stage.name].load(stage.scans)(run, told)
-        finally:
-            run.kept = None
+
+    run.shared = shared_scan(run, keep=keep)
+    try:
+        for stage, told in watched_stages(run, watch):
+            if stage.scans:
+                run.kept = keep(stage.name)
+                OF_STAGE[stage.name].load(stage.scans)(run, told)
+    finally:
+        run.kept = run.shared = None
 
 
 def read_parts(folders: Sequence[Path]) -> list[FinishedPart]:
@@ -187,6 +188,11 @@ def _check_out(out: Path, about: dict[str, Any]) -> None:
             f"{found.content.get('signature')}); give another --out, or delete that folder"
         )
     sweep(out, out / SHARDS)
+
+
+def shared_options(options: RunOptions) -> RunOptions:
+    """Return options that mean the same to another process: files by their whole path."""
+    return _options(_plain(options))
 
 
 def _plain(options: RunOptions) -> dict[str, Any]:

@@ -1,19 +1,23 @@
 """From a prepared run to its tables, stage by stage."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from headscope.analyses import OF_STAGE, STAGES
 from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
+from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher, in_step, tell
+from headscope.prepare.shared_scan import SharedScan
 from headscope.statistics.table_check import check_table
+from headscope.study.stage_signature import stage_signature
 
 
 def stages_of(run: Run) -> list[Stage]:
@@ -48,9 +52,42 @@ def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
         watch: told of progress after each batch.
     """
     earlier: dict[str, StageResult] = {}
-    for stage, told in watched_stages(run, watch):
-        earlier[stage.name] = measure_stage(stage, run, earlier, told)
-        yield earlier[stage.name]
+    run.shared = shared_scan(run)
+    try:
+        for stage, told in watched_stages(run, watch):
+            earlier[stage.name] = measure_stage(stage, run, earlier, told)
+            yield earlier[stage.name]
+    finally:
+        run.shared = None
+
+
+def stage_signatures(run: Run) -> dict[str, str]:
+    """Return the id of what each stage's numbers depend on, by its name, in the order of measuring."""
+    ids: dict[str, str] = {}
+    for stage in stages_of(run):
+        ids[stage.name] = stage_signature(stage, run.signature, run.options, before=ids)
+    return ids
+
+
+def shared_scan(
+    run: Run,
+    *,
+    finished: Collection[str] = (),
+    keep: Callable[[str], KeptShards | None] = lambda _: None,
+) -> SharedScan:
+    """Return the one scan of a run's text that its stages share.
+
+    Args:
+        run: from `prepare`.
+        finished: names of stages that are not measured again.
+        keep: says where a stage keeps its shards.
+    """
+    sums = {
+        stage.name: partial(OF_STAGE[stage.name].load(stage.sums), run)
+        for stage in stages_of(run)
+        if stage.sums
+    }
+    return SharedScan(sums, lacking=[name for name in sums if name not in finished], keep=keep)
 
 
 def check_maps(stage: Stage, options: RunOptions) -> None:
@@ -78,7 +115,10 @@ def measure_stage(
     began = time.perf_counter()
     result: StageResult = OF_STAGE[stage.name].function(stage)(run, *given, watch)
     check_tables(result)
-    return replace(result, seconds=time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    if run.shared is not None:
+        seconds += run.shared.owed.get(stage.name, 0.0)
+    return replace(result, seconds=seconds)
 
 
 def check_tables(result: StageResult) -> None:

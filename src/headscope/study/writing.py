@@ -7,6 +7,7 @@ from typing import Any
 
 from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
+from headscope.prepare.elsewhere import Elsewhere
 from headscope.prepare.kept_shards import KeptShards, forget_shards
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher
@@ -15,12 +16,13 @@ from headscope.storage.lock import Held, folder_held
 from headscope.storage.sealed import Sealed
 from headscope.study.manifest import MANIFEST, write_manifest
 from headscope.study.run_folder import check_out, damaged_files
-from headscope.study.stage_signature import stage_signature
 from headscope.study.stages import (
     check_tables,
     manifest_of,
     measure_stage,
     notes_of,
+    shared_scan,
+    stage_signatures,
     watched_stages,
     with_stage,
 )
@@ -28,7 +30,13 @@ from headscope.study.study import open_study
 
 
 def write_run(
-    run: Run, out: Path, *, watch: Watcher | None = None, further: int = 0, parts: Sequence[Path] = ()
+    run: Run,
+    out: Path,
+    *,
+    watch: Watcher | None = None,
+    further: int = 0,
+    parts: Sequence[Path] = (),
+    elsewhere: Elsewhere | None = None,
 ) -> None:
     """Measure a run's stages and write their tables; a stage whose signature the folder holds already is kept.
 
@@ -36,39 +44,52 @@ def write_run(
     of the folder that this run does not ask for stay. A finished stage whose files are not as they were written is
     measured again, with a note. Only the last writing of the manifest says that the run is whole. `further` says how
     many steps follow, such as drawing, for the watcher. Shards that the folders of `parts` hold are not scanned
-    again.
+    again; others are computed `elsewhere`, where that is given.
 
     Raises:
         OutputError: the folder holds something else, or another run holds it.
     """
     with folder_held(out) as held:
-        _write(run, held, watch, further, parts)
+        try:
+            _write(run, held, watch, further, parts, elsewhere)
+        finally:
+            run.shared = None
 
 
-def _write(run: Run, held: Held, watch: Watcher | None, further: int, parts: Sequence[Path]) -> None:
+def _write(
+    run: Run,
+    held: Held,
+    watch: Watcher | None,
+    further: int,
+    parts: Sequence[Path],
+    elsewhere: Elsewhere | None,
+) -> None:
     out = held.folder
     found, words = _found(check_out(out, run.signature), out, run)
     manifest = {**manifest_of(run), **found, "signature": run.signature}
-    ids: dict[str, str] = {}
-    for stage, told in watched_stages(run, watch, further=further):
-        earlier = _Written(out, list(ids))
-        signature = stage_signature(stage, run.signature, run.options, before=ids)
-        ids[stage.name] = signature
-        written = manifest["stages"].get(stage.name)
-        if written is not None and written.get("signature") == signature:
-            damaged = damaged_files(out, written)
-            if not damaged:
-                continue
-            words.append(f"{', '.join(damaged)} was not as it was written: {stage.name} was measured again")
-        run.kept = KeptShards(
+    ids = stage_signatures(run)
+    finished = _finished(out, manifest["stages"], ids, words)
+
+    def keep(stage: str) -> KeptShards:
+        return KeptShards(
             out,
-            stage=stage.name,
-            signature=signature,
+            stage=stage,
+            signature=ids[stage],
             versions=run.signature["versions"],
             minutes=run.options.shard_minutes,
             opened=partial(_open, held, {**manifest, "complete": False}),
             beside=parts,
+            elsewhere=elsewhere,
         )
+
+    run.shared = shared_scan(run, finished=finished, keep=keep)
+    before: list[str] = []
+    for stage, told in watched_stages(run, watch, further=further):
+        earlier = _Written(out, list(before))
+        before.append(stage.name)
+        if stage.name in finished:
+            continue
+        run.kept = keep(stage.name)
         try:
             result = measure_stage(stage, run, earlier, told)
         finally:
@@ -76,7 +97,7 @@ def _write(run: Run, held: Held, watch: Watcher | None, further: int, parts: Seq
         held.check()
         manifest = _without(manifest, stage)
         files = _write_stage(out, manifest, result)
-        manifest = with_stage(manifest, run, result, signature=signature, files=files)
+        manifest = with_stage(manifest, run, result, signature=ids[stage.name], files=files)
         # Now, not with the next stage: that may be stopped long before it has anything to write.
         write_manifest(out, {**manifest, "complete": False})
         forget_shards(out, [stage.name])
@@ -88,6 +109,22 @@ def _write(run: Run, held: Held, watch: Watcher | None, further: int, parts: Seq
         write_manifest(out, whole)
     # Of a run that was killed between the two.
     forget_shards(out, list(manifest["stages"]))
+
+
+def _finished(
+    out: Path, written: Mapping[str, Any], ids: Mapping[str, str], words: list[str]
+) -> frozenset[str]:
+    """Return which stages the folder holds as they would be measured; of what is damaged, say so in `words`."""
+    found = set()
+    for name, signature in ids.items():
+        stage = written.get(name)
+        if stage is None or stage.get("signature") != signature:
+            continue
+        if damaged := damaged_files(out, stage):
+            words.append(f"{', '.join(damaged)} was not as it was written: {name} was measured again")
+        else:
+            found.add(name)
+    return frozenset(found)
 
 
 def _open(held: Held, manifest: Mapping[str, Any]) -> None:

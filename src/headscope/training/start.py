@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from headscope.errors import ModelError, OptionError
-from headscope.models.loading import LoadedModel, read_model
+from headscope.models.loading import LoadedModel, positions_of, read_model
 from headscope.training.training_options import Size
 
 
@@ -179,8 +179,7 @@ def check_length(start: Start, max_length: int) -> None:
     )  # RoBERTa's kin keep the pad's position, and those before it
     config = start.model.config
     most = min(
-        (getattr(config, "max_position_embeddings", None) or 1 << 30)
-        - (0 if reserved is None else reserved + 1),
+        positions_of(config) - (0 if reserved is None else reserved + 1),
         getattr(start.tokeniser, "model_max_length", None) or 1 << 30,
     )
     if max_length > most:

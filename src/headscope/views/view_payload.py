@@ -5,7 +5,7 @@
  "kinds": [{"kind", "layers", "heads", "head_labels", "queries": AXIS, "keys": AXIS or null, "causal", "roles",
             "maps": [LAYER ...] or absent, "neuron": {"width", "scaling", "softcap", "layers": [NEURON ...]} or null,
             "no_neuron": str or null}]}
-AXIS   {"tokens", "words", "word_text", "segment_b", "generated", "special", "unknown"}
+AXIS   {"tokens", "words", "word_text", "segment_b", "generated", "special", "unknown", "sink" where there is one}
 LAYER  {"encoding": "base64" or "deflate-raw+base64", "data"}: see `quantise.write_weights`
 NEURON LAYER with "parts": {"bias": shape or null, "mask": bool}, "groups", "scaling", "softcap": see `neuron_bytes`
 ```
@@ -149,6 +149,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
         "generated": axis.generated,
         "special": list(axis.special),
         "unknown": list(axis.unknown),
+        **({} if axis.sink is None else {"sink": axis.sink}),
     }
 
 

@@ -108,6 +108,7 @@ class HandMadeRun:
     hand_made: HandMadeSource
     options: RunOptions
     kept: None = None
+    shared: None = None
 
     @property
     def layout(self):

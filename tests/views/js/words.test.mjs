@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hasWords, tellUnknown, unitsOf } from "../../../src/headscope/views/static/views/axis.js";
 import { shownUnits, sinkNames, sinkUnits } from "../../../src/headscope/views/static/views/filters.js";
+import { hasSink, isSquare } from "../../../src/headscope/views/static/views/embedded_source.js";
+import { headStatistics } from "../../../src/headscope/views/static/views/head_stats.js";
+import { heatValues } from "../../../src/headscope/views/static/views/heatmap/heat_values.js";
 import { meanOfHeads, wordWeights } from "../../../src/headscope/views/static/views/word_level.js";
 import { axisOf, close, kindOf, randomWeights, weightsFrom } from "./support.mjs";
 
@@ -112,4 +115,25 @@ test("sentence pairs and special tokens", () => {
 test("without a second sentence the filter shows all", () => {
   const units = unitsOf(axisOf(["a", "b"]), "token");
   assert.deepEqual(Array.from(shownUnits(units, "query", { pairs: "ab" })), [0, 1]);
+});
+
+test("a learned sink stands behind the keys, is no word and no text of its own, and rests what is left", () => {
+  const text = axisOf(["Once", "up", "##on", "a"], { words: [0, 1, 1, 2], word_text: ["Once", "upon", "a"], unknown: [3] });
+  const keys = { ...text, tokens: [...text.tokens, "[sink]"], words: [...text.words, null], special: [4], sink: 4 };
+  const kind = kindOf(text, { keys, causal: true });
+  assert.ok(isSquare(kind) && hasSink(kind));
+  assert.ok(!isSquare(kindOf(text, { keys: axisOf(["x"]) })) && !hasSink(kindOf(text)));
+  const units = unitsOf(keys, "word");
+  assert.deepEqual([units.labels.at(-1), units.sink, unitsOf(text, "word").sink], ["[sink]", 3, null]);
+  assert.deepEqual([...sinkUnits(units, kind)], [0, 3]);
+  assert.deepEqual([...sinkUnits({ ...units, special: new Set([1, 3]) }, kind)], [1, 3]);
+  assert.equal(sinkNames(kind), "Once, [sink]");
+  assert.equal(tellUnknown([kind]), tellUnknown([kindOf(text)]));
+  // Of two tokens: the first gives 3/4 to the sink, the second a half; the mean over all rows, the mask notwithstanding.
+  const weights = weightsFrom([[[0.25, 0, 0.75], [0.25, 0.25, 0.5]]]);
+  const two = unitsOf(axisOf(["a", "b", "[sink]"], { special: [2], sink: 2 }), "token");
+  const frame = { weights, heads: [0], kind, units: { key: two }, shown: { query: Int32Array.of(0, 1), key: Int32Array.of(0, 1, 2) } };
+  assert.deepEqual([...heatValues(frame, "received", -1)], [0.25, 0.25, 0.625]);
+  assert.equal(headStatistics(weights, 0, true).next, 0);
+  assert.equal(headStatistics(weights, 0, true).previous, 0.125);
 });

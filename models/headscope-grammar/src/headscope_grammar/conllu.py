@@ -1,7 +1,7 @@
-"""Documents as CoNLL-U with coreference: the ten columns, `SpaceAfter=No` and `Entity=` brackets."""
+"""Documents as CoNLL-U with coreference: the ten columns, ranges, `SpaceAfter=No` and `Entity=` brackets."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 
@@ -24,8 +24,20 @@ def _rows(sentence: AnnotatedSentence, start: int, marks: Mapping[int, str]) -> 
     spaces = spaces_after(sentence)
     table = zip(sentence.words, tags, sentence.heads, sentence.relations, spaces, strict=True)
     for at, (word, tag, head, relation, space) in enumerate(table):
+        if (at == 0 or not _one_token(sentence.words, spaces, at - 1)) and _one_token(
+            sentence.words, spaces, at
+        ):
+            end = at + 1
+            while _one_token(sentence.words, spaces, end):
+                end += 1
+            whole, after = "".join(sentence.words[at : end + 1]), "_" if spaces[end] else "SpaceAfter=No"
+            yield "\t".join((f"{at + 1}-{end + 1}", whole, *"_______", after))
         notes = [f"Entity={marks[start + at]}"] if start + at in marks else []
-        notes += [] if space else ["SpaceAfter=No"]
+        # Within a range, and at its end, it is the range that says what follows.
+        ranged = _one_token(sentence.words, spaces, at) or (
+            at > 0 and _one_token(sentence.words, spaces, at - 1)
+        )
+        notes += [] if space or ranged else ["SpaceAfter=No"]
         last = "|".join(notes) or "_"
         yield f"{at + 1}\t{word}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t{last}"
 
@@ -38,6 +50,11 @@ def spaces_after(sentence: AnnotatedSentence) -> list[bool]:
         at = text.index(word, at) + len(word)
         spaces.append(at == len(text) or text[at] == " ")
     return spaces
+
+
+def _one_token(words: Sequence[str], spaces: Sequence[bool], at: int) -> bool:
+    """Tell whether a word and the next are written as one, as `did` and `n't`: letters meet."""
+    return at + 1 < len(words) and not spaces[at] and words[at][-1].isalnum() and words[at + 1][0].isalnum()
 
 
 def brackets(document: AnnotatedDocument) -> dict[int, str]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-__version__ = "1.1.0"
+__version__ = "1.1.1"
 
 
 def folder() -> Path:

@@ -13,8 +13,8 @@ ANALYSIS = Analysis(
             measure="measure:measure_coreference",
             scans="measure:scan_coreference",
             corpora=("coreference",),
-            options=("pieces", "controls", "windows", "singletons", "strict"),
-            version=3,
+            options=("spacing", "pieces", "controls", "windows", "singletons", "strict"),
+            version=4,
         ),
         Stage(
             name="gap",
@@ -23,8 +23,8 @@ ANALYSIS = Analysis(
             tables="tables:GAP_TABLES",
             corpora=("gap",),
             asked="coreference",
-            options=("pieces",),
-            version=3,
+            options=("spacing", "pieces"),
+            version=4,
         ),
     ),
     command=Command(

@@ -28,6 +28,7 @@ from headscope.examples.arc_examples import (
     WantedHead,
 )
 from headscope.models.random_weights import with_random_weights
+from headscope.prepare.held_segments import HeldSegments
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.progress import Watcher, scan_teller
 from headscope.prepare.sharded_scan import scan_shards
@@ -95,6 +96,7 @@ class _CoreferenceBench:
         self.name = self.corpus.name
         self.how = CoreferenceOptions(pieces=run.options.pieces, strict=run.options.strict)
         self._drawn: dict[int, frozenset[tuple[str, int]]] = {}
+        self._held = HeldSegments()
 
     def segments(self, counts: MentionCounts, *, max_length: int | None = None) -> Iterator[Segment]:
         options, length = self.run.options, max_length or self.run.options.max_length
@@ -119,14 +121,15 @@ class _CoreferenceBench:
 
     def trained(self, counts: MentionCounts, known: KnownPieces) -> CoreferenceAccumulator:
         """Count what the trained model's heads find."""
-        source = self.run.over(known.watch(self.segments(counts)))
+        source = self.run.over(self._held.watch(known.watch(self.segments(counts))))
         return self.count(source, "coreference heads", "trained")
 
     def controls(self) -> Iterator[tuple[int, CoreferenceAccumulator]]:
         """Count what the heads of each control find; yield its number with it."""
         for number in range(self.run.options.controls):
             model = with_random_weights(self.run.loaded.model, seed=number)
-            source = self.run.over(self.segments(MentionCounts()), model=model)
+            segments = self._held.again(lambda: self.segments(MentionCounts()))
+            source = self.run.over(segments, model=model)
             label = f"coreference, control {number + 1} of {self.run.options.controls}"
             yield number, self.count(source, label, f"control-{number}")
 

@@ -8,14 +8,14 @@ ANALYSIS = Analysis(
     question="Which head finds which dependency relation?",
     stages=(
         # 2: intervals and tests that keep their level, tables of differences; `dependency_noop` is of the words
-        # that attend. 4: and its intervals of 32 groups of documents.
+        # that attend. 4: and its intervals of 32 groups of documents; words are read as they are written.
         Stage(
             name="syntax",
             measure="measure:measure_syntax",
             scans="measure:scan_syntax",
             corpora=("treebank",),
             options=(
-                *("fold_labels", "pieces", "special_tokens", "both_directions"),
+                *("spacing", "fold_labels", "pieces", "special_tokens", "both_directions"),
                 *("compat", "controls", "shuffled"),
             ),
             version=4,

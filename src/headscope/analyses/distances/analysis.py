@@ -16,6 +16,7 @@ ANALYSIS = Analysis(
             name="distances",
             measure="measure:measure_distances",
             scans="measure:scan_distances",
+            sums="measure:distance_sums",
             tables="tables:DISTANCE_TABLES",
             corpora=("text",),
             options=TEXT_INPUTS,

@@ -4,8 +4,8 @@ from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.pair_table import pair_table
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.prepare.prepared_run import Stream
-from headscope.prepare.progress import Watcher, scan_teller
-from headscope.prepare.sharded_scan import scan_shards
+from headscope.prepare.progress import Watcher
+from headscope.prepare.shared_scan import read_text
 from headscope.statistics.kept import in_single_precision
 
 
@@ -39,8 +39,11 @@ def measure_distances(run: Stream, watch: Watcher | None = None) -> StageResult:
 
 def scan_distances(run: Stream, watch: Watcher | None = None) -> DivergenceAccumulator:
     """Sum the divergences over the text."""
-    sums = DivergenceAccumulator(run.layout, seed=run.options.seed)
-
-    tell = scan_teller(watch, "head distances", run.done, total=run.total, limit=run.options.limit)
-    scan_shards(run.source(), [sums], kept=run.kept, progress=tell)
+    (sums,) = distance_sums(run)
+    read_text(run, [sums], stage="distances", said="head distances", watch=watch)
     return sums
+
+
+def distance_sums(run: Stream) -> tuple[DivergenceAccumulator]:
+    """Return what the stage keeps of the text."""
+    return (DivergenceAccumulator(run.layout, seed=run.options.seed),)

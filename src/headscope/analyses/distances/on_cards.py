@@ -13,6 +13,7 @@ from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.measured import Measured
 
 NEAREST = 5
+MOST_IN_PAIRS = 512
 DIGITS = 6
 UNKNOWN = 65535
 """What stands for a pair that was not measured."""
@@ -24,7 +25,8 @@ def map_and_nearest(run: Measured, kind: Kind) -> dict[str, Any]:
     return {
         "map": map_block(run, kind),
         "nearest": None if apart is None else nearest_block(apart),
-        "apart": None if apart is None else apart_block(apart),
+        # Of more heads the nearest will do; all pairs are in the table.
+        "apart": None if apart is None or kind.size > MOST_IN_PAIRS else apart_block(apart),
     }
 
 

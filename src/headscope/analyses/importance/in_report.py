@@ -1,6 +1,7 @@
 """What the report shows of gradient importance."""
 
 from headscope.analyses.importance.findings import TOPIC, importance_findings
+from headscope.analyses.importance.on_grid import importance_measures
 from headscope.analyses.importance.section import TERMS, importance_figures, importance_section
 from headscope.reporting.kit.report_parts import Parts
 
@@ -9,6 +10,7 @@ PARTS = Parts(
     sections=importance_section,
     figures=importance_figures,
     terms=TERMS,
+    measures=importance_measures,
     explained=("importance",),
     headline={TOPIC: 70},
 )

@@ -17,7 +17,6 @@ from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.gradients import GradientSource, LossCounts
 from headscope.encoding.loss_questions import GivenLabels
 from headscope.encoding.segment import Segment
-from headscope.encoding.shards import ShardedBatches
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.examination import examine
@@ -93,8 +92,7 @@ def scan_importance(
         assert anatomy.decoder_start is not None
         ask = GivenLabels(labels, start=anatomy.decoder_start)
     size = options.batch_size or gradient_batch_size(options.max_length, anatomy, loaded)
-    batches = ShardedBatches(run.segments(), batch_size=size)
-    source = GradientSource(loaded.model, anatomy, run.encoder.vocabulary, batches, ask)
+    source = GradientSource(loaded.model, anatomy, run.encoder.vocabulary, run.batches(size), ask)
     sums = ImportanceAccumulator(anatomy.layout)
 
     scan_shards(

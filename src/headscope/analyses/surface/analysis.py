@@ -16,6 +16,7 @@ ANALYSIS = Analysis(
             name="surface",
             measure="measure:measure_surface",
             scans="measure:scan_surface",
+            sums="measure:surface_sums",
             corpora=("text",),
             options=TEXT_INPUTS,
             version=4,

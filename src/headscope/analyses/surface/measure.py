@@ -11,9 +11,9 @@ from headscope.examples.clearest import ClearestAccumulator
 from headscope.examples.collector import ExampleCollector, examples_table
 from headscope.examples.example_tables import CLEAREST
 from headscope.examples.excerpts import ExcerptCollector, wanted_segments
-from headscope.prepare.prepared_run import Run
-from headscope.prepare.progress import Watcher, scan_teller
-from headscope.prepare.sharded_scan import scan_shards
+from headscope.prepare.prepared_run import Run, Stream
+from headscope.prepare.progress import Watcher
+from headscope.prepare.shared_scan import read_text
 from headscope.statistics.roles import roles
 
 
@@ -39,11 +39,14 @@ def measure_surface(run: Run, watch: Watcher | None = None) -> StageResult:
 
 def scan_surface(run: Run, watch: Watcher | None = None) -> tuple[SurfaceAccumulator, ClearestAccumulator]:
     """Sum the statistics over the text, and keep the clearest segments."""
-    sums, clearest = SurfaceAccumulator(run.layout), ClearestAccumulator(run.layout)
-
-    tell = scan_teller(watch, "reading heads", run.done, total=run.total, limit=run.options.limit)
-    scan_shards(run.source(), [sums, clearest], kept=run.kept, progress=tell)
+    sums, clearest = surface_sums(run)
+    read_text(run, [sums, clearest], stage="surface", said="reading heads", watch=watch)
     return sums, clearest
+
+
+def surface_sums(run: Stream) -> tuple[SurfaceAccumulator, ClearestAccumulator]:
+    """Return what the stage keeps of the text."""
+    return SurfaceAccumulator(run.layout), ClearestAccumulator(run.layout)
 
 
 def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame) -> pd.DataFrame:

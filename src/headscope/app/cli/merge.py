@@ -21,13 +21,7 @@ def command(
             "--out", "-o", help="Folder of the run: new, empty, or of the same run.", show_default=False
         ),
     ],
-    bundle: Annotated[
-        bool,
-        typer.Option(
-            "--bundle",
-            help="Also write OUT.zip: page, atlas, figures and tables, one file to send.",
-        ),
-    ] = False,
+    bundle: o.Bundle = False,
     device: Annotated[
         str | None,
         typer.Option(

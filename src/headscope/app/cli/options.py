@@ -85,6 +85,10 @@ Files = Annotated[
     list[str] | None,
     typer.Argument(metavar="FILE", help="Text to read, as --text takes it.", show_default=False),
 ]
+Bundle = Annotated[
+    bool,
+    typer.Option("--bundle", help="Also write OUT.zip: page, atlas, figures and tables, one file to send."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace what stands at the output's place.")]
 
 

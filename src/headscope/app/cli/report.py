@@ -1,10 +1,12 @@
 """`headscope report`: corpora in, a run directory with a page on every head out."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
 from headscope.errors import OptionError
@@ -27,19 +29,52 @@ def command(
             show_default=False,
         ),
     ] = None,
-    bundle: Annotated[
-        bool,
-        typer.Option(
-            "--bundle",
-            help="Also write OUT.zip: page, atlas, figures and tables, one file to send.",
-        ),
-    ] = False,
+    bundle: o.Bundle = False,
     shard: Annotated[
         str | None,
         typer.Option(
             "--shard",
             metavar="I/N",
             help="Scan the I-th of N parts of the text into OUT, which headscope merge joins with the others.",
+            show_default=False,
+        ),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            "--engine",
+            metavar="[ray]",
+            help="ray: scan on a Ray cluster, a model a worker; here when not given.",
+            show_default=False,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", help="With --engine ray: workers; as many as fit when not given.", show_default=False
+        ),
+    ] = None,
+    gpus_per_worker: Annotated[
+        float | None,
+        typer.Option(
+            "--gpus-per-worker",
+            help="With --engine ray: GPUs of each worker, or a share of one; 1 where there are any.",
+            show_default=False,
+        ),
+    ] = None,
+    cpus_per_worker: Annotated[
+        int | None,
+        typer.Option(
+            "--cpus-per-worker",
+            help="With --engine ray: cores of each worker; 1 when not given.",
+            show_default=False,
+        ),
+    ] = None,
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            "--ray-address",
+            help="With --engine ray: address of a running cluster, or auto; one on this machine when not given.",
             show_default=False,
         ),
     ] = None,
@@ -54,18 +89,52 @@ def command(
     """
     quiet = given.pop("quiet")
     asked = o.run_options(**o.with_files(given))
+    of_cluster = {
+        "workers": workers,
+        "gpus_per_worker": gpus_per_worker,
+        "cpus_per_worker": cpus_per_worker,
+        "address": ray_address,
+    }
+    cluster = _cluster(asked, engine, of_cluster, shard=shard)
     if shard is not None:
         _scan_part(asked, shard, out=out, quiet=quiet)
         return
     from headscope.app.cli.progress_lines import ProgressPrinter
     from headscope.atlas.atlas_files import run_report
 
-    with ProgressPrinter(quiet=quiet) as watch:
-        study = run_report(asked, out=out, watch=watch)
+    with ProgressPrinter(quiet=quiet) as watch, cluster as held:
+        study = run_report(asked, out=out, watch=watch, engine=held)
     say_study(study)
     if out is None:
         say(f"folder: {study.path} (--out names another)")
     say_pages(study, bundle=bundle)
+
+
+def _cluster(
+    asked: RunOptions, engine: str | None, of_cluster: dict[str, Any], *, shard: str | None
+) -> AbstractContextManager[Any]:
+    """Return what holds the cluster that was asked for; what holds none where none was.
+
+    Raises:
+        OptionError: the options contradict one another, or Ray is not there.
+    """
+    given = {name: value for name, value in of_cluster.items() if value is not None}
+    if engine is None:
+        if given:
+            name = "ray-address" if "address" in given else next(iter(given)).replace("_", "-")
+            raise OptionError(f"--{name} says something of a cluster; give --engine ray with it")
+        return nullcontext()
+    choose("engine", engine, ("ray",))
+    if shard is not None:
+        raise OptionError("--shard and --engine ray both divide the run; leave one of the two out")
+    if asked.maps is not None:
+        raise OptionError(
+            "--engine ray is for a model that reads text; saved maps are read at once: leave one of the two out"
+        )
+    from headscope.study.cluster.cluster_options import ClusterOptions
+    from headscope.study.cluster.ray_engine import RayEngine
+
+    return RayEngine(ClusterOptions(**given))
 
 
 def _scan_part(asked: RunOptions, shard: str, *, out: Path | None, quiet: bool) -> None:

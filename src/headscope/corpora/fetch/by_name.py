@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from headscope.corpora.fetch.from_url import copied, is_address
 from headscope.corpora.fetch.hub_trouble import trouble_of
 from headscope.corpora.fetch.names import FORM, HubPlace, parse
 from headscope.corpora.fetch.refusals import refuse
@@ -23,12 +24,18 @@ def is_remote(name: str) -> bool:
 
 
 def resolve(paths: Sequence[str]) -> tuple[str, ...]:
-    """Return the paths with each name that is fetched replaced by its local file.
+    """Return the paths with each name or address that is fetched replaced by its local files.
 
     Raises:
-        InputError: as `fetch`.
+        InputError: as `fetch`, and as `copied`.
     """
-    return tuple(str(fetch(path)) if is_remote(path) else path for path in paths)
+    return tuple(local for path in paths for local in _local(path))
+
+
+def _local(path: str) -> tuple[str, ...]:
+    if is_address(path):
+        return copied(path)
+    return (str(fetch(path)) if is_remote(path) else path,)
 
 
 def fetch(name: str, *, cache_dir: Path | None = None) -> Path:

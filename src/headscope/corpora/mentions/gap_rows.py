@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Literal
 
@@ -38,6 +38,7 @@ class GapRow:
         id: as the file has it: `test-1`.
         document_id: hash of its words with its ordinal (`document.document_id`).
         words: the text in words.
+        spaces: whether white space follows each word in the text, `[word]`.
         pronoun: position of the pronoun, from 0.
         gender: the pronoun's.
         a: first word of the first name and the word after its last.
@@ -55,6 +56,7 @@ class GapRow:
     b: tuple[int, int]
     truth: tuple[bool, bool]
     origin: str
+    spaces: tuple[bool, ...] = ()
 
 
 def read_gap(paths: str | Path | Sequence[str | Path], *, start: int = 0) -> Iterator[GapRow]:
@@ -150,6 +152,10 @@ def _row(row: dict[str, str], origin: str, ordinal: int) -> GapRow:
         b=(places["B"][0], places["B"][-1] + 1),
         truth=truth,
         origin=origin,
+        spaces=tuple(
+            following is None or begin + len(word) < following[0]
+            for (begin, word), following in zip_longest(words, words[1:])
+        ),
     )
 
 

@@ -5,9 +5,11 @@ The format is described at https://universaldependencies.org/format.html.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
-from headscope.corpora.annotation import AnnotatedDocument, Mention, Unmatched
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention, Unmatched
 from headscope.corpora.document import document_id
 from headscope.corpora.files import expand, open_text, split_lines
 from headscope.corpora.formats import TreeFormat
@@ -28,7 +30,8 @@ def read_conllu(
     """Yield the documents of CoNLL-U files, one held at a time.
 
     Words are the syntactic words (`à` `le`, not `au`): ranges such as `3-4` and empty nodes such as `5.1` are
-    left out, and so are the enhanced columns. `# newdoc` begins a document; before a file's first one, and in a
+    left out, and so are the enhanced columns. `SpaceAfter=No`, else the text as it was written, says where words follow
+    one another without white space. `# newdoc` begins a document; before a file's first one, and in a
     file without any, each sentence is a document of its own. Every file begins a new document. A tag is the
     universal one, or the treebank's own where that is missing. A line of white space is blank; the last
     sentence counts with or without a blank line after it. `Entity=` in the last column gives mentions; a bracket
@@ -72,7 +75,10 @@ def conllu_documents(
 
 
 def _document(held: list[ConlluSentence], name: str, ordinal: int) -> AnnotatedDocument:
-    sentences = tuple(each.sentence for each in held)
+    sentences = tuple(
+        _apart(each.sentence) if following is not None and following.block.paragraph else each.sentence
+        for each, following in zip_longest(held, held[1:])
+    )
     words = tuple(word for sentence in sentences for word in sentence.words)
     mentions, unmatched = _mentions(held, name)
     return AnnotatedDocument(
@@ -82,6 +88,13 @@ def _document(held: list[ConlluSentence], name: str, ordinal: int) -> AnnotatedD
         unmatched=unmatched,
         origin=sentences[0].origin,
     )
+
+
+def _apart(sentence: AnnotatedSentence) -> AnnotatedSentence:
+    """Return a sentence with white space after it: a new paragraph follows, whatever its last row says."""
+    if not sentence.spaces or sentence.spaces[-1]:
+        return sentence
+    return replace(sentence, spaces=(*sentence.spaces[:-1], True))
 
 
 def _mentions(held: list[ConlluSentence], name: str) -> tuple[tuple[Mention, ...], tuple[Unmatched, ...]]:

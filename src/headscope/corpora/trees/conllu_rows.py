@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from headscope.corpora.annotation import AnnotatedSentence
+from headscope.corpora.trees.spacing import Token, closed, spaces_after
 from headscope.corpora.trees.tree import MAX_ROWS, check_relations, check_tree, read_heads, shown, too_long
 from headscope.errors import InputError
 
@@ -20,6 +21,7 @@ class ConlluBlock:
     begins: bool = False  # a document
     document: str = ""  # the name of the document that begins
     declared: str = ""  # fields of the brackets of mentions
+    paragraph: bool = False  # begins: what is written before it stands apart
     text: str = ""
     rows: list[tuple[int, str]] = field(default_factory=list)  # number of the line, line
 
@@ -59,6 +61,8 @@ def conllu_blocks(lines: Iterable[str], *, name: str) -> Iterator[ConlluBlock]:
                     block.text = value.strip()
                 case ["global.Entity"]:
                     block.declared = value.strip()
+                case ["newpar", *_]:
+                    block.paragraph = True
                 case ["newdoc", *of]:
                     block.begins = True
                     block.document = value.strip() if of == ["id"] else ""
@@ -80,6 +84,7 @@ def read_block(block: ConlluBlock, *, name: str, left_out: Counter[str]) -> Conl
     words: list[list[str]] = []  # their columns
     lines: list[int] = []  # numbers of the words' lines
     ranges: list[tuple[str, int, int]] = []  # as written, number of the last word, number of the line
+    tokens: list[Token] = []
     marks: list[tuple[str, int, bool]] = []
     for number, line in block.rows:
         columns = line.split("\t")
@@ -96,6 +101,7 @@ def read_block(block: ConlluBlock, *, name: str, left_out: Counter[str]) -> Conl
             )
         if mark == "-":
             ranges.append((columns[0], int(second), number))
+            tokens.append(Token(columns[1], last=int(second), apart=not closed(columns[9])))
             continue
         if mark is None:
             if not columns[1].strip():
@@ -104,6 +110,8 @@ def read_block(block: ConlluBlock, *, name: str, left_out: Counter[str]) -> Conl
                 )
             words.append(columns)
             lines.append(number)
+            if not tokens or tokens[-1].last < len(words):
+                tokens.append(Token(columns[1], last=len(words), apart=not closed(columns[9])))
         marks.append((_entity(columns[9]) if "Entity=" in columns[9] else "", number, mark == "."))
     if not words:
         raise InputError(
@@ -117,11 +125,14 @@ def read_block(block: ConlluBlock, *, name: str, left_out: Counter[str]) -> Conl
             )
     left_out["multi-word tokens"] += len(ranges)
     left_out["empty nodes"] += len(marks) - len(words)
-    sentence = _sentence(words, lines, name=name, text=block.text)
+    spaces = spaces_after(tokens, len(words), text=block.text)
+    sentence = _sentence(words, lines, name=name, text=block.text, spaces=spaces)
     return ConlluSentence(sentence=sentence, block=block, marks=tuple(marks))
 
 
-def _sentence(rows: list[list[str]], lines: list[int], *, name: str, text: str) -> AnnotatedSentence:
+def _sentence(
+    rows: list[list[str]], lines: list[int], *, name: str, text: str, spaces: tuple[bool, ...]
+) -> AnnotatedSentence:
     origins = [f"{name}, line {number}" for number in lines]
     _, words, _, universal, own, _, written, relations, _, _ = zip(*rows, strict=True)
     heads = read_heads(written, words=words, origins=origins)
@@ -134,6 +145,7 @@ def _sentence(rows: list[list[str]], lines: list[int], *, name: str, text: str) 
         relations=relations,
         tags=() if set(tags) == {"_"} else tuple(tags),
         text=text,
+        spaces=spaces,
         origin=origins[0],
     )
 

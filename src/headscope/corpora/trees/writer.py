@@ -42,7 +42,7 @@ def treebank_text(documents: Iterable[AnnotatedDocument], *, form: str) -> Itera
 
 
 def to_conllu(document: AnnotatedDocument, *, newdoc: bool = True) -> str:
-    """Return a document as CoNLL-U: words, tags (as universal ones), heads, relations and the written text.
+    """Return a document as CoNLL-U: words, tags (as universal ones), heads, relations, spaces and the written text.
 
     `newdoc` says whether its beginning is marked. Tabs and line ends within a word become `_`. Mentions are not
     written.
@@ -52,10 +52,11 @@ def to_conllu(document: AnnotatedDocument, *, newdoc: bool = True) -> str:
         if sentence.text:
             out.append(f"# text = {_UNFIT_FOR_COLUMN.sub(' ', sentence.text)}\n")
         tags = sentence.tags or ("_",) * len(sentence)
-        rows = zip(sentence.words, tags, sentence.heads, sentence.relations, strict=True)
-        for number, (word, tag, head, relation) in enumerate(rows, 1):
-            form = fit_word(word, form=".conllu")
-            out.append(f"{number}\t{form}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t_\n")
+        spaces = sentence.spaces or (True,) * len(sentence)
+        rows = zip(sentence.words, tags, sentence.heads, sentence.relations, spaces, strict=True)
+        for number, (word, tag, head, relation, apart) in enumerate(rows, 1):
+            form, follows = fit_word(word, form=".conllu"), "_" if apart else "SpaceAfter=No"
+            out.append(f"{number}\t{form}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t{follows}\n")
         out.append("\n")
     return "".join(out)
 
@@ -87,7 +88,9 @@ def lost_in(document: AnnotatedDocument, *, form: str) -> Counter[str]:
     lost: Counter[str] = Counter()
     if form != ".conllu":
         lost["tags"] = sum(len(sentence.tags) for sentence in document.sentences)
-        lost["sentences as they were written"] = sum(bool(sentence.text) for sentence in document.sentences)
+        lost["sentences as they were written"] = sum(
+            bool(sentence.text or sentence.spaces) for sentence in document.sentences
+        )
         lost["bounds of documents (each sentence is one of its own)"] = int(len(document.sentences) > 1)
     lost["mentions"] = len(document.mentions)
     lost["brackets of mentions that match no other"] = len(document.unmatched)

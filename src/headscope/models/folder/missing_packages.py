@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from headscope.errors import ModelError
+from headscope.installing import how_to_install_packages
 from headscope.models.folder.shown import shown
 
 # Module -> what pip calls it.
@@ -42,13 +43,13 @@ def missing_package(folder: Path, error: BaseException, *, name: str) -> ModelEr
                 are = "is" if len(missing) == 1 else "are"
                 return ModelError(
                     f"{shown(name)}: its tokeniser ({shown(path.name)}) is read with {' and '.join(missing)}, which "
-                    f"{are} not installed; pip install {' '.join(missing)}, or headscope's extra `tokenisers`"
+                    f"{are} not installed; {how_to_install_packages(*missing)}, or headscope's extra `tokenisers`"
                 )
     found = re.search(rf"\b({'|'.join(_OTHERS)})\b", str(error))
     if found and not _installed(found[1]):
         return ModelError(
-            f"{shown(name)}: its tokeniser needs {found[1]}, which is not installed; pip install "
-            f"{found[1].replace('_', '-')}"
+            f"{shown(name)}: its tokeniser needs {found[1]}, which is not installed; "
+            f"{how_to_install_packages(found[1].replace('_', '-'))}"
         )
     return None
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from hashlib import blake2b
 
 from matplotlib.figure import Figure
 
 from headscope.figures.saving import svg_text
 from headscope.palette import palette
+from headscope.reporting.kit.stamps import stamped
 from headscope.views.markup import Html, raw, text
 
 PIXELS_PER_POINT = 1.36
@@ -45,7 +47,7 @@ def inline(figure: Figure, *, name: str, label: str) -> Html:
 
 
 _POINT = re.compile(r'<a xlink:href="#\w+-(\d+-\d+)"[^>]*>\s*<(path|use)([^>]*)/>\s*</a>')
-_GROUP = re.compile(r'<g id="heads--[^>]*>.*?</g>(?=\s*<)', re.DOTALL)
+_GROUP = re.compile(r'<g id="(heads--[^">]*)"[^>]*>.*?</g>(?=\s*<)', re.DOTALL)
 _STYLE = re.compile(r' style="([^"]*)"')
 
 
@@ -56,7 +58,8 @@ def _point(found: re.Match[str]) -> str:
 
 def _hoist(found: re.Match[str]) -> str:
     """Say once, on the group, the style that all its points share: most of a big model's page is points."""
-    group = found.group()
+    name = blake2b(found.group(1).encode(), digest_size=2).hexdigest()
+    group = stamped(found.group(), name=f"p{name}-")
     styles = {style for style in _STYLE.findall(group) if "fill" in style}
     if len(styles) != 1:
         return group

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,10 @@ COLUMNS = ("value", "ci_low", "ci_high", "uniform", "n")
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of attention: `heads[statistic]` is `[layers, heads, 5]`, `means[statistic]` `[layers, 5]`."""
+    """One kind of attention: `heads[statistic]` is `[layers, heads, 5]`, `means[statistic]` `[layers, 5]`.
+
+    `own` has each layer's number among all of the model's, where some of these have no attention; else it is empty.
+    """
 
     name: str
     layers: int
@@ -26,11 +29,16 @@ class Kind:
     heads: Mapping[str, np.ndarray]
     means: Mapping[str, np.ndarray]
     roles: tuple[str, ...]
+    own: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
         """How many heads there are."""
         return self.layers * self.heads_per_layer
+
+    def layer_name(self, layer: int) -> str:
+        """Write a layer's number as tables have it: `2`, or `2 (model’s 5)` where the model counts otherwise."""
+        return f"{layer} (model’s {self.own[layer - 1]})" if self.own else str(layer)
 
     def cell(self, statistic: str, layer: int, head: int | None = None) -> Cell:
         """Return one number; `layer` and `head` are 1-based, no head is the layer's mean."""
@@ -64,12 +72,12 @@ class Kind:
 def kinds_of(run: Measured) -> tuple[Kind, ...]:
     """Lay out every kind that the manifest names, in its order."""
     return tuple(
-        _kind(run, str(entry["kind"]), int(entry["layers"]), int(entry["heads"]))
+        _kind(run, str(entry["kind"]), int(entry["layers"]), int(entry["heads"]), own=entry.get("own", ()))
         for entry in run.manifest["kinds"]
     )
 
 
-def _kind(run: Measured, name: str, layers: int, heads: int) -> Kind:
+def _kind(run: Measured, name: str, layers: int, heads: int, *, own: Sequence[int]) -> Kind:
     rows = run.surface[run.surface["kind"] == name]
     by_head, by_layer = {}, {}
     for statistic in NAMES:
@@ -81,7 +89,7 @@ def _kind(run: Measured, name: str, layers: int, heads: int) -> Kind:
     told = run.roles[run.roles["kind"] == name]
     for layer, head, role in zip(told["layer"], told["head"], told["role"]):
         roles[int(layer) - 1, int(head) - 1] = str(role)
-    return Kind(name, layers, heads, by_head, by_layer, tuple(roles.ravel()))
+    return Kind(name, layers, heads, by_head, by_layer, tuple(roles.ravel()), tuple(map(int, own)))
 
 
 def _filled(shape: tuple[int, ...], rows: pd.DataFrame) -> np.ndarray:

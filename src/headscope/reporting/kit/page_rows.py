@@ -81,7 +81,7 @@ def layer_table(
         return None
     rows = []
     for layer in range(1, kind.layers + 1):
-        row = [str(layer)]
+        row = [kind.layer_name(layer)]
         for statistic in present:
             cell = kind.cell(statistic, layer)
             row += [

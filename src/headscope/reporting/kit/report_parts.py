@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from headscope.reporting.kit.head_measures import HeadMeasure
 from headscope.reporting.kit.kinds import Kind, kinds_of
 from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.measured import Measured
@@ -87,6 +88,7 @@ class Parts:
         known: what it looks for in any run, so that it is understood where this one did not.
         arcs: its table of sentences on which heads find something, with gold arcs; empty where it has none.
         role: the colour of what its heads find.
+        measures: a number for every head, each of which the head grid can be coloured by.
         cards: what it adds to the atlas's cards of the heads of a kind, by name.
         needed: what a run may lack of the cards: name -> (the table it is made of, what to do for it).
     """
@@ -103,5 +105,6 @@ class Parts:
     known: Sequence[Findable] = ()
     arcs: str = ""
     role: str = ""
+    measures: Callable[[Context], Iterable[HeadMeasure]] = lambda _: ()
     cards: Callable[[Measured, Kind], Mapping[str, Any]] = lambda _, __: {}
     needed: Mapping[str, tuple[str, str]] = field(default_factory=dict)

@@ -5,7 +5,7 @@ Arrays are numpy's, so that tensors of any source fit; nothing here needs a mode
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from headscope.attention.distributions import wrong_row
 from headscope.attention.head_id import KINDS
 from headscope.attention.score_parts import NeuronLayer
 from headscope.errors import AttentionError, InputError
+
+SINK = "[sink]"
+"""How a learned sink is written where tokens stand."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +32,8 @@ class Axis:
         generated: first position that the model wrote itself; None where it wrote nothing.
         special: positions of special tokens, ascending.
         unknown: positions of tokens that the model does not know, ascending: `tokens` has what was typed there.
+        sink: position of a learned sink, a key without a token, which stands last (`beside_sink`); None where there is
+            none.
 
     Raises:
         InputError: a position lies outside the tokens, or words do not fit them.
@@ -41,6 +46,7 @@ class Axis:
     generated: int | None = None
     special: tuple[int, ...] = ()
     unknown: tuple[int, ...] = ()
+    sink: int | None = None
 
     def __post_init__(self) -> None:
         n = len(self.tokens)
@@ -61,9 +67,22 @@ class Axis:
         for name, places in {"special": self.special, "unknown": self.unknown}.items():
             if any(not 0 <= place < n for place in places):
                 raise InputError(f"{name} tokens stand at {list(places)}; expected positions below {n}")
+        if self.sink not in (None, n - 1):
+            raise InputError(f"a learned sink stands behind the tokens, at {n - 1}; got {self.sink}")
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    def beside_sink(self) -> Axis:
+        """Return the axis of these tokens as keys with a learned sink behind them."""
+        n = len(self)
+        return replace(
+            self,
+            tokens=(*self.tokens, SINK),
+            words=(*self.words, None) if self.words else (),
+            special=(*self.special, n),
+            sink=n,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,7 +93,8 @@ class KindMaps:
         kind: `encoder` (bidirectional self-attention), `decoder` (causal) or `cross`.
         weights: after the softmax, float32 `[layer, head, query, key]`; queries attend, keys are attended to.
         queries: the tokens that attend.
-        keys: the tokens attended to; None where they are the queries.
+        keys: the tokens attended to; None where they are the queries. Queries with a learned sink behind them are keys
+            of their own.
         layers: the 1-based label of each layer; all from 1 when empty.
         heads: the 1-based label of each head; all from 1 when empty.
         roles: each head's role, `[layer][head]`; empty where they are not known.
@@ -140,9 +160,10 @@ class KindMaps:
     @property
     def causal(self) -> bool:
         """Whether no token attends to a later one."""
-        n = min(self.weights.shape[2:])
-        later = np.triu(np.ones(self.weights.shape[2:], dtype=bool), 1)
-        return self.keys is None and n > 1 and not any(layer[:, later].any() for layer in self.weights)
+        square = self.keys is None or self.keys.sink is not None
+        n = len(self.queries)
+        later = np.triu(np.ones((n, n), dtype=bool), 1)
+        return square and n > 1 and not any(layer[:, :, :n][:, later].any() for layer in self.weights)
 
     def _check_weights(self) -> None:
         for layer, maps in zip(self.layers, self.weights):

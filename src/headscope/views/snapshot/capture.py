@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.attention.learned_sink import attended
+from headscope.attention.learned_sink import attended, sink_beside
 from headscope.attention.model_source import fallback_weights
 from headscope.attention.score_parts import NeuronLayer
 from headscope.attention.tap import AttentionCall, Tap, eager_evaluation
@@ -23,7 +23,7 @@ from headscope.models.forward_inputs import no_cache
 from headscope.models.loading import LoadedModel
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
 from headscope.views.snapshot.model_input import Asked, Reading, read
-from headscope.views.snapshot.neuron import DIFFERENT, neuron_layer
+from headscope.views.snapshot.neuron import DIFFERENT, WITH_SINK, neuron_layer
 from headscope.visible import shorten
 
 MOST_WEIGHTS = 1 << 28
@@ -106,13 +106,13 @@ class AttentionReader:
         if self.anatomy.path == "fallback":
             with eager_evaluation(model), torch.inference_mode():
                 for site, weights in fallback_weights(model, self.anatomy, inputs):
-                    kept.keep(site, weights)
+                    kept.keep(site, weights, sink_beside(weights) if site.sink else None)
             return kept
 
         def listen(call: AttentionCall) -> Tensor:
             own = attended(call)
             if (site := self.anatomy.calls[call.order]) is not None:
-                kept.keep(site, own.weights, call)
+                kept.keep(site, own.weights, own.sink, call)
             return own.output
 
         with Tap(model, listen), torch.inference_mode():
@@ -130,11 +130,21 @@ class AttentionReader:
             reason = FALLBACK.format(name=type(self.loaded.model).__name__)
         elif len(whole) < len(parts):
             reason = DIFFERENT
+        weights = np.stack([kept.weights[part.kind, layer] for layer in layers])
+        axis = None if keys is None else keys.axis
+        if sinks := {
+            layer: kept.sinks[part.kind, layer] for layer in layers if (part.kind, layer) in kept.sinks
+        }:
+            nothing = np.zeros(weights.shape[1:3], dtype=np.float32)  # a layer without one puts nothing there
+            beside = np.stack([sinks.get(layer, nothing) for layer in layers])
+            weights = np.concatenate([weights, beside[..., None]], axis=3)
+            axis = (axis or queries.axis).beside_sink()
+            whole, reason = (), WITH_SINK if neuron else None
         return KindMaps(
             kind=part.kind,
-            weights=np.stack([kept.weights[part.kind, layer] for layer in layers]),
+            weights=weights,
             queries=queries.axis,
-            keys=None if keys is None else keys.axis,
+            keys=axis,
             layers=tuple(layers),
             neuron=whole if reason is None else (),
             no_neuron=reason,
@@ -160,14 +170,19 @@ class _Kept:
         self.wanted = wanted
         self.with_neuron = neuron
         self.weights: dict[tuple[str, int], NDArray[np.float32]] = {}
+        self.sinks: dict[tuple[str, int], NDArray[np.float32]] = {}
         self.neuron: dict[tuple[str, int], NeuronLayer | None] = {}
 
-    def keep(self, site: CallSite, weights: Tensor, call: AttentionCall | None = None) -> None:
-        """Take one layer's weights, `[1, head, query, key]`."""
+    def keep(
+        self, site: CallSite, weights: Tensor, sink: Tensor | None, call: AttentionCall | None = None
+    ) -> None:
+        """Take one layer's weights, `[1, head, query, key]`, and those of its sink, `[1, head, query]`."""
         place = site.kind, site.layer + 1
         if place[1] not in self.wanted[site.kind]:
             return
         self.weights[place] = weights[0].float().cpu().numpy()
+        if sink is not None:
+            self.sinks[place] = sink[0].float().cpu().numpy()
         if self.with_neuron and call is not None:
             self.neuron[place] = neuron_layer(call, site, weights)
 

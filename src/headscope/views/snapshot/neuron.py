@@ -19,6 +19,11 @@ DIFFERENT = (
     "so the neuron view would show sums that are not true."
 )
 
+WITH_SINK = (
+    "This model's heads have a learned sink, a logit without a token, which the neuron view has no row for; the other "
+    "views show it as the last key."
+)
+
 
 def neuron_layer(call: AttentionCall, site: CallSite, weights: Tensor) -> NeuronLayer | None:
     """Return what one call's weights are made of, or None where it does not give these weights.

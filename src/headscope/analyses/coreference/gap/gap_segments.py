@@ -98,7 +98,7 @@ def gap_segments(
             counts.lost[TOO_LONG] += 1
             continue
         words = row.words[first:end]
-        pieces, alignment = encoder.piece_words(words)
+        pieces, alignment = encoder.piece_words(words, row.spaces[first:end])
         question = GapQuestion(
             pronoun=row.pronoun - first,
             a=(row.a[0] - first, row.a[1] - first),
@@ -127,16 +127,16 @@ def _stretch(row: GapRow, encoder: Encoder, room: int) -> tuple[int, int]:
     """Return the first word to keep of a row and the word after the last; twice the same where it does not fit."""
     spans = ((row.pronoun, row.pronoun + 1), row.a, row.b)
     least, most = min(span[0] for span in spans), max(span[1] for span in spans)
-    pieces, alignment = encoder.piece_words(row.words)
+    pieces, alignment = encoder.piece_words(row.words, row.spaces)
     if len(pieces) <= room:
         return 0, len(row.words)
-    first, end = 0, fitting_words(row.words, 0, encoder, room)
+    first, end = 0, fitting_words(row.words, 0, encoder, room, row.spaces)
     if end < most:
         own = alignment.word_ids[alignment.word_ids != NO_WORD]
         per_word = np.bincount(own, minlength=len(row.words))[:most]
         first, end = int((per_word[::-1].cumsum()[::-1] > room).sum()), most
     # Alone, the stretch may have more pieces than it had within the text.
-    while len(encoder.piece_words(row.words[first:end])[0]) > room:
+    while len(encoder.piece_words(row.words[first:end], row.spaces[first:end])[0]) > room:
         if end > most:
             end -= 1
         else:

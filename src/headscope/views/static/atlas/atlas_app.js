@@ -198,8 +198,10 @@ class AtlasApp {
     if (last.kind !== this.kind) this.showKind(last.kind);
     const two = heads.length === 2;
     this.element.classList.toggle("at-comparing", two);
+    const alike = two && heads[0].kind === heads[1].kind;
+    const together = alike ? [] : null;
     this.cards.replaceChildren(
-      ...(two && heads[0].kind === heads[1].kind ? [comparedPart(heads[0].kind, heads[0].index, heads[1].index)] : []),
+      ...(alike ? [comparedPart(heads[0].kind, heads[0].index, heads[1].index)] : []),
       ...heads.map(({ kind, index }, place) =>
         atlasCard(
           kind,
@@ -210,7 +212,7 @@ class AtlasApp {
             onClose: two ? () => this.open([heads[1 - place]], { tell: true }) : null,
             onSentence: this.onSentence,
           },
-          { shared: two },
+          { together },
         ),
       ),
     );

@@ -59,8 +59,9 @@ function nearestPart(kind, index, { onOpen, onCompare }) {
   ];
 }
 
+// `together`: of heads that are compared, what their cards show together.
 // `actions`: onOpen(kind, index), onCompare(index or nothing), onClose, onSentence; null where there is none.
-export function atlasCard(kind, index, actions, { level = 2, shared = false } = {}) {
+export function atlasCard(kind, index, actions, { level = 2, together = null } = {}) {
   const role = roleOf(kind, index);
   const title = headTitle(kind, index);
   const part = (name, ...children) => el("section", {}, el("h3", {}, name), children);
@@ -85,7 +86,7 @@ export function atlasCard(kind, index, actions, { level = 2, shared = false } = 
     ),
     el("p", { class: "role" }, roleLine(kind, index)),
     findLines(kind, index),
-    sentencePart(kind, index, { onSentence: actions.onSentence, shared }),
+    sentencePart(kind, index, { onSentence: actions.onSentence, together }),
     part(`Where it stands among ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads`, strips(kind, index, rank), el("p", { class: "caption" }, "Grey: every head. Dashed: uniform attention. Bar: 95% interval. The last column: its place from the highest.")),
     part("Relations", relationsTable(kind, index)),
     part("Nearest heads", nearestPart(kind, index, actions)),

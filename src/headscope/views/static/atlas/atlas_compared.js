@@ -24,10 +24,11 @@ export function differences(kind, heads) {
 }
 
 function apartLine(kind, [a, b]) {
-  const nats = apartOf(kind, a, b);
-  if (nats === null) return [`How far apart they are, this run did not measure: ${atlas.missing.distances || "ask for the stage distances"}.`];
   const near = nearestOf(kind, a) || [];
   const place = near.findIndex(([other]) => other === b);
+  const nats = apartOf(kind, a, b) ?? (place < 0 ? null : near[place][1]);
+  if (nats === null && near.length) return ["Of so many heads the page knows only the nearest of each: how far apart these are stands in tables/head_distances.parquet."];
+  if (nats === null) return [`How far apart they are, this run did not measure: ${atlas.missing.distances || "ask for the stage distances"}.`];
   const beside = place < 0 ? "" : `; ${headNumber(kind, b)} is the ${place ? `${ordinal(place + 1)} nearest` : "nearest"} head to ${headNumber(kind, a)}`;
   return [el("strong", {}, natsApart(nats)), ` apart (0: the same attention; 0.693: none in common)${beside}.`];
 }
@@ -55,7 +56,7 @@ export function comparedPart(kind, a, b) {
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "They differ most in"), names.map((name) => el("th", { scope: "col" }, name)), el("th", { scope: "col" }, `${names[0]} less ${names[1]}`))),
       el("tbody", {}, all.slice(0, MOST_DIFFERENCES).map(row)),
     ),
-    el("p", { class: "caption" }, "Each interval is that of its own head, on the same documents; whether they overlap does not say whether the heads differ. Below, both on the same sentence."),
+    el("p", { class: "caption" }, "Each interval is that of its own head, on the same documents; whether they overlap does not say whether the heads differ. Below, both on the same sentences: what is chosen for one is shown for both."),
   );
 }
 

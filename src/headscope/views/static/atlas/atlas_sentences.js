@@ -1,9 +1,17 @@
 // The sentences on a head's card, one at a time: where it finds something, then where it does most of its own thing.
 import { el, shape } from "../core/dom.js";
-import { findsOf, headTitle, mapOf, roleOf } from "../report/data.js";
+import { findsOf, headTitle, mapOf, roleOf, sharedSentences } from "../report/data.js";
 import { atlas, sentencesOf } from "./atlas_data.js";
 import { labelOf, mapOfSentence, tellSentence } from "../report/sentence.js";
 import { lineDiagram } from "../report/lines.js";
+
+// Sentences that every head is drawn on, as choices.
+function sharedChoices(kind, index) {
+  const all = sharedSentences(kind).map((_, number) => () => mapOf(kind, index, number));
+  const there = all.filter((map) => map());
+  const tell = ["A sentence that every head is drawn on."];
+  return there.map((map, place) => ({ sentence: null, role: roleOf(kind, index).name, name: `the same for all heads${there.length > 1 ? ` ${place + 1}` : ""}`, tell, map, text: null }));
+}
 
 // What there is to choose from: {label, tell, map(), role, text}.
 function choices(kind, index) {
@@ -24,20 +32,19 @@ function choices(kind, index) {
     numbered.set(one.label, (numbered.get(one.label) || 0) + 1);
     one.name = `${one.label} ${numbered.get(one.label)}`;
   }
-  const shared = mapOf(kind, index);
-  if (shared) own.push({ sentence: null, role: role.name, name: "the same for all heads", tell: ["A sentence that every head is drawn on."], map: () => shared, text: null });
-  return own;
+  return [...own, ...sharedChoices(kind, index)];
 }
 
-// `shared`: open on the sentence that every head is drawn on, so that two heads can be compared.
-export function sentencePart(kind, index, { onSentence = null, shared = false } = {}) {
-  const offers = choices(kind, index);
+// `together`: of cards that are compared, how each shows another sentence. Those that every head is drawn on are all that
+// they offer, and what is chosen on one is shown on all.
+export function sentencePart(kind, index, { onSentence = null, together = null } = {}) {
+  const offers = together ? sharedChoices(kind, index) : choices(kind, index);
   if (!offers.length) return el("section", { class: "at-sentences" }, el("h3", {}, "Sentences"), el("p", { class: "caption" }, "This run kept no sentence for this head."));
-  let at = shared ? offers.length - 1 : 0;
+  let at = 0;
   const picture = el("div");
   const told = el("p", { class: "at-told" });
-  const select = el("select", { "aria-label": "Sentence", onchange: () => show(select.selectedIndex) }, offers.map(({ name }) => el("option", {}, name)));
-  const step = (by, mark, name) => el("button", { type: "button", class: "at-button at-step", "aria-label": name, onclick: () => show(at + by) }, mark);
+  const select = el("select", { "aria-label": "Sentence", onchange: () => go(select.selectedIndex) }, offers.map(({ name }) => el("option", {}, name)));
+  const step = (by, mark, name) => el("button", { type: "button", class: "at-button at-step", "aria-label": name, onclick: () => go(at + by) }, mark);
   const [back, on] = [step(-1, "‹", "Previous sentence"), step(1, "›", "Next sentence")];
   const ask = onSentence && el("button", { type: "button", class: "at-button at-ask", onclick: () => ask.give() }, "Show in the views");
   const title = headTitle(kind, index);
@@ -57,7 +64,12 @@ export function sentencePart(kind, index, { onSentence = null, shared = false } 
     ask.give = () => onSentence({ text, kind: kind.kind, layer, head, tokens: map.queries.map(([drawn, whole]) => whole || drawn) });
   }
 
+  function go(to) {
+    for (const shows of together || [show]) shows(to);
+  }
+
   show(at);
+  if (together) together.push(show);
   return el(
     "section",
     { class: "at-sentences" },

@@ -19,6 +19,8 @@ export function natsApart(value) {
   return `${value >= 0.001 || value === 0 ? value.toFixed(3) : value.toPrecision(2)} nats`;
 }
 
-export function amount(value, share) {
+// `unit`: of measures of any size, which have two digits; else nats.
+export function amount(value, share, unit) {
+  if (unit) return `${value === 0 ? 0 : value.toPrecision(2).replace(/e-(\d+)$/, " × 10^−$1")} ${unit}`;
   return share ? percent(value) : `${value.toFixed(2)} nats`;
 }

@@ -1,4 +1,4 @@
-// The run's numbers: heads by kind, their statistics, and their maps on the shared sentence (read when first needed).
+// The run's numbers: heads by kind, their statistics, and their maps on shared sentences (read when first needed).
 import { rowsOfText } from "../core/weights.js";
 
 // A block of the document's data, or null where it has none (an explorer without a study).
@@ -7,7 +7,7 @@ export function block(id) {
   return element && JSON.parse(element.textContent);
 }
 
-export const data = block("data") || { kinds: [], roles: [], statistics: [], relations: [] };
+export const data = block("data") || { kinds: [], roles: [], statistics: [], relations: [], measures: [] };
 let mapsRead = null;
 
 export function kindNamed(name) {
@@ -18,10 +18,15 @@ export function pick(column, index) {
   return Array.isArray(column) ? column[index] : column;
 }
 
-// A measure's numbers in head order: a statistic's, or how well heads find a relation; undefined where it cannot occur.
+// What else the grid can be coloured by: how well heads find a relation, and further measures.
+function further() {
+  return [...(data.relations || []), ...(data.measures || [])];
+}
+
+// A measure's numbers in head order: a statistic's, how well heads find a relation, or another; undefined where it cannot occur.
 export function columnsOf(kind, measure) {
-  const relation = (data.relations || []).find(({ name }) => name === measure);
-  return relation ? { value: relation.values[kind.kind] } : kind.values[measure];
+  const one = further().find(({ name }) => name === measure);
+  return one ? { value: one.values[kind.kind] } : kind.values[measure];
 }
 
 // One number with its interval, uniform value and n; null where the statistic cannot occur.
@@ -51,16 +56,23 @@ export function anythingFound() {
 }
 
 export function statisticNamed(name) {
-  return [...data.statistics, ...(data.relations || [])].find((measure) => measure.name === name);
+  return [...data.statistics, ...further()].find((measure) => measure.name === name);
 }
 
 export function headNumber(kind, index) {
   return `${Math.floor(index / kind.heads) + 1}-${(index % kind.heads) + 1}`;
 }
 
+// "Head 2-3"; of a model some of whose layers have no attention, "Head 2-3 (the model's layer 5)".
 export function headTitle(kind, index) {
-  const name = `${kind.label} ${headNumber(kind, index)}`;
+  const own = ownLayer(kind, Math.floor(index / kind.heads));
+  const name = `${kind.label} ${headNumber(kind, index)}${own ? ` (${own})` : ""}`;
   return name[0].toUpperCase() + name.slice(1);
+}
+
+// What the model itself calls a layer, where it is not counted alike; else empty.
+export function ownLayer(kind, layer) {
+  return kind.own ? `the model’s layer ${kind.own[layer]}` : "";
 }
 
 export function anchorOf(kind, index) {
@@ -76,11 +88,16 @@ export function headAt(anchor) {
   return { kind, index: (layer - 1) * kind.heads + head - 1 };
 }
 
-// A head's map on its sentence: weights[query][key], or null when the run kept none.
-export function mapOf(kind, index) {
+// A head's map on a sentence that all heads are drawn on, weights[query][key], or null when the run kept none.
+export function mapOf(kind, index, number = 0) {
+  const one = sharedSentences(kind)[number];
+  if (!one || one.bytes[index] === null) return null;
+  const { queries, keys, bytes } = one;
+  return { queries, keys, weights: rowsOfText(bytes[index], queries.length, keys.length) };
+}
+
+// The sentences that all heads of a kind are drawn on: {queries, keys, bytes: one a head}.
+export function sharedSentences(kind) {
   mapsRead = mapsRead || block("maps") || {};
-  const maps = mapsRead[kind.kind];
-  if (!maps || maps.which[index] === null) return null;
-  const { queries, keys } = maps.sentences[maps.which[index]];
-  return { queries, keys, weights: rowsOfText(maps.bytes[index], queries.length, keys.length) };
+  return (mapsRead[kind.kind] || { sentences: [] }).sentences;
 }

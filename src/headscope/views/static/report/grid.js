@@ -1,6 +1,6 @@
 // The head grid: a cell a head, layers as rows. Arrow keys move, Enter opens, hover and focus name the head.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, cellOf, columnsOf, data, findsOf, headNumber, headTitle, roleOf, statisticNamed } from "./data.js";
+import { anchorOf, cellOf, columnsOf, data, findsOf, headNumber, headTitle, ownLayer, roleOf, statisticNamed } from "./data.js";
 import { amount } from "../core/format.js";
 
 // What a head is, in a line: "Head 1-3 · previous token · 98%", or "Head 1-3 · entropy 0.30 nats · previous token".
@@ -12,8 +12,8 @@ export function describe(kind, index, statistic) {
   const name = statistic || role.statistic;
   const cell = name && cellOf(kind, name, index);
   if (!cell) return parts.join(" · ") + finds;
-  const { label, share } = statisticNamed(name);
-  const value = amount(cell.value, share);
+  const { label, share, unit } = statisticNamed(name);
+  const value = amount(cell.value, share, unit);
   if (statistic) return [parts[0], `${lower(label)} ${value}`, `role: ${parts[1]}`].join(" · ");
   return [...parts, share ? value : `${lower(label)} ${value}`].join(" · ") + finds;
 }
@@ -60,7 +60,7 @@ export class HeadGrid {
       const cells = [];
       for (let head = 0; head < kind.heads; head++) cells.push(this.cell(layer * kind.heads + head));
       this.cells.push(...cells);
-      rows.push(el("div", { role: "row" }, el("span", { class: "axis", "aria-hidden": "true" }, `${layer + 1}`), cells));
+      rows.push(el("div", { role: "row" }, el("span", { class: "axis", "aria-hidden": "true", title: ownLayer(kind, layer) || null }, `${layer + 1}`), cells));
     }
     const label = `${kind.layers} layers of ${kind.heads} heads; arrow keys move, Enter opens a head's card`;
     this.grid = el(
@@ -166,11 +166,11 @@ const FINDS = [
 export function legend(box, grid) {
   const { kind, statistic } = grid;
   if (statistic) {
-    const { label, share } = statisticNamed(statistic);
+    const { label, share, unit } = statisticNamed(statistic);
     const columns = columnsOf(kind, statistic);
     const values = columns ? columns.value.filter((value) => value !== null) : [];
     const top = values.length ? Math.max(...values) : 0;
-    const text = values.length ? `${label}: 0 to ${amount(top, share)}` : `${label} cannot occur here`;
+    const text = values.length ? `${label}: 0 to ${amount(top, share, unit)}` : `${label} cannot occur here`;
     box.replaceChildren(el("span", { class: "scale", "aria-hidden": "true" }), el("span", {}, text));
     return;
   }

@@ -38,7 +38,9 @@ export function kindTabs(box, onPick) {
 
 export function colourBy(box, onPick) {
   const option = ({ name, label, says }) => el("option", { value: name }, says ? `${label}: ${says}` : label);
-  const relations = data.relations || [];
+  const topics = { "What it looks at": data.statistics, "How well it finds": data.relations || [] };
+  for (const one of data.measures || []) (topics[one.topic] = topics[one.topic] || []).push(one);
+  const groups = Object.entries(topics).filter(([, measures]) => measures.length);
   box.replaceChildren(
     el(
       "label",
@@ -48,7 +50,7 @@ export function colourBy(box, onPick) {
         "select",
         { id: "colour", onchange: (event) => onPick(event.target.value || null) },
         el("option", { value: "" }, "role"),
-        relations.length ? [el("optgroup", { label: "What it looks at" }, data.statistics.map(option)), el("optgroup", { label: "How well it finds" }, relations.map(option))] : data.statistics.map(option),
+        groups.length > 1 ? groups.map(([label, measures]) => el("optgroup", { label }, measures.map(option))) : data.statistics.map(option),
       ),
     ),
   );

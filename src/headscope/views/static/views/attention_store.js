@@ -1,7 +1,7 @@
 // Layers as they are asked for: decoded, at token or word level, the last few kept.
 import { wordWeights } from "./word_level.js";
 import { unitsOf } from "./axis.js";
-import { keysOf } from "./embedded_source.js";
+import { isSquare, keysOf } from "./embedded_source.js";
 import { headStatistics } from "./head_stats.js";
 
 // Decoded weights kept at most, and one layer in any case.
@@ -66,7 +66,7 @@ export class AttentionStore {
     const name = `${kindIndex} ${layerIndex} ${level}`;
     if (!this.statistics.has(name)) {
       const weights = await this.weights(kindIndex, layerIndex, level);
-      const square = !this.payload.kinds[kindIndex].keys;
+      const square = isSquare(this.payload.kinds[kindIndex]);
       this.statistics.set(name, Array.from({ length: weights.heads }, (_, head) => headStatistics(weights, head, square)));
     }
     return this.statistics.get(name);

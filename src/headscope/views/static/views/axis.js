@@ -35,6 +35,7 @@ export function unitsOf(axis, level) {
     special,
     segmentB: from(axis.segment_b),
     generated: from(axis.generated),
+    sink: from(axis.sink),
   };
 }
 
@@ -58,7 +59,7 @@ function countUnknown(axis) {
 
 // "* 12 of 18 words unknown to this model: ..."; empty where it knows all. The axes of all kinds, each text once.
 export function tellUnknown(kinds) {
-  const axes = new Map(kinds.flatMap(({ queries, keys }) => [queries, keys]).filter(Boolean).map((axis) => [JSON.stringify(axis.tokens), axis]));
+  const axes = new Map(kinds.flatMap(({ queries, keys }) => [queries, keys && keys.sink === undefined ? keys : null]).filter(Boolean).map((axis) => [JSON.stringify(axis.tokens), axis]));
   const counts = [...axes.values()].map(countUnknown).filter(({ unknown }) => unknown);
   if (!counts.length) return "";
   const told = counts.map(({ unknown, all, words }) => `${unknown} of ${all} ${words ? "words" : "tokens"}`).join(", and ");

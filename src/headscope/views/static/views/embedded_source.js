@@ -14,6 +14,15 @@ export function keysOf(kind) {
   return kind.keys || kind.queries;
 }
 
+// Whether a kind's tokens look at one another; a learned sink, which stands behind them as a key of its own, is no token.
+export function isSquare(kind) {
+  return !kind.keys || hasSink(kind);
+}
+
+export function hasSink(kind) {
+  return Number.isInteger(kind.keys?.sink);
+}
+
 // The heads' labels, from 1 unless the payload names them.
 export function headLabels(kind) {
   return kind.head_labels || Array.from({ length: kind.heads }, (_, place) => place + 1);

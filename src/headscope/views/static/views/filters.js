@@ -17,13 +17,15 @@ export function shownUnits(units, side, { pairs = "all", special = true } = {}) 
 }
 
 // Positions that heads rest on: the special tokens; without any, the first token of a text read from left to right.
-export function sinkUnits({ special }, { causal }) {
-  return special.size || !causal ? special : new Set([0]);
+// A learned sink is one beside either.
+export function sinkUnits({ special, sink }, { causal }) {
+  const tokens = [...special].filter((unit) => unit !== sink);
+  return tokens.length || !causal ? special : new Set([0, ...special]);
 }
 
 // The tokens that attention rests on, by name: "[CLS], [SEP]"; empty where there are none.
 export function sinkNames(kind) {
-  const { tokens, special } = keysOf(kind);
-  const places = [...sinkUnits({ special: new Set(special) }, kind)];
+  const { tokens, special, sink } = keysOf(kind);
+  const places = [...sinkUnits({ special: new Set(special), sink }, kind)];
   return [...new Set(places.map((place) => cutToken(visibleToken(tokens[place]), LONGEST_NAME)))].slice(0, 3).join(", ");
 }

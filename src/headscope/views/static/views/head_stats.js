@@ -20,7 +20,7 @@ export function headStatistics({ queries, keys, values }, head, square) {
     sums.first += values[row];
     if (!square) continue;
     if (query > 0) sums.previous += values[row + query - 1];
-    if (query < keys - 1) sums.next += values[row + query + 1];
+    if (query < queries - 1) sums.next += values[row + query + 1];
     sums.current += values[row + query];
   }
   const means = Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, queries ? sum / queries : 0]));

@@ -4,15 +4,16 @@
 // place on the other side, or -1 for all of them:
 // received from one token: its row; from all: the mean over the queries that can see the key;
 // given to one token: its column; to all: the largest weight that the token gives, which tells how sharply it looks.
-export function heatValues({ weights, heads, shown, kind }, direction, place) {
+export function heatValues({ weights, heads, shown, kind, units }, direction, place) {
   const { queries, keys, values } = weights;
   const base = heads[0] * queries;
   const at = (query, key) => values[(base + query) * keys + key];
   const { query: rows, key: columns } = shown;
+  const sink = units ? units.key.sink : null; // every query sees it
   if (direction === "received") {
     if (place >= 0) return Float32Array.from(columns, (key) => at(rows[place], key));
     return Float32Array.from(columns, (key) => {
-      const seeing = kind.causal ? rows.filter((query) => query >= key) : rows;
+      const seeing = kind.causal && key !== sink ? rows.filter((query) => query >= key) : rows;
       return seeing.length ? seeing.reduce((sum, query) => sum + at(query, key), 0) / seeing.length : 0;
     });
   }

@@ -1,7 +1,7 @@
 // The model view: all layers and heads in small; click or Enter enlarges one; sorted by what heads do.
 import { el } from "../../core/dom.js";
 import { frameOf, withHead } from "../frame.js";
-import { headLabels } from "../embedded_source.js";
+import { headLabels, isSquare } from "../embedded_source.js";
 import { headOrder, HEAD_STATISTICS } from "../head_stats.js";
 import { HeadPanel } from "./head_panel.js";
 import { modelScene } from "./model_scene.js";
@@ -29,7 +29,7 @@ export const VIEW = {
 
 // Statistics that a kind has: between two texts there is no previous token.
 function sortable(kind) {
-  return HEAD_STATISTICS.filter(({ name }) => !kind.keys || ["entropy", "first"].includes(name)).map(({ name, label }) => [name, label]);
+  return HEAD_STATISTICS.filter(({ name }) => isSquare(kind) || ["entropy", "first"].includes(name)).map(({ name, label }) => [name, label]);
 }
 
 function rolesOf(kind) {

@@ -1,0 +1,167 @@
+"""What a whole report costs: its processor time against that of the forward passes which its stages need, bare.
+
+Every call of a model is counted by the stage that makes it. What a stage needs are the inputs that no call before has
+given to the same model; they are given again, in the same batches, to the bare model with sdpa, in this process.
+Without --lines this is the demonstration (`make demo`); the text of --lines are the first lines of --text.
+"""
+
+import argparse
+import json
+import platform
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch import Tensor, nn
+
+from headscope.atlas import atlas_files
+from headscope.attention.model_pass import ModelPass
+from headscope.prepare.options import RunOptions
+from headscope.study import writing
+
+TARGET = 1.25
+PAGES = "figures and pages"
+BEFORE = "imports"
+
+
+@dataclass
+class Calls:
+    """What models were given, in order; and the seconds of processor time of every part of the run.
+
+    Attributes:
+        at: the part at hand.
+        seconds: by part.
+        segments: inputs by part.
+        tokens: of them.
+        again: inputs, by part, that the same model had read for another stage.
+        needed: the arguments of each call that a stage needs.
+        models: in the order of their first call; kept, so that each has an id of its own.
+    """
+
+    at: str = "loading"
+    seconds: Counter[str] = field(default_factory=Counter)
+    segments: Counter[str] = field(default_factory=Counter)
+    tokens: Counter[str] = field(default_factory=Counter)
+    again: Counter[str] = field(default_factory=Counter)
+    needed: list[dict[str, Tensor]] = field(default_factory=list)
+    models: list[nn.Module] = field(default_factory=list)
+    _read: dict[tuple[int, bytes], str] = field(default_factory=dict)
+
+    def given(self, model: nn.Module, inputs: Mapping[str, Tensor]) -> None:
+        """Note a call."""
+        if all(model is not other for other in self.models):
+            self.models.append(model)
+        new = False
+        for row, seen in zip(inputs["input_ids"], inputs["attention_mask"]):
+            tokens = row[seen.bool()]
+            key = id(model), tokens.numpy().tobytes()
+            new = new or key not in self._read
+            self.again[self.at] += self._read.setdefault(key, self.at) != self.at
+            self.segments[self.at] += 1
+            self.tokens[self.at] += len(tokens)
+        if new:
+            self.needed.append(dict(inputs))
+
+    def timed(self, part: str, work: Any) -> Any:
+        """Do a part of the run, and note its processor time."""
+        before, self.at = self.at, part
+        began = time.process_time()
+        try:
+            return work()
+        finally:
+            self.seconds[part] += time.process_time() - began
+            self.at = before
+
+
+def watched(options: RunOptions, out: Path) -> Calls:
+    """Run a report, and note what it does."""
+    calls = Calls()
+    measure, draw, call = writing.measure_stage, atlas_files.draw, ModelPass.call
+
+    def called(self: ModelPass, inputs: dict[str, Tensor], **more: Any) -> Any:
+        calls.given(self.model, inputs)
+        return call(self, inputs, **more)
+
+    with ExitStack() as patched:
+        patched.enter_context(patch.object(ModelPass, "call", called))
+        patched.enter_context(
+            patch.object(
+                writing,
+                "measure_stage",
+                lambda stage, *given: calls.timed(stage.name, lambda: measure(stage, *given)),
+            )
+        )
+        patched.enter_context(
+            patch.object(atlas_files, "draw", lambda study: calls.timed(PAGES, lambda: draw(study)))
+        )
+        began = time.process_time()
+        atlas_files.run_report(options, out=out)
+        calls.seconds["loading"] = time.process_time() - began - calls.seconds.total()
+    return calls
+
+
+def bare(calls: Calls) -> float:
+    """Return the processor time of the needed passes through the model as it is, with sdpa; seconds."""
+    model = calls.models[0]  # controls are of the same shape
+    with torch.inference_mode():
+        model(**calls.needed[0])
+        began = time.process_time()
+        for inputs in calls.needed:
+            model(**inputs)
+        return time.process_time() - began
+
+
+def main() -> None:
+    """Print what each stage gave to the model, the seconds of each part, and the ratio."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--lines", type=int, help="how many lines of --text to read, in place of the demonstration"
+    )
+    parser.add_argument("--text", type=Path, help="a file with one sentence a line")
+    parser.add_argument("--model", help="the embedded one when not given")
+    parser.add_argument("--dtype", default="float32")
+    given = parser.parse_args()
+    imports = time.process_time()  # since the process began
+    with tempfile.TemporaryDirectory() as folder:
+        text: tuple[str, ...] = ()
+        if given.lines is not None:
+            with given.text.open(encoding="utf-8") as lines:
+                content = "".join(islice(lines, given.lines))
+            path = Path(folder) / "text.txt"
+            path.write_text(content, encoding="utf-8")
+            text = (str(path),)
+        options = RunOptions(model=given.model, text=text, dtype=given.dtype)
+        calls = watched(options, Path(folder) / "report")
+    calls.seconds[BEFORE] = imports
+    whole, needed = calls.seconds.total(), bare(calls)
+    print("| part | processor seconds | inputs | tokens | read before for another stage |")
+    print("|---|---|---|---|---|")
+    for part, seconds in sorted(calls.seconds.items(), key=lambda pair: -pair[1]):
+        print(
+            f"| {part} | {seconds:.1f} | {calls.segments[part]:,} | {calls.tokens[part]:,} | {calls.again[part]:,} |"
+        )
+    measured = whole - imports
+    found = {
+        "lines": given.lines or "demonstration",
+        "dtype": given.dtype,
+        "machine": f"{platform.machine()}, {torch.get_num_threads()} threads",
+        "report_seconds": round(whole, 1),
+        "needed_forward_seconds": round(needed, 1),
+        "ratio": round(whole / needed, 3),
+        "ratio_without_imports": round(measured / needed, 3),
+        "target": TARGET,
+        "read_twice_for_two_stages": calls.again.total(),
+    }
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""Corpora by address: `s3://bucket/wiki.txt`, read over the network once and kept on this disk while the run goes on.
+
+Nothing is fetched that the user did not name: an address counts as one only where a file is asked for.
+"""
+
+import atexit
+import re
+import shutil
+import tempfile
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from headscope.corpora.mentions.brackets import printable
+from headscope.corpora.opening import source_name
+from headscope.counted import count
+from headscope.errors import InputError
+from headscope.installing import how_to_install
+from headscope.storage.scratch import scratch
+
+SCHEMES = (
+    *("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hdfs", "webhdfs"),
+    *("http", "https", "ftp", "sftp", "hf", "file", "memory"),
+)
+"""Those of fsspec that read files from a store. Others open what is in files, or run what they are told."""
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://[^\s]+")
+_PIECE = 1 << 22  # bytes
+
+
+def is_address(name: str) -> bool:
+    """Say whether a name is an address: `<scheme>://...`."""
+    return _ADDRESS.fullmatch(name) is not None
+
+
+@cache
+def copied(address: str) -> tuple[str, ...]:
+    """Return local copies of what an address means, in order: of one file, or of those that a pattern (`*`) matches.
+
+    Copies keep their names, which say how they are read. They are made once a process, and gone with it; what a killed
+    one left goes with the next.
+
+    Raises:
+        InputError: a scheme that is not known, a package that is missing, no such file, a folder, no permission, no
+            room; says what to do.
+    """
+    scheme = address.partition("://")[0].lower()
+    if scheme not in SCHEMES:
+        raise InputError(
+            f"{source_name(address)}: addresses that begin with {scheme}:// are not read; expected "
+            f"{', '.join(SCHEMES)}, or a local file"
+        )
+    files = _opened(address, scheme)
+    try:
+        found = sorted(files.glob(_path(files, address))) if "*" in address else [_path(files, address)]
+        if not found:
+            raise InputError(
+                f"no file matches {source_name(address)}; look at the pattern, or give files by name"
+            )
+        if any(map(files.isdir, found)):
+            raise InputError(
+                f"{source_name(address)} is a folder; give its files by name, or by a pattern as .../*.txt"
+            )
+        _check_room(files, found, address)
+        folder = Path(tempfile.mkdtemp(dir=_room()))
+        return tuple(str(_copy(files, path, folder / str(place))) for place, path in enumerate(found))
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(
+            f"no such file: {source_name(address)}; give the address of a file that is there"
+        ) from None
+    except ImportError as error:
+        raise _lacking(address, scheme, error) from None
+    except Exception as error:  # each store has errors of its own
+        raise InputError(
+            f"cannot read {source_name(address)}: {printable(f'{type(error).__name__}: {error}'[:300])}; look at the "
+            "address, at the permission to read it, and at the network"
+        ) from None
+
+
+def _opened(address: str, scheme: str) -> Any:
+    """Return the store that an address is in."""
+    try:
+        import fsspec
+
+        return fsspec.filesystem(scheme)
+    except ImportError as error:
+        raise _lacking(address, scheme, error) from None
+    except Exception as error:
+        raise InputError(
+            f"cannot read {source_name(address)}: {printable(f'{type(error).__name__}: {error}'[:300])}; look at what "
+            f"{scheme}:// needs on this machine"
+        ) from None
+
+
+def _lacking(address: str, scheme: str, error: ImportError) -> InputError:
+    why = printable(str(error).partition("\n")[0][:200])
+    return InputError(
+        f"{source_name(address)}: reading {scheme}:// needs a package that is not installed ({why}); "
+        f"{how_to_install('remote')}"
+    )
+
+
+def _path(files: Any, address: str) -> str:
+    return str(files._strip_protocol(address))
+
+
+def _check_room(files: Any, paths: list[str], address: str) -> None:
+    needed = sum(files.size(path) or 0 for path in paths)
+    free = shutil.disk_usage(tempfile.gettempdir()).free
+    if needed > free:
+        raise InputError(
+            f"{source_name(address)}: {count(len(paths), 'file')} of {needed / 1e9:.1f} GB, and "
+            f"{tempfile.gettempdir()}, where they are kept while the run goes on, has room for {free / 1e9:.1f}; set "
+            "TMPDIR to a larger disk"
+        )
+
+
+def _copy(files: Any, path: str, folder: Path) -> Path:
+    folder.mkdir()
+    own = folder / path.rstrip("/").rpartition("/")[2]
+    with files.open(path, "rb") as source, own.open("wb") as copy:
+        shutil.copyfileobj(source, copy, _PIECE)
+    return own
+
+
+@cache
+def _room() -> Path:
+    """Return the folder that this process keeps its copies in; it goes with the process."""
+    stack = ExitStack()
+    folder = stack.enter_context(scratch(Path(tempfile.gettempdir()), "headscope-remote"))
+    folder.mkdir(mode=0o700)
+    atexit.register(stack.close)
+    return folder

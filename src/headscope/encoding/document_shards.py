@@ -1,0 +1,72 @@
+"""Documents in shards, cut by their length before they become inputs: who computes a few need not tokenise them all."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
+from hashlib import blake2b
+
+from headscope.corpora.document import Document
+from headscope.encoding import shards
+from headscope.encoding.segment import Segment
+from headscope.encoding.shards import MOST, Shard
+
+BYTES = 4
+"""Of a token, about: what text says of its tokens before a tokeniser has seen it."""
+Pack = Callable[[Sequence[Document]], Sequence[Segment]]
+
+
+def document_shards(
+    documents: Iterable[Document], pack: Pack, *, tokens: int | None = None
+) -> Iterator[Shard]:
+    """Cut a stream of documents into shards, each made into inputs when they are asked for.
+
+    A shard ends with the document that brings it to about so many tokens. A document of more than twice as many
+    fills several by itself; its inputs are made together, also for one of them, as they follow from its beginning.
+
+    Args:
+        documents: in their order; each is made into inputs by itself.
+        pack: makes inputs of documents.
+        tokens: with how many a shard ends; `SHARD_TOKENS` when None.
+    """
+    enough = BYTES * (tokens or shards.SHARD_TOKENS)
+    number, held, own = 0, 0, list[Document]()
+    for document in documents:
+        size = _bytes_of(document)
+        if own and (held >= enough or size > MOST * enough):
+            yield _shard(number, own, pack)
+            number, held, own = number + 1, 0, []
+        if size > MOST * enough:
+            whole = cache(partial(pack, (document,)))
+            of = -(-size // (MOST * enough))
+            for place in range(of):
+                digest = _digest((document,), f"{place}/{of}")
+                yield Shard(number, partial(_slice, whole, place, of), digest=digest)
+                number += 1
+        else:
+            own.append(document)
+            held += size
+    if own:
+        yield _shard(number, own, pack)
+
+
+def _shard(number: int, documents: Sequence[Document], pack: Pack) -> Shard:
+    return Shard(number, partial(pack, tuple(documents)), digest=_digest(documents, ""))
+
+
+def _slice(whole: Callable[[], Sequence[Segment]], place: int, of: int) -> Sequence[Segment]:
+    made = whole()
+    return made[place * len(made) // of : (place + 1) * len(made) // of]
+
+
+def _digest(documents: Sequence[Document], which: str) -> str:
+    """Return a hash of documents by their ids, which are hashes of their content and their place."""
+    return blake2b("\n".join([which, *(each.id for each in documents)]).encode(), digest_size=16).hexdigest()
+
+
+def _bytes_of(document: Document) -> int:
+    """Return how many bytes of text a document has, as UTF-8."""
+    if document.tokens is not None:
+        return BYTES * len(document.tokens)
+    pieces = document.lines if document.words is None else document.words
+    return sum(
+        len(piece) if piece.isascii() else len(piece.encode("utf-8", "surrogatepass")) for piece in pieces
+    )

@@ -1,0 +1,1 @@
+"""A run whose shards are computed on a cluster."""

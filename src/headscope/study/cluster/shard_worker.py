@@ -1,0 +1,107 @@
+"""A worker of a cluster: one process that holds the model and computes the shards it is given."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from headscope.analyses import OF_STAGE, STAGES
+from headscope.encoding.shards import Shard
+from headscope.errors import ModelError
+from headscope.prepare.elsewhere import OneScan, ScanFound
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.options import RunOptions
+from headscope.prepare.shard_sums import joined
+from headscope.prepare.sharded_scan import compute_shard
+from headscope.statistics.kept import State
+from headscope.study.stages import shared_scan
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkersRun:
+    """What a worker is told of the run.
+
+    Attributes:
+        options: of the run; files by paths, or addresses, that are the same for all.
+        text: number of documents and hash of the text, which workers do not read: they are given what they compute.
+        signature: of the run, as its `id` and `versions`.
+    """
+
+    options: RunOptions
+    text: tuple[int, str]
+    signature: Mapping[str, Any]
+
+
+class ShardWorker:
+    """Computes shards of a run; it is loaded when first needed, so that one that was started anew loads again.
+
+    Args:
+        told: of the run.
+    """
+
+    def __init__(self, told: WorkersRun) -> None:
+        self._told = told
+        self._at: tuple[str, str] | None = None
+        self._found: ScanFound | None = None
+
+    @cached_property
+    def run(self) -> ModelRun:
+        """The run, with its model.
+
+        Raises:
+            HeadscopeError: it cannot be prepared here, or is another than the one that was told of.
+        """
+        run = ModelRun(self._told.options, text_read=self._told.text)
+        own, told = _essential(run.signature), _essential(self._told.signature)
+        if own != told:
+            differing = ", ".join(name for name in told if own.get(name) != told[name])
+            raise ModelError(
+                f"a worker of the cluster would compute something else than was asked for: {differing} differs there; "
+                "give all nodes the same files, and the same versions of headscope, torch and transformers"
+            )
+        return run
+
+    def ready(self) -> None:
+        """Load what is needed to compute.
+
+        Raises:
+            HeadscopeError: as `run`.
+        """
+        _ = self.run
+
+    def shard(self, stage: str, scan_name: str, shard: Shard) -> State:
+        """Return the state of what one shard adds up to."""
+        found = self._scan(stage, scan_name)
+        return compute_shard(shard, found.source, found.sums, alike=found.alike).state()
+
+    def join(self, stage: str, scan_name: str, *states: State) -> State:
+        """Return the state of several shards that follow one another."""
+        return joined(self._scan(stage, scan_name).sums, states)
+
+    def _scan(self, stage: str, scan_name: str) -> ScanFound:
+        """Return the model and the empty sums of a scan; those of the last one stay at hand."""
+        if self._found is None or self._at != (stage, scan_name):
+            self._found = None  # its model may be large, and another comes
+            self._found = self._look_for(stage, scan_name)
+            self._at = stage, scan_name
+        return self._found
+
+    def _look_for(self, stage: str, scan_name: str) -> ScanFound:
+        run = self.run
+        run.kept = OneScan(scan_name)
+        run.shared = shared_scan(run)
+        try:
+            OF_STAGE[stage].load(STAGES[stage].scans)(run, None)
+        except ScanFound as found:
+            return found
+        finally:
+            run.kept = run.shared = None
+        raise ValueError(
+            f"stage {stage} has no scan {scan_name!r}; every scan of a stage is done by its `scans`"
+        )
+
+
+def _essential(signature: Mapping[str, Any]) -> dict[str, str]:
+    """Return what must be the same on all nodes; builds of one version for other processors may differ."""
+    versions = {name: str(version).partition("+")[0] for name, version in signature["versions"].items()}
+    return {"model, corpora or options": signature["id"], **versions, "python": ""}

@@ -1,0 +1,43 @@
+"""Importance as a colour of the head grid: each head's number of each measure and class; none without gradients."""
+
+import json
+
+import pytest
+
+from headscope.analyses.importance.on_grid import importance_measures
+from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.payload import data_block
+from headscope.views.script_data import json_text
+from support import mock_inputs
+from support.mock_importance import with_importance
+
+
+def test_every_head_has_its_own_number_of_each_measure_and_class():
+    inputs = with_importance(mock_inputs.t5())
+    table = inputs.table("importance")
+    measures = json.loads(json_text(data_block(Context.of(inputs))))["measures"]
+    seen = 0
+    for one in measures:
+        measure, key_class = one["name"].split(" ")
+        own = table[(table["measure"] == measure) & (table["key_class"] == key_class) & table["head"].notna()]
+        for row in own.to_dict("records"):
+            told = one["values"][row["kind"]][(row["layer"] - 1) * 4 + row["head"] - 1]
+            assert told == pytest.approx(row["value"], rel=1e-3)
+            seen += 1
+    assert seen == table["head"].notna().sum()
+    assert {one["topic"] for one in measures} == {"What the loss depends on"}
+    assert [(one["label"], one["unit"]) for one in measures[::4]] == [
+        ("Gradient of the loss by the weight: the first token", "nats per unit of weight"),
+        ("Weight × gradient: the first token", "nats"),
+    ]
+
+
+def test_a_class_that_cannot_occur_is_not_offered():
+    about = Context.of(with_importance(mock_inputs.encoder(2, 3), absent=("sep",)))
+    names = [one.name for one in importance_measures(about)]
+    assert len(names) == 6
+    assert not any(name.endswith("sep") for name in names)
+
+
+def test_without_gradients_there_is_none():
+    assert list(importance_measures(Context.of(mock_inputs.encoder(2, 3)))) == []

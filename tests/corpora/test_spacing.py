@@ -1,0 +1,107 @@
+"""Where white space stands between the words of a treebank: `SpaceAfter=No`, ranges, paragraphs, the text."""
+
+import io
+
+import conllu
+import pytest
+
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
+from headscope.corpora.trees.conllu import conllu_documents, read_conllu
+from headscope.corpora.trees.writer import lost_in, treebank_text
+from headscope.encoding.alignment import join_words
+from support.shared_data import data
+
+
+def sentence(*rows, comments=()):
+    """Rows of `number form last-column`; every word hangs on the first."""
+    lines = [f"# {comment}" for comment in comments]
+    for row in rows:
+        number, form, last = row.split(" ")
+        tree = "_\t_" if "-" in number or "." in number else "0\troot" if number == "1" else "1\tdep"
+        lines.append(f"{number}\t{form}\t_\tX\t_\t_\t{tree}\t_\t{last}")
+    return [*lines, ""]
+
+
+def read(*sentences):
+    (document,) = conllu_documents([line for each in sentences for line in each], name="my.conllu")
+    return document
+
+
+@pytest.mark.parametrize(
+    ("rows", "comments", "written"),
+    [
+        (("1 Hello SpaceAfter=No", "2 , _", "3 world SpaceAfter=No", "4 ! _"), (), "Hello, world!"),
+        (("1 Hello _", "2 world _"), (), "Hello world"),
+        # The range says what follows its last word; the words within are apart, whatever their rows say.
+        (
+            (
+                *("1 Va _", "2-3 au SpaceAfter=No", "2 à SpaceAfter=No", "3 le _"),
+                *("4 , _", "5 bar SpaceAfter=No", "6 . _"),
+            ),
+            (),
+            "Va à le, bar.",
+        ),
+        (("1-2 du _", "1 de _", "2 le SpaceAfter=No", "3 lait _"), (), "de le lait"),
+        # An empty node is no word, and says nothing.
+        (("1 a SpaceAfter=No", "1.1 x _", "2 . SpaceAfter=No|Entity=(e1)", "3 b _"), (), "a.b"),
+        # Nothing in the last column: the text as it was written says it.
+        (("1 吾輩 _", "2 は _", "3 猫 _", "4 。 _"), ("text = 吾輩は猫。",), "吾輩は猫。"),
+        (("1 a _", "2-3 au _", "2 à _", "3 le _", "4 . _"), ("text = a au.",), "a à le."),
+        (("1 a _", "2 b _"), ("text = another",), "a b"),
+        (("1 a _", "2 b _"), ("text = a  b c",), "a b"),
+    ],
+)  # fmt: skip
+def test_words_are_joined_as_they_are_written(rows, comments, written):
+    (one,) = read(sentence(*rows, comments=comments)).sentences
+    assert join_words(one.words, one.spaces)[0] == written
+    text, spans = join_words(one.words, one.spaces)
+    assert [text[start:end] for start, end in spans] == list(one.words)
+
+
+def test_sentences_follow_one_another_as_written_and_paragraphs_stand_apart():
+    words = ("1 你 SpaceAfter=No", "2 。 SpaceAfter=No")
+    document = read(
+        sentence(*words, comments=("newdoc",)), sentence(*words), sentence(*words, comments=("newpar",))
+    )
+    assert join_words(document.words, document.spaces)[0] == "你。你。 你。"
+    assert document.spaces == (False, False, False, True, False, False)
+    plain = AnnotatedDocument(id="d", sentences=(AnnotatedSentence(words=("a", "b")),))
+    assert plain.spaces == ()
+
+
+def test_what_is_written_is_read_again():
+    document = read(
+        sentence("1 Hello SpaceAfter=No", "2 , _", "3 you SpaceAfter=No", comments=("newdoc",)),
+        sentence("1 a _", "2 b _"),
+    )
+    text = "".join(treebank_text([document], form=".conllu"))
+    again = read(text.splitlines())
+    assert [each.spaces for each in again.sentences] == [(False, True, False), ()]
+    assert lost_in(document, form=".txt")["sentences as they were written"] == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["ud-english-ewt/en_ewt-ud-dev.conllu", "ud-french-gsd/fr_gsd-ud-dev.conllu"]
+)
+def test_treebanks_read_as_their_text(name):
+    """Another library's reading: tokens and ranges as written are the text; ours has a range's words in its place."""
+    path = data(name)
+    sentences = (one for document in read_conllu(path) for one in document.sentences)
+    checked = 0
+    for parsed, own in zip(conllu.parse_incr(io.StringIO(path.read_text())), sentences, strict=True):
+        inside, parts, raw = set(), [], []
+        words = {token["id"]: token["form"] for token in parsed if isinstance(token["id"], int)}
+        for token in parsed:
+            number, gap = token["id"], "" if (token["misc"] or {}).get("SpaceAfter") == "No" else " "
+            if number in inside or (isinstance(number, tuple) and number[1] == "."):
+                continue
+            if isinstance(number, tuple):
+                inside |= set(range(number[0], number[2] + 1))
+                parts.append(" ".join(words[each] for each in range(number[0], number[2] + 1)) + gap)
+            else:
+                parts.append(token["form"] + gap)
+            raw.append(token["form"] + gap)
+        assert "".join(raw).strip() == " ".join(parsed.metadata["text"].split())
+        assert join_words(own.words, own.spaces)[0] == "".join(parts).strip()
+        checked += 1
+    assert checked > 1400

@@ -1,0 +1,165 @@
+"""Words as they are written against pieces: each piece goes to the word whose first letter it has, exactly."""
+
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
+from headscope.encoding.alignment import join_words
+from headscope.encoding.document_windows import cut_windows
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.segment import NO_WORD
+from headscope.encoding.sentence_packing import SentencePacker
+from support.shared_data import data
+
+TEXTS = [
+    "the cat, the dog. and the cow, too.",
+    "it's sat. it ran, it slept!",
+    "吾輩は猫である。名前はまだ無い。",
+] * 5
+
+
+@cache
+def byte_level() -> Encoder:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    backend = Tokenizer(models.BPE())
+    backend.decoder = decoders.ByteLevel()
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    letters = pre_tokenizers.ByteLevel.alphabet()
+    backend.train_from_iterator(
+        TEXTS, trainers.BpeTrainer(vocab_size=330, initial_alphabet=letters, show_progress=False)
+    )
+    return Encoder(PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="!"))
+
+
+@cache
+def unigram() -> Encoder:
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    backend = Tokenizer(models.Unigram())
+    backend.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=70, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False
+    )
+    backend.train_from_iterator(TEXTS, trainer)
+    return Encoder(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"))
+
+
+@cache
+def word_piece() -> Encoder:
+    from headscope.models.loading import load_tokeniser
+
+    return Encoder(load_tokeniser()[0])
+
+
+ENCODERS = (byte_level, unigram, word_piece)
+
+
+def check_alignment(encoder, words, spaces):
+    """A plain loop over letters: whose they are, and whose the piece is that has them."""
+    text, spans = join_words(words, spaces)
+    pieces, alignment = encoder.piece_words(words, spaces)
+    (whole,) = encoder.pieces([text])
+    assert pieces.ids == whole.ids  # what the model reads is the text as it is written
+    owner = {place: word for word, (start, end) in enumerate(spans) for place in range(start, end)}
+    covered = {word: set() for word in range(len(words))}
+    for (start, end), word in zip(pieces.offsets, alignment.word_ids.tolist()):
+        letters = [place for place in range(start, end) if place in owner and not text[place].isspace()]
+        if letters:
+            assert word == owner[letters[0]]
+        for place in letters:
+            covered[owner[place]].add(word)
+    for word in range(len(words)):
+        if word in alignment.dropped:
+            assert not covered[word]
+        elif word in alignment.merged:
+            assert word not in covered[word]
+        else:
+            assert word in covered[word]
+    assert set(alignment.word_ids.tolist()) - {NO_WORD} == set(range(len(words))) - {
+        *alignment.dropped,
+        *alignment.merged,
+    }
+
+
+WORDS = st.sampled_from(
+    ["the", "cat", ",", ".", "it", "'s", "猫", "で", "。", "é", "…", "2", "a b", "!", '"']
+)
+
+
+@settings(deadline=None)
+@pytest.mark.parametrize("encoder", ENCODERS)
+@given(st.lists(st.tuples(WORDS, st.booleans()), min_size=1, max_size=10))
+def test_each_word_has_exactly_the_pieces_of_its_letters(encoder, row):
+    words, spaces = zip(*row)
+    check_alignment(encoder(), words, spaces)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["ud-english-ewt/en_ewt-ud-dev.conllu", "ud-french-gsd/fr_gsd-ud-dev.conllu"]
+)
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_treebanks_are_aligned_on_their_text(encoder, name):
+    from headscope.corpora.trees.treebank import read_treebank
+
+    seen = 0
+    for document in read_treebank([data(name)]):
+        for sentence in document.sentences:
+            check_alignment(encoder(), sentence.words, sentence.spaces)
+            seen += 1
+        if seen > 300:
+            return
+
+
+def sentence(words, spaces, **more):
+    heads = (0, *(1,) * (len(words) - 1))
+    relations = ("root", *("dep",) * (len(words) - 1))
+    return AnnotatedSentence(words=words, spaces=spaces, heads=heads, relations=relations, **more)
+
+
+JAPANESE = sentence(("吾輩", "は", "猫", "で", "ある", "。"), (False,) * 6)
+
+
+def test_languages_without_spaces_are_read_without():
+    packed = {}
+    for name, spaces in (("written", JAPANESE.spaces), ("words", ())):
+        packer = SentencePacker(byte_level(), max_length=80)
+        document = AnnotatedDocument(id="d", sentences=(sentence(JAPANESE.words, spaces),))
+        (packed[name],) = packer.pack([document])
+    assert len(packed["written"]) < len(packed["words"])
+    tokens = byte_level().tokeniser.decode(packed["written"].ids.tolist())
+    assert tokens == "吾輩は猫である。"
+
+
+def test_words_in_a_random_order_are_apart_where_the_language_has_spaces():
+    from random import Random
+
+    from headscope.encoding.sentence_packing import shuffled
+
+    assert shuffled(JAPANESE, Random(0)).spaces == JAPANESE.spaces
+    english = sentence(("Hi", ",", "you", "!"), (False, True, False, True))
+    assert shuffled(english, Random(0)).spaces == ()
+    assert shuffled(sentence(("Hi",), (True,)), Random(0)).words == ("Hi",)
+
+
+def test_windows_of_documents_are_cut_from_the_text_as_it_is_written():
+    sentences = (sentence(("the", "cat", "."), (True, False, True)), JAPANESE) * 2
+    document = AnnotatedDocument(id="d", sentences=sentences)
+    encoder = byte_level()
+    text = join_words(document.words, document.spaces)[0]
+    (whole,) = cut_windows(document, encoder, max_length=200)
+    assert encoder.tokeniser.decode(whole.segment.ids.tolist()) == text
+    parts = list(cut_windows(document, encoder, max_length=4))
+    assert len(parts) > 2
+    for window in parts:
+        own = join_words(
+            document.words[window.start : window.end], document.spaces[window.start : window.end]
+        )[0]
+        assert encoder.tokeniser.decode(window.segment.ids.tolist()) == own
+    assert parts[-1].end == len(document.words)

@@ -1,0 +1,23 @@
+"""What a run says of the precision that it was computed in."""
+
+import pytest
+
+from headscope.models.dtypes import DTYPES, precision_note
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.options import RunOptions
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_low_precisions_are_said_with_their_error(dtype, tmp_path):
+    (tmp_path / "my.txt").write_text("The cat sat.\nIt slept.\n")
+    run = ModelRun(RunOptions(text=(str(tmp_path / "my.txt"),), stages=("surface",), dtype=dtype))
+    said = [note for note in run.facts()["notes"] if note.startswith("computed in")]
+    assert said == ([precision_note(dtype)] if dtype in ("bfloat16", "float16") else [])
+
+
+def test_the_note_in_words():
+    assert precision_note("bfloat16") == (
+        "computed in bfloat16: on the embedded model that is up to 0.02 nats off a head's mean entropy and 0.001 off a "
+        "share of attention; float32 where differences of that size matter"
+    )
+    assert precision_note("float32") is precision_note("float64") is None

@@ -1,0 +1,196 @@
+"""A run reads its text once: stages that sum over it share a scan, and each stays as it would be by itself."""
+
+from collections import defaultdict
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from headscope.analyses import STAGES
+from headscope.analyses.surface.measure import scan_surface
+from headscope.attention.model_pass import ModelPass
+from headscope.encoding import shards as cutting
+from headscope.prepare import sharded_scan
+from headscope.prepare.options import RunOptions
+from headscope.prepare.prepared_run import prepare
+from headscope.study import writing
+from headscope.study.stages import measure, shared_scan
+from headscope.study.study import open_study
+from headscope.study.writing import write_run
+from soak.tasks import answers
+from support.model_folders import save_tiny_masked_lm
+
+SHARING = [name for name, stage in STAGES.items() if stage.sums]
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shared")
+    lines = [
+        "The cat sat on the mat.\nIt slept.\n\n",
+        "A dog came by.\nIt left, and it was seen no more.\n\n",
+    ]
+    (folder / "text.txt").write_text("".join(lines) * 40)
+    return RunOptions(
+        model=str(save_tiny_masked_lm(folder / "tiny")),
+        text=(str(folder / "text.txt"),),
+        max_length=64,
+        stages=("surface", "importance", "distances", "map"),
+        loss="mlm",
+        batch_size=4,
+        shard_minutes=0,
+    )
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch):
+    monkeypatch.setattr(cutting, "SHARD_TOKENS", 60)
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """The stages for which the same model read the same tokens."""
+    found: dict[tuple[int, bytes], set[str]] = defaultdict(set)
+    at = [""]
+    plain, call = writing.measure_stage, ModelPass.call
+
+    def measured(stage, *given):
+        at[0] = stage.name
+        return plain(stage, *given)
+
+    def called(self, inputs, **more):
+        for row, seen in zip(inputs["input_ids"], inputs["attention_mask"]):
+            found[id(self.model), row[seen.bool()].numpy().tobytes()].add(at[0])
+        return call(self, inputs, **more)
+
+    monkeypatch.setattr(writing, "measure_stage", measured)
+    monkeypatch.setattr(ModelPass, "call", called)
+    return found
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """For how many stages each shard was computed; with `at` reached, the run is stopped."""
+    found, at = [], []
+    plain = sharded_scan._computed
+
+    def compute(shard, source, like, *given):
+        if at and len(found) == at[0]:
+            raise KeyboardInterrupt
+        found.append(len(like))
+        return plain(shard, source, like, *given)
+
+    monkeypatch.setattr(sharded_scan, "_computed", compute)
+    return found, at
+
+
+def same_but_for_rounding(out, other):
+    """Weights and row statistics are made in other steps where both are asked for, in float32."""
+    one, two = open_study(out), open_study(other)
+    assert set(one.tables) <= set(two.tables)
+    for table in one.tables:
+        pd.testing.assert_frame_equal(one.table(table), two.table(table), rtol=1e-4, atol=1e-5)
+
+
+def test_which_stages_share():
+    assert SHARING == ["surface", "distances"]
+    for name in SHARING:
+        # They read the same inputs: nothing but these options shapes a scan.
+        assert STAGES[name].corpora == ("text",)
+        assert STAGES[name].options == STAGES["surface"].options
+        assert STAGES[name].scans
+
+
+def test_nothing_is_read_twice_for_two_stages(asked, tmp_path, read):
+    write_run(prepare(asked), tmp_path / "out")
+    assert {name for stages in read.values() for name in stages} == {"surface", "importance"}
+    assert [stages for stages in read.values() if len(stages) > 1] == []
+    models = {model for model, _ in read}
+    assert len(models) == 2  # importance's, with its head, reads the same text with tokens masked
+
+
+def test_each_has_what_it_finds_by_itself(asked, tmp_path):
+    both = replace(asked, stages=("surface", "distances"))
+    write_run(prepare(both), tmp_path / "both")
+    for stage in SHARING:
+        write_run(prepare(replace(asked, stages=(stage,))), tmp_path / stage)
+        same_but_for_rounding(tmp_path / stage, tmp_path / "both")
+
+
+def test_a_finished_stage_is_not_computed_and_changes_no_digit(asked, tmp_path, computed):
+    """The table of one is damaged: it alone is computed again, to the same digits."""
+    both = replace(asked, stages=("surface", "distances"))
+    found, _ = computed
+    write_run(prepare(both), tmp_path / "out")
+    expected = answers(tmp_path / "out")
+    number = len(found)
+    assert found == [2] * number
+    for table in ("surface", "head_distances"):
+        path = tmp_path / "out" / "tables" / f"{table}.parquet"
+        path.write_bytes(path.read_bytes()[:-9])
+        found.clear()
+        write_run(prepare(both), tmp_path / "out")
+        assert found == [1] * number
+        again = answers(tmp_path / "out")
+        # The manifest says what was damaged.
+        assert {**again, "manifest.json": None} == {**expected, "manifest.json": None}
+
+
+def test_a_stopped_run_goes_on_with_both(asked, tmp_path, computed):
+    both = replace(asked, stages=("surface", "distances"))
+    found, at = computed
+    write_run(prepare(both), tmp_path / "whole")
+    number = len(found)
+    for stop in (1, 3):
+        found.clear()
+        at[:] = [stop]
+        with pytest.raises(KeyboardInterrupt):
+            write_run(prepare(both), tmp_path / "out")
+    found.clear()
+    at.clear()
+    write_run(prepare(both), tmp_path / "out")
+    assert found == [2] * (number - 4)
+    assert answers(tmp_path / "out") == answers(tmp_path / "whole")
+
+
+def test_stopped_between_two_stages_the_other_is_not_computed_again(asked, tmp_path, computed, monkeypatch):
+    both = replace(asked, stages=("surface", "distances"))
+    found, _ = computed
+    plain = writing.measure_stage
+
+    def measured(stage, *given):
+        if stage.name == "distances":
+            raise KeyboardInterrupt
+        return plain(stage, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing, "measure_stage", measured)
+        with pytest.raises(KeyboardInterrupt):
+            write_run(prepare(both), tmp_path / "out")
+    found.clear()
+    write_run(prepare(both), tmp_path / "out")
+    assert found == []
+    write_run(prepare(both), tmp_path / "whole")
+    assert answers(tmp_path / "out") == answers(tmp_path / "whole")
+
+
+def test_each_has_a_clock(asked):
+    """What the first stage spent for another is the other's: neither has nothing, and nothing is counted twice."""
+    run = prepare(replace(asked, stages=("surface", "distances")))
+    run.shared = shared_scan(run)
+    scan_surface(run)
+    assert set(run.shared.owed) == set(SHARING)
+    assert run.shared.owed["distances"] > 0
+    assert sum(run.shared.owed.values()) == 0
+    results = {result.name: result.seconds for result in measure(run)}
+    assert run.shared is None
+    assert set(results) == set(SHARING)
+    assert min(results.values()) > 0
+
+
+def test_a_stage_that_reads_by_itself_has_its_digits_too(asked):
+    """A run in which nothing is shared, as whoever calls a stage has it."""
+    run = prepare(replace(asked, stages=("surface",)))
+    assert run.shared is None
+    (result,) = measure(run)
+    assert len(result.tables["surface"])

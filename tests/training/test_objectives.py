@@ -1,0 +1,18 @@
+"""The list of objectives: each name gives one that has everything a training asks of it."""
+
+import pytest
+
+from headscope.training.objectives.objective import Objective, objective_of
+from headscope.training.training_options import OBJECTIVES
+
+
+@pytest.mark.parametrize("name", sorted(OBJECTIVES))
+def test_a_name_gives_an_objective(name):
+    found = objective_of(name)
+    assert isinstance(found, Objective)
+    assert found.limits().endswith(".")
+
+
+def test_objectives_differ_in_the_head_that_they_go_on_with():
+    heads = {objective_of(name).head_words for name in OBJECTIVES}
+    assert len(heads) == len(OBJECTIVES) == 2
