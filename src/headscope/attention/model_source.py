@@ -11,6 +11,8 @@ from headscope.attention.fused import fused_attention, fusible
 from headscope.attention.learned_sink import attended, sink_beside, sink_logits
 from headscope.attention.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.tap import AttentionCall, bias_of, eager_evaluation, scaling_of
+from headscope.attention.writing import Writing
+from headscope.attention.written import Written
 from headscope.encoding.ahead import ahead
 from headscope.encoding.batching import of_one_length
 from headscope.encoding.segment import Segment
