@@ -1,6 +1,7 @@
 """Where tiles come from: a model run over segments (saved maps are the other source, in `maps.maps_source`)."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from functools import cache, partial
 from typing import Protocol, runtime_checkable
 
@@ -107,6 +108,7 @@ class ModelSource:
         )
         fallback = self.anatomy.path == "fallback"
         listening = eager_evaluation(self.model) if fallback else shared.listening(run.listen)
+        streams = nullcontext() if writing is None else writing.listening()
         with listening, streams, torch.inference_mode():
             # Batches are put together while an accelerator computes; on a CPU that would take its cores.
             batches = self.batches if shared.device.type == "cpu" else ahead(self.batches)
