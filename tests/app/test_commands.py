@@ -58,6 +58,20 @@ PARAMETERS = {
         "too_long",
         "compat",
     ],
+    "norms": [
+        *(
+            "files",
+            "out",
+            "text",
+            "documents",
+            "column",
+            "model",
+            "revision",
+            "packing",
+            "too_long",
+            "compat",
+        ),
+    ],
     "importance": [
         "files",
         "loss",
@@ -122,6 +136,7 @@ def test_the_list_of_commands(program):
             "merge",
             "stats",
             "segments",
+            "norms",
             "extract",
             "convert",
             "syntax",

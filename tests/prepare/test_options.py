@@ -79,12 +79,12 @@ def test_precisions_are_torchs():
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        ({}, ("surface", "syntax", "coreference", *ALWAYS)),
-        ({"loss": "mlm"}, ("surface", "syntax", "coreference", "importance", *ALWAYS)),
-        ({"text": ("a",)}, ("surface", *ALWAYS)),
-        ({"treebank": ("a",)}, ("surface", "syntax", *ALWAYS)),
-        ({"coref": ("a",)}, ("surface", "coreference", *ALWAYS)),
-        ({"treebank": ("a",), "treebank_train": ("b",)}, ("surface", "syntax", *ALWAYS, "probes")),
+        ({}, ("surface", "syntax", "coreference", "norms", *ALWAYS)),
+        ({"loss": "mlm"}, ("surface", "syntax", "coreference", "norms", "importance", *ALWAYS)),
+        ({"text": ("a",)}, ("surface", "norms", *ALWAYS)),
+        ({"treebank": ("a",)}, ("surface", "syntax", "norms", *ALWAYS)),
+        ({"coref": ("a",)}, ("surface", "coreference", "norms", *ALWAYS)),
+        ({"treebank": ("a",), "treebank_train": ("b",)}, ("surface", "syntax", "norms", *ALWAYS, "probes")),
         (
             {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
             ASKABLE,
@@ -117,7 +117,16 @@ def test_what_is_measured_says_what_is_read(stages, corpora):
 
 def test_the_order_of_signatures_stays():
     """A run's id is made of it: with another order the same run would have another id."""
-    assert ASKABLE == ("surface", "syntax", "coreference", "importance", "distances", "map", "probes")
+    assert ASKABLE == (
+        "surface",
+        "syntax",
+        "coreference",
+        "norms",
+        "importance",
+        "distances",
+        "map",
+        "probes",
+    )
     asked = RunOptions(treebank=("a",), treebank_train=("b",), loss="mlm")
     assert list(asked.shaping()) == [
         *("stages", "max_length", "token_types", "dtype", "limit", "packing", "too_long", "compat"),

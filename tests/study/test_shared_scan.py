@@ -35,7 +35,7 @@ def asked(tmp_path_factory):
         model=str(save_tiny_masked_lm(folder / "tiny")),
         text=(str(folder / "text.txt"),),
         max_length=64,
-        stages=("surface", "importance", "distances", "map"),
+        stages=("surface", "norms", "importance", "distances", "map"),
         loss="mlm",
         batch_size=4,
         shard_minutes=0,
@@ -93,7 +93,7 @@ def same_but_for_rounding(out, other):
 
 
 def test_which_stages_share():
-    assert SHARING == ["surface", "distances"]
+    assert SHARING == ["surface", "norms", "distances"]
     for name in SHARING:
         # They read the same inputs: nothing but these options shapes a scan.
         assert STAGES[name].corpora == ("text",)
@@ -110,7 +110,7 @@ def test_nothing_is_read_twice_for_two_stages(asked, tmp_path, read):
 
 
 def test_each_has_what_it_finds_by_itself(asked, tmp_path):
-    both = replace(asked, stages=("surface", "distances"))
+    both = replace(asked, stages=tuple(SHARING))
     write_run(prepare(both), tmp_path / "both")
     for stage in SHARING:
         write_run(prepare(replace(asked, stages=(stage,))), tmp_path / stage)
@@ -119,13 +119,13 @@ def test_each_has_what_it_finds_by_itself(asked, tmp_path):
 
 def test_a_finished_stage_is_not_computed_and_changes_no_digit(asked, tmp_path, computed):
     """The table of one is damaged: it alone is computed again, to the same digits."""
-    both = replace(asked, stages=("surface", "distances"))
+    both = replace(asked, stages=tuple(SHARING))
     found, _ = computed
     write_run(prepare(both), tmp_path / "out")
     expected = answers(tmp_path / "out")
     number = len(found)
-    assert found == [2] * number
-    for table in ("surface", "head_distances"):
+    assert found == [3] * number
+    for table in ("surface", "norms", "head_distances"):
         path = tmp_path / "out" / "tables" / f"{table}.parquet"
         path.write_bytes(path.read_bytes()[:-9])
         found.clear()
@@ -137,7 +137,7 @@ def test_a_finished_stage_is_not_computed_and_changes_no_digit(asked, tmp_path, 
 
 
 def test_a_stopped_run_goes_on_with_both(asked, tmp_path, computed):
-    both = replace(asked, stages=("surface", "distances"))
+    both = replace(asked, stages=tuple(SHARING))
     found, at = computed
     write_run(prepare(both), tmp_path / "whole")
     number = len(found)
@@ -149,12 +149,12 @@ def test_a_stopped_run_goes_on_with_both(asked, tmp_path, computed):
     found.clear()
     at.clear()
     write_run(prepare(both), tmp_path / "out")
-    assert found == [2] * (number - 4)
+    assert found == [3] * (number - 4)
     assert answers(tmp_path / "out") == answers(tmp_path / "whole")
 
 
 def test_stopped_between_two_stages_the_other_is_not_computed_again(asked, tmp_path, computed, monkeypatch):
-    both = replace(asked, stages=("surface", "distances"))
+    both = replace(asked, stages=tuple(SHARING))
     found, _ = computed
     plain = writing.measure_stage
 
@@ -176,11 +176,11 @@ def test_stopped_between_two_stages_the_other_is_not_computed_again(asked, tmp_p
 
 def test_each_has_a_clock(asked):
     """What the first stage spent for another is the other's: neither has nothing, and nothing is counted twice."""
-    run = prepare(replace(asked, stages=("surface", "distances")))
+    run = prepare(replace(asked, stages=tuple(SHARING)))
     run.shared = shared_scan(run)
     scan_surface(run)
     assert set(run.shared.owed) == set(SHARING)
-    assert run.shared.owed["distances"] > 0
+    assert min(run.shared.owed["distances"], run.shared.owed["norms"]) > 0
     assert sum(run.shared.owed.values()) == 0
     results = {result.name: result.seconds for result in measure(run)}
     assert run.shared is None

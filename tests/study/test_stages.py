@@ -190,14 +190,14 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
     one, text = (str(corpora / name) for name in ("one.conllu", "text.txt"))
     always = ["distances", "map"]
     cases = [
-        ({"text": (text,)}, ["surface", *always]),
-        ({"text": (text,), "loss": "mlm"}, ["surface", "importance", *always]),
-        ({"treebank": (one,)}, ["surface", "syntax", *always]),
-        ({"coref": (one,)}, ["surface", "coreference", *always]),
+        ({"text": (text,)}, ["surface", "norms", *always]),
+        ({"text": (text,), "loss": "mlm"}, ["surface", "norms", "importance", *always]),
+        ({"treebank": (one,)}, ["surface", "norms", "syntax", *always]),
+        ({"coref": (one,)}, ["surface", "norms", "coreference", *always]),
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
         (
             {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
-            ["surface", "syntax", "probes", *always],
+            ["surface", "norms", "syntax", "probes", *always],
         ),
     ]
     for options, expected in cases:
@@ -211,7 +211,13 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
     alone = RunOptions(model=model, coref=(str(gap),), stages=("coreference",))
     assert [stage.name for stage in stages_of(prepare(alone))] == ["gap"]
     together = RunOptions(model=model, coref=(str(gap),), treebank=(one,))
-    assert [stage.name for stage in stages_of(prepare(together))] == ["surface", "syntax", "gap", *always]
+    assert [stage.name for stage in stages_of(prepare(together))] == [
+        "surface",
+        "norms",
+        "syntax",
+        "gap",
+        *always,
+    ]
     with pytest.raises(OptionError) as refused:
         prepare(RunOptions(model=model, coref=(str(gap),)))
     assert str(refused.value) == ("GAP has no text to read heads on; give --text too, or use headscope coref")

@@ -37,7 +37,7 @@ def looped(model, known, projections, blocks):
         calls, streams = [], {}
         hooks = [
             block.register_forward_pre_hook(
-                lambda part, given, named, at=at: streams.__setitem__(
+                lambda part, given, named, at=at, streams=streams: streams.__setitem__(
                     at, (given[0] if given else named["hidden_states"]).detach()
                 ),
                 with_kwargs=True,

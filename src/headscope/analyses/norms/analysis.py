@@ -11,6 +11,7 @@ ANALYSIS = Analysis(
             name="norms",
             measure="measure:measure_norms",
             scans="measure:scan_norms",
+            sums="measure:norm_sums",
             corpora=("text",),
             options=TEXT_INPUTS,
             place=1,

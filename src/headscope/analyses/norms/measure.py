@@ -12,8 +12,8 @@ from headscope.analyses.norms.accumulator import KEY_CLASSES, NormAccumulator, N
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, NORMS, OUTPUT, VALUE
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.prepare.prepared_run import Stream
-from headscope.prepare.progress import Watcher, scan_teller
-from headscope.prepare.sharded_scan import scan_shards
+from headscope.prepare.progress import Watcher
+from headscope.prepare.shared_scan import read_text
 from headscope.statistics.confidence import Interval, mapped
 
 UNKNOWN = (
@@ -41,10 +41,14 @@ def measure_norms(run: Stream, watch: Watcher | None = None) -> StageResult:
 
 def scan_norms(run: Stream, watch: Watcher | None = None) -> NormAccumulator:
     """Sum what heads write over the text."""
-    sums = NormAccumulator(run.layout)
-    tell = scan_teller(watch, "what heads write", run.done, total=run.total, limit=run.options.limit)
-    scan_shards(run.source(), [sums], kept=run.kept, progress=tell)
+    (sums,) = norm_sums(run)
+    read_text(run, [sums], stage="norms", said="what heads write", watch=watch)
     return sums
+
+
+def norm_sums(run: Stream) -> tuple[NormAccumulator]:
+    """Return what the stage keeps of the text."""
+    return (NormAccumulator(run.layout),)
 
 
 def norm_table(results: tuple[NormResult, ...]) -> pd.DataFrame:

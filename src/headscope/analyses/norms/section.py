@@ -35,6 +35,8 @@ TERMS = (
      "head’s rows of the output projection, averaged over rows; divided by the layer’s mean over heads, or by the "
      "length of what the layer reads at the row"),
     ("Resting", f"an output below {percent(RESTING)} of that of the layer’s mean head, the whole interval"),
+    ("By what is written", "a statistic with the weight times the length of f in place of the weight, each row divided "
+     "by its sum; rows of which nothing is written are left out"),
     ("Value norm", "the mean length of f over the tokens of a class, each token once"),
 )  # fmt: skip
 FIGURE = "figure-norms"
