@@ -9,13 +9,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from numpy.typing import NDArray
 
 from headscope.analyses.norms.standing import ON_SINK, RESTING, Standing
 from headscope.figures.finders import EDGE_COLOUR
+from headscope.figures.label_places import Box, WantedLabel, place_labels
 from headscope.figures.series import HeadRoles, roles_of
-from headscope.figures.style import SOFT, figure_of, house_style, new_figure, role_colour, role_outline
+from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure, role_colour, role_outline
 
-_NAMED = 8
+_NAMED, _SIZE = 8, 8.0
 
 
 def standing_panel(
@@ -51,11 +53,7 @@ def standing_panel(
         ax.axhline(RESTING, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
         ax.axvline(ON_SINK, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
         _draw(ax, heads, roles_of(roles, kind), kind)
-        for one in _surprising(heads)[:_NAMED]:
-            ax.annotate(
-                f"{one.layer}-{one.head}", (one.on_sink, one.relative.value), xytext=(5, 3),
-                textcoords="offset points", fontsize=8, gid=f"name--{kind}--{one.layer}-{one.head}",
-            )  # fmt: skip
+        _name(ax, _surprising(heads)[:_NAMED], heads, kind)
         return figure_of(ax)
 
 
@@ -71,6 +69,34 @@ def _draw(ax: Axes, heads: Sequence[Standing], roles: HeadRoles, kind: str) -> N
         points.set_paths([role_outline(role)])
         points.set_urls([f"#{kind}-{one.layer}-{one.head}" for one in own])
         points.set_gid(f"heads--{kind}--norms--{role}")
+
+
+def _name(ax: Axes, named: Sequence[Standing], heads: Sequence[Standing], kind: str) -> None:
+    """Write heads' names beside their points, as far as there is room."""
+    figure = ax.get_figure(root=True)
+    if not named or figure is None:
+        return
+    points = 72 / figure.dpi
+
+    def on_page(ones: Sequence[Standing]) -> NDArray[np.float64]:
+        places = ax.transData.transform([(one.on_sink, one.relative.value) for one in ones])
+        return np.asarray((places - ax.bbox.min) * points)
+
+    own = on_page(named)
+    wide, high = ax.bbox.size * points
+    wanted = [WantedLabel(f"{one.layer}-{one.head}", _SIZE, own[[at]]) for at, one in enumerate(named)]
+    put = place_labels(wanted, on_page(heads), Box(0.0, 0.0, float(wide), float(high)), drop=True)
+    for one, name, place, found in zip(named, wanted, own, put, strict=True):
+        if found is None or found.lead is not None:
+            continue
+        box = found.box
+        across = {"left": box.left, "right": box.right}.get(found.side, (box.left + box.right) / 2)
+        ax.annotate(
+            name.text, (one.on_sink, one.relative.value),
+            xytext=(across - place[0], (box.bottom + box.top) / 2 - place[1]),
+            textcoords="offset points", fontsize=_SIZE, ha=found.side, va="center", color=INK, zorder=5,
+            annotation_clip=False, gid=f"name--{kind}--{name.text}",
+        )  # fmt: skip
 
 
 def _surprising(heads: Sequence[Standing]) -> list[Standing]:
