@@ -1,5 +1,7 @@
 """The output projection, found by looking, against the product of each head's output with its own rows of W_O."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -107,3 +109,25 @@ def test_an_output_that_is_changed_first_has_no_projection():
     found = find_projections(model, examine(model, known), known)
     assert not found.factors
     assert set(found.missing.values()) == {"no linear map takes the attention's output as it is"}
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("family", ["bert", "llama"])
+def test_in_another_precision_the_same_matrix_is_found(family, dtype):
+    """A bias that is large beside the matrix must not hide it where there are few digits."""
+    model, known = copy.deepcopy(shared_tiny_model(family)), vocabulary(has_cls=family == "bert")
+    if family == "bert":
+        with torch.no_grad():
+            for block in model.encoder.layer:
+                block.attention.output.dense.bias.fill_(5.0)
+        parts = [block.attention.output.dense for block in model.encoder.layer]
+    else:
+        parts = [block.self_attn.o_proj for block in model.layers]
+    model = model.to(dtype)
+    found = find_projections(model, examine(model, known), known)
+    assert not found.missing
+    for (_, layer), factor in found.factors.items():
+        matrix = parts[layer].weight.detach().double().T
+        lengths = matrix.reshape(factor.shape[0], -1, matrix.shape[1]).norm(dim=-1)
+        few = 1e-5 if dtype == torch.float64 else 0.02
+        torch.testing.assert_close(factor.double().norm(dim=-1), lengths, rtol=few, atol=0)

@@ -143,7 +143,9 @@ def fused_attention(
     written = (
         None
         if norms is None
-        else FusedNorms(norms, keys.classes, rows=rows, most=scores_of.most, start=start, square=square)
+        else FusedNorms(
+            norms.to(query.dtype), keys.classes, rows=rows, most=scores_of.most, start=start, square=square
+        )
     )
     for block in blocks:
         s = scores_of(block)

@@ -21,7 +21,9 @@ from headscope.models.anatomy import Anatomy, CallSite
 from headscope.models.forward_inputs import model_inputs, no_cache
 
 _TOKENS = 6
-_TOLERANCE = 1e-3  # of the map's own output, in the precision of the weights
+_TOLERANCE = 1e-3  # of the map's own output; in half precision as many roundings as follow
+_ROUNDINGS = 4
+_LARGE = 256.0  # a bias beside that many times the matrix hides little of it, and float16 holds both
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,8 @@ def _matrix(part: nn.Module, given: Float[Tensor, "row inner"]) -> Float[Tensor,
         width = given.shape[1]
         try:
             bias = part(given.new_zeros(1, width))
-            matrix: Tensor = part(torch.eye(width, dtype=given.dtype, device=given.device)) - bias
+            units = torch.eye(width, dtype=given.dtype, device=given.device)
+            matrix: Tensor = (part(_LARGE * units) - bias) / _LARGE
             answer = part(given)
         except Exception:  # whatever else a part may want of its input, it is no plain map then
             return None
@@ -124,7 +127,8 @@ def _matrix(part: nn.Module, given: Float[Tensor, "row inner"]) -> Float[Tensor,
             return None
         off = (given.double() @ matrix.double() + bias.double() - answer.double()).abs().max()
         # Dropout gives back what it got: the map comes after it.
-        if torch.equal(answer, given) or off > _TOLERANCE * answer.double().abs().max().clamp(min=1e-9):
+        most = max(_TOLERANCE, _ROUNDINGS * torch.finfo(answer.dtype).eps)
+        if torch.equal(answer, given) or off > most * answer.double().abs().max().clamp(min=1e-9):
             return None
         return matrix
 

@@ -139,6 +139,15 @@ def test_every_statistic_is_that_of_a_plain_loop(family, path):
         assert not any(rows.any() for rows in sums.left_out.values())
 
 
+@pytest.mark.parametrize("family", ["bert", "llama"])
+def test_a_model_in_double_precision_is_measured_too(family):
+    model, known = tiny_model(family), vocabulary(has_cls=family == "bert")
+    single = of_measure(surface_table(measured(model, known, path="fused").compute()), "norm")
+    double = of_measure(surface_table(measured(model.double(), known, path="fused").compute()), "norm")
+    assert single["value"].notna().any()
+    np.testing.assert_allclose(double["value"], single["value"], rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("path", ["fused", "eager"])
 def test_rows_of_which_nothing_is_written_are_left_out_and_counted(path):
     model, known = tiny_model("bert"), vocabulary()
