@@ -117,7 +117,7 @@ def compare(
 
 def main(*, rounds: int, batch: int, loop: int, documents: int) -> None:
     """Print both models' times, and the error on the embedded model's real maps."""
-    config, _ = SHAPES["BERT-base"]
+    config, *_ = SHAPES["BERT-base"]
     torch.manual_seed(0)
     base = BertModel._from_config(config, add_pooling_layer=False, attn_implementation="sdpa").eval()
     segments, vocabulary = made_up(batch)

@@ -15,6 +15,7 @@ from support.measured import about, with_parts
 from support.mock_behaviours import with_behaviours
 from support.mock_distances import with_distances
 from support.mock_importance import with_importance
+from support.mock_norms import with_norms
 from support.mock_probes import with_probes
 from support.stand_ins import schemas, stand_in
 
@@ -152,7 +153,9 @@ def test_tables_have_one_name_and_one_maker():
 
 @pytest.mark.slow
 def test_the_figures_that_are_written_are_those_declared(tmp_path):
-    everything = with_behaviours(with_distances(with_probes(with_importance(mock_inputs.section_4(2, 3)))))
+    everything = mock_inputs.section_4(2, 3)
+    for more in (with_norms, with_importance, with_probes, with_distances, with_behaviours):
+        everything = more(everything)
     # What nobody has made up yet is made of its schema.
     others = {name: stand_in(schema) for name, schema in schemas().items() if name not in everything.tables}
     everything = with_parts(everything, **others)

@@ -89,6 +89,20 @@ PARAMETERS = {
         "too_long",
         "compat",
     ],
+    "norms": [
+        *(
+            "files",
+            "out",
+            "text",
+            "documents",
+            "column",
+            "model",
+            "revision",
+            "packing",
+            "too_long",
+            "compat",
+        ),
+    ],
     "importance": [
         "files",
         "loss",
@@ -153,6 +167,7 @@ def test_the_list_of_commands(program):
             "merge",
             "stats",
             "segments",
+            "norms",
             "extract",
             "convert",
             "behaviours",

@@ -9,6 +9,8 @@ import pytest
 from headscope.analyses.surface.measure import measure_surface
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
+from headscope.statistics.measures import MEASURES, of_measure
+from headscope.statistics.roles import roles
 from headscope.statistics.statistic_catalogue import STATISTICS, Rows, is_share
 
 pytestmark = pytest.mark.slow
@@ -49,11 +51,22 @@ def test_the_terminal_shows_every_head(cli, expected):
     rows = [line.split() for line in out.splitlines()]
     heads = {row[0]: row for row in rows if row and row[0].count("-") == 1 and row[0][0].isdigit()}
     assert len(heads) == 72
-    own = expected[(expected.layer == 1) & (expected["head"] == 3)].set_index("statistic").value
+    weights = of_measure(expected)
+    own = weights[(weights.layer == 1) & (weights["head"] == 3)].set_index("statistic").value
     names = [one.name for one in STATISTICS.values() if one.rows is Rows.ALL and not one.rare]
     shown = [f"{100 * own[n]:.1f}" if is_share(n) else f"{own[n]:.2f}" for n in names]
     assert len(shown) >= 8
-    assert heads["1-3"][1:] == [*shown, "previous"]
+    assert heads["1-3"][1:-1] == [*shown, "previous"]
+    # Behind it the role by what is written, where that is another.
+    by_weight, by_norm = (roles(expected, measure=measure) for measure in MEASURES)
+    both = by_weight.merge(by_norm, on=["kind", "layer", "head"], suffixes=("", "_written"))
+    others = [
+        (f"{one.layer}-{one.head}", one.role_written)
+        for one in both.itertuples()
+        if one.role != one.role_written
+    ]
+    assert [(name, row[-1]) for name, row in heads.items() if row[-1] != "-"] == others
+    assert 0 < len(others) < 72
 
 
 def test_a_place_that_cannot_be_written_is_said_before_the_scan(cli, tmp_path):

@@ -23,8 +23,11 @@ from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.experiments.accumulators import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import importance_differences, importance_table
+from headscope.analyses.norms.accumulator import NormAccumulator
+from headscope.analyses.norms.measure import norm_table
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.analyses.surface.layout import surface_table
+from headscope.analyses.surface.norm_accumulator import NormSurfaceAccumulator
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
@@ -134,6 +137,8 @@ def values_frame(intervals) -> pd.DataFrame:
 # one table of numbers).
 FAMILY = {
     "surface": (SurfaceAccumulator, surface_table),
+    "surface_norms": (NormSurfaceAccumulator, surface_table),
+    "norms": (NormAccumulator, norm_table),
     "arcs": (
         lambda layout: DependencyAccumulator(layout, ARCS, DependencyOptions(both=True)),
         arcs_frame,

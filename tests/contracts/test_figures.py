@@ -18,6 +18,7 @@ from support import mock_inputs
 from support.mock_behaviours import with_behaviours
 from support.mock_distances import with_distances
 from support.mock_importance import with_importance
+from support.mock_norms import with_norms
 from support.mock_probes import with_probes
 
 DECLARED = {name for analysis in ANALYSES for name in analysis.figures}
@@ -26,14 +27,14 @@ POINT = 1.0
 
 
 def whole(inputs):
-    return with_behaviours(with_distances(with_probes(with_importance(inputs))))
+    return with_norms(with_behaviours(with_distances(with_probes(with_importance(inputs)))))
 
 
 RUNS = {
     "encoder": lambda: whole(mock_inputs.section_4(4, 8)),
     "deep": lambda: whole(mock_inputs.section_4(12, 12)),
     "two kinds": lambda: with_distances(mock_inputs.two_kinds()),
-    "three kinds": lambda: with_behaviours(with_importance(mock_inputs.t5())),
+    "three kinds": lambda: with_norms(with_behaviours(with_importance(mock_inputs.t5()))),
     "hostile": lambda: with_distances(mock_inputs.hostile_section_4()),
 }
 CASES = [

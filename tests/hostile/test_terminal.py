@@ -321,8 +321,8 @@ def test_a_stream_that_is_none(gone, capsys, monkeypatch):
         ),
         (
             ["stast"],
-            "there is no command 'stast'; expected one of report, merge, stats, segments, extract, convert, syntax, "
-            "coref, cluster, importance, probe, train, view, explore, atlas, export; did you mean stats?",
+            "there is no command 'stast'; expected one of report, merge, stats, segments, norms, extract, convert, "
+            "syntax, coref, cluster, importance, probe, train, view, explore, atlas, export; did you mean stats?",
         ),
         (
             ["stats", "--text", "a\0b"],
@@ -368,7 +368,7 @@ def test_a_list_of_heads_without_end_is_refused(capsys):
 def test_a_csv_of_stats_holds_no_foreign_text():
     """So that there is no cell that a spreadsheet could take for somebody's formula."""
     texts = made.inputs().surface.select_dtypes(exclude="number")
-    assert set(texts) == {"kind", "statistic"}
+    assert set(texts) == {"kind", "measure", "statistic"}
     assert not texts.stack().str.startswith(("=", "+", "-", "@", "\t", "\r")).any()
 
 

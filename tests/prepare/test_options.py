@@ -80,12 +80,15 @@ def test_precisions_are_torchs():
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        ({}, ("surface", "syntax", "coreference", *ALWAYS, *LAST)),
-        ({"loss": "mlm"}, ("surface", "syntax", "coreference", "importance", *ALWAYS, *LAST)),
-        ({"text": ("a",)}, ("surface", *ALWAYS, *LAST)),
-        ({"treebank": ("a",)}, ("surface", "syntax", *ALWAYS, *LAST)),
-        ({"coref": ("a",)}, ("surface", "coreference", *ALWAYS, *LAST)),
-        ({"treebank": ("a",), "treebank_train": ("b",)}, ("surface", "syntax", *ALWAYS, "probes", *LAST)),
+        ({}, ("surface", "syntax", "coreference", "norms", *ALWAYS, *LAST)),
+        ({"loss": "mlm"}, ("surface", "syntax", "coreference", "norms", "importance", *ALWAYS, *LAST)),
+        ({"text": ("a",)}, ("surface", "norms", *ALWAYS, *LAST)),
+        ({"treebank": ("a",)}, ("surface", "syntax", "norms", *ALWAYS, *LAST)),
+        ({"coref": ("a",)}, ("surface", "coreference", "norms", *ALWAYS, *LAST)),
+        (
+            {"treebank": ("a",), "treebank_train": ("b",)},
+            ("surface", "syntax", "norms", *ALWAYS, "probes", *LAST),
+        ),
         (
             {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
             ASKABLE,
@@ -118,7 +121,17 @@ def test_what_is_measured_says_what_is_read(stages, corpora):
 
 def test_the_order_of_signatures_stays():
     """A run's id is made of it: with another order the same run would have another id."""
-    expected = ("surface", "syntax", "coreference", "importance", "distances", "map", "probes", *LAST)
+    expected = (
+        "surface",
+        "syntax",
+        "coreference",
+        "norms",
+        "importance",
+        "distances",
+        "map",
+        "probes",
+        *LAST,
+    )
     assert expected == ASKABLE
     asked = RunOptions(treebank=("a",), treebank_train=("b",), loss="mlm")
     assert list(asked.shaping()) == [

@@ -131,7 +131,7 @@ def test_csv_holds_the_papers_tables_and_the_runs(study, tmp_path):
         *(f"table-{number}.csv" for number in (1, 2, 3)), *(f"{name}.csv" for name in study.tables)
     ]  # fmt: skip
     surface = pd.read_csv(tmp_path / "out" / "surface.csv")
-    np.testing.assert_allclose(surface["value"], study.surface["value"], rtol=1e-12)
+    np.testing.assert_allclose(surface["value"], study.table("surface")["value"], rtol=1e-12)
     examples = list(csv.DictReader((tmp_path / "out" / "examples.csv").open(encoding="utf-8", newline="")))
     assert json.loads(examples[0]["tokens"]) == list(study.examples["tokens"].iloc[0])
 
@@ -168,11 +168,12 @@ def test_a_workbook_has_a_sheet_a_table(study, tmp_path):
     found = sheets(path.read_bytes())
     assert list(found) == ["table-1", "table-2", "table-3", *study.tables]
     titles, *rows = found["surface"]
-    assert [text for _, text in titles] == list(study.surface.columns)
-    assert len(rows) == len(study.surface)
-    place = list(study.surface.columns).index("value")
+    table = study.table("surface")
+    assert [text for _, text in titles] == list(table.columns)
+    assert len(rows) == len(table)
+    place = list(table.columns).index("value")
     read = [float(row[place][1]) if row[place][1] else np.nan for row in rows]
-    np.testing.assert_array_equal(read, study.surface["value"].astype(float))
+    np.testing.assert_array_equal(read, table["value"].astype(float))
 
 
 def test_a_text_is_never_a_formula(tmp_path):

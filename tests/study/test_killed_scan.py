@@ -20,7 +20,7 @@ from support.model_folders import save_tiny_masked_lm
 
 pytestmark = pytest.mark.slow
 
-STAGES = ("surface", "importance", "syntax", "coreference", "distances")
+STAGES = ("surface", "norms", "importance", "syntax", "coreference", "distances")
 
 
 @pytest.fixture(scope="module")

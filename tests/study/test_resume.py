@@ -23,6 +23,7 @@ pytestmark = pytest.mark.slow
 
 ALL = [
     "surface",
+    "norms",
     "behaviours",
     "experiments",
     "importance",
@@ -153,7 +154,10 @@ def test_a_stage_killed_while_it_writes_is_measured_again(asked, folder, measure
         ({"loss": "none"}, []),
         ({"fold_labels": True}, ["syntax", "probes", "map"]),
         ({"strict": True}, ["coreference", "map"]),
-        ({"packing": "single"}, ["surface", "behaviours", "experiments", "importance", "distances", "map"]),
+        (
+            {"packing": "single"},
+            ["surface", "norms", "behaviours", "experiments", "importance", "distances", "map"],
+        ),
         ({"controls": 0}, ["behaviours", "experiments", "syntax", "coreference", "map"]),
         ({"seeds": 2}, ["probes"]),
         ({"limit": 9}, ALL),

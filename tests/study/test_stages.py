@@ -192,14 +192,17 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
     one, text = (str(corpora / name) for name in ("one.conllu", "text.txt"))
     always = ["distances", "map"]
     cases = [
-        ({"text": (text,)}, ["surface", "behaviours", "experiments", *always]),
-        ({"text": (text,), "loss": "mlm"}, ["surface", "behaviours", "experiments", "importance", *always]),
-        ({"treebank": (one,)}, ["surface", "behaviours", "experiments", "syntax", *always]),
-        ({"coref": (one,)}, ["surface", "behaviours", "experiments", "coreference", *always]),
+        ({"text": (text,)}, ["surface", "norms", "behaviours", "experiments", *always]),
+        (
+            {"text": (text,), "loss": "mlm"},
+            ["surface", "norms", "behaviours", "experiments", "importance", *always],
+        ),
+        ({"treebank": (one,)}, ["surface", "norms", "behaviours", "experiments", "syntax", *always]),
+        ({"coref": (one,)}, ["surface", "norms", "behaviours", "experiments", "coreference", *always]),
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
         (
             {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
-            ["surface", "behaviours", "experiments", "syntax", "probes", *always],
+            ["surface", "norms", "behaviours", "experiments", "syntax", "probes", *always],
         ),
     ]
     for options, expected in cases:
@@ -215,6 +218,7 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
     together = RunOptions(model=model, coref=(str(gap),), treebank=(one,))
     assert [stage.name for stage in stages_of(prepare(together))] == [
         "surface",
+        "norms",
         "behaviours",
         "experiments",
         "syntax",

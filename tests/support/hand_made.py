@@ -7,6 +7,7 @@ import torch
 
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import visibility_of
+from headscope.attention.written import Written
 from headscope.encoding.batching import collate
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import KindLayout
@@ -46,7 +47,16 @@ class HandMadeSource:
         """A gradient that depends on the weight alone, of either sign."""
         return torch.sin(40 * weights)
 
-    def run(self, consumer, *, need_weights, need_statistics=True):
+    @staticmethod
+    def written_of(weights: torch.Tensor, ids: torch.Tensor, rows: slice) -> Written:
+        """What is written, from a tile's weights and the tokens alone; padding holds rubbish here too."""
+        heads = torch.arange(1, weights.shape[1] + 1, dtype=torch.float64)[:, None]
+        keys = heads + ids[:, None] % 7
+        seen = torch.nan_to_num(weights)
+        stream = (ids + 2.0)[:, rows].double()
+        return Written(keys=keys, outputs=(seen @ keys[..., None])[..., 0], stream=stream)
+
+    def run(self, consumer, *, need_weights, need_statistics=True, need_written=False):
         for start in range(0, len(self.segments), self.batch_size):
             group = self.segments[start : start + self.batch_size]
             causal = self.kind == "decoder"
@@ -95,6 +105,7 @@ class HandMadeSource:
                             given_weights=tile_weights,
                             given_gradient=self.gradient_of(tile_weights),
                             sink=None if beside is None else beside[:, :, rows],
+                            written=self.written_of(tile_weights, info.ids, rows) if need_written else None,
                         )
                     )
             consumer.end(batch)

@@ -199,7 +199,8 @@ def tables(kinds, *, documents=40, segments=200, seed=0, queries=None, keys=None
 
 def row(kind, layer, head, name, pair, documents, segments, rng):
     """One row of the surface table."""
-    out = {"kind": kind, "layer": layer + 1, "head": None if head is None else head + 1, "statistic": name}
+    at = {"kind": kind, "layer": layer + 1, "head": None if head is None else head + 1}
+    out = at | {"measure": "weight", "statistic": name}
     nothing = {"value": np.nan, "ci_low": np.nan, "ci_high": np.nan, "uniform": np.nan, "n": 0}
     if pair is None:
         return out | nothing

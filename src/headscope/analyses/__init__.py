@@ -11,11 +11,13 @@ from headscope.analyses.dependency.analysis import ANALYSIS as DEPENDENCY
 from headscope.analyses.distances.analysis import ANALYSIS as DISTANCES
 from headscope.analyses.experiments.analysis import ANALYSIS as EXPERIMENTS
 from headscope.analyses.importance.analysis import ANALYSIS as IMPORTANCE
+from headscope.analyses.norms.analysis import ANALYSIS as NORMS
 from headscope.analyses.probes.analysis import ANALYSIS as PROBES
 from headscope.analyses.surface.analysis import ANALYSIS as SURFACE
 
 ANALYSES: tuple[Analysis, ...] = (
     SURFACE,
+    NORMS,
     BEHAVIOURS,
     EXPERIMENTS,
     IMPORTANCE,

@@ -17,6 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headscope.attention.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, Block, BlockSize, cut_in_blocks
+from headscope.attention.fused_norms import FusedNorms
 from headscope.attention.learned_sink import known_sink
 from headscope.attention.reach import Reach, reach_of
 from headscope.attention.row_statistics import (
@@ -44,12 +45,14 @@ class FusedResult:
         output: `[batch, row, head, width]`, as attention functions return it.
         statistics: row statistics, `[batch, head, row, ROW_STATISTICS]`, or None where they were not asked for.
         weights: `[batch, head, row, key]`, or None where they were not asked for.
+        norm_statistics: as `statistics`, of what is written, where the keys' norms were given.
         sink: the weight of the learned sink, `[batch, head, row]`, or None where there is none.
     """
 
     output: Tensor
     statistics: Tensor | None
     weights: Tensor | None
+    norm_statistics: Tensor | None = None
     sink: Tensor | None = None
 
 
@@ -68,6 +71,7 @@ def fused_attention(
     bias: Float[Tensor, "#batch #head #row key"] | None = None,
     sink: Float[Tensor, "#batch head #row"] | None = None,
     reach: Callable[[], Reach] | None = None,
+    norms: Float[Tensor, "batch head key"] | None = None,
     size: BlockSize | None = None,
 ) -> FusedResult:
     """Compute softmax(scaling q k' + bias + mask) v, and the statistics of every row, in blocks of segments or rows.
@@ -90,6 +94,7 @@ def fused_attention(
         bias: what is added for the position, `[batch or 1, head or 1, row or 1, key]`, or None.
         sink: logits of a learned sink, `[batch or 1, head, row or 1]`, or None.
         reach: gives what `reach_of` reads from the mask, where that has been read before.
+        norms: how long what each head writes of each key is (`written.key_norms`), for the statistics of that.
         size: how large blocks are; what fits into the cache by default.
     """
     batch, heads, rows, _ = query.shape
@@ -135,6 +140,13 @@ def fused_attention(
     # One element to spare on either side lets the three diagonals be read as one strided band.
     spare = query.new_empty(scores_of.most + 2)
     lowest, smallest = _underflow(query.dtype)
+    written = (
+        None
+        if norms is None
+        else FusedNorms(
+            norms.to(query.dtype), keys.classes, rows=rows, most=scores_of.most, start=start, square=square
+        )
+    )
     for block in blocks:
         s = scores_of(block)
         e = spare[1 : 1 + s.numel()].view(s.shape)
@@ -153,6 +165,8 @@ def fused_attention(
             for run in block.masked:
                 torch.threshold_(e[..., run], smallest, 0.0)
         _store(product, block, e, carrier)
+        if written is not None:
+            written.weigh(block, e)
         if square and s.shape[2:] == (n_keys, n_keys):
             square_size = n_keys * n_keys
             strides = s.shape[1] * square_size, square_size, n_keys + 1, 1
@@ -164,6 +178,8 @@ def fused_attention(
         else:
             write_positions(own, e, start=start + block.rows.start - block.keys.start, square=square)
         torch.sum(s.mul_(e), dim=-1, out=own[..., RowQuantity.ENTROPY])
+        if written is not None:
+            written.weigh_logarithms(block, s)
         if logits is not None and sunk is not None:
             apart = (logits[place] - most[..., 0]).clamp_(min=lowest)
             sunk[place] = torch.exp(apart)
@@ -184,7 +200,15 @@ def fused_attention(
         sunk *= inverse
     statistics[..., RowQuantity.SINK] = 0.0 if sunk is None else sunk
     torch.mul(product[..., :width], inverse[..., None], out=output.transpose(1, 2))
-    return FusedResult(output=output, statistics=statistics, weights=weights, sink=sunk)
+    if written is not None:
+        written.finish()
+    return FusedResult(
+        output=output,
+        statistics=statistics,
+        weights=weights,
+        sink=sunk,
+        norm_statistics=None if written is None else written.statistics,
+    )
 
 
 class _Scores:

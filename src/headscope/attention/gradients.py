@@ -115,8 +115,16 @@ class GradientSource:
         self.padding_side = padding_side
         self.counts = LossCounts()
 
-    def run(self, consumer: TileConsumer, *, need_weights: bool, need_statistics: bool = True) -> None:
-        """Compute the batches one by one; see `TileSource`. Tiles always hold weights and gradients."""
+    def run(
+        self,
+        consumer: TileConsumer,
+        *,
+        need_weights: bool,
+        need_statistics: bool = True,
+        need_written: bool = False,
+    ) -> None:
+        """Compute the batches one by one; see `TileSource`. Tiles always hold weights and gradients, never what is
+        written."""
         shared = ModelPass(
             self.model, self.anatomy, self.vocabulary, consumer, padding_side=self.padding_side
         )

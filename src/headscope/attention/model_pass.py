@@ -17,6 +17,7 @@ from headscope.attention.reach import Reach, reach_of
 from headscope.attention.tap import AttentionCall, Tap
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility, visibility_of
+from headscope.attention.written import Written
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary
@@ -180,6 +181,7 @@ class ModelPass:
         weights: Tensor | None,
         statistics: Tensor | None = None,
         gradient: Tensor | None = None,
+        written: Written | None = None,
         sink: Tensor | None = None,
     ) -> AttentionTile:
         """Return some rows of a layer as the consumer takes them."""
@@ -194,6 +196,7 @@ class ModelPass:
             given_weights=weights,
             given_statistics=statistics,
             given_gradient=gradient,
+            written=written,
             sink=sink,
         )
 

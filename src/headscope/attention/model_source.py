@@ -1,7 +1,8 @@
 """Where tiles come from: a model run over segments (saved maps are the other source, in `maps.maps_source`)."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from contextlib import nullcontext
+from functools import cache, partial
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -11,12 +12,15 @@ from headscope.attention.fused import fused_attention, fusible
 from headscope.attention.learned_sink import attended, sink_beside, sink_logits
 from headscope.attention.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.tap import AttentionCall, bias_of, eager_evaluation, scaling_of
+from headscope.attention.writing import Writing
+from headscope.attention.written import Written
 from headscope.encoding.ahead import ahead
 from headscope.encoding.batching import of_one_length
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy, CallSite, KindLayout
 from headscope.models.forward_inputs import check_padding, no_cache
+from headscope.models.projections import find_projections
 
 
 @runtime_checkable
@@ -25,8 +29,18 @@ class TileSource(Protocol):
 
     layout: tuple[KindLayout, ...]
 
-    def run(self, consumer: TileConsumer, *, need_weights: bool, need_statistics: bool = True) -> None:
-        """Feed every batch to the consumer; what is not needed may be left out of the tiles."""
+    def run(
+        self,
+        consumer: TileConsumer,
+        *,
+        need_weights: bool,
+        need_statistics: bool = True,
+        need_written: bool = False,
+    ) -> None:
+        """Feed every batch to the consumer; what is not needed may be left out of the tiles.
+
+        What heads write is in them only where it is needed and the source can tell it.
+        """
 
 
 class ModelSource:
@@ -62,8 +76,17 @@ class ModelSource:
         self.padding_side = padding_side
         self.tile_limit = tile_limit
         check_padding(model, anatomy, padding_side)
+        # Found once, by whoever asks first, for the copies that read a part of the batches too.
+        self._projections = cache(partial(find_projections, model, anatomy, vocabulary))
 
-    def run(self, consumer: TileConsumer, *, need_weights: bool, need_statistics: bool = True) -> None:
+    def run(
+        self,
+        consumer: TileConsumer,
+        *,
+        need_weights: bool,
+        need_statistics: bool = True,
+        need_written: bool = False,
+    ) -> None:
         """Compute the batches one by one; see `TileSource`."""
         shared = ModelPass(
             self.model,
@@ -73,10 +96,20 @@ class ModelSource:
             padding_side=self.padding_side,
             tile_limit=self.tile_limit,
         )
-        run = _Forward(shared, self.anatomy.path, need_weights=need_weights, need_statistics=need_statistics)
+        writing = None
+        if need_written and self.anatomy.path != "fallback":
+            writing = Writing(self.model, self._projections())
+        run = _Forward(
+            shared,
+            self.anatomy.path,
+            need_weights=need_weights,
+            need_statistics=need_statistics,
+            writing=writing,
+        )
         fallback = self.anatomy.path == "fallback"
         listening = eager_evaluation(self.model) if fallback else shared.listening(run.listen)
-        with listening, torch.inference_mode():
+        streams = nullcontext() if writing is None else writing.listening()
+        with listening, streams, torch.inference_mode():
             # Batches are put together while an accelerator computes; on a CPU that would take its cores.
             batches = self.batches if shared.device.type == "cpu" else ahead(self.batches)
             for batch in batches:
@@ -91,13 +124,24 @@ class _Forward:
         shared: the pass.
         path: `fused`, `eager` or `fallback`, as `examine` found.
         need_weights, need_statistics: what must be in the tiles.
+        writing: tells what heads write; None where nobody asks.
     """
 
-    def __init__(self, shared: ModelPass, path: str, *, need_weights: bool, need_statistics: bool) -> None:
+    def __init__(
+        self,
+        shared: ModelPass,
+        path: str,
+        *,
+        need_weights: bool,
+        need_statistics: bool,
+        writing: Writing | None = None,
+    ) -> None:
         self.shared = shared
         self.path = path
         self.need_weights = need_weights
-        self.need_statistics = need_statistics
+        # What is written is summed up along with the weights' own statistics.
+        self.need_statistics = need_statistics or writing is not None
+        self.writing = writing
 
     def tap(self, segments: list[Segment]) -> None:
         """Run the model on a batch; its layers are listened to."""
@@ -126,11 +170,13 @@ class _Forward:
         # Row statistics alone take little room, and the fused path cuts its own blocks: a layer is one tile then.
         weights_per_row = batch * heads * call.key.shape[2] if self.need_weights or not fused else 0
         cuts = shared.cuts(site, weights_per_row)
+        norms = None if self.writing is None else self.writing.norms(call, site)
         for rows in cuts:
             if not fused:
                 own = attended(call, rows if len(cuts) > 1 else None)
                 output = own.output
-                tile = shared.tile(site, rows, call.mask, weights=own.weights, sink=own.sink)
+                written = self._written(call, site, rows=rows, output=output, norms=norms)
+                tile = shared.tile(site, rows, call.mask, weights=own.weights, sink=own.sink, written=written)
             else:
                 mask = (
                     call.mask[:, :, rows] if call.mask is not None and call.mask.shape[2] > 1 else call.mask
@@ -149,19 +195,38 @@ class _Forward:
                     square=site.kind != "cross",
                     need_weights=self.need_weights,
                     need_statistics=self.need_statistics,
+                    norms=norms,
                 )
                 output = result.output
+                written = self._written(
+                    call, site, rows=rows, output=output, norms=norms, statistics=result.norm_statistics
+                )
                 tile = shared.tile(
                     site,
                     rows,
                     call.mask,
                     weights=result.weights,
                     statistics=result.statistics,
+                    written=written,
                     sink=result.sink,
                 )
             shared.consumer.update(tile)
             outputs.append(output)
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1)
+
+    def _written(
+        self,
+        call: AttentionCall,
+        site: CallSite,
+        *,
+        rows: slice,
+        output: Tensor,
+        norms: Tensor | None,
+        statistics: Tensor | None = None,
+    ) -> Written | None:
+        if self.writing is None or norms is None:
+            return None
+        return self.writing.written(call, site, rows=rows, output=output, norms=norms, statistics=statistics)
 
 
 def _seen(weights: Tensor, before: list[Tensor]) -> Tensor:

@@ -24,7 +24,7 @@ class TileAccumulator(Protocol):
 
     @property
     def needs(self) -> frozenset[str]:
-        """What it reads of a tile: `weights`, row `statistics`."""
+        """What it reads of a tile: `weights`, row `statistics`, what is `written`."""
 
     @property
     def span(self) -> str:
@@ -115,7 +115,9 @@ def scan(
         source, batches = copy(source), source.batches
         source.batches = _small_enough(batches, stacks)
     needs = frozenset().union(*(each.needs for each in heeded))
-    source.run(consumer, need_weights="weights" in needs, need_statistics="statistics" in needs)
+    # Nobody is asked for what only some sources know of, unless it is wanted.
+    more = {"need_written": True} if "written" in needs else {}
+    source.run(consumer, need_weights="weights" in needs, need_statistics="statistics" in needs, **more)
     return consumer.counts
 
 

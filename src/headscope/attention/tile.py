@@ -9,6 +9,7 @@ from torch import Tensor
 
 from headscope.attention.row_statistics import row_statistics
 from headscope.attention.visibility import Visibility
+from headscope.attention.written import Written, join_written, norm_row_statistics
 from headscope.encoding.segment import SegmentInfo
 
 
@@ -27,6 +28,7 @@ class AttentionTile:
         given_weights: the weights `[batch, head, row, key]`, where the pass kept them.
         given_statistics: the row statistics, where the pass made them along with its softmax.
         given_gradient: the gradient of a loss with respect to the weights, of their shape, where the pass took it.
+        written: what the rows write, where the pass was asked for it and the model's output projection is known.
         sink: the weight of the layer's learned sink, `[batch, head, row]`; None where it has none, and where the pass
             kept neither it nor the weights.
     """
@@ -41,6 +43,7 @@ class AttentionTile:
     given_weights: Tensor | None = field(default=None, repr=False)
     given_statistics: Tensor | None = field(default=None, repr=False)
     given_gradient: Tensor | None = field(default=None, repr=False)
+    written: Written | None = field(default=None, repr=False)
     sink: Tensor | None = field(default=None, repr=False)
 
     @property
@@ -89,6 +92,25 @@ class AttentionTile:
             sink=self.sink,
         )
 
+    @cached_property
+    def norm_statistics(self) -> Tensor:
+        """Statistics of what each row writes, `[batch, head, row, ROW_STATISTICS]`; NaN in rows that write nothing.
+
+        Raises:
+            ValueError: what the rows write is not known.
+        """
+        if self.written is None:
+            raise ValueError("this tile does not know what its rows write; see `written`")
+        if self.written.given_statistics is not None:
+            return self.written.given_statistics
+        return norm_row_statistics(
+            self.weights,
+            self.written.keys,
+            key_classes=self.keys.classes,
+            start=self.start,
+            square=self.square,
+        )
+
     @property
     def square(self) -> bool:
         """Whether queries and keys are the same tokens, so that positions can be compared."""
@@ -135,5 +157,6 @@ def join_rows(
         given_weights=torch.cat(weights, dim=2) if len(weights) == len(tiles) else None,
         given_statistics=torch.cat(statistics, dim=2) if len(statistics) == len(tiles) else None,
         given_gradient=torch.cat(gradients, dim=2) if len(gradients) == len(tiles) else None,
+        written=join_written([tile.written for tile in tiles]),
         sink=torch.cat(sinks, dim=2) if len(sinks) == len(tiles) else None,
     )

@@ -12,6 +12,7 @@ from matplotlib.collections import PathCollection
 
 from headscope.figures.finders import EDGE_COLOUR, Finders, marked, worn
 from headscope.figures.style import INK, SOFT, role_colour, role_outline
+from headscope.statistics.measures import of_measure
 
 HeadRoles = Mapping[tuple[int, int], str]
 """(layer, head), both 1-based, to role."""
@@ -38,7 +39,8 @@ class Series:
 
 
 def select(surface: pd.DataFrame, statistic: str, *, kind: str) -> Series:
-    """Take one statistic of one kind from `tables/surface.parquet`, leaving out what is null."""
+    """Take one statistic of one kind, of the weights, from `tables/surface.parquet`, leaving out what is null."""
+    surface = of_measure(surface)
     rows = surface[(surface["statistic"] == statistic) & (surface["kind"] == kind)]
     rows = rows[rows["value"].notna()]
     mean = rows["head"].isna()

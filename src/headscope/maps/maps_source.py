@@ -80,8 +80,16 @@ class MapsSource:
                     self._check_rows(own.astype(np.float32), hidden, entry, part, layer)
         return found
 
-    def run(self, consumer: TileConsumer, *, need_weights: bool, need_statistics: bool = True) -> None:
-        """Feed every batch to the consumer; see `TileSource`. Tiles always have weights.
+    def run(
+        self,
+        consumer: TileConsumer,
+        *,
+        need_weights: bool,
+        need_statistics: bool = True,
+        need_written: bool = False,
+    ) -> None:
+        """Feed every batch to the consumer; see `TileSource`. Tiles always have weights, never what
+        is written.
 
         Raises:
             InputError: a file is not what was written, or a row is no distribution over the keys it may look at.

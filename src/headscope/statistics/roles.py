@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headscope.statistics.measures import WEIGHT, of_measure
 from headscope.statistics.role_catalogue import OTHERWISE, ROLES, SHOWN
 from headscope.statistics.significance import SIGNIFICANT
 
@@ -30,16 +31,19 @@ def role_of(values: Mapping[str, float], *, uniform: Mapping[str, float]) -> str
     return OTHERWISE
 
 
-def roles(surface: pd.DataFrame) -> pd.DataFrame:
+def roles(surface: pd.DataFrame, *, measure: str = WEIGHT) -> pd.DataFrame:
     """Give every head its role.
 
     Args:
         surface: the table `surface.parquet`.
+        measure: by where heads look (`weight`), or by what they write of it (`norm`); then only those of which that is
+            known.
 
     Returns:
         Columns `kind layer head role`, in the order of the table.
     """
-    heads = surface[surface["head"].notna()]
+    heads = of_measure(surface, measure)
+    heads = heads[heads["head"].notna()]
     values = heads.pivot_table(index=_HEAD, columns="statistic", values="value", sort=False, dropna=False)
     held = heads[heads["statistic"].isin(_OF_UNIFORM)]
     uniform = {
@@ -94,7 +98,8 @@ def strongest(surface: pd.DataFrame, named: pd.DataFrame) -> pd.DataFrame:
         Columns `kind layer head role statistic value`: of each role the head with the highest value of the statistic
         that tells it.
     """
-    heads = surface[surface["head"].notna()].merge(named, on=["kind", "layer", "head"])
+    heads = of_measure(surface)
+    heads = heads[heads["head"].notna()].merge(named, on=["kind", "layer", "head"])
     rows = []
     for kind in heads["kind"].unique():
         for role in SHOWN:

@@ -13,6 +13,7 @@ import xarray as xr
 from headscope.analyses.for_study import finders, head_columns, summaries
 from headscope.counted import count
 from headscope.errors import InputError
+from headscope.statistics.measures import WEIGHT, of_measure, with_measure
 from headscope.statistics.roles import roles
 from headscope.storage.atomic import hash_of
 from headscope.study.labelled_array import labelled_array
@@ -45,17 +46,22 @@ class Study:
         """Return a surface statistic of the model's first kind of attention, dims `layer`, `head`, 1-based."""
         return self.array(statistic)
 
-    def array(self, statistic: str, *, kind: str | None = None) -> xr.DataArray:
+    def array(self, statistic: str, *, kind: str | None = None, measure: str = WEIGHT) -> xr.DataArray:
         """Return a surface statistic as a labelled array, `[layer, head]`, with `ci_low` and `ci_high`.
 
         Args:
             statistic: a name of `surface.parquet`.
             kind: `encoder`, `decoder` or `cross`; the first that the model has when None.
+            measure: of where heads look (`weight`), or of what they write of it (`norm`).
 
         Raises:
-            KeyError: no such statistic or kind; names those there are.
+            KeyError: no such statistic, kind or measure; names those there are.
         """
-        return labelled_array(self.surface, statistic, kind=kind or self.kinds[0])
+        table = self.table("surface")
+        own = of_measure(table, measure)
+        if own.empty:
+            raise KeyError(f"no measure {measure!r}; this study has {', '.join(table['measure'].unique())}")
+        return labelled_array(own, statistic, kind=kind or self.kinds[0])
 
     @property
     def kinds(self) -> list[str]:
@@ -64,8 +70,11 @@ class Study:
 
     @cached_property
     def surface(self) -> pd.DataFrame:
-        """The table `surface.parquet`: fractions, nats, 1-based layers and heads."""
-        return self.table("surface")
+        """The table `surface.parquet`, of where heads look: fractions, nats, 1-based layers and heads.
+
+        `table("surface")` has what they write of it, too.
+        """
+        return of_measure(self.table("surface"))
 
     @cached_property
     def roles(self) -> pd.DataFrame:
@@ -113,7 +122,8 @@ class Study:
         """
         if name not in self.tables:
             raise KeyError(f"no table {name!r}; this study has {', '.join(self.tables)}")
-        return pd.read_parquet(BytesIO(checked(self.path, self.manifest, f"tables/{name}.parquet")))
+        found = pd.read_parquet(BytesIO(checked(self.path, self.manifest, f"tables/{name}.parquet")))
+        return with_measure(found) if name == "surface" else found
 
     def table_1(self) -> "PaperTable":
         """Return table 1 of the paper, of this run's numbers: the best head of each dependency relation.

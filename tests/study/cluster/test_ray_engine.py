@@ -40,7 +40,7 @@ def asked(tmp_path_factory):
         controls=1,
         shuffled=True,
         max_length=64,
-        stages=("surface", "importance", "syntax", "coreference", "distances", "map"),
+        stages=("surface", "norms", "importance", "syntax", "coreference", "distances", "map"),
         batch_size=4,
         shard_minutes=0,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, Scale, mapped, ratio_interval
 from headscope.statistics.kept import Declared, counted, summed
+from headscope.statistics.measures import WEIGHT
 from headscope.statistics.statistic_catalogue import STATISTICS, Unit
 
 _SCALES: Mapping[Unit, Scale] = {Unit.SHARE: "share", Unit.NATS: "positive"}
@@ -26,13 +28,16 @@ class SurfaceResult:
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
+        measure: of `measures.MEASURES`.
         heads: every head's values, `[layer, head, STATISTICS]`.
         layers: the mean over a layer's heads, `[layer, STATISTICS]`.
         uniform: what uniform attention over the visible keys gives, `[layer, STATISTICS]`.
-        n: segments that have such rows, `[layer, STATISTICS]`; 0 where it cannot occur.
+        n: segments that have such rows, `[layer, head, STATISTICS]`, the most of any head behind them; 0 where it
+            cannot occur.
     """
 
     kind: str
+    measure: str
     heads: Interval
     layers: Interval
     uniform: NDArray[np.float64]
@@ -52,6 +57,7 @@ class SurfaceAccumulator(Accumulator):
         super().__init__(layout)
         self._open: dict[str, list[Tensor | None]] = {}
         self._counts: dict[str, Tensor] = {}
+        self._selections: dict[tuple[str, int, int], Tensor] = {}
 
     def declare(self) -> Declared:
         """Keep each kind's sums of segment means, and how many segments each is of."""
@@ -63,13 +69,12 @@ class SurfaceAccumulator(Accumulator):
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
         self._open = {part.kind: [None] * part.layers for part in self.layout}
-        self._counts = {}
+        self._counts, self._selections = {}, {}
 
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums."""
-        selections = row_selections(tile.row_classes, tile.row_valid)
         rows = torch.cat([tile.statistics.double(), tile.visibility.uniform], dim=1)
-        sums = surface_sums(rows, selections)
+        sums = surface_sums(rows, self.selections(tile))
         before = self._open[tile.kind][tile.layer]
         self._open[tile.kind][tile.layer] = sums if before is None else before + sums
         if tile.kind not in self._counts:
@@ -90,32 +95,58 @@ class SurfaceAccumulator(Accumulator):
     def compute(self) -> tuple[SurfaceResult, ...]:
         """Return each kind's values with their intervals over documents."""
         stacked = self.sums.stacked()
-        results = []
-        for part in self.layout:
-            sums, counts = stacked[part.kind], stacked[f"n_{part.kind}"]
-            heads, uniform = sums[:, :, :-1], sums[:, :, -1]
-            # What uniform attention never does cannot occur at all: next under a causal mask, [SEP] in GPT-2.
-            possible = uniform.sum(0) > 0
-            number = np.where(possible, counts.sum(0), 0)
-            everything = np.concatenate([heads, heads.mean(2, keepdims=True)], axis=2)
-            # A value that cannot occur is null, whatever was summed.
-            shown = np.where(possible[:, None, :], everything, np.nan)
-            interval = _intervals(shown, counts[:, None, None, :])
-            with np.errstate(invalid="ignore", divide="ignore"):
-                level = np.where(possible, uniform.sum(0) / counts.sum(0), np.nan)
-            results.append(
-                SurfaceResult(
-                    kind=part.kind,
-                    heads=mapped(interval, lambda ends: ends[:, :-1]),
-                    layers=mapped(interval, lambda ends: ends[:, -1]),
-                    uniform=level,
-                    n=number.astype(np.int64),
-                )
+        return tuple(
+            results_of(
+                part.kind, stacked[part.kind], stacked[f"n_{part.kind}"][:, None, None], measure=WEIGHT
             )
-        return tuple(results)
+            for part in self.layout
+        )
+
+    def selections(self, tile: AttentionTile) -> Tensor:
+        """Return which of a tile's rows each kind of mean runs over; layers of a batch that are cut alike share it."""
+        key = tile.kind, tile.start, tile.visibility.rows
+        if key not in self._selections:
+            self._selections[key] = row_selections(tile.row_classes, tile.row_valid)
+        return self._selections[key]
 
 
-def _intervals(sums: NDArray[np.float64], counts: NDArray[np.int32]) -> Interval:
+def results_of(kind: str, sums: NDArray[np.float64], counts: NDArray[Any], *, measure: str) -> SurfaceResult:
+    """Make the means of one kind, with their intervals over documents.
+
+    Args:
+        kind: `encoder`, `decoder` or `cross`.
+        sums: of segment means, `[group, layer, head, STATISTICS]`, uniform attention behind the heads.
+        counts: how many segments each is of, as `sums`; axes of size 1 where it is the same along them.
+        measure: what the sums are of.
+    """
+    heads, uniform, of_uniform = sums[:, :, :-1], sums[:, :, -1], counts[:, :, -1].sum(0)
+    # What uniform attention never does cannot occur at all: next under a causal mask, [SEP] in GPT-2.
+    possible = uniform.sum(0) > 0
+    # A value that cannot occur is null, whatever was summed.
+    shown = np.where(possible[:, None, :], _with_mean(heads), np.nan)
+    own, number = counts, counts.sum(0)
+    if counts.shape[2] > 1:
+        own, number = _with_mean(counts[:, :, :-1]), number[:, :-1]
+        number = np.concatenate([number, number.max(1, keepdims=True)], axis=1)
+    interval = _intervals(shown, own)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        level = np.where(possible, uniform.sum(0) / of_uniform, np.nan)
+    return SurfaceResult(
+        kind=kind,
+        measure=measure,
+        heads=mapped(interval, lambda ends: ends[:, :-1]),
+        layers=mapped(interval, lambda ends: ends[:, -1]),
+        uniform=level,
+        n=np.where(possible[:, None], np.broadcast_to(number, shown.shape[1:]), 0).astype(np.int64),
+    )
+
+
+def _with_mean(sums: NDArray[Any]) -> NDArray[np.float64]:
+    """Put the mean over heads behind them, `[group, layer, head + 1, ...]`."""
+    return np.concatenate([sums, sums.mean(2, keepdims=True)], axis=2)
+
+
+def _intervals(sums: NDArray[np.float64], counts: NDArray[Any]) -> Interval:
     """Intervals of `[group, ..., STATISTICS]`, each on the scale of its unit."""
     found = [np.empty(sums.shape[1:]) for _ in range(3)]
     for unit, scale in _SCALES.items():

@@ -11,7 +11,7 @@ ANALYSIS = Analysis(
     question="Where do heads look, in text without annotation?",
     stages=(
         # 2: the table `clearest`. 3: intervals and tests that keep their level, the table of differences.
-        # 4: random cuts of each document by itself.
+        # 4: random cuts of each document by itself. 5: the same statistics of what heads write.
         Stage(
             name="surface",
             measure="measure:measure_surface",

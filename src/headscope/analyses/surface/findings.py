@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from headscope.analyses.surface.by_norm import norm_finding
 from headscope.analyses.surface.shares import BEHAVIOURS, nothing, position, special
 from headscope.analyses.surface.spread import focus, noop
 from headscope.reporting.kit.claim_rules import stands_out
@@ -31,6 +32,7 @@ def surface_findings(about: Context) -> list[Sentence]:
             *noop(kind, words, gaps, several),
             *focus(kind, words, gaps, several, none_stands_out=none_stands_out),
             _roles(kind, words, several),
+            *norm_finding(about.run, kind, words, several=several),
         ]
         found += [replace(one, kind=kind.name) for one in own]
     return found

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope.analyses.stage_result import StageResult
+from headscope.analyses.surface.by_norm import by_norm
 from headscope.reporting.kit.terminal import Grid
+from headscope.statistics.measures import of_measure
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic_catalogue import STATISTICS, Rows, Unit
 
 
 def shown(result: StageResult) -> Iterator[Grid | str]:
     """Yield a row for each head: every mean over all rows, in percent of attention or nats, and the role."""
-    surface = result.tables["surface"]
+    surface = of_measure(result.tables["surface"])
+    written = {(one.kind, one.layer, one.head): one for one in by_norm(result.tables["surface"])}
     wide = surface[surface["head"].notna()].pivot_table(
         index=["kind", "layer", "head"], columns="statistic", values="value", sort=False, dropna=False
     )
@@ -26,12 +29,16 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     for row in rows.to_dict("records"):
         label = f"{row['layer']}-{row['head']}"
         cells = [_cell(row.get(one.name, float("nan")), share=one.unit is Unit.SHARE) for one in columns]
-        shown.append([f"{row['kind']} {label}" if several else label, *cells, row["role"]])
+        other = written.get((row["kind"], row["layer"], row["head"]))
+        by_written = [other.written if other is not None and other.differs else "-"] if written else []
+        shown.append([f"{row['kind']} {label}" if several else label, *cells, row["role"], *by_written])
     numbers = [(one.heading or one.name, "right") for one in columns]
-    yield Grid([("head", "left"), *numbers, ("role", "left")], shown)
+    last = [("by norm", "left")] if written else []
+    yield Grid([("head", "left"), *numbers, ("role", "left"), *last], shown)
     nats = [f"{one.heading or one.name} in nats" for one in columns if one.unit is Unit.NATS]
     told = [f"{one.heading or one.name}: {one.heading_says}" for one in columns if one.heading_says]
-    yield "; ".join(["percent of attention", *nats, *told])
+    norms = ["by norm: the role by what it writes, where that is another"] if written else []
+    yield "; ".join(["percent of attention", *nats, *told, *norms])
 
 
 def _cell(value: float, *, share: bool) -> str:

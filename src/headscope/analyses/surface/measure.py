@@ -1,12 +1,16 @@
 """The stage of section 3: what heads look at in text, and sentences on which to draw them."""
 
+from collections.abc import Iterator
+
 import pandas as pd
 
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.analyses.surface.layout import surface_table
+from headscope.analyses.surface.norm_accumulator import NormSurfaceAccumulator
 from headscope.analyses.surface.surface_differences import surface_differences
 from headscope.attention.scan import scan
+from headscope.counted import count
 from headscope.examples.clearest import ClearestAccumulator
 from headscope.examples.collector import ExampleCollector, examples_table
 from headscope.examples.example_tables import CLEAREST
@@ -14,13 +18,15 @@ from headscope.examples.excerpts import ExcerptCollector, wanted_segments
 from headscope.prepare.prepared_run import Run, Stream
 from headscope.prepare.progress import Watcher
 from headscope.prepare.shared_scan import read_text
+from headscope.statistics.measures import of_measure
 from headscope.statistics.roles import roles
 
 
 def measure_surface(run: Run, watch: Watcher | None = None) -> StageResult:
     """Measure what heads look at in text: one scan, the table, and sentences to draw heads on."""
     sums, clearest = scan_surface(run, watch)
-    surface = surface_table(sums.compute())
+    table = surface_table(sums.compute())
+    surface = of_measure(table)
     named = roles(surface)
     collector = ExampleCollector()
     scan(run.example_source(), [collector])
@@ -28,11 +34,12 @@ def measure_surface(run: Run, watch: Watcher | None = None) -> StageResult:
     return StageResult(
         name="surface",
         tables={
-            "surface": surface,
+            "surface": table,
             "surface_differences": surface_differences(sums),
             "examples": examples,
             "clearest": clearest_table(run, clearest, named),
         },
+        notes=notes_on("surface", *_left_out(sums)),
         state={**sums.state(), **clearest.state()},
     )
 
@@ -46,7 +53,19 @@ def scan_surface(run: Run, watch: Watcher | None = None) -> tuple[SurfaceAccumul
 
 def surface_sums(run: Stream) -> tuple[SurfaceAccumulator, ClearestAccumulator]:
     """Return what the stage keeps of the text."""
-    return SurfaceAccumulator(run.layout), ClearestAccumulator(run.layout)
+    # Saved maps hold no values.
+    kind = NormSurfaceAccumulator if run.options.maps is None else SurfaceAccumulator
+    return kind(run.layout), ClearestAccumulator(run.layout)
+
+
+def _left_out(sums: SurfaceAccumulator) -> Iterator[str]:
+    if isinstance(sums, NormSurfaceAccumulator):
+        for kind, rows in sums.left_out.items():
+            if number := int(rows.sum()):
+                yield (
+                    f"of {count(number, 'row')} of {kind} heads nothing at all is written; they are left out of the "
+                    "statistics of what heads write"
+                )
 
 
 def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame) -> pd.DataFrame:

@@ -2,8 +2,10 @@
 
 from functools import cache
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Float64, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.statistics.statistic_catalogue import STATISTICS, Rows
@@ -13,8 +15,13 @@ from headscope.statistics.statistic_catalogue import STATISTICS, Rows
 def _places(device: torch.device) -> tuple[Tensor, Tensor]:
     """Return for each statistic which number of a row it is, and over which rows; once for a device."""
     columns = [int(one.quantity) for one in STATISTICS.values()]
-    rows = [list(Rows).index(one.rows) for one in STATISTICS.values()]
-    return torch.tensor(columns, device=device), torch.tensor(rows, device=device)
+    return torch.tensor(columns, device=device), torch.tensor(rows_of_statistics(), device=device)
+
+
+@cache
+def rows_of_statistics() -> NDArray[np.int64]:
+    """Return over which of `Rows` each statistic is a mean, `[STATISTICS]`."""
+    return np.array([list(Rows).index(one.rows) for one in STATISTICS.values()])
 
 
 def row_selections(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headscope.analyses.surface.by_norm import UNKNOWN, norm_table
 from headscope.figures.axes import share_top
 from headscope.figures.entropy import entropy_panel
 from headscope.figures.line_diagram import example_panel
@@ -19,6 +20,7 @@ from headscope.reporting.kit.links import figure_links, linked
 from headscope.reporting.kit.page_rows import Table, example_table, layer_table, role_table
 from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import Words, anchor, capital, plain
+from headscope.statistics.measures import NORM, of_measure
 from headscope.statistics.role_catalogue import SHOWN
 from headscope.statistics.statistic_catalogue import STATISTICS, Topic, is_share, of_topic
 from headscope.views.markup import Html, el
@@ -168,6 +170,8 @@ def roles_section(about: Context) -> Html:
             words,
             several,
         )  # fmt: skip
+    written = norm_table(about.run, about.kinds, words, several=several)
+    known = len(of_measure(about.run.tables["surface"], NORM)) > 0
     return el(
         "section",
         el("h2", "Roles, with an example of each"),
@@ -176,7 +180,9 @@ def roles_section(about: Context) -> Html:
         el("div", figures, class_="panels examples") if figures else el("p", "This run kept no examples."),
         el("p", "On the left the tokens that attend, on the right those attended to; the darkness of a line is its "
            "weight. Click one to open its head’s card.", class_="caption"),
+        None if known else el("p", UNKNOWN, class_="caption"),
         role_table(about.kinds, words).html(),
+        written.html() if written else None,
         table.html() if table else None,
         figure_links("figure-1") if about.links and records else None,
         id="section-roles",

@@ -14,6 +14,7 @@ from headscope.statistics.columns import (
     ends,
     text,
 )
+from headscope.statistics.measures import MEASURES
 from headscope.statistics.statistic_catalogue import NAMES, STATISTICS, Unit
 from headscope.statistics.table_schema import Column, TableSchema
 
@@ -28,6 +29,12 @@ SURFACE = TableSchema(
         KIND,
         LAYER,
         HEAD_OR_MEAN,
+        text(
+            "measure",
+            "where the head looks (`weight`), or what it writes of it (`norm`: the weight times the length of what the "
+            "head writes of the token, each row divided by its sum); no rows of `norm` where that is not known",
+            choices=MEASURES,
+        ),
         text("statistic", "what is measured", choices=NAMES),
         Column(
             "value",
@@ -48,7 +55,7 @@ SURFACE = TableSchema(
         ),
         count("n", "inputs"),
     ),
-    key=("kind", "layer", "head", "statistic"),
+    key=("kind", "layer", "head", "measure", "statistic"),
 )
 
 SURFACE_DIFFERENCES = TableSchema(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
+
+from headscope.statistics.measures import of_measure
 
 
 @dataclass(frozen=True)
@@ -36,14 +39,14 @@ class Measured:
         """Return a table, None where the run did not make it."""
         return self.tables.get(name)
 
-    @property
+    @cached_property
     def surface(self) -> pd.DataFrame:
-        """The surface statistics.
+        """The surface statistics of where heads look; `table` has those of what they write, too.
 
-        `kind layer head statistic value ci_low ci_high uniform n`; `layer` and `head` are 1-based, a missing head is
-        the layer's mean, shares lie in [0, 1] and entropies are in nats.
+        `kind layer head measure statistic value ci_low ci_high uniform n`; `layer` and `head` are 1-based, a missing
+        head is the layer's mean, shares lie in [0, 1] and entropies are in nats.
         """
-        return self.tables["surface"]
+        return of_measure(self.tables["surface"])
 
     @property
     def examples(self) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 // the heads nearest to it.
 import { el, shape } from "../core/dom.js";
 import { anchorOf, data, headNumber, headTitle, roleOf } from "../report/data.js";
-import { accuraciesOf, atlas, nearestOf, ordinal, rankOf, showingsOf } from "./atlas_data.js";
+import { accuraciesOf, atlas, nearestOf, ordinal, rankOf, showingsOf, writtenOf } from "./atlas_data.js";
 import { findLines, roleLine } from "../report/card.js";
 import { natsApart, tableInterval, tableNumber } from "../core/format.js";
 import { sentencePart } from "./atlas_sentences.js";
@@ -92,6 +92,7 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
   const title = headTitle(kind, index);
   const part = (name, ...children) => el("section", {}, el("h3", {}, name), children);
   const { onCompare, onClose } = actions;
+  const written = writtenOf(kind, index);
   const rank = (name) => {
     const place = rankOf(kind, name, index);
     return place && { short: ordinal(place.rank), whole: `${ordinal(place.rank)} highest of ${place.of}` };
@@ -111,6 +112,7 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
       ),
     ),
     el("p", { class: "role" }, roleLine(kind, index)),
+    written ? el("p", { class: "at-written" }, written) : null,
     findLines(kind, index),
     sentencePart(kind, index, { onSentence: actions.onSentence, together }),
     part(`Where it stands among ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads`, strips(kind, index, rank), el("p", { class: "caption" }, "Grey: every head. Dashed: uniform attention. Bar: 95% interval. The last column: its place from the highest.")),

@@ -21,6 +21,11 @@ export function nearestOf(kind, index) {
   return nearest ? nearest[index] : null;
 }
 
+// A sentence on a head by what it writes; null where that is not known.
+export function writtenOf(kind, index) {
+  return (partsOf(kind).written || [])[index] || null;
+}
+
 const halves = new Map();
 
 // The divergence of two heads of a kind in nats, to 1 in 65,534 of the largest of all; null where it was not measured.

@@ -1,0 +1,1 @@
+"""How much does each head write, and of what? (Kobayashi et al. 2020)"""

@@ -1,0 +1,146 @@
+"""How much every head writes: the length of its output, and of its writes by class of key."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import Batch
+from headscope.encoding.vocabulary import KeyClass
+from headscope.models.anatomy import KindLayout
+from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.confidence import Interval, ratio_interval
+from headscope.statistics.kept import Declared, counted, summed
+
+KEY_CLASSES = tuple(each.name.lower() for each in KeyClass)
+_OF_ROWS = ("output", "in_stream")
+
+
+@dataclass(frozen=True)
+class NormResult:
+    """How much the heads of one kind of attention write; NaN in layers whose output projection is not known.
+
+    Attributes:
+        kind: `encoder`, `decoder` or `cross`.
+        output: mean over rows of `|sum_j a_ij f_j|`, `[layer, head]`; the layer's mean stands behind the heads.
+        in_layer: the same divided by the layer's mean over heads, `[layer, head]`.
+        in_stream: mean over rows of the output divided by the length of what the layer reads there, as `output`.
+        value: mean of `|f_j|` by class of key, each key once, `[layer, head, KEY_CLASSES]`, the mean behind too.
+        n: segments, `[layer]`.
+        n_stream: those where the stream is known, `[layer]`.
+        n_value: those that have such a key, `[layer, KEY_CLASSES]`.
+    """
+
+    kind: str
+    output: Interval
+    in_layer: Interval
+    in_stream: Interval
+    value: Interval
+    n: NDArray[np.int64]
+    n_stream: NDArray[np.int64]
+    n_value: NDArray[np.int64]
+
+
+class NormAccumulator(Accumulator):
+    """Sum what every head writes by group of documents.
+
+    Args:
+        layout: the kinds of attention and their sizes.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"written"})
+
+    def __init__(self, layout: Sequence[KindLayout] | None = None) -> None:
+        self._open: dict[tuple[str, int], _Layer] = {}
+        super().__init__(layout)
+
+    def declare(self) -> Declared:
+        """Keep sums of segment means, and of how many segments each is."""
+        kept: Declared = {name: summed("layer", "head") for name in _OF_ROWS}
+        value = {"value": summed("layer", "head", len(KeyClass)), "n_value": counted("layer", len(KeyClass))}
+        return {**kept, **{f"n_{name}": counted("layer") for name in _OF_ROWS}, **value}
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+        self._open = {}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Add what a tile's rows write; what its keys are worth comes with the first rows."""
+        written = tile.written
+        if written is None:
+            return
+        layer = self._open.setdefault((tile.kind, tile.layer), _Layer())
+        valid, lengths = tile.row_valid[:, None], tile.queries.lengths[:, None].double()
+        outputs = torch.where(valid, written.outputs.double(), 0.0)
+        layer.add("output", outputs.sum(-1) / lengths)
+        if written.stream is not None:
+            relative = outputs / torch.where(tile.row_valid, written.stream.double(), 1.0)[:, None]
+            layer.add("in_stream", relative.sum(-1) / lengths)
+        if tile.start == 0:
+            of_class = one_hot(tile.keys.classes.long(), len(KeyClass)).double() * tile.keys.valid[..., None]
+            number = of_class.sum(1)
+            # A padded key may be worth anything; nothing of it is counted.
+            norms = torch.where(tile.keys.valid[:, None], written.keys.double(), 0.0)
+            layer.add("value", norms @ of_class / number.clamp(min=1)[:, None])
+            layer.add("n_value", (number > 0).double())
+
+    def end(self, batch: Batch) -> None:
+        """Add the batch's segment means to their documents."""
+        for (kind, place), layer in self._open.items():
+            values = {name: value.cpu().numpy() for name, value in layer.sums.items()}
+            for item, document in enumerate(batch.info.documents):
+                own = {f"{name}.{kind}": value[item][None] for name, value in values.items()}
+                own[f"n_value.{kind}"] = own[f"n_value.{kind}"].astype(np.int32)
+                counts = {
+                    f"n_{name}.{kind}": np.ones(1, dtype=np.int32) for name in _OF_ROWS if name in values
+                }
+                self.sums.add_at(document, np.array([place]), **own, **counts)
+        self._open = {}
+
+    def compute(self) -> tuple[NormResult, ...]:
+        """Return each kind's values with their intervals over documents."""
+        # Where no layer's output projection is known nothing was added: no document is as good as one without rows.
+        stacked = {
+            name: sums if len(sums) else np.zeros((1, *sums.shape[1:]))
+            for name, sums in self.sums.stacked().items()
+        }
+        return tuple(_result(part.kind, stacked) for part in self.layout)
+
+
+class _Layer:
+    """What was added up of one layer of a batch."""
+
+    def __init__(self) -> None:
+        self.sums: dict[str, Tensor] = {}
+
+    def add(self, name: str, value: Tensor) -> None:
+        """Add `[batch, ...]` to what is there."""
+        self.sums[name] = self.sums[name] + value if name in self.sums else value
+
+
+def _result(kind: str, stacked: Mapping[str, NDArray[np.float64]]) -> NormResult:
+    """Make the means of one kind from sums `[group, layer, ...]`."""
+    output, of_output = stacked[f"output.{kind}"], stacked[f"n_output.{kind}"][:, :, None]
+    stream, of_stream = stacked[f"in_stream.{kind}"], stacked[f"n_in_stream.{kind}"][:, :, None]
+    value, of_value = stacked[f"value.{kind}"], stacked[f"n_value.{kind}"]
+    return NormResult(
+        kind=kind,
+        output=ratio_interval(_with_mean(output), of_output, scale="positive"),
+        in_layer=ratio_interval(output, output.mean(2, keepdims=True), scale="positive"),
+        in_stream=ratio_interval(_with_mean(stream), of_stream, scale="positive"),
+        value=ratio_interval(_with_mean(value), of_value[:, :, None], scale="positive"),
+        n=of_output[..., 0].sum(0).astype(np.int64),
+        n_stream=of_stream[..., 0].sum(0).astype(np.int64),
+        n_value=of_value.sum(0).astype(np.int64),
+    )
+
+
+def _with_mean(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Put the mean over heads behind them, `[group, layer, head + 1, ...]`."""
+    return np.concatenate([sums, sums.mean(2, keepdims=True)], axis=2)

@@ -1,0 +1,31 @@
+"""What heads write, declared."""
+
+from headscope.analyses.analysis import TEXT_INPUTS, Analysis, Stage
+from headscope.analyses.command import Command
+
+ANALYSIS = Analysis(
+    name="norms",
+    question="How much does each head write?",
+    stages=(
+        Stage(
+            name="norms",
+            measure="measure:measure_norms",
+            scans="measure:scan_norms",
+            sums="measure:norm_sums",
+            corpora=("text",),
+            options=TEXT_INPUTS,
+            place=1,
+            refused="saved maps hold no values; give a model and text in place of --maps to measure what heads write",
+        ),
+    ),
+    command=Command(
+        name="norms",
+        help=(
+            "Say how much each head writes.\n\nA weight says where a head looks; the length of its output says whether "
+            "it matters. Heads that write little are said to rest."
+        ),
+        place=25,
+    ),
+    study="in_study:STUDY",
+    figures=("figure-norms",),
+)

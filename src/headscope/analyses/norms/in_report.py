@@ -1,0 +1,14 @@
+"""What the report shows of what heads write."""
+
+from headscope.analyses.norms.findings import TOPIC, norm_findings
+from headscope.analyses.norms.section import TERMS, norm_figures, norm_section
+from headscope.reporting.kit.report_parts import Parts
+
+PARTS = Parts(
+    findings=norm_findings,
+    sections=norm_section,
+    figures=norm_figures,
+    terms=TERMS,
+    explained=("norms",),
+    headline={TOPIC: 75},
+)

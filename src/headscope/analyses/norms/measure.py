@@ -1,0 +1,112 @@
+"""The stage of what heads write: one scan of the text, and its table."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.analyses.norms.accumulator import KEY_CLASSES, NormAccumulator, NormResult
+from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, NORMS, OUTPUT, VALUE
+from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.prepare.prepared_run import Stream
+from headscope.prepare.progress import Watcher
+from headscope.prepare.shared_scan import read_text
+from headscope.statistics.confidence import Interval, mapped
+
+UNKNOWN = (
+    "what heads write is not measured in {layers} of {kind} attention: no linear map takes the attention's output as "
+    "it is"
+)
+
+
+def measure_norms(run: Stream, watch: Watcher | None = None) -> StageResult:
+    """Measure how much every head writes.
+
+    Args:
+        run: a `ModelRun` over text.
+        watch: told of progress.
+    """
+    sums = scan_norms(run, watch)
+    results = sums.compute()
+    return StageResult(
+        name="norms",
+        tables={"norms": norm_table(results)},
+        notes=notes_on("norms", *_notes(results)),
+        state=sums.state(),
+    )
+
+
+def scan_norms(run: Stream, watch: Watcher | None = None) -> NormAccumulator:
+    """Sum what heads write over the text."""
+    (sums,) = norm_sums(run)
+    read_text(run, [sums], stage="norms", said="what heads write", watch=watch)
+    return sums
+
+
+def norm_sums(run: Stream) -> tuple[NormAccumulator]:
+    """Return what the stage keeps of the text."""
+    return (NormAccumulator(run.layout),)
+
+
+def norm_table(results: tuple[NormResult, ...]) -> pd.DataFrame:
+    """Lay results out as `norms.parquet`: a row for each head and statistic, and for each layer's mean head.
+
+    Layers and heads are 1-based; a missing head is the mean over the layer's heads.
+    """
+    rows = [row for result in results for row in _rows(result)]
+    return pd.DataFrame(rows, columns=NORMS.names).astype({"head": "Int64"})
+
+
+def _rows(result: NormResult) -> Iterator[dict[str, Any]]:
+    for name, interval, n in (
+        (OUTPUT, result.output, result.n),
+        (IN_LAYER, result.in_layer, result.n),
+        (IN_STREAM, result.in_stream, result.n_stream),
+    ):
+        yield from _cells(result, name, None, interval, n, means=name != IN_LAYER)
+    for place, key_class in enumerate(KEY_CLASSES):
+        own = mapped(result.value, partial(_column, place=place))
+        yield from _cells(result, VALUE, key_class, own, result.n_value[:, place], means=True)
+
+
+def _column(ends: NDArray[np.float64], *, place: int) -> NDArray[np.float64]:
+    return ends[..., place]
+
+
+def _cells(
+    result: NormResult,
+    statistic: str,
+    key_class: str | None,
+    interval: Interval,
+    n: NDArray[np.int64],
+    *,
+    means: bool,
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one statistic; with `means` the last head is the layer's mean."""
+    layers, heads = interval.value.shape
+    for layer in range(layers):
+        for head in range(heads):
+            is_mean = means and head == heads - 1
+            yield {
+                "kind": result.kind,
+                "layer": layer + 1,
+                "head": pd.NA if is_mean else head + 1,
+                "statistic": statistic,
+                "key_class": key_class,
+                "value": float(interval.value[layer, head]),
+                "ci_low": float(interval.low[layer, head]),
+                "ci_high": float(interval.high[layer, head]),
+                "n": int(n[layer]),
+            }
+
+
+def _notes(results: tuple[NormResult, ...]) -> Iterator[str]:
+    for result in results:
+        unknown = np.flatnonzero(result.n == 0) + 1
+        if len(unknown):
+            every = len(unknown) == len(result.n)
+            layers = "any layer" if every else f"layers {', '.join(map(str, unknown))}"
+            yield UNKNOWN.format(layers=layers, kind=result.kind)

@@ -1,0 +1,128 @@
+"""What heads write, in the page: both axes in one picture, and a table of all heads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from headscope.analyses.norms.figures import standing_panel
+from headscope.analyses.norms.findings import TOPIC
+from headscope.analyses.norms.standing import RESTING, standings
+from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT, VALUE
+from headscope.reporting.kit.cells import Cell, cell_of, records
+from headscope.reporting.kit.drawing import inline
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.links import file_links, linked
+from headscope.reporting.kit.page_rows import Table
+from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.words import Words, capital, percent
+from headscope.views.markup import Html, el
+
+TITLE = "How much heads write"
+WHY = (
+    "A weight says where a head looks, not whether it matters: a head that rests on a token of which it writes nothing "
+    "moves nothing. Here is the length of what each head adds to the stream."
+)
+CAPTION = (
+    "A point is a head, in its role’s colour and shape: to the right what rests on the sink, low what writes little; "
+    f"below the dashed line a head writes less than {percent(RESTING)} of what its layer’s mean head does. Named are "
+    "heads on which weights and outputs disagree. Click a point to open its card."
+)
+TERMS = (
+    ("Output", "the length of the vector that a head adds to the stream at a row, |Σ a f|, with f the value times the "
+     "head’s rows of the output projection, averaged over rows; divided by the layer’s mean over heads, or by the "
+     "length of what the layer reads at the row"),
+    ("Resting", f"an output below {percent(RESTING)} of that of the layer’s mean head, the whole interval"),
+    ("By what is written", "a statistic with the weight times the length of f in place of the weight, each row divided "
+     "by its sum; rows of which nothing is written are left out"),
+    ("Value norm", "the mean length of f over the tokens of a class, each token once"),
+)  # fmt: skip
+FIGURE = "figure-norms"
+
+
+def norm_section(about: Context) -> list[Section]:
+    """Build the section; none where the run measured no outputs."""
+    table = about.run.table("norms")
+    if table is None:
+        return []
+    parts: list[Html | None] = []
+    for kind in about.kinds:
+        heads = standings(table, kind)
+        if not heads:
+            continue
+        if about.several:
+            parts.append(el("h3", capital(kind.name)))
+        parts += linked([one for one in about.found if one.topic == TOPIC and one.kind in ("", kind.name)])
+        figure = standing_panel(heads, kind=kind.name, roles=about.run.roles)
+        label = (
+            f"Weight on the sink and length of the output of each {kind.name} head; the table below has them."
+        )
+        drawn = el("figure", inline(figure, name=f"{kind.name}-norms", label=label))
+        parts.append(el("div", drawn, class_="panels"))
+        parts.append(head_table(table, kind, about.words, several=about.several).html())
+    if not parts:
+        return []
+    html = el(
+        "section",
+        el("h2", TITLE),
+        el("p", WHY, class_="why"),
+        parts,
+        el("p", CAPTION, class_="caption"),
+        file_links(FIGURE, "Both axes, drawn for this model") if about.links else None,
+        id="section-norms",
+    )
+    return [Section(name="norms", title=TITLE, html=html)]
+
+
+def norm_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+    """Yield the figure of each kind with the name of its file; none where the run measured no outputs."""
+    table = about.run.table("norms")
+    if table is None:
+        return
+    for place, kind in enumerate(about.kinds):
+        if heads := standings(table, kind):
+            name = FIGURE if not place else f"{FIGURE}-{kind.name}"
+            yield name, standing_panel(heads, kind=kind.name, roles=about.run.roles)
+
+
+def head_table(table: pd.DataFrame, kind: Kind, words: Words, *, several: bool) -> Table:
+    """Tabulate every head's output, alone and in relation, and the length of its writes by class of token."""
+    own = table[(table["kind"] == kind.name) & table["head"].notna()]
+    names = {"cls": words.cls, "sep": words.sep, "punctuation": ". and ,", "other": "other"}
+    classes = [name for name in names if own[own["key_class"] == name]["value"].notna().any()]
+    by_head: dict[tuple[int, int], dict[str, Cell]] = {}
+    for row in records(own):
+        column = row["statistic"] if pd.isna(row["key_class"]) else row["key_class"]
+        by_head.setdefault((int(row["layer"]), int(row["head"])), {})[column] = cell_of(row, "value")
+    rows = [
+        (
+            f"{layer}-{head}",
+            _number(cells[OUTPUT].value),
+            _number(cells[IN_LAYER].value),
+            _ends(cells[IN_LAYER]),
+            _number(cells[IN_STREAM].value),
+            *(_number(cells[name].value) for name in classes),
+        )
+        for (layer, head), cells in sorted(by_head.items())
+    ]
+    whose = f" ({kind.name})" if several else ""
+    return Table(
+        summary=f"Table: the length of what each head writes{whose}",
+        groups=(("", 1), ("output", 4), (f"{VALUE.replace('_', ' ')} by class", len(classes))),
+        header=(
+            "head", "length", "of the layer’s mean", "95% interval", "of the stream",
+            *(names[name] for name in classes),
+        ),
+        rows=tuple(rows),
+        name=f"table-norms-{kind.name}",
+    )  # fmt: skip
+
+
+def _ends(cell: Cell) -> str:
+    return f"{cell.ci_low:.2f} to {cell.ci_high:.2f}" if cell.has_interval else "–"
+
+
+def _number(value: float) -> str:
+    return "–" if value != value else f"{value:.3g}" if value < 1 else f"{value:.2f}"

@@ -1,0 +1,44 @@
+"""The table of what heads write."""
+
+from headscope.analyses.norms.accumulator import KEY_CLASSES
+from headscope.statistics.columns import FEW, HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, ends, text
+from headscope.statistics.table_schema import Column, TableSchema
+
+OUTPUT, IN_LAYER, IN_STREAM, VALUE = STATISTICS = (
+    "output_norm",
+    "output_norm_in_layer",
+    "output_norm_in_stream",
+    "value_norm",
+)
+_UNIT = "length of a vector of the stream, or a ratio of two where relative"
+_NEVER = "no such key, or no output projection is known"
+
+NORMS = TableSchema(
+    name="norms",
+    meaning="How much every head writes: the length of its output, alone, against the layer's mean head and against "
+    "what the layer reads, and of its writes by class of key.",
+    columns=(
+        KIND,
+        LAYER,
+        HEAD_OR_MEAN,
+        text("statistic", "what is measured", choices=STATISTICS),
+        text(
+            "key_class",
+            "class of the token written of",
+            choices=KEY_CLASSES,
+            missing="of all that a row writes",
+        ),
+        Column(
+            "value",
+            "mean over rows of an input (each key once for `value_norm`), then over inputs",
+            unit=_UNIT,
+            missing=_NEVER,
+            bounds=POSITIVE,
+        ),
+        *ends("value", unit=_UNIT, bounds=POSITIVE, missing=f"{_NEVER}, or {FEW}"),
+        count("n", "inputs"),
+    ),
+    key=("kind", "layer", "head", "statistic", "key_class"),
+)
+
+TABLES = (NORMS,)

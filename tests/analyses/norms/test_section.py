@@ -1,0 +1,72 @@
+"""What the report says and draws of how much heads write."""
+
+import pytest
+
+from headscope.analyses.norms.findings import norm_findings
+from headscope.analyses.norms.in_terminal import shown
+from headscope.analyses.norms.section import norm_figures, norm_section
+from headscope.analyses.norms.standing import standings
+from headscope.analyses.stage_result import StageResult
+from support import mock_inputs
+from support.measured import about
+from support.mock_norms import with_norms
+
+
+def test_heads_that_rest_are_named_and_those_that_weights_would_have_called_so():
+    context = about(with_norms(mock_inputs.encoder(2, 4)))
+    (kind,) = context.kinds
+    heads = standings(context.run.table("norms"), kind)
+    assert [(one.layer, one.head) for one in heads if one.rests] == [(1, 1), (2, 1)]
+    for one in heads:  # weights on the first token and separators, as the surface table has them
+        cells = [kind.cell(name, one.layer, one.head).value for name in ("cls", "sep")]
+        assert one.on_sink == pytest.approx(sum(cells))
+    said = [one.text for one in norm_findings(context)]
+    assert said[0] == (
+        "2 heads of 8 rest, with an output shorter than 25% of that of the layer’s mean head: 1-1 and 2-1."
+    )
+    awake = [f"{one.layer}-{one.head}" for one in heads if one.sinks and not one.rests]
+    if awake:
+        (named,) = [text for text in said if "not shown to rest" in text or "none of them" in text]
+        assert all(name in named for name in awake)
+
+
+def test_nothing_rests_where_the_interval_does_not_say_so():
+    at_the_line = about(with_norms(mock_inputs.encoder(1, 3), resting=0.24))
+    assert norm_findings(at_the_line)[0].text.startswith("No head of 3 is shown to rest")
+    untested = about(with_norms(mock_inputs.encoder(1, 3), intervals=False))
+    assert [one.text for one in norm_findings(untested)] == [
+        "Which heads rest was not tested: the interval of a head’s output needs at least 10 documents."
+    ]
+
+
+def test_the_section_has_both_axes_and_every_head():
+    context = about(with_norms(mock_inputs.encoder(2, 4)))
+    (section,) = norm_section(context)
+    page = str(section.html)
+    assert 'id="section-norms"' in page
+    assert all(f'<th scope="row">{layer}-{head}</th>' in page for layer in (1, 2) for head in range(1, 5))
+    ((name, figure),) = norm_figures(context)
+    assert name == "figure-norms"
+    places = {
+        url: tuple(place)
+        for points in figure.axes[0].collections
+        for url, place in zip(points.get_urls() or [], points.get_offsets(), strict=False)
+    }
+    (kind,) = context.kinds
+    for one in standings(context.run.table("norms"), kind):
+        assert places[f"#encoder-{one.layer}-{one.head}"] == pytest.approx((one.on_sink, one.relative.value))
+
+
+def test_a_kind_without_numbers_is_left_out_and_a_run_without_the_table_has_no_section():
+    assert norm_section(about(mock_inputs.encoder(1, 2))) == []
+    assert norm_findings(about(mock_inputs.encoder(1, 2))) == []
+    two = about(with_norms(mock_inputs.t5(), absent=("cross",)))
+    assert [name for name, _ in norm_figures(two)] == ["figure-norms", "figure-norms-decoder"]
+
+
+def test_the_terminal_names_what_rests():
+    run = with_norms(mock_inputs.encoder(2, 4))
+    grid, legend = shown(StageResult(name="norms", tables={"norms": run.table("norms")}))
+    assert [row[-1] for row in grid.rows] == ["1-1", "2-1"]
+    assert grid.rows[0][:4] == ["1", "3", "0.2", "0.1 to 1.9"]
+    assert "resting" in legend

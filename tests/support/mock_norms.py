@@ -1,0 +1,38 @@
+"""Made-up lengths of what heads write of a made-up run: the first head of every layer rests, the second writes most."""
+
+import numpy as np
+
+from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, NORMS, OUTPUT, VALUE
+from support.measured import with_parts
+from support.stand_ins import table_of
+
+CLASSES = ("other", "cls", "sep", "punctuation")
+
+
+def with_norms(inputs, *, resting=0.1, intervals=True, absent=()):
+    """Return the run with its table of what heads write.
+
+    The first head of every layer writes `resting` of what its layer's mean head does; kinds in `absent` have no number.
+    """
+    rows = []
+    for part in inputs.manifest["kinds"]:
+        heads = part["heads"]
+        factors = np.ones(heads)
+        if heads > 1:
+            factors[0], factors[1] = resting, 2.0 - resting
+        for layer in range(1, part["layers"] + 1):
+            for name, key_class, size in (
+                (OUTPUT, None, 3.0),
+                (IN_LAYER, None, 1.0),
+                (IN_STREAM, None, 0.2),
+                *((VALUE, one, 2.0 + place) for place, one in enumerate(CLASSES)),
+            ):
+                own = [(head, size * factor) for head, factor in enumerate(factors, 1)]
+                means = [] if name == IN_LAYER else [(None, size)]
+                for head, value in [*own, *means]:
+                    known = part["kind"] not in absent
+                    low, high = (0.9 * value, 1.1 * value) if known and intervals else (np.nan, np.nan)
+                    told = {"kind": part["kind"], "layer": layer, "head": head, "statistic": name}
+                    told |= {"key_class": key_class, "value": value if known else np.nan}
+                    rows.append(told | {"ci_low": low, "ci_high": high, "n": 200 if known else 0})
+    return with_parts(inputs, norms=table_of(NORMS, rows))
