@@ -54,6 +54,8 @@ def of_row(shares, row, classes):
     }
     for name in ("cls", "sep", "punctuation"):
         found[name] = sum(p for p, own in zip(shares, classes, strict=True) if own == KeyClass[name.upper()])
+    any_kind = (KeyClass.PUNCTUATION, KeyClass.OTHER_PUNCTUATION)
+    found["any_punctuation"] = sum(p for p, own in zip(shares, classes, strict=True) if own in any_kind)
     return found
 
 
