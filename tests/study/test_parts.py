@@ -156,7 +156,10 @@ def test_a_part_that_was_killed_goes_on_with_its_shards(asked, folders, tmp_path
     write_part(ModelRun(asked), out, part)
     whole = {path.name: path.read_bytes() for path in (folders[0] / SHARDS).iterdir()}
     assert {path.name: path.read_bytes() for path in (out / SHARDS).iterdir()} == whole
-    assert len(computed) == len(whole) - len(kept)
+    lacking = [name.split(".") for name in whole.keys() - kept if name.endswith(".safetensors")]
+    # What stages share is computed once for all of them.
+    once = {("text" if STAGES[stage].sums else stage, scan, number) for stage, scan, number, _ in lacking}
+    assert len(computed) == len(once) < len(lacking)
     assert left_behind(out) == []
 
 
