@@ -83,7 +83,7 @@ def _name(ax: Axes, named: Sequence[Standing], heads: Sequence[Standing], kind: 
         return np.asarray((places - ax.bbox.min) * points)
 
     own = on_page(named)
-    wide, high = ax.bbox.size * points
+    wide, high = np.asarray(ax.bbox.size) * points
     wanted = [WantedLabel(f"{one.layer}-{one.head}", _SIZE, own[[at]]) for at, one in enumerate(named)]
     put = place_labels(wanted, on_page(heads), Box(0.0, 0.0, float(wide), float(high)), drop=True)
     for one, name, place, found in zip(named, wanted, own, put, strict=True):
