@@ -19,6 +19,7 @@ from headscope.errors import InputError, OptionError
 from headscope.models.loading import load_model
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
+from headscope.statistics.measures import of_measure
 from headscope.statistics.statistic_catalogue import NAMES
 from headscope.study.paper import is_bert_base, paper_numbers
 from support.shared_data import data
@@ -102,11 +103,12 @@ def study(text, tmp_path_factory):
 
 def test_the_table_is_the_plain_loop_over_the_same_pairs(study):
     expected = plain_loop(pairs_of(demo_text(), 40))
-    table = pd.read_parquet(study.path / "tables" / "surface.parquet")
+    table = of_measure(pd.read_parquet(study.path / "tables" / "surface.parquet"))
     assert list(table.columns) == [
         "kind",
         "layer",
         "head",
+        "measure",
         "statistic",
         "value",
         "ci_low",
@@ -146,13 +148,13 @@ def test_uniform_is_what_uniform_attention_gives(study):
 
 def test_intervals_are_those_of_documents(study):
     """Recomputed from the sums by document of one head."""
-    from headscope.analyses.surface.accumulator import SurfaceAccumulator
+    from headscope.analyses.surface.norm_accumulator import NormSurfaceAccumulator
     from headscope.statistics.confidence import ratio_interval
     from headscope.storage.files import read_arrays
 
     arrays, about = read_arrays(study.path / "state" / "surface.safetensors")
     assert about["signature"] == study.manifest["signature"]["id"]
-    sums = SurfaceAccumulator.from_state(arrays).sums.stacked()
+    sums = NormSurfaceAccumulator.from_state(arrays).sums.stacked()
     column = NAMES.index("cls")
     of_head, counts = sums["encoder"][:, 3, 6, column], sums["n_encoder"][:, column]
     assert len(of_head) == study.manifest["counts"]["documents_used"]
@@ -333,8 +335,8 @@ def test_the_reference_figures_on_wikipedia(tmp_path):
     """The independent loop's figures: first 200 pairs of consecutive lines that fit in 128 tokens."""
     path = beginning(data("wiki-sample/wiki_sample.txt"), 200, tmp_path)
     options = RunOptions(text=(str(path),), packing="paragraphs", too_long="skip")
-    run = measure_surface(prepare(options))
-    table = run.tables["surface"].set_index(["statistic", "layer", "head"]).value
+    surface = of_measure(measure_surface(prepare(options)).tables["surface"])
+    table = surface.set_index(["statistic", "layer", "head"]).value
     expected = {
         ("previous", 1, 3): 0.973,
         ("previous", 2, 10): 0.651,
@@ -346,20 +348,12 @@ def test_the_reference_figures_on_wikipedia(tmp_path):
     }
     for place, value in expected.items():
         assert table[place] == pytest.approx(value, abs=0.005), place
-    means = (
-        run.tables["surface"][
-            run.tables["surface"]["head"].isna() & (run.tables["surface"].statistic == "cls")
-        ]
-        .sort_values("layer")
-        .value
-    )
+    means = surface[surface["head"].isna() & (surface.statistic == "cls")].sort_values("layer").value
     assert means.tolist() == pytest.approx([0.09, 0.38, 0.51, 0.58, 0.64, 0.24], abs=0.0055)
     # On the very same tokens a plain float64 loop agrees far more closely.
     exact = plain_loop(pairs_of(path, 200))
     for name, numbers in exact.items():
-        own = run.tables["surface"][
-            (run.tables["surface"].statistic == name) & run.tables["surface"]["head"].notna()
-        ]
+        own = surface[(surface.statistic == name) & surface["head"].notna()]
         found = own.pivot(index="layer", columns="head", values="value").to_numpy(dtype=float)
         np.testing.assert_allclose(found, numbers, atol=1e-5, rtol=0)
 

@@ -16,13 +16,13 @@ from headscope.study.writing import read_stages, write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
-MEASURED = ["surface", "behaviours", "experiments", "syntax", "coreference"]
+MEASURED = ["surface", "norms", "behaviours", "experiments", "syntax", "coreference"]
 SYNTAX = {
     *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
     *("dependency_differences", "dependency_examples"),
 }
 COREFERENCE = {"coreference", "coreference_heads", "coreference_differences", "coreference_examples"}
-SURFACE = {"surface", "surface_differences", "examples", "clearest"}
+SURFACE = {"surface", "surface_differences", "examples", "clearest", "norms"}
 BEHAVIOURS = {"behaviours", "behaviours_best", "experiments", "experiments_best"}
 DISTANCES = {"head_distances", "head_map", "head_clusters", "layer_effect"}
 

@@ -36,7 +36,7 @@ def test_every_stage_of_a_run(tmp_path):
     assert half.manifest["signature"]["id"] != exact.manifest["signature"]["id"]
     assert set(half.tables) == set(exact.tables)
     assert {"surface", "importance", "dependency", "coreference", "head_distances"} <= set(half.tables)
-    keys = ["kind", "layer", "head", "statistic"]
+    keys = ["kind", "layer", "head", "measure", "statistic"]
     both = exact.table("surface").merge(half.table("surface"), on=keys, suffixes=("", "_half"))
     # 8 bits of a weight: shares and nats are off in the third digit.
     off = (both["value"] - both["value_half"]).abs()
