@@ -8,6 +8,7 @@ from headscope.analyses.at_work.analysis import ANALYSIS as AT_WORK
 from headscope.analyses.coreference.analysis import ANALYSIS as COREFERENCE
 from headscope.analyses.dependency.analysis import ANALYSIS as DEPENDENCY
 from headscope.analyses.distances.analysis import ANALYSIS as DISTANCES
+from headscope.analyses.distribution.analysis import ANALYSIS as DISTRIBUTION
 from headscope.analyses.importance.analysis import ANALYSIS as IMPORTANCE
 from headscope.analyses.norms.analysis import ANALYSIS as NORMS
 from headscope.analyses.probes.analysis import ANALYSIS as PROBES
@@ -16,6 +17,7 @@ from headscope.analyses.surface.analysis import ANALYSIS as SURFACE
 ANALYSES: tuple[Analysis, ...] = (
     SURFACE,
     NORMS,
+    DISTRIBUTION,
     IMPORTANCE,
     DEPENDENCY,
     COREFERENCE,
