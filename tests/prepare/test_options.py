@@ -14,6 +14,7 @@ from headscope.prepare.options import ASKABLE, RunOptions
 OPTIONS = options_of(RunOptions)
 GROUPS = ("corpora", "model", "measure", "machine")
 ALWAYS = ("distances", "map")
+LAST = ("distribution",)
 
 
 def test_every_field_is_an_option_that_explains_itself():
@@ -79,17 +80,20 @@ def test_precisions_are_torchs():
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        ({}, ("surface", "syntax", "coreference", *ALWAYS)),
-        ({"loss": "mlm"}, ("surface", "syntax", "coreference", "importance", *ALWAYS)),
-        ({"text": ("a",)}, ("surface", *ALWAYS)),
-        ({"treebank": ("a",)}, ("surface", "syntax", *ALWAYS)),
-        ({"coref": ("a",)}, ("surface", "coreference", *ALWAYS)),
-        ({"treebank": ("a",), "treebank_train": ("b",)}, ("surface", "syntax", *ALWAYS, "probes")),
+        ({}, ("surface", "syntax", "coreference", "norms", *ALWAYS, *LAST)),
+        ({"loss": "mlm"}, ("surface", "syntax", "coreference", "norms", "importance", *ALWAYS, *LAST)),
+        ({"text": ("a",)}, ("surface", "norms", *ALWAYS, *LAST)),
+        ({"treebank": ("a",)}, ("surface", "syntax", "norms", *ALWAYS, *LAST)),
+        ({"coref": ("a",)}, ("surface", "coreference", "norms", *ALWAYS, *LAST)),
+        (
+            {"treebank": ("a",), "treebank_train": ("b",)},
+            ("surface", "syntax", "norms", *ALWAYS, "probes", *LAST),
+        ),
         (
             {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
             ASKABLE,
         ),
-        ({"maps": Path("a")}, ("surface", *ALWAYS)),
+        ({"maps": Path("a")}, ("surface", *ALWAYS, *LAST)),
         ({"text": ("a",), "stages": ("probes", "syntax")}, ("probes", "syntax")),
     ],
 )
@@ -117,7 +121,18 @@ def test_what_is_measured_says_what_is_read(stages, corpora):
 
 def test_the_order_of_signatures_stays():
     """A run's id is made of it: with another order the same run would have another id."""
-    assert ASKABLE == ("surface", "syntax", "coreference", "importance", "distances", "map", "probes")
+    expected = (
+        "surface",
+        "syntax",
+        "coreference",
+        "norms",
+        "importance",
+        "distances",
+        "map",
+        "probes",
+        *LAST,
+    )
+    assert expected == ASKABLE
     asked = RunOptions(treebank=("a",), treebank_train=("b",), loss="mlm")
     assert list(asked.shaping()) == [
         *("stages", "max_length", "token_types", "dtype", "limit", "packing", "too_long", "compat"),

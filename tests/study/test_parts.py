@@ -58,7 +58,16 @@ def asked(tmp_path_factory):
         controls=1,
         shuffled=True,
         max_length=64,
-        stages=("surface", "importance", "syntax", "coreference", "distances", "map"),
+        stages=(
+            "surface",
+            "norms",
+            "distribution",
+            "importance",
+            "syntax",
+            "coreference",
+            "distances",
+            "map",
+        ),
         batch_size=4,
     )
 
@@ -112,7 +121,16 @@ def test_every_stage_that_scans_text_in_shards_says_how(asked, folders):
     """A stage whose scans are not declared would be scanned by whoever joins the parts."""
     kept = {path.name.split(".")[0] for folder in folders for path in (folder / SHARDS).iterdir()}
     assert kept == {stage.name for stage in STAGES.values() if stage.scans}
-    assert kept == {"surface", "importance", "syntax", "coreference", "gap", "distances"}
+    assert kept == {
+        "surface",
+        "norms",
+        "distribution",
+        "importance",
+        "syntax",
+        "coreference",
+        "gap",
+        "distances",
+    }
     scans = {path.name.split(".")[1] for path in (folders[0] / SHARDS).glob("syntax.*")}
     assert scans == {"trained", "control-0", "shuffled"}
 

@@ -21,7 +21,17 @@ from support.quick_probes import quick_probes
 
 pytestmark = pytest.mark.slow
 
-ALL = ["surface", "importance", "syntax", "coreference", "probes", "distances", "map"]
+ALL = [
+    "surface",
+    "norms",
+    "distribution",
+    "importance",
+    "syntax",
+    "coreference",
+    "probes",
+    "distances",
+    "map",
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -143,7 +153,7 @@ def test_a_stage_killed_while_it_writes_is_measured_again(asked, folder, measure
         ({"loss": "none"}, []),
         ({"fold_labels": True}, ["syntax", "probes", "map"]),
         ({"strict": True}, ["coreference", "map"]),
-        ({"packing": "single"}, ["surface", "importance", "distances", "map"]),
+        ({"packing": "single"}, ["surface", "norms", "distribution", "importance", "distances", "map"]),
         ({"controls": 0}, ["syntax", "coreference", "map"]),
         ({"seeds": 2}, ["probes"]),
         ({"limit": 9}, ALL),

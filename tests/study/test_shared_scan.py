@@ -93,7 +93,7 @@ def same_but_for_rounding(out, other):
 
 
 def test_which_stages_share():
-    assert SHARING == ["surface", "distances"]
+    assert SHARING == ["surface", "distribution", "distances"]
     for name in SHARING:
         # They read the same inputs: nothing but these options shapes a scan.
         assert STAGES[name].corpora == ("text",)

@@ -16,13 +16,14 @@ from headscope.study.writing import read_stages, write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
-MEASURED = ["surface", "syntax", "coreference"]
+MEASURED = ["surface", "norms", "distribution", "syntax", "coreference"]
 SYNTAX = {
     *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
     *("dependency_differences", "dependency_examples"),
 }
 COREFERENCE = {"coreference", "coreference_heads", "coreference_differences", "coreference_examples"}
 SURFACE = {"surface", "surface_differences", "examples", "clearest"}
+ROWS = {"norms", "distribution", "distribution_examples"}
 DISTANCES = {"head_distances", "head_map", "head_clusters", "layer_effect"}
 
 
@@ -94,7 +95,7 @@ def test_a_report_on_a_byte_level_decoder(corpora, folder, without_figures):
     path = corpora / "all.conllu"
     study = hs.report(model=gpt2, treebank=path, coref=path, out=corpora / "gpt2-report", controls=0)
     assert study.kinds == ["decoder"]
-    assert set(study.tables) == SURFACE | SYNTAX | COREFERENCE | DISTANCES
+    assert set(study.tables) == SURFACE | ROWS | SYNTAX | COREFERENCE | DISTANCES
     page = study.report_path.read_text(encoding="utf-8")
     assert 'id="section-syntax"' in page
     assert 'id="section-coreference"' in page
@@ -121,7 +122,7 @@ def test_nothing_given_means_the_demonstration_corpora(model, tmp_path, monkeypa
     finally:
         annotated.demo_documents.cache_clear()
     study = open_study(tmp_path / "out")
-    assert set(study.tables) == SURFACE | SYNTAX | COREFERENCE | DISTANCES
+    assert set(study.tables) == SURFACE | ROWS | SYNTAX | COREFERENCE | DISTANCES
     assert study.manifest["treebank"]["sentences"] == 40
     assert study.manifest["treebank"]["name"] == study.manifest["coreference"]["name"]
     # One of each: the text is the demonstration's, not that of the trees.
@@ -188,16 +189,16 @@ def test_which_options_shape_which_numbers():
 @pytest.mark.slow
 def test_stages_follow_what_was_given(corpora, model, tmp_path):
     one, text = (str(corpora / name) for name in ("one.conllu", "text.txt"))
-    always = ["distances", "map"]
+    first, always = ["surface", "norms", "distribution"], ["distances", "map"]
     cases = [
-        ({"text": (text,)}, ["surface", *always]),
-        ({"text": (text,), "loss": "mlm"}, ["surface", "importance", *always]),
-        ({"treebank": (one,)}, ["surface", "syntax", *always]),
-        ({"coref": (one,)}, ["surface", "coreference", *always]),
+        ({"text": (text,)}, [*first, *always]),
+        ({"text": (text,), "loss": "mlm"}, [*first, "importance", *always]),
+        ({"treebank": (one,)}, [*first, "syntax", *always]),
+        ({"coref": (one,)}, [*first, "coreference", *always]),
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
         (
             {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
-            ["surface", "syntax", "probes", *always],
+            [*first, "syntax", "probes", *always],
         ),
     ]
     for options, expected in cases:
@@ -211,7 +212,7 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
     alone = RunOptions(model=model, coref=(str(gap),), stages=("coreference",))
     assert [stage.name for stage in stages_of(prepare(alone))] == ["gap"]
     together = RunOptions(model=model, coref=(str(gap),), treebank=(one,))
-    assert [stage.name for stage in stages_of(prepare(together))] == ["surface", "syntax", "gap", *always]
+    assert [stage.name for stage in stages_of(prepare(together))] == [*first, "syntax", "gap", *always]
     with pytest.raises(OptionError) as refused:
         prepare(RunOptions(model=model, coref=(str(gap),)))
     assert str(refused.value) == ("GAP has no text to read heads on; give --text too, or use headscope coref")

@@ -239,6 +239,8 @@ class RunOptions:
 
     def _wants(self, stage: Stage) -> bool:
         """Whether a stage is measured though nobody named it: all that it is about was given."""
+        if self.maps is not None and stage.refused:
+            return False
         options = options_of(type(self))
         found = self.corpora
         if not found and self.maps is None:

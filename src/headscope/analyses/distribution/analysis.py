@@ -14,12 +14,12 @@ ANALYSIS = Analysis(
             sums="measure:distribution_sums",
             corpora=("text",),
             options=TEXT_INPUTS,
-            place=1,
+            place=6,
         ),
     ),
     report="in_report:PARTS",
     command=Command(
-        name="distribution",
+        name="deciles",
         help=(
             "Say how often each head does how much.\n\nA mean hides whether a head always does a little or seldom a "
             "lot. Here are the tenths of its rows: of how much it writes, of its weight off the sink, of its entropy "
