@@ -13,6 +13,7 @@ from headscope.reporting.parts import write_figures
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_distances import with_distances
+from support.mock_distribution import with_distribution
 from support.mock_importance import with_importance
 from support.mock_probes import with_probes
 from support.stand_ins import schemas, stand_in
@@ -152,6 +153,7 @@ def test_tables_have_one_name_and_one_maker():
 @pytest.mark.slow
 def test_the_figures_that_are_written_are_those_declared(tmp_path):
     everything = with_distances(with_probes(with_importance(mock_inputs.section_4(2, 3))))
+    everything = with_distribution(everything)
     # What nobody has made up yet is made of its schema.
     others = {name: stand_in(schema) for name, schema in schemas().items() if name not in everything.tables}
     everything = with_parts(everything, **others)

@@ -215,7 +215,7 @@ def test_a_run_without_the_new_table_still_has_the_sentences_of_its_examples(blo
     told = atlas["kinds"]["encoder"]["sentences"]
     assert sum(map(len, told.values())) == len(own) > 0
     assert blocks["whole"]["atlas"]["missing"] == dict.fromkeys(
-        ("relations", "coreference", "distances", "clearest")
+        ("tenths", "relations", "coreference", "distances", "clearest")
     )
 
 

@@ -28,4 +28,5 @@ ANALYSIS = Analysis(
         place=26,
     ),
     study="in_study:STUDY",
+    figures=("figure-distribution",),
 )

@@ -1,12 +1,22 @@
-"""What the report shows of what heads do over all rows."""
+"""What the report and the atlas show of what heads do over all rows."""
 
-from headscope.analyses.distribution.scales import MEASURES
+from headscope.analyses.distribution.on_cards import tenths
+from headscope.analyses.distribution.section import distribution_figures, distribution_section
 from headscope.reporting.kit.report_parts import Parts
 
 TERMS = (
-    ("Decile", "the value below which so many tenths of a head’s rows lie, special tokens left out, all rows counting "
-     "equally: by interpolation in 128 fixed bins"),
-    *((one.label.capitalize(), f"{one.meaning}; {one.unit}") for one in MEASURES.values()),
+    ("Decile", "the value below which so many tenths of a head’s rows lie, all rows counting alike and special tokens "
+     "left out: by interpolation in 128 fixed bins; its interval is that of the share of rows below it, over "
+     "documents, read back as values"),
+    ("Off the sink", "weight of a row on neither the first token (cls, bos), nor a separator, nor a learned sink"),
+    ("Distance of a row", "how many tokens away what it attends to is, before or after it: the mean by weight"),
 )  # fmt: skip
 
-PARTS = Parts(terms=TERMS[:1], explained=("distribution",))
+PARTS = Parts(
+    sections=distribution_section,
+    figures=distribution_figures,
+    terms=TERMS,
+    explained=("distribution",),
+    cards=tenths,
+    needed={"tenths": ("distribution", "run headscope report again")},
+)

@@ -5,6 +5,7 @@ import { accuraciesOf, atlas, nearestOf, ordinal, rankOf } from "./atlas_data.js
 import { findLines, roleLine } from "../report/card.js";
 import { natsApart, tableInterval, tableNumber } from "../core/format.js";
 import { sentencePart } from "./atlas_sentences.js";
+import { tenthsPart } from "./atlas_tenths.js";
 import { strips } from "../report/strips.js";
 
 const MOST_RELATIONS = 6;
@@ -87,6 +88,7 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
     el("p", { class: "role" }, roleLine(kind, index)),
     findLines(kind, index),
     sentencePart(kind, index, { onSentence: actions.onSentence, together }),
+    tenthsPart(kind, index),
     part(`Where it stands among ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads`, strips(kind, index, rank), el("p", { class: "caption" }, "Grey: every head. Dashed: uniform attention. Bar: 95% interval. The last column: its place from the highest.")),
     part("Relations", relationsTable(kind, index)),
     part("Nearest heads", nearestPart(kind, index, actions)),
