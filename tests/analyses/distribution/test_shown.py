@@ -9,6 +9,7 @@ import pytest
 from headscope.analyses.distribution.figures import decile_figure
 from headscope.analyses.distribution.in_terminal import shown
 from headscope.analyses.distribution.on_cards import tenths
+from headscope.analyses.distribution.on_grid import decile_measures
 from headscope.analyses.distribution.scales import MEASURES, NAMES
 from headscope.analyses.distribution.section import distribution_figures, distribution_section
 from headscope.analyses.stage_result import StageResult
@@ -130,3 +131,16 @@ def test_a_terminal_has_a_line_a_head(run):
     told = [float(number) for number in grid.rows[4][1].split()]
     np.testing.assert_allclose(told, [table[2, 2, "written", decile] for decile in (1, 5, 9)], rtol=0.06)
     assert "a tenth of them lies below the first" in legend
+
+
+def test_the_grid_can_be_coloured_by_the_middle_and_the_ninth_decile(run):
+    found = {one.name: one for one in decile_measures(about(run))}
+    assert list(found) == [f"decile {name} {decile}" for name in NAMES for decile in (5, 9)]
+    table = run.table("distribution").set_index(["measure", "decile"]).sort_index()
+    for name, one in found.items():
+        _, measure, decile = name.split()
+        rows = table.loc[(measure, int(decile))].sort_values(["layer", "head"])
+        np.testing.assert_array_equal(one.values["encoder"], rows["value"])
+    without = with_distribution(mock_inputs.encoder(2, 3), known=("entropy",))
+    assert [one.name for one in decile_measures(about(without))] == ["decile entropy 5", "decile entropy 9"]
+    assert list(decile_measures(about(mock_inputs.encoder(2, 3)))) == []

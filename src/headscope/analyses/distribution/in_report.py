@@ -1,6 +1,7 @@
 """What the report and the atlas show of what heads do over all rows."""
 
 from headscope.analyses.distribution.on_cards import tenths
+from headscope.analyses.distribution.on_grid import decile_measures
 from headscope.analyses.distribution.section import distribution_figures, distribution_section
 from headscope.reporting.kit.report_parts import Parts
 
@@ -17,6 +18,7 @@ PARTS = Parts(
     figures=distribution_figures,
     terms=TERMS,
     explained=("distribution",),
+    measures=decile_measures,
     cards=tenths,
     needed={"tenths": ("distribution", "run headscope report again")},
 )

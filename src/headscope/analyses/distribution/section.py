@@ -59,6 +59,8 @@ def distribution_section(about: Context) -> list[Section]:
         parts,
         el("p", CAPTION, class_="caption"),
         file_links(FIGURE, "The tenths of every head, drawn for this model") if about.links else None,
+        el("h3", "Any two measures of all heads"),
+        el("div", id="head-scatter"),
         id="section-distribution",
     )
     return [Section(name="distribution", title=TITLE, html=html)]
@@ -110,7 +112,7 @@ def _has(table: pd.DataFrame, kind: Kind) -> bool:
 
 
 def _told(name: str, value: float) -> str:
-    if pd.isna(value):
+    if value != value:
         return "–"
     if MEASURES[name].unit == "share":
         return f"{100 * value:.1f}"
