@@ -10,9 +10,10 @@ import pandas as pd
 
 from headscope.analyses.distribution.deciles import DECILES
 from headscope.analyses.distribution.scales import MEASURES
+from headscope.figures.labels import label
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.payload import shown_tokens
+from headscope.visible import titled
 
 DIGITS = 3
 MANY_HEADS = 512
@@ -68,7 +69,11 @@ def _rows(examples: pd.DataFrame, kind: Kind) -> dict[str, Any]:
         strengths[place] = row["measure"]
         own = rows.setdefault(place, [[] for _ in range(len(DECILES) + 1)])
         own[int(row["tenth"]) - 1].append(_row(row, words))
-    return {"words": shown_tokens(list(words)), "strengths": strengths, "rows": rows}
+    return {
+        "words": [list(dict.fromkeys((label(word), titled(word)))) for word in words],
+        "strengths": strengths,
+        "rows": rows,
+    }
 
 
 def _row(row: Mapping[Any, Any], words: dict[str, int]) -> list[Any]:
