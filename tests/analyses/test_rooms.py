@@ -14,6 +14,7 @@ from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_behaviours import with_behaviours
 from support.mock_distances import with_distances
+from support.mock_distribution import with_distribution
 from support.mock_importance import with_importance
 from support.mock_norms import with_norms
 from support.mock_probes import with_probes
@@ -154,7 +155,14 @@ def test_tables_have_one_name_and_one_maker():
 @pytest.mark.slow
 def test_the_figures_that_are_written_are_those_declared(tmp_path):
     everything = mock_inputs.section_4(2, 3)
-    for more in (with_norms, with_importance, with_probes, with_distances, with_behaviours):
+    for more in (
+        with_norms,
+        with_importance,
+        with_probes,
+        with_distances,
+        with_behaviours,
+        with_distribution,
+    ):
         everything = more(everything)
     # What nobody has made up yet is made of its schema.
     others = {name: stand_in(schema) for name, schema in schemas().items() if name not in everything.tables}

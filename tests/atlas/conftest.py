@@ -9,6 +9,7 @@ from support import mock_inputs
 from support.measured import with_parts
 from support.mock_behaviours import with_behaviours
 from support.mock_distances import with_distances
+from support.mock_distribution import with_distribution
 from support.mock_study import write_study
 
 __all__ = ["inputs", "sites", "studies", "visit"]
@@ -34,7 +35,7 @@ def with_sentences(inputs, *texts):
 def inputs():
     """What the runs are made of, by name."""
     return {
-        "whole": with_distances(mock_inputs.section_4()),
+        "whole": with_distribution(with_distances(mock_inputs.section_4())),
         "sentences": with_sentences(
             with_distances(mock_inputs.encoder(2, 3)), "The second one .", "And a third !"
         ),
@@ -44,7 +45,9 @@ def inputs():
         "two": with_distances(mock_inputs.two_kinds()),
         "t5": mock_inputs.t5(),
         "hostile": with_distances(mock_inputs.hostile_section_4()),
-        "tokens": with_distances(mock_inputs.hostile()),
+        "tokens": with_distribution(
+            with_distances(mock_inputs.hostile()), sink=True, words=("<b>", "<i>x", "\u202e", "&amp;")
+        ),
     }
 
 

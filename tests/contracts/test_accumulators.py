@@ -20,6 +20,8 @@ from headscope.analyses.dependency.accumulator import DependencyAccumulator
 from headscope.analyses.dependency.gold_arcs import ArcTable
 from headscope.analyses.dependency.sums import DependencyOptions
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
+from headscope.analyses.distribution.accumulator import DistributionAccumulator
+from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
 from headscope.analyses.experiments.accumulators import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import importance_differences, importance_table
@@ -86,6 +88,34 @@ def clearest_frame(results) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "place", "rank", "document", "segment", "score"])
 
 
+def counts_frame(results) -> pd.DataFrame:
+    """Every count of rows by group of documents."""
+    rows = [
+        (result.kind, str(at), int(count))
+        for result in results
+        for at, count in np.ndenumerate(result.counts.sum((0, 2)))
+    ] + [(result.kind, "documents", result.documents) for result in results]
+    return pd.DataFrame(rows, columns=["kind", "place", "count"]).astype({"count": "float64"})
+
+
+def examples_frame(results) -> pd.DataFrame:
+    """Every row that is kept as an example, in order, with all that is kept of it."""
+    rows = [
+        (
+            result.kind,
+            str((layer, head, strength, place, *result.segments[int(row["segment"])])),
+            str([row[name].tolist() for name in ("hash", "row", "key", "key_id", "ids")]),
+            float(row["value"]),
+            float(row["weight"]),
+        )
+        for result in results
+        for row, layer, head, strength, place in zip(
+            result.rows, result.layer, result.head, result.strength, result.bins, strict=True
+        )
+    ]
+    return pd.DataFrame(rows, columns=["kind", "place", "row", "value", "weight"])
+
+
 def importance_frame(results) -> pd.DataFrame:
     """Every value of every class of key, and its difference to other tokens."""
     return pd.concat([importance_table(results), importance_differences(results)], ignore_index=True)
@@ -150,6 +180,8 @@ FAMILY = {
     "coreference": (CoreferenceAccumulator, hits_frame),
     "gap": (GapAccumulator, marks_frame),
     "importance": (ImportanceAccumulator, importance_frame),
+    "distribution": (lambda layout: DistributionAccumulator(layout, groups=GROUPS), counts_frame),
+    "row_examples": (ExampleAccumulator, examples_frame),
     "divergence": (lambda layout: DivergenceAccumulator(layout, groups=GROUPS), divergence_frame),
     # So little may be held that of most segments some rows are drawn.
     "divergence_sampled": (

@@ -58,7 +58,17 @@ def asked(tmp_path_factory):
         controls=1,
         shuffled=True,
         max_length=64,
-        stages=("surface", "norms", "behaviours", "importance", "syntax", "coreference", "distances", "map"),
+        stages=(
+            "surface",
+            "norms",
+            "behaviours",
+            "distribution",
+            "importance",
+            "syntax",
+            "coreference",
+            "distances",
+            "map",
+        ),
         batch_size=4,
     )
 
@@ -116,6 +126,7 @@ def test_every_stage_that_scans_text_in_shards_says_how(asked, folders):
         "surface",
         "norms",
         "behaviours",
+        "distribution",
         "importance",
         "syntax",
         "coreference",
@@ -155,13 +166,13 @@ def test_the_options_of_the_run_stand_in_its_parts(asked, folders):
 def test_a_part_that_was_killed_goes_on_with_its_shards(asked, folders, tmp_path, computed):
     out = tmp_path / "killed"
     part = Part(1, PARTS)
-    trap = killing.kill_at_rename(6, after=False)
+    trap = killing.kill_at_rename(8, after=False)  # when two shards of all that share a scan are kept
     assert not killing.run(lambda: write_part(ModelRun(asked), out, part), before=trap)
     with pytest.raises(InputError) as refused:
         read_parts([out, *folders[1:]])
     assert str(refused.value) == f"part 1/{PARTS} in {out} is not finished; run its command again first"
     kept = {path.name for path in (out / SHARDS).glob("*.safetensors")}
-    assert len(kept) == 4
+    assert len(kept) == 6
     write_part(ModelRun(asked), out, part)
     whole = {path.name: path.read_bytes() for path in (folders[0] / SHARDS).iterdir()}
     assert {path.name: path.read_bytes() for path in (out / SHARDS).iterdir()} == whole

@@ -273,12 +273,10 @@ def test_a_study_shows_itself(study):
     html = study._repr_html_()
     assert "Heads of the encoder by role" in html
     assert study.tables == [
-        *("clearest", "examples", "head_clusters", "head_distances", "head_map", "layer_effect", "norms"),
-        *("surface", "surface_differences"),
+        *("clearest", "distribution", "distribution_examples", "examples", "head_clusters", "head_distances"),
+        *("head_map", "layer_effect", "norms", "surface", "surface_differences"),
     ]
-    with pytest.raises(
-        KeyError, match="no table 'probes'; this study has clearest, examples, head_clusters, "
-    ):
+    with pytest.raises(KeyError, match="no table 'probes'; this study has clearest, distribution, "):
         study.table("probes")
     with pytest.raises(KeyError, match="no statistic 'colour'; this study has previous, next, current"):
         study["colour"]

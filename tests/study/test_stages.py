@@ -16,7 +16,7 @@ from headscope.study.writing import read_stages, write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
-MEASURED = ["surface", "norms", "behaviours", "experiments", "syntax", "coreference"]
+MEASURED = ["surface", "norms", "behaviours", "experiments", "distribution", "syntax", "coreference"]
 SYNTAX = {
     *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
     *("dependency_differences", "dependency_examples"),
@@ -24,6 +24,7 @@ SYNTAX = {
 COREFERENCE = {"coreference", "coreference_heads", "coreference_differences", "coreference_examples"}
 SURFACE = {"surface", "surface_differences", "examples", "clearest", "norms"}
 BEHAVIOURS = {"behaviours", "behaviours_best", "experiments", "experiments_best"}
+ROWS = {"distribution", "distribution_examples"}
 DISTANCES = {"head_distances", "head_map", "head_clusters", "layer_effect"}
 
 
@@ -95,7 +96,7 @@ def test_a_report_on_a_byte_level_decoder(corpora, folder, without_figures):
     path = corpora / "all.conllu"
     study = hs.report(model=gpt2, treebank=path, coref=path, out=corpora / "gpt2-report", controls=0)
     assert study.kinds == ["decoder"]
-    assert set(study.tables) == SURFACE | BEHAVIOURS | SYNTAX | COREFERENCE | DISTANCES
+    assert set(study.tables) == SURFACE | BEHAVIOURS | ROWS | SYNTAX | COREFERENCE | DISTANCES
     page = study.report_path.read_text(encoding="utf-8")
     assert 'id="section-syntax"' in page
     assert 'id="section-coreference"' in page
@@ -122,7 +123,7 @@ def test_nothing_given_means_the_demonstration_corpora(model, tmp_path, monkeypa
     finally:
         annotated.demo_documents.cache_clear()
     study = open_study(tmp_path / "out")
-    assert set(study.tables) == SURFACE | BEHAVIOURS | SYNTAX | COREFERENCE | DISTANCES
+    assert set(study.tables) == SURFACE | BEHAVIOURS | ROWS | SYNTAX | COREFERENCE | DISTANCES
     assert study.manifest["treebank"]["sentences"] == 40
     assert study.manifest["treebank"]["name"] == study.manifest["coreference"]["name"]
     # One of each: the text is the demonstration's, not that of the trees.
@@ -190,19 +191,17 @@ def test_which_options_shape_which_numbers():
 @pytest.mark.slow
 def test_stages_follow_what_was_given(corpora, model, tmp_path):
     one, text = (str(corpora / name) for name in ("one.conllu", "text.txt"))
+    first = ["surface", "norms", "behaviours", "experiments", "distribution"]
     always = ["distances", "map"]
     cases = [
-        ({"text": (text,)}, ["surface", "norms", "behaviours", "experiments", *always]),
-        (
-            {"text": (text,), "loss": "mlm"},
-            ["surface", "norms", "behaviours", "experiments", "importance", *always],
-        ),
-        ({"treebank": (one,)}, ["surface", "norms", "behaviours", "experiments", "syntax", *always]),
-        ({"coref": (one,)}, ["surface", "norms", "behaviours", "experiments", "coreference", *always]),
+        ({"text": (text,)}, [*first, *always]),
+        ({"text": (text,), "loss": "mlm"}, [*first, "importance", *always]),
+        ({"treebank": (one,)}, [*first, "syntax", *always]),
+        ({"coref": (one,)}, [*first, "coreference", *always]),
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
         (
             {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
-            ["surface", "norms", "behaviours", "experiments", "syntax", "probes", *always],
+            [*first, "syntax", "probes", *always],
         ),
     ]
     for options, expected in cases:
@@ -216,15 +215,7 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
     alone = RunOptions(model=model, coref=(str(gap),), stages=("coreference",))
     assert [stage.name for stage in stages_of(prepare(alone))] == ["gap"]
     together = RunOptions(model=model, coref=(str(gap),), treebank=(one,))
-    assert [stage.name for stage in stages_of(prepare(together))] == [
-        "surface",
-        "norms",
-        "behaviours",
-        "experiments",
-        "syntax",
-        "gap",
-        *always,
-    ]
+    assert [stage.name for stage in stages_of(prepare(together))] == [*first, "syntax", "gap", *always]
     with pytest.raises(OptionError) as refused:
         prepare(RunOptions(model=model, coref=(str(gap),)))
     assert str(refused.value) == ("GAP has no text to read heads on; give --text too, or use headscope coref")

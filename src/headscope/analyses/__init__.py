@@ -9,6 +9,7 @@ from headscope.analyses.behaviours.analysis import ANALYSIS as BEHAVIOURS
 from headscope.analyses.coreference.analysis import ANALYSIS as COREFERENCE
 from headscope.analyses.dependency.analysis import ANALYSIS as DEPENDENCY
 from headscope.analyses.distances.analysis import ANALYSIS as DISTANCES
+from headscope.analyses.distribution.analysis import ANALYSIS as DISTRIBUTION
 from headscope.analyses.experiments.analysis import ANALYSIS as EXPERIMENTS
 from headscope.analyses.importance.analysis import ANALYSIS as IMPORTANCE
 from headscope.analyses.norms.analysis import ANALYSIS as NORMS
@@ -20,6 +21,7 @@ ANALYSES: tuple[Analysis, ...] = (
     NORMS,
     BEHAVIOURS,
     EXPERIMENTS,
+    DISTRIBUTION,
     IMPORTANCE,
     DEPENDENCY,
     COREFERENCE,

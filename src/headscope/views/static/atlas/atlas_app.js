@@ -8,6 +8,7 @@ import { AtlasList, nameOf } from "./atlas_list.js";
 import { el } from "../core/dom.js";
 import { HeadGrid } from "../report/grid.js";
 import { HeadMap } from "./head_map.js";
+import { HeadScatter } from "../report/head_scatter.js";
 import { colourBy, kindTabs } from "../report/tabs.js";
 
 const MOST_LINKS = 14;
@@ -39,13 +40,14 @@ class AtlasApp {
     );
     this.list = new AtlasList((kind, index) => this.pick(kind, index));
     const readouts = [0, 1].map(() => el("p", { class: "readout" }));
-    const boxes = { map: el("div"), grid: el("div", { class: "grid-box", id: "grid" }), colour: el("div", { class: "at-colour" }) };
+    const boxes = { map: el("div"), grid: el("div", { class: "grid-box", id: "grid" }), scatter: el("div"), colour: el("div", { class: "at-colour" }) };
     colourBy(boxes.colour, (measure) => {
       this.grid.statistic = measure;
       this.grid.paint();
     });
     this.map = new HeadMap(boxes.map, readouts[0], (index) => this.pick(this.kind, index));
     this.grid = new HeadGrid(boxes.grid, readouts[1], (index) => this.pick(this.kind, index), { ids: false });
+    this.scatter = new HeadScatter(boxes.scatter, (kind, index) => this.pick(kind, index));
     this.noMap = el("p", { class: "caption", hidden: true }, `This run measured no distances between heads, so there is no map of them: ${atlas.missing.distances || ""}.`);
     this.tabs = el("div", { class: "tabs" });
     this.found = el("div", { class: "at-found", role: "status" });
@@ -72,6 +74,7 @@ class AtlasApp {
           ),
           this.list.element,
           el("section", { "aria-label": "Grid of heads" }, el("div", { class: "bar" }, el("h2", {}, "Grid"), boxes.colour), boxes.grid, readouts[1]),
+          el("section", { "aria-label": "Heads by two measures" }, el("div", { class: "bar" }, el("h2", {}, "Any two measures")), boxes.scatter),
         ),
         el("div", { class: "at-side" }, this.hint, this.cards),
       ),
@@ -84,6 +87,7 @@ class AtlasApp {
   showKind(kind) {
     this.kind = kind;
     this.grid.show(kind);
+    this.scatter.show(kind);
     this.noMap.hidden = this.map.show(kind);
     this.markTab(kind);
     this.narrow();
@@ -117,8 +121,9 @@ class AtlasApp {
     this.left = left;
     const kept = new Set(left.filter(({ kind }) => kind === this.kind).map(({ index }) => index));
     const keep = filters.active ? (index) => kept.has(index) : null;
-    [this.map.keep, this.grid.keep] = [keep, keep];
+    [this.map.keep, this.grid.keep, this.scatter.keep] = [keep, keep, keep];
     this.map.paint();
+    this.scatter.paint();
     this.grid.paint();
     this.map.tell(null);
     this.tellFound(left);

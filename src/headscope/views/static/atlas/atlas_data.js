@@ -26,6 +26,18 @@ export function writtenOf(kind, index) {
   return (partsOf(kind).written || [])[index] || null;
 }
 
+// What a head does over all its rows: {measures: [{name, label, unit, deciles}], strength: the name of the measure that its
+// rows go by, rows: those of each tenth}; null where the run counted none. A row has value, weight, key and tokens as
+// they are drawn (key null for a learned sink), apart, and at: which of the tokens attends.
+export function tenthsOf(kind, index) {
+  const { tenths } = partsOf(kind);
+  if (!tenths) return null;
+  const { words, strengths, rows } = tenths;
+  const measures = tenths.measures.filter(({ deciles }) => deciles[index]).map((one) => ({ ...one, deciles: one.deciles[index] }));
+  const told = ([value, weight, key, apart, at, tokens]) => ({ value, weight, key: key < 0 ? null : words[key], apart, at, tokens: tokens.map((token) => words[token]) });
+  return { measures, strength: strengths[index] || null, rows: (rows[index] || []).map((each) => each.map(told)) };
+}
+
 const halves = new Map();
 
 // The divergence of two heads of a kind in nats, to 1 in 65,534 of the largest of all; null where it was not measured.

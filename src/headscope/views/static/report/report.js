@@ -3,6 +3,7 @@ import { data, headAt } from "./data.js";
 import { showCard } from "./card.js";
 import { Dock } from "./dock.js";
 import { HeadGrid, legend } from "./grid.js";
+import { HeadScatter } from "./head_scatter.js";
 import { followSections, placeWritten, readPlace } from "./place.js";
 import { namePoints } from "./points.js";
 import { HeadTable } from "./table.js";
@@ -21,8 +22,11 @@ const markTab = kindTabs(at("kinds"), (kind) => {
   open(kind, 0, {});
 });
 
+const scatter = at("head-scatter") && new HeadScatter(at("head-scatter"), (kind, index) => visit({ kind, index }));
+
 function showKind(kind) {
   grid.show(kind);
+  if (scatter) scatter.show(kind);
   legend(at("legend"), grid);
   markTab(kind);
 }

@@ -1,0 +1,32 @@
+"""What heads do over all rows, declared."""
+
+from headscope.analyses.analysis import TEXT_INPUTS, Analysis, Stage
+from headscope.analyses.command import Command
+
+ANALYSIS = Analysis(
+    name="distribution",
+    question="What does each head do over everything it reads?",
+    stages=(
+        Stage(
+            name="distribution",
+            measure="measure:measure_distribution",
+            scans="measure:scan_distribution",
+            sums="measure:distribution_sums",
+            corpora=("text",),
+            options=TEXT_INPUTS,
+            place=6,
+        ),
+    ),
+    report="in_report:PARTS",
+    command=Command(
+        name="deciles",
+        help=(
+            "Say how often each head does how much.\n\nA mean hides whether a head always does a little or seldom a "
+            "lot. Here are the tenths of its rows: of how much it writes, of its weight off the sink, of its entropy "
+            "and of how far it looks."
+        ),
+        place=26,
+    ),
+    study="in_study:STUDY",
+    figures=("figure-distribution",),
+)

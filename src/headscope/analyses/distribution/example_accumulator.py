@@ -1,0 +1,197 @@
+"""Rows of every strength as examples: of each bin of a head those with the smallest hashes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headscope.analyses.distribution.kept_rows import (
+    AFTER,
+    BEFORE,
+    NO_KEY,
+    PADDING,
+    ROW,
+    KeptRows,
+    Segment,
+    smallest,
+)
+from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
+from headscope.analyses.distribution.row_values import asked_rows, content
+from headscope.analyses.distribution.scales import BINS, MEASURES
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import Batch
+from headscope.models.anatomy import KindLayout
+from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.kept import Declared, State
+
+MOST_KEPT = 4
+"""Rows of each bin."""
+STRENGTHS = ("written", "content")
+"""What says how strong a row is: how much it writes; where that is not known, its weight off the sink."""
+_WEIGHTS_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True)
+class ExampleResult:
+    """What was kept of one kind of attention.
+
+    Attributes:
+        kind: `encoder`, `decoder` or `cross`.
+        rows: of `ROW`, by head, bin and hash; `segment` counts within `segments`.
+        layer, head: of each row, from 0.
+        strength: place of its measure in `STRENGTHS`.
+        bins: the bin of its value.
+        segments: document and index of each segment.
+    """
+
+    kind: str
+    rows: NDArray[Any]
+    layer: NDArray[np.int64]
+    head: NDArray[np.int64]
+    strength: NDArray[np.int64]
+    bins: NDArray[np.int64]
+    segments: Sequence[Segment]
+
+
+class ExampleAccumulator(Accumulator):
+    """Keep of every head a few rows of each bin of its strength, drawn by hashes.
+
+    Of a row that is kept: where it is, its strongest key, and the ids of the tokens around it; at most 512 rows a head,
+    50 KiB, and as heads have few bins in use, about a tenth of that.
+
+    Args:
+        layout: the kinds of attention and their sizes.
+        seed: of the hashes.
+        most: rows kept of each bin.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics", "written"})
+    merges: ClassVar[str] = "; merge scans of one model only, with one seed"
+
+    def __init__(self, layout: Sequence[KindLayout], *, seed: int = 0, most: int = MOST_KEPT) -> None:
+        self.seed, self.most = seed, most
+        self._keys = np.zeros(0, dtype=np.uint64)
+        super().__init__(layout)
+
+    def declare(self) -> Declared:
+        """Keep rows of each head's bins."""
+        self._first: dict[str, int] = {}
+        places = 0
+        for part in self.layout:
+            self._first[part.kind] = places
+            places += part.layers * part.heads * len(STRENGTHS) * BINS
+        self._examples = KeptRows(places, most=self.most)
+        return {"examples": self._examples}
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+        names = zip(batch.info.documents, batch.info.indices, strict=True)
+        self._keys = np.array([segment_key(*name, seed=self.seed) for name in names], dtype=np.uint64)
+
+    def update(self, tile: AttentionTile) -> None:
+        """Offer a tile's rows."""
+        name = STRENGTHS[0] if tile.written is not None else STRENGTHS[1]
+        values = tile.written.outputs.double() if tile.written is not None else content(tile)
+        asked = asked_rows(tile)[:, None].expand_as(values).cpu().numpy()
+        heads = values.shape[1]
+        part = next(part for part in self.layout if part.kind == tile.kind)
+        first = self._first[tile.kind] + tile.layer * part.heads * len(STRENGTHS) * BINS
+        own = first + (np.arange(heads) * len(STRENGTHS) + STRENGTHS.index(name))[:, None] * BINS
+        places = own + MEASURES[name].bins(values).cpu().numpy()
+        positions = tile.queries.positions[:, tile.rows].cpu().numpy()
+        hashes = row_hashes(self._keys, positions, kind=tile.kind, layer=tile.layer, heads=heads)
+        item, head, row = np.nonzero(asked & (hashes < self._examples.least[places]))
+        if not len(item):
+            return
+        rows = np.zeros(len(item), dtype=[*_PLACED, ("item", np.int32), ("head", np.int32), ("at", np.int32)])
+        rows["place"], rows["hash"] = places[item, head, row], hashes[item, head, row]
+        rows["item"], rows["head"], rows["at"] = item, head, row
+        chosen = smallest(rows, most=self.most)
+        segments = list(zip(tile.queries.documents, tile.queries.indices, strict=True))
+        self._examples.offer(_told(chosen, tile, values, positions), segments)
+
+    def compute(self) -> tuple[ExampleResult, ...]:
+        """Return what is kept of each kind."""
+        kept, segments = self._examples.rows()
+        results = []
+        for part in self.layout:
+            first, number = self._first[part.kind], part.layers * part.heads * len(STRENGTHS) * BINS
+            own = kept[(kept["place"] >= first) & (kept["place"] < first + number)]
+            shape = (part.layers, part.heads, len(STRENGTHS), BINS)
+            layer, head, strength, bins = np.unravel_index(own["place"] - first, shape)
+            results.append(ExampleResult(part.kind, own, layer, head, strength, bins, segments))
+        return tuple(results)
+
+    def settings(self) -> State:
+        """Return the seed and how many rows are kept."""
+        return {"examples.rules": np.array([self.seed, self.most])}
+
+    @classmethod
+    def with_settings(
+        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
+    ) -> "ExampleAccumulator":
+        """Make an empty one with these rules."""
+        seed, most = (int(number) for number in settings["examples.rules"])
+        return cls(layout, seed=seed, most=most)
+
+    def described(self) -> str:
+        """Return the layout and the seed."""
+        return f"{self.layout} with seed {self.seed}"
+
+
+_PLACED = [("place", np.int64), ("hash", np.uint64)]
+
+
+def _told(
+    chosen: NDArray[Any], tile: AttentionTile, values: torch.Tensor, positions: NDArray[np.int64]
+) -> NDArray[Any]:
+    """Say of chosen rows all that is kept of them.
+
+    Args:
+        chosen: `place`, `hash`, `item`, `head`, and `at`: which of the tile's rows.
+        tile: the tile.
+        values: how strong each row is, `[batch, head, row]`.
+        positions: of the tile's rows in their segments, `[batch, row]`.
+    """
+    device = tile.weights.device
+    item, head, at = (
+        torch.from_numpy(chosen[name].astype(np.int64)).to(device) for name in ("item", "head", "at")
+    )
+    told = np.zeros(len(chosen), dtype=ROW)
+    told["place"], told["hash"], told["segment"] = chosen["place"], chosen["hash"], chosen["item"]
+    told["row"] = positions[chosen["item"], chosen["at"]]
+    told["value"] = values[item, head, at].cpu().numpy()
+    weight, key = _strongest(tile, item, head, at)
+    told["weight"] = weight.cpu().numpy()
+    of_sink = key < 0
+    known = key.clamp(min=0)
+    told["key"] = torch.where(of_sink, NO_KEY, tile.keys.positions[item, known]).cpu().numpy()
+    told["key_id"] = torch.where(of_sink, PADDING, tile.keys.ids[item, known]).cpu().numpy()
+    around = (at + tile.start)[:, None] + torch.arange(-BEFORE, AFTER + 1, device=device)
+    width = tile.queries.ids.shape[1]
+    inside = around.clamp(0, width - 1)
+    there = (around == inside) & tile.queries.valid[item[:, None], inside]
+    told["ids"] = torch.where(there, tile.queries.ids[item[:, None], inside], PADDING).cpu().numpy()
+    return told
+
+
+def _strongest(
+    tile: AttentionTile, item: torch.Tensor, head: torch.Tensor, at: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the largest weight of each row, and on which key of the axis it lies: the leftmost, -1 for a sink."""
+    weights, keys = [], []
+    step = max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])
+    for begin in range(0, len(item), step):
+        own = tuple(each[begin : begin + step] for each in (item, head, at))
+        lines = tile.weights[own].masked_fill(~tile.keys.valid[own[0]], -1.0)
+        place = lines.argmax(-1)
+        weight = lines.gather(1, place[:, None])[:, 0]
+        if tile.sink is not None:
+            sink = tile.sink[own].to(weight.dtype)
+            place, weight = torch.where(sink > weight, -1, place), torch.maximum(sink, weight)
+        weights.append(weight)
+        keys.append(place)
+    return torch.cat(weights), torch.cat(keys)

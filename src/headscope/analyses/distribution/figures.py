@@ -1,0 +1,106 @@
+"""The tenths of every head's rows, head by head: how much it writes, off the sink, entropy, distance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from headscope.analyses.distribution.scales import MEASURES, RowMeasure
+from headscope.figures.series import roles_of
+from headscope.figures.style import INK, LINE, SOFT, TICK, house_style, new_figure, role_colour, role_outline
+
+_WIDTH, _HEIGHT = 8.4, 1.55
+_INNER = (3, 7)
+"""Of the deciles: between them a head's line is thick; the whole of it goes from the first to the last."""
+
+
+def decile_figure(table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | None = None) -> Figure:
+    """Draw a line for each head from its first decile to its ninth, a point at the fifth; a panel a measure.
+
+    Heads stand in their order, layer after layer; measures that the kind does not have are left out. A point links to
+    its head's card.
+
+    Args:
+        table: `tables/distribution.parquet`.
+        kind: `encoder`, `decoder` or `cross`.
+        roles: `kind layer head role`, for colours and shapes.
+    """
+    own = table[table["kind"] == kind]
+    known = [name for name in MEASURES if own.loc[own["measure"] == name, "value"].notna().any()]
+    with house_style():
+        figure = new_figure(_WIDTH, 0.5 + _HEIGHT * max(1, len(known)))
+        axes = figure.subplots(max(1, len(known)), 1, sharex=True, squeeze=False)[:, 0]
+        for ax, name in zip(axes, known):
+            _panel(ax, own[own["measure"] == name], MEASURES[name], kind, roles)
+        axes[-1].set_xlabel("layer")
+        return figure
+
+
+def _panel(ax: Axes, table: pd.DataFrame, measure: RowMeasure, kind: str, roles: pd.DataFrame | None) -> None:
+    wide = table.pivot(index=["layer", "head"], columns="decile", values="value").dropna()
+    layer = wide.index.get_level_values("layer").to_numpy(float)
+    head = wide.index.get_level_values("head").to_numpy(float)
+    # A layer is one wide, its heads side by side within most of it.
+    x = layer + 0.8 * ((head - 0.5) / head.max() - 0.5)
+    thin = max(0.4, min(1.2, 120 / len(x)))
+    low, high = (wide[decile].to_numpy() for decile in _INNER)
+    ax.vlines(
+        x,
+        wide[1],
+        wide[9],
+        color=SOFT,
+        linewidth=thin,
+        alpha=0.7,
+        zorder=1,
+        gid=f"tenths--{kind}--{measure.name}",
+    )
+    ax.vlines(x, low, high, color=TICK, linewidth=4 * thin, zorder=2)
+    _points(ax, wide, x, measure, roles_of(roles, kind), kind)
+    if measure.an_octave is not None:
+        least = wide[1][wide[1] > 0].min() if (wide[1] > 0).any() else 1.0
+        ax.set_yscale("log")
+        ax.set_ylim(least / 1.3, float(wide[9].max()) * 1.3)
+        ax.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 3.0)))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+    elif measure.unit == "share":
+        ax.set_ylim(-0.02, 1.02)
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}%"))
+    else:
+        ax.set_ylim(0, None)
+    ax.set_title(f"{measure.label}, {_unit(measure)}", loc="left", fontsize=10, color=INK)
+    layers = int(layer.max())
+    ax.set_xlim(0.5, layers + 0.5)
+    ax.set_xticks(np.unique(np.linspace(1, layers, min(layers, 12)).round().astype(int)))
+    for edge in np.arange(1, layers) + 0.5:
+        ax.axvline(edge, color=LINE, linewidth=0.5, zorder=0)
+
+
+def _points(
+    ax: Axes,
+    wide: pd.DataFrame,
+    x: np.ndarray,
+    measure: RowMeasure,
+    worn: dict[tuple[int, int], str],
+    kind: str,
+) -> None:
+    names = [(int(layer), int(head)) for layer, head in wide.index]
+    own = np.array([worn.get(name, "mixed") for name in names], dtype=object)
+    middle = wide[5].to_numpy()
+    size = max(6.0, min(30.0, 3000 / len(names)))
+    for role in sorted(set(own), key=lambda one: (-int((own == one).sum()), one)):
+        these = np.flatnonzero(own == role)
+        points = ax.scatter(
+            x[these], middle[these], s=size, marker=role_outline(role), facecolors=role_colour(role), linewidths=0.0,
+            zorder=3, clip_on=False,
+        )  # fmt: skip
+        points.set_paths([role_outline(role)])
+        points.set_urls([f"#{kind}-{layer}-{head}" for layer, head in (names[place] for place in these)])
+        points.set_gid(f"heads--{kind}--{measure.name}--{role}")
+
+
+def _unit(measure: RowMeasure) -> str:
+    return {"share": "% of the weight", "nats": "nats", "tokens": "tokens"}.get(measure.unit, measure.unit)

@@ -1,0 +1,24 @@
+"""What the report and the atlas show of what heads do over all rows."""
+
+from headscope.analyses.distribution.on_cards import tenths
+from headscope.analyses.distribution.on_grid import decile_measures
+from headscope.analyses.distribution.section import distribution_figures, distribution_section
+from headscope.reporting.kit.report_parts import Parts
+
+TERMS = (
+    ("Decile", "the value below which so many tenths of a head’s rows lie, all rows counting alike and special tokens "
+     "left out: by interpolation in 128 fixed bins; its interval is that of the share of rows below it, over "
+     "documents, read back as values"),
+    ("Off the sink", "weight of a row on neither the first token (cls, bos), nor a separator, nor a learned sink"),
+    ("Distance of a row", "how many tokens away what it attends to is, before or after it: the mean by weight"),
+)  # fmt: skip
+
+PARTS = Parts(
+    sections=distribution_section,
+    figures=distribution_figures,
+    terms=TERMS,
+    explained=("distribution",),
+    measures=decile_measures,
+    cards=tenths,
+    needed={"tenths": ("distribution", "run headscope report again")},
+)

@@ -1,0 +1,36 @@
+"""What heads do over all rows, as a terminal shows it: a line a head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from headscope.analyses.distribution.scales import MEASURES
+from headscope.analyses.stage_result import StageResult
+from headscope.reporting.kit.terminal import Grid
+
+SHOWN = (1, 5, 9)
+"""Of the deciles."""
+
+
+def shown(result: StageResult) -> Iterator[Grid | str]:
+    """Yield the first, middle and last decile of every head's measures."""
+    table = result.tables["distribution"]
+    several = table["kind"].nunique() > 1
+    rows = []
+    for (kind, layer, head), own in table.groupby(["kind", "layer", "head"], sort=False):
+        by_measure = own.set_index(["measure", "decile"])["value"]
+        told = [" ".join(_number(by_measure[name, decile]) for decile in SHOWN) for name in MEASURES]
+        name = f"{layer}-{head}"
+        rows.append([f"{kind} {name}" if several else name, *told])
+    labels = [(f"{one.label}, {one.unit.split()[0]}", "right") for one in MEASURES.values()]
+    yield Grid([("head", "left"), *labels], rows)
+    yield (
+        "three numbers of each head's rows: a tenth of them lies below the first, half below the second, a tenth above "
+        "the third; special tokens are no rows"
+    )
+
+
+def _number(value: float) -> str:
+    return "-" if pd.isna(value) else f"{value:.2g}" if value < 10 else f"{value:.0f}"

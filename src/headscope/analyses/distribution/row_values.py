@@ -1,0 +1,46 @@
+"""The numbers of a tile's rows, and which rows are asked."""
+
+import torch
+from torch import Tensor
+
+from headscope.attention.row_statistics import RowQuantity
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.vocabulary import KeyClass
+
+_SINKS = [RowQuantity.CLS, RowQuantity.SEP, RowQuantity.SINK]
+
+
+def asked_rows(tile: AttentionTile) -> Tensor:
+    """Return which of a tile's rows are asked, `[batch, row]` bool: neither padding nor special tokens."""
+    classes = tile.row_classes
+    return tile.row_valid & (classes != KeyClass.CLS) & (classes != KeyClass.SEP)
+
+
+def row_values(tile: AttentionTile) -> dict[str, Tensor]:
+    """Return each measure of every row by its name, `[batch, head, row]` float64; rubbish in rows that are padding.
+
+    `written` is left out where the layer's output projection is not known, `distance` where rows and keys are other
+    tokens.
+    """
+    found: dict[str, Tensor] = {}
+    if tile.written is not None:
+        found["written"] = tile.written.outputs.double()
+    found["content"] = content(tile)
+    found["entropy"] = tile.statistics[..., RowQuantity.ENTROPY].double()
+    if tile.square:
+        found["distance"] = _distances(tile)
+    return found
+
+
+def content(tile: AttentionTile) -> Tensor:
+    """Return the weight off the sink of every row, `[batch, head, row]` float64."""
+    return 1.0 - tile.statistics[..., _SINKS].double().sum(-1)
+
+
+def _distances(tile: AttentionTile) -> Tensor:
+    weights = tile.weights
+    rows = torch.arange(tile.rows.start, tile.rows.stop, device=weights.device)
+    keys = torch.arange(weights.shape[-1], device=weights.device)
+    apart = (rows[:, None] - keys).abs().to(weights.dtype)
+    # Padding on the left moves both by as much.
+    return torch.einsum("bhrk,rk->bhr", weights, apart).double()

@@ -1,0 +1,119 @@
+"""What heads do over all their rows, in the page: the tenths of every head, in a picture and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from headscope.analyses.distribution.figures import decile_figure
+from headscope.analyses.distribution.scales import MEASURES
+from headscope.reporting.kit.cells import records
+from headscope.reporting.kit.drawing import inline
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.links import file_links
+from headscope.reporting.kit.page_rows import Table
+from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.words import capital
+from headscope.views.markup import Html, el
+
+TITLE = "What heads do over all their rows"
+WHY = (
+    "A mean hides whether a head always does a little or seldom a lot, and the clearest sentence shows what it can do, "
+    "not what it does. Here are all rows, from the tenth in which a head does least to that in which it does most."
+)
+CAPTION = (
+    "A line is a head, from the end of the first tenth of its rows to that of the ninth, thick between the third and "
+    "the seventh; the point, in its role’s colour and shape, has half of the rows below it. Special tokens are no "
+    "rows. Click a point to open its card; in the atlas a card has rows of every tenth, with their words."
+)
+FIGURE = "figure-distribution"
+SHOWN = (1, 5, 9)
+"""Of the deciles, in the table."""
+
+
+def distribution_section(about: Context) -> list[Section]:
+    """Build the section; none where the run counted no rows."""
+    table = about.run.table("distribution")
+    if table is None:
+        return []
+    parts: list[Html | None] = []
+    for kind in about.kinds:
+        if not _has(table, kind):
+            continue
+        if about.several:
+            parts.append(el("h3", capital(kind.name)))
+        figure = decile_figure(table, kind=kind.name, roles=about.run.roles)
+        label = (
+            f"The tenths of the rows of each {kind.name} head, by four measures; the table below has them."
+        )
+        parts.append(el("figure", inline(figure, name=f"{kind.name}-distribution", label=label)))
+        parts.append(decile_table(table, kind, several=about.several).html())
+    if not parts:
+        return []
+    html = el(
+        "section",
+        el("h2", TITLE),
+        el("p", WHY, class_="why"),
+        parts,
+        el("p", CAPTION, class_="caption"),
+        file_links(FIGURE, "The tenths of every head, drawn for this model") if about.links else None,
+        el("h3", "Any two measures of all heads"),
+        el("div", id="head-scatter"),
+        id="section-distribution",
+    )
+    return [Section(name="distribution", title=TITLE, html=html)]
+
+
+def distribution_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+    """Yield the figure of each kind with the name of its file; none where the run counted no rows."""
+    table = about.run.table("distribution")
+    if table is None:
+        return
+    for place, kind in enumerate(about.kinds):
+        if _has(table, kind):
+            name = FIGURE if not place else f"{FIGURE}-{kind.name}"
+            yield name, decile_figure(table, kind=kind.name, roles=about.run.roles)
+
+
+def decile_table(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
+    """Tabulate the first, fifth and ninth decile of every head's measures, with the interval of the fifth."""
+    own = table[(table["kind"] == kind.name) & table["decile"].isin(SHOWN)]
+    known = [name for name in MEASURES if own.loc[own["measure"] == name, "value"].notna().any()]
+    by_head: dict[tuple[int, int], dict[tuple[str, int], dict[str, float]]] = {}
+    for row in records(own):
+        place = by_head.setdefault((int(row["layer"]), int(row["head"])), {})
+        place[row["measure"], int(row["decile"])] = row
+    rows = []
+    for (layer, head), cells in sorted(by_head.items()):
+        line = [f"{layer}-{head}"]
+        for name in known:
+            middle = cells[name, 5]
+            ends = [_told(name, middle[end]) for end in ("ci_low", "ci_high")]
+            line += [_told(name, cells[name, decile]["value"]) for decile in SHOWN]
+            line.append("–" if "–" in ends else f"{ends[0]} to {ends[1]}")
+        rows.append(tuple(line))
+    whose = f" ({kind.name})" if several else ""
+    labels = {
+        name: f"{MEASURES[name].label}{', %' if MEASURES[name].unit == 'share' else ''}" for name in known
+    }
+    return Table(
+        summary=f"Table: the tenths of every head’s rows{whose}",
+        groups=(("", 1), *((labels[name], 4) for name in known)),
+        header=("head", *(word for _ in known for word in ("1st", "5th", "9th", "95% interval of the 5th"))),
+        rows=tuple(rows),
+        name=f"table-distribution-{kind.name}",
+    )
+
+
+def _has(table: pd.DataFrame, kind: Kind) -> bool:
+    return bool(table.loc[table["kind"] == kind.name, "value"].notna().any())
+
+
+def _told(name: str, value: float) -> str:
+    if value != value:
+        return "–"
+    if MEASURES[name].unit == "share":
+        return f"{100 * value:.1f}"
+    return f"{value:.3g}" if value < 1 else f"{value:.2f}" if value < 100 else f"{value:.0f}"

@@ -1,0 +1,52 @@
+"""The tables of what heads do over all rows."""
+
+from headscope.analyses.distribution.scales import MEASURES, NAMES
+from headscope.statistics.columns import FEW, FROM_ONE, PLACE, POSITIVE, count, ends, share, text
+from headscope.statistics.table_schema import Column, TableSchema
+
+_UNIT = "length of a vector of the stream, share, nats or tokens"
+_NEVER = "no output projection is known, or rows and keys are other tokens"
+_SINK = "a learned sink"
+
+DISTRIBUTION = TableSchema(
+    name="distribution",
+    meaning="Where the tenths of every head's rows end: of how much it writes, of its weight off the sink, of its "
+    "entropy and of its distance.",
+    columns=(
+        *PLACE,
+        text("measure", "what is measured of every row", choices=NAMES),
+        Column("decile", "how many tenths of the rows lie below", "int64", bounds=(1.0, 9.0)),
+        Column("value", "where they end, by interpolation in 128 bins", unit=_UNIT, missing=_NEVER, bounds=POSITIVE),
+        *ends("value", unit=_UNIT, bounds=POSITIVE, missing=f"{_NEVER}, or {FEW}"),
+        count("n", "rows"),
+    ),
+    key=("kind", "layer", "head", "measure", "decile"),
+)  # fmt: skip
+
+EXAMPLES = TableSchema(
+    name="distribution_examples",
+    meaning="Rows of every strength: of each tenth of a head's rows, by how much it writes there, up to three drawn by "
+    "a hash, with the tokens around them and what the head looked at most.",
+    columns=(
+        *PLACE,
+        text(
+            "measure",
+            "what says how strong a row is: `content` where it is not known what the head writes",
+            choices=tuple(name for name in MEASURES if name in ("written", "content")),
+        ),
+        Column("tenth", "1 for the weakest rows", "int64", bounds=(1.0, 10.0)),
+        Column("rank", "which of the tenth's, from 1", "int64", bounds=FROM_ONE),
+        Column("value", "how strong the row is", unit="length of a vector of the stream, or share", bounds=POSITIVE),
+        text("document", "id of the document"),
+        Column("segment", "which input of the document it is, from 0", "int64", bounds=POSITIVE),
+        Column("row", "position of the token that attends, in the input", "int64", bounds=POSITIVE),
+        Column("key", "position of the token that it attends to most", "Int64", missing=_SINK, bounds=POSITIVE),
+        share("weight", "weight on it"),
+        Column("start", "position of the first of `tokens`", "int64", bounds=POSITIVE),
+        Column("tokens", "readable tokens around the row", "list of text"),
+        text("key_token", "readable token that it attends to most", missing=_SINK),
+    ),
+    key=("kind", "layer", "head", "tenth", "rank"),
+)  # fmt: skip
+
+TABLES = (DISTRIBUTION, EXAMPLES)

@@ -1,0 +1,83 @@
+"""All heads by any two measures: where points lie, what colours them, and the card that each opens."""
+
+import numpy as np
+import pytest
+
+from headscope.reporting.from_study import measured_in
+from headscope.reporting.report_page import write_report
+
+pytestmark = pytest.mark.browser
+
+
+def points(page):
+    """Each head's point: place of the head to (x, y), and how dark it is."""
+    found = page.eval_on_selector_all(
+        ".scatter-point",
+        "all => all.map(p => [p.dataset.index, +p.getAttribute('cx'), +p.getAttribute('cy'), p.style.cssText])",
+    )
+    return {int(index): (x, y, style) for index, x, y, style in found}
+
+
+def test_points_lie_where_both_measures_say(visit, studies):
+    page = visit("whole")
+    table = studies["whole"].table("distribution").sort_values(["layer", "head"])
+    medians = {
+        name: table[(table["measure"] == name) & (table["decile"] == 5)]["value"].to_numpy()
+        for name in ("written", "content", "entropy")
+    }
+    found = points(page)
+    assert sorted(found) == list(range(72))
+    x, y = (np.array([found[index][side] for index in range(72)]) for side in (0, 1))
+    # Affine in the values, the larger to the right and up.
+    for places, values, sign in ((x, medians["content"], 1), (y, medians["written"], -1)):
+        slope, start = np.polyfit(values, places, 1)
+        assert np.sign(slope) == sign
+        np.testing.assert_allclose(slope * values + start, places, atol=0.5)
+    page.select_option("select[data-axis=x]", "decile entropy 5")
+    slope, start = np.polyfit(medians["entropy"], x := [points(page)[index][0] for index in range(72)], 1)
+    np.testing.assert_allclose(slope * medians["entropy"] + start, x, atol=0.5)
+
+
+def test_a_third_measure_colours_them(visit, studies):
+    page = visit("whole")
+    surface = studies["whole"].surface
+    rows = surface[(surface["statistic"] == "previous") & surface["head"].notna()].sort_values(
+        ["layer", "head"]
+    )
+    page.select_option("select[data-axis=colour]", "previous")
+    shares = np.array([float(style.split(":")[1].strip(" %;")) for _, _, style in points(page).values()])
+    np.testing.assert_allclose(shares, 100 * rows["value"] / rows["value"].max(), atol=0.51)
+    assert page.locator(".scatter-point.amount").count() == 72
+    page.select_option("select[data-axis=colour]", "")
+    assert page.locator(".scatter-point.amount").count() == 0
+
+
+def test_a_point_opens_its_head_s_card_by_click_and_by_key(visit):
+    page = visit("whole")
+    page.locator(".scatter-point[data-index='37']").dispatch_event("click")
+    assert page.locator(".at-card h2").first.inner_text().startswith("Head 4-2")
+    page.locator(".scatter-point[tabindex='0']").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.dataset.index") == "1"
+    page.keyboard.press("Enter")
+    assert page.locator(".at-card h2").first.inner_text().startswith("Head 1-2")
+
+
+def test_what_is_not_asked_for_is_dimmed(visit):
+    page = visit("whole")
+    page.fill("input[type=search]", "layer 2")
+    page.press("input[type=search]", "Enter")
+    bright = page.eval_on_selector_all(".scatter-point:not(.off)", "all => all.map(p => +p.dataset.index)")
+    assert sorted(bright) == list(range(12, 24))
+
+
+def test_a_run_without_rows_is_drawn_by_its_statistics(visit):
+    page = visit("bare")
+    assert page.locator("select[data-axis=x]").input_value() == "previous"
+    assert page.locator(".scatter-point").count() == 6
+
+
+def test_a_point_of_the_report_opens_the_card_beside_it(studies, visit_file, tmp_path):
+    page = visit_file(write_report(measured_in(studies["whole"]), tmp_path))
+    page.locator("#head-scatter .scatter-point[data-index='14']").dispatch_event("click")
+    assert page.locator("#card h2").inner_text().startswith("Head 2-3")

@@ -1,0 +1,66 @@
+"""The tenths of a head's rows on its card: which is chosen by a click or a key, and the rows that it shows."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+def card(page, anchor):
+    page.evaluate("anchor => { location.hash = anchor; }", anchor)
+    page.reload()
+    return page.locator(".at-card").last
+
+
+def test_a_click_on_a_tenth_shows_its_rows(visit, studies):
+    page = visit("whole")
+    own = card(page, "encoder-3-5")
+    table, examples = (studies["whole"].table(name) for name in ("distribution", "distribution_examples"))
+    cuts = table.query("layer == 3 and head == 5 and measure == 'written'").set_index("decile")["value"]
+    buttons = own.locator(".at-tenth")
+    assert buttons.count() == 10
+    assert buttons.nth(9).get_attribute("aria-pressed") == "true"
+    for tenth in (1, 4, 10):
+        buttons.nth(tenth - 1).click()
+        assert [
+            place for place in range(10) if buttons.nth(place).get_attribute("aria-pressed") == "true"
+        ] == [tenth - 1]
+        told = own.locator(".at-tenths .at-told").inner_text()
+        for end in (tenth - 1, tenth):
+            if 1 <= end <= 9:
+                assert f"{cuts[end]:.3g}".rstrip("0") in told
+        rows = examples.query(f"layer == 3 and head == 5 and tenth == {tenth}").to_dict("records")
+        shown = own.locator(".at-rows li")
+        assert shown.count() == len(rows) == 2
+        for place, row in enumerate(rows):
+            at = row["row"] - row["start"]
+            item = shown.nth(place)
+            assert item.locator(".at-row-words").inner_text().split() == list(row["tokens"])
+            assert item.locator("mark").inner_text() == row["tokens"][at]
+            words = item.locator(".at-row-told").inner_text()
+            assert words == f"looked at {row['key_token']}, 1 token before (50%); wrote {row['value']:.3g}"
+
+
+def test_a_tenth_is_chosen_by_keyboard(visit):
+    page = visit("whole")
+    button = page.locator(".at-tenth").nth(2)
+    button.focus()
+    page.keyboard.press("Enter")
+    assert button.get_attribute("aria-pressed") == "true"
+    assert button.get_attribute("aria-label").startswith("3rd tenth: written ")
+
+
+def test_a_learned_sink_is_called_so_and_hostile_tokens_stay_text(visit):
+    page = visit("tokens")
+    rows = page.locator(".at-rows li")
+    assert rows.first.locator(".at-row-told").inner_text().startswith("looked at the learned sink (50%)")
+    assert rows.first.locator(".at-row-words").inner_text().split() == ["<b>", "<i>x", "⟨U+202E⟩", "&amp;"]
+    assert rows.locator("b b, i").count() == 0
+
+
+def test_a_run_that_counted_no_rows_says_what_to_do(visit):
+    page = visit("bare")
+    assert (
+        page.locator(".at-tenths")
+        .inner_text()
+        .endswith("This run counted no rows: run headscope report again.")
+    )

@@ -1,0 +1,59 @@
+"""Made-up rows of heads: their tenths, and a few of every tenth with words."""
+
+import numpy as np
+import pandas as pd
+
+from headscope.analyses.distribution.deciles import DECILES
+from headscope.analyses.distribution.scales import NAMES
+from headscope.analyses.distribution.tables import DISTRIBUTION, EXAMPLES
+from support.measured import with_parts
+from support.stand_ins import table_of
+
+WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "slept")
+
+
+def with_distribution(inputs, *, known=NAMES, shown=2, words=WORDS, sink=False):
+    """Add the tenths of every head's rows to a run, and rows of every tenth.
+
+    `known` names the measures that there are; of others all is missing. With `sink` the first row of each tenth looks
+    at a learned sink.
+    """
+    rng = np.random.default_rng(4)
+    rows, examples = [], []
+    for entry in inputs.manifest["kinds"]:
+        heads = np.indices((entry["layers"], entry["heads"])).reshape(2, -1).T + 1
+        for layer, head in heads.tolist():
+            place = {"kind": entry["kind"], "layer": layer, "head": head}
+            for name in NAMES:
+                cuts = np.sort(rng.beta(1, 2, len(DECILES)))
+                for decile, value in zip(DECILES, cuts):
+                    cell = {"value": value, "ci_low": 0.9 * value, "ci_high": min(1.1 * value, 1.0), "n": 900}
+                    cell = cell if name in known else {"n": 0}
+                    rows.append({**place, "measure": name, "decile": decile, **cell})
+            measure = "written" if "written" in known else "content"
+            for tenth in range(1, 11):
+                for rank in range(1, shown + 1):
+                    at = int(rng.integers(1, len(words)))
+                    looked = {} if sink and rank == 1 else {"key": 20 + at - 1, "key_token": words[at - 1]}
+                    examples.append(
+                        {
+                            **place,
+                            **{"measure": measure, "tenth": tenth, "rank": rank, "value": tenth / 10 - 0.05},
+                            **{
+                                "document": "made-up",
+                                "segment": 0,
+                                "row": 20 + at,
+                                "weight": 0.5,
+                                "start": 20,
+                            },
+                            **{"tokens": list(words), **looked},
+                        }
+                    )
+    return with_parts(
+        inputs, distribution=table_of(DISTRIBUTION, rows), distribution_examples=table_of(EXAMPLES, examples)
+    )
+
+
+def empty_examples() -> pd.DataFrame:
+    """A table of examples without rows."""
+    return pd.DataFrame(columns=EXAMPLES.names)
