@@ -116,6 +116,18 @@ PARAMETERS = {
         "too_long",
         "compat",
     ],
+    "directions": [
+        "files",
+        "out",
+        "text",
+        "documents",
+        "column",
+        "model",
+        "revision",
+        "packing",
+        "too_long",
+        "compat",
+    ],
     "importance": [
         "files",
         "loss",

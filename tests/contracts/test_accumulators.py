@@ -19,6 +19,8 @@ from headscope.analyses.coreference.gap.gap_segments import GapQuestion
 from headscope.analyses.dependency.accumulator import DependencyAccumulator
 from headscope.analyses.dependency.gold_arcs import ArcTable
 from headscope.analyses.dependency.sums import DependencyOptions
+from headscope.analyses.directions.accumulator import DirectionAccumulator
+from headscope.analyses.directions.measure import directions_table, map_table
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distribution.accumulator import DistributionAccumulator
 from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
@@ -116,6 +118,24 @@ def examples_frame(results) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "place", "row", "value", "weight"])
 
 
+def directions_frame(results) -> pd.DataFrame:
+    """Every direction's share, and every drawn token with where it lies."""
+    drawn = [
+        (result.kind, axis, str((*segment, *token["ids"].tolist(), int(token["position"]))))
+        for result in results
+        for axis, own in result.drawn.items()
+        for token, segment in zip(own.tokens, own.segments, strict=True)
+    ]
+    return pd.concat(
+        [
+            directions_table(results),
+            map_table(results),
+            pd.DataFrame(drawn, columns=["kind", "axis", "told"]),
+        ],
+        ignore_index=True,
+    )
+
+
 def importance_frame(results) -> pd.DataFrame:
     """Every value of every class of key, and its difference to other tokens."""
     return pd.concat([importance_table(results), importance_differences(results)], ignore_index=True)
@@ -181,6 +201,7 @@ FAMILY = {
     "gap": (GapAccumulator, marks_frame),
     "importance": (ImportanceAccumulator, importance_frame),
     "distribution": (lambda layout: DistributionAccumulator(layout, groups=GROUPS), counts_frame),
+    "directions": (lambda layout: DirectionAccumulator(layout, most=9), directions_frame),
     "row_examples": (ExampleAccumulator, examples_frame),
     "divergence": (lambda layout: DivergenceAccumulator(layout, groups=GROUPS), divergence_frame),
     # So little may be held that of most segments some rows are drawn.

@@ -14,6 +14,7 @@ from headscope.prepare.options import ASKABLE, RunOptions
 OPTIONS = options_of(RunOptions)
 GROUPS = ("corpora", "model", "measure", "machine")
 ALWAYS = ("distances", "map")
+BY_NAME = ("directions",)
 LAST = ("behaviours", "experiments", "distribution")
 
 
@@ -91,10 +92,11 @@ def test_precisions_are_torchs():
         ),
         (
             {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
-            ASKABLE,
+            tuple(name for name in ASKABLE if name not in BY_NAME),
         ),
         ({"maps": Path("a")}, ("surface", *ALWAYS, "behaviours", "distribution")),
         ({"text": ("a",), "stages": ("probes", "syntax")}, ("probes", "syntax")),
+        ({"text": ("a",), "stages": BY_NAME}, BY_NAME),
     ],
 )
 def test_what_is_given_says_what_is_measured(given, wanted):
@@ -131,6 +133,7 @@ def test_the_order_of_signatures_stays():
         "map",
         "probes",
         *LAST,
+        *BY_NAME,
     )
     assert expected == ASKABLE
     asked = RunOptions(treebank=("a",), treebank_train=("b",), loss="mlm")

@@ -8,6 +8,7 @@ from headscope.analyses.at_work.analysis import ANALYSIS as AT_WORK
 from headscope.analyses.behaviours.analysis import ANALYSIS as BEHAVIOURS
 from headscope.analyses.coreference.analysis import ANALYSIS as COREFERENCE
 from headscope.analyses.dependency.analysis import ANALYSIS as DEPENDENCY
+from headscope.analyses.directions.analysis import ANALYSIS as DIRECTIONS
 from headscope.analyses.distances.analysis import ANALYSIS as DISTANCES
 from headscope.analyses.distribution.analysis import ANALYSIS as DISTRIBUTION
 from headscope.analyses.experiments.analysis import ANALYSIS as EXPERIMENTS
@@ -22,6 +23,7 @@ ANALYSES: tuple[Analysis, ...] = (
     BEHAVIOURS,
     EXPERIMENTS,
     DISTRIBUTION,
+    DIRECTIONS,
     IMPORTANCE,
     DEPENDENCY,
     COREFERENCE,

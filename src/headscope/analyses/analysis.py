@@ -36,6 +36,7 @@ class Stage:
             another is measured again.
         asked: what it is asked for as, where that is not its name; see `asked_as`.
         given: options without which it is measured only where asked for; see `RunOptions.wanted`.
+        by_name: measured only where it is asked for by its name, whatever is given.
         place: among what can be asked for; signatures keep that order. The report's where none is given.
         refused: why it cannot be measured over saved maps, as a sentence with what to do; empty where it can.
         scans: `module:function` of what does its scans alone, as a part of a run does; empty where it does none.
@@ -53,6 +54,7 @@ class Stage:
     listed: str = ""
     asked: str = ""
     given: tuple[str, ...] = ()
+    by_name: bool = False
     place: int = 0
     refused: str = ""
     scans: str = ""

@@ -239,7 +239,7 @@ class RunOptions:
 
     def _wants(self, stage: Stage) -> bool:
         """Whether a stage is measured though nobody named it: all that it is about was given."""
-        if self.maps is not None and stage.refused:
+        if stage.by_name or (self.maps is not None and stage.refused):
             return False
         options = options_of(type(self))
         found = self.corpora
