@@ -25,8 +25,8 @@ ANALYSIS = Analysis(
     command=Command(
         name="directions",
         help=(
-            "Find the directions in which heads' vectors vary.\n\nOf queries, keys and outputs: how many directions a head "
-            "uses, how much of the variance lies along the first, and where tokens lie along the first two."
+            "Find the directions in which heads' vectors vary.\n\nOf queries, keys and outputs: how many directions a "
+            "head uses, how much of the variance lies along the first, and where tokens lie along the first two."
         ),
         place=27,
     ),
