@@ -274,7 +274,16 @@ def test_a_study_shows_itself(study):
     assert "Heads of the encoder by role" in html
     assert study.tables == [
         *("clearest", "distribution", "distribution_examples", "examples", "head_clusters", "head_distances"),
-        *("head_map", "layer_effect", "norms", "surface", "surface_differences"),
+        *(
+            "head_map",
+            "job_examples",
+            "job_tokens",
+            "jobs",
+            "layer_effect",
+            "norms",
+            "surface",
+            "surface_differences",
+        ),
     ]
     with pytest.raises(KeyError, match="no table 'probes'; this study has clearest, distribution, "):
         study.table("probes")

@@ -6,13 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.analyses.distribution.kept_rows import NO_KEY, PADDING
+from headscope.analyses.distribution.kept_rows import PADDING
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
 from headscope.analyses.jobs.active_rows import (
     ACTIVE_ROW,
     AFTER,
     BEFORE,
-    OF_SINK,
     ActiveRowAccumulator,
     rows_for,
 )
@@ -52,7 +51,6 @@ def test_what_is_kept_is_what_a_plain_loop_keeps(sink):
     for segment in SEGMENTS:
         weights, classes, ids = maps(segment), known.of(segment.ids), segment.ids
         special = np.isin(classes, (KeyClass.CLS, KeyClass.SEP))
-        beside = random_sink(segment) if sink else np.zeros(weights.shape[:3])
         words = segment.word_ids
         starts = [words[at] >= 0 and (at == 0 or words[at - 1] != words[at]) for at in range(len(segment))]
         key = np.array([segment_key(segment.document, segment.index, seed=5)])
@@ -62,12 +60,9 @@ def test_what_is_kept_is_what_a_plain_loop_keeps(sink):
             if special[row] or line[~special].sum() <= 0.5:
                 continue
             hashed = row_hashes(key, np.array([[row]]), kind="encoder", layer=layer, heads=3)[0, head, 0]
-            at = int(line.argmax())
-            if beside[layer, head, row] > line[at]:
-                told = (NO_KEY, PADDING, OF_SINK, False, False)
-            else:
-                copy = 0 < at < row and ids[at - 1] == ids[row]
-                told = (at, int(ids[at]), int(classes[at]), bool(starts[at]), bool(copy))
+            at = int(np.where(special, -1.0, line).argmax())
+            copy = 0 < at < row and ids[at - 1] == ids[row]
+            told = (at, int(ids[at]), int(classes[at]), bool(starts[at]), bool(copy))
             around = [
                 int(ids[near]) if 0 <= near < len(ids) else PADDING
                 for near in range(row - BEFORE, row + AFTER + 1)

@@ -164,7 +164,7 @@ def _told(
     told["place"], told["hash"], told["segment"] = chosen["place"], chosen["hash"], chosen["item"]
     told["row"] = positions[chosen["item"], chosen["at"]]
     told["value"] = values[item, head, at].cpu().numpy()
-    weight, key = strongest_keys(tile, item, head, at)
+    weight, key = _strongest(tile, item, head, at)
     told["weight"] = weight.cpu().numpy()
     of_sink = key < 0
     known = key.clamp(min=0)
@@ -178,7 +178,7 @@ def _told(
     return told
 
 
-def strongest_keys(
+def _strongest(
     tile: AttentionTile, item: torch.Tensor, head: torch.Tensor, at: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the largest weight of each row, and on which key of the axis it lies: the leftmost, -1 for a sink."""

@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.analyses.distribution.example_accumulator import strongest_keys
-from headscope.analyses.distribution.kept_rows import NO_KEY, PADDING, KeptRows, Segment, smallest
+from headscope.analyses.distribution.kept_rows import PADDING, KeptRows, Segment, smallest
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
 from headscope.analyses.distribution.row_values import asked_rows, content
 from headscope.attention.tile import AttentionTile
@@ -25,8 +24,7 @@ MOST_KEPT, FEWEST_KEPT = 2048, 128
 _ROWS_OF_ALL = 1 << 18
 BEFORE, AFTER = 6, 3
 """Tokens that are kept on either side of a row's own."""
-OF_SINK = len(KeyClass)
-"""The class of a learned sink as a key."""
+_WEIGHTS_AT_ONCE = 1 << 22
 ACTIVE_ROW = np.dtype(
     [
         ("place", np.int32),
@@ -44,7 +42,8 @@ ACTIVE_ROW = np.dtype(
         ("ids", np.int32, BEFORE + 1 + AFTER),
     ]
 )
-"""A row: its head, its hash, number of its segment and position there; position, id and weight of its strongest key;
+"""A row: its head, its hash, number of its segment and position there; position, id and weight of its
+strongest key off the sink;
 whether that stands right behind an earlier copy of the row's token; the `KeyClass` of both, and whether each begins a
 word; ids of the tokens around the row."""
 
@@ -181,28 +180,45 @@ def _told(chosen: NDArray[Any], tile: AttentionTile, positions: NDArray[np.int64
     item, head, at = (
         torch.from_numpy(chosen[name].astype(np.int64)).to(device) for name in ("item", "head", "at")
     )
-    weight, key = strongest_keys(tile, item, head, at)
-    row, of_sink, known = at + tile.start, key < 0, key.clamp(min=0)
+    weight, key = _strongest(tile, item, head, at)
+    row = at + tile.start
     queries, keys = tile.queries, tile.keys
     told = np.zeros(len(chosen), dtype=ACTIVE_ROW)
     told["place"], told["hash"], told["segment"] = chosen["place"], chosen["hash"], chosen["item"]
     told["row"] = positions[chosen["item"], chosen["at"]]
     told["weight"] = weight.cpu().numpy()
-    told["key"] = torch.where(of_sink, NO_KEY, keys.positions[item, known]).cpu().numpy()
-    told["key_id"] = torch.where(of_sink, PADDING, keys.ids[item, known]).cpu().numpy()
+    told["key"] = keys.positions[item, key].cpu().numpy()
+    told["key_id"] = keys.ids[item, key].cpu().numpy()
     told["row_class"] = queries.classes[item, row].cpu().numpy()
-    told["key_class"] = torch.where(of_sink, OF_SINK, keys.classes[item, known]).cpu().numpy()
+    told["key_class"] = keys.classes[item, key].cpu().numpy()
     told["row_starts"] = _starts(queries.word_ids)[item, row].cpu().numpy()
-    told["key_starts"] = (_starts(keys.word_ids)[item, known] & ~of_sink).cpu().numpy()
+    told["key_starts"] = _starts(keys.word_ids)[item, key].cpu().numpy()
     if tile.square:
-        before = (known - 1).clamp(min=0)
+        before = (key - 1).clamp(min=0)
         copied = (queries.ids[item, before] == queries.ids[item, row]) & queries.valid[item, before]
-        told["after_copy"] = (copied & (known < row) & (known > 0) & ~of_sink).cpu().numpy()
+        told["after_copy"] = (copied & (key < row) & (key > 0)).cpu().numpy()
     around = row[:, None] + torch.arange(-BEFORE, AFTER + 1, device=device)
     inside = around.clamp(0, queries.ids.shape[1] - 1)
     there = (around == inside) & queries.valid[item[:, None], inside]
     told["ids"] = torch.where(there, queries.ids[item[:, None], inside], PADDING).cpu().numpy()
     return told
+
+
+def _strongest(
+    tile: AttentionTile, item: torch.Tensor, head: torch.Tensor, at: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the largest weight of each row off the sink and separators, and its key on the axis: the leftmost."""
+    classes = tile.keys.classes
+    content_keys = tile.keys.valid & (classes != KeyClass.CLS) & (classes != KeyClass.SEP)
+    weights, keys = [], []
+    step = max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])
+    for begin in range(0, len(item), step):
+        own = tuple(each[begin : begin + step] for each in (item, head, at))
+        lines = tile.weights[own].masked_fill(~content_keys[own[0]], -1.0)
+        place = lines.argmax(-1)
+        weights.append(lines.gather(1, place[:, None])[:, 0])
+        keys.append(place)
+    return torch.cat(weights), torch.cat(keys)
 
 
 def _starts(words: torch.Tensor) -> torch.Tensor:
