@@ -25,6 +25,7 @@ from headscope.analyses.distribution.example_accumulator import ExampleAccumulat
 from headscope.analyses.experiments.accumulators import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import importance_differences, importance_table
+from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.norms.measure import norm_table
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
@@ -116,6 +117,20 @@ def examples_frame(results) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "place", "row", "value", "weight"])
 
 
+def active_frame(results) -> pd.DataFrame:
+    """Every row of the sample of each head, in order, with all that is kept of it, and how many were active."""
+    rows = []
+    for result in results:
+        rows.append((result.kind, "active", str(result.active.tolist()), float(result.asked)))
+        for row in result.rows:
+            names = [name for name in row.dtype.names if name not in ("segment", "weight")]
+            segment = str(result.segments[int(row["segment"])])
+            rows.append(
+                (result.kind, segment, str([row[name].tolist() for name in names]), float(row["weight"]))
+            )
+    return pd.DataFrame(rows, columns=["kind", "segment", "row", "weight"])
+
+
 def importance_frame(results) -> pd.DataFrame:
     """Every value of every class of key, and its difference to other tokens."""
     return pd.concat([importance_table(results), importance_differences(results)], ignore_index=True)
@@ -182,6 +197,8 @@ FAMILY = {
     "importance": (ImportanceAccumulator, importance_frame),
     "distribution": (lambda layout: DistributionAccumulator(layout, groups=GROUPS), counts_frame),
     "row_examples": (ExampleAccumulator, examples_frame),
+    # So few that most are let go.
+    "active_rows": (lambda layout: ActiveRowAccumulator(layout, most=9), active_frame),
     "divergence": (lambda layout: DivergenceAccumulator(layout, groups=GROUPS), divergence_frame),
     # So little may be held that of most segments some rows are drawn.
     "divergence_sampled": (

@@ -14,7 +14,7 @@ from headscope.prepare.options import ASKABLE, RunOptions
 OPTIONS = options_of(RunOptions)
 GROUPS = ("corpora", "model", "measure", "machine")
 ALWAYS = ("distances", "map")
-LAST = ("behaviours", "experiments", "distribution")
+LAST = ("behaviours", "experiments", "distribution", "jobs")
 
 
 def test_every_field_is_an_option_that_explains_itself():
@@ -93,7 +93,7 @@ def test_precisions_are_torchs():
             {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
             ASKABLE,
         ),
-        ({"maps": Path("a")}, ("surface", *ALWAYS, "behaviours", "distribution")),
+        ({"maps": Path("a")}, ("surface", *ALWAYS, "behaviours", "distribution", "jobs")),
         ({"text": ("a",), "stages": ("probes", "syntax")}, ("probes", "syntax")),
     ],
 )

@@ -274,16 +274,8 @@ def test_a_study_shows_itself(study):
     assert "Heads of the encoder by role" in html
     assert study.tables == [
         *("behaviours", "behaviours_best", "clearest", "distribution", "distribution_examples", "examples"),
-        *(
-            "experiments",
-            "experiments_best",
-            "head_clusters",
-            "head_distances",
-            "head_map",
-            "layer_effect",
-            "norms",
-        ),
-        *("surface", "surface_differences"),
+        *("experiments", "experiments_best", "head_clusters", "head_distances", "head_map"),
+        *("job_examples", "job_tokens", "jobs", "layer_effect", "norms", "surface", "surface_differences"),
     ]
     with pytest.raises(KeyError, match="no table 'probes'; this study has behaviours, "):
         study.table("probes")
