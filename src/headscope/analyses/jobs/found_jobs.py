@@ -76,10 +76,10 @@ def found_jobs(kept: ActiveRows, *, seed: int, same_ids: bool = True) -> Iterato
             others = ~inside if clusters.number == 1 else (whole >= begin) & (whole < end) & ~inside
             tokens: dict[str, list[TellingToken]] = {}
             for side in SIDES if same_ids else ():
-                counts = [_count(known[side], chosen) for chosen in (inside, others)]
+                here, there = (_count(known[side], chosen) for chosen in (inside, others))
                 tokens[side] = [
                     TellingToken(int(known[side][0][one.token]), one.log_odds, one.z, one.count)
-                    for one in telling_tokens(*counts, every[side])
+                    for one in telling_tokens(here, there, every[side])
                 ]
             yield Job(
                 layer=place // heads + 1,
