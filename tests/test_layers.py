@@ -143,6 +143,6 @@ def test_an_unknown_name_lists_the_known_ones():
     assert str(refused.value) == (
         "module 'headscope' has no attribute 'entropy'; it has Accumulator, HeadId, HeadscopeError, Study, "
         "__version__, attention, behaviours, cluster, coref, deciles, directions, experiment, "
-        "head_atlas, head_view, heatmap, importance, load_model, matrix_view, model_view, neuron_view, norms, "
+        "head_atlas, head_view, heatmap, importance, jobs, load_model, matrix_view, model_view, neuron_view, norms, "
         "open_study, probe, read_corpus, report, scan, stats, syntax"
     )

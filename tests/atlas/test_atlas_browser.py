@@ -133,7 +133,7 @@ def test_a_previous_head_an_object_head_and_a_sentence_are_two_clicks_away(visit
     page.locator(".at-found a").first.click()
     assert cards(page) == [f"Head {finder('obj')}"]
     assert page.locator(".at-sentences select").input_value() == "finds obj 1"
-    assert "on the right words" in page.locator(".at-told").inner_text()
+    assert "on the right words" in page.locator(".at-told").first.inner_text()
     assert page.locator(".at-sentences line.marked").count() > 0
 
 

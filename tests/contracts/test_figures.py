@@ -17,6 +17,7 @@ from headscope.reporting.kit.report_parts import Context
 from support import mock_inputs
 from support.mock_behaviours import with_behaviours
 from support.mock_distances import with_distances
+from support.mock_distribution import with_distribution
 from support.mock_importance import with_importance
 from support.mock_norms import with_norms
 from support.mock_probes import with_probes
@@ -27,7 +28,9 @@ POINT = 1.0
 
 
 def whole(inputs):
-    return with_norms(with_behaviours(with_distances(with_probes(with_importance(inputs)))))
+    return with_distribution(
+        with_norms(with_behaviours(with_distances(with_probes(with_importance(inputs)))))
+    )
 
 
 RUNS = {

@@ -273,10 +273,11 @@ def test_a_study_shows_itself(study):
     html = study._repr_html_()
     assert "Heads of the encoder by role" in html
     assert study.tables == [
-        *("clearest", "distribution", "distribution_examples", "examples", "head_clusters", "head_distances"),
-        *("head_map", "layer_effect", "norms", "surface", "surface_differences"),
+        *("behaviours", "behaviours_best", "clearest", "distribution", "distribution_examples", "examples"),
+        *("experiments", "experiments_best", "head_clusters", "head_distances", "head_map"),
+        *("job_examples", "job_tokens", "jobs", "layer_effect", "norms", "surface", "surface_differences"),
     ]
-    with pytest.raises(KeyError, match="no table 'probes'; this study has clearest, distribution, "):
+    with pytest.raises(KeyError, match="no table 'probes'; this study has behaviours, "):
         study.table("probes")
     with pytest.raises(KeyError, match="no statistic 'colour'; this study has previous, next, current"):
         study["colour"]

@@ -95,7 +95,7 @@ def same_but_for_rounding(out, other):
 
 
 def test_which_stages_share():
-    assert SHARING == ["surface", "norms", "behaviours", "distribution", "directions", "distances"]
+    assert SHARING == ["surface", "norms", "behaviours", "distribution", "jobs", "directions", "distances"]
     for name in SHARING:
         # They read the same inputs: nothing but these options shapes a scan, and how many controls there are no input.
         assert STAGES[name].corpora == ("text",)

@@ -16,7 +16,7 @@ from headscope.study.writing import read_stages, write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
-MEASURED = ["surface", "norms", "behaviours", "experiments", "distribution", "syntax", "coreference"]
+MEASURED = ["surface", "norms", "behaviours", "experiments", "distribution", "jobs", "syntax", "coreference"]
 SYNTAX = {
     *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
     *("dependency_differences", "dependency_examples"),
@@ -24,7 +24,7 @@ SYNTAX = {
 COREFERENCE = {"coreference", "coreference_heads", "coreference_differences", "coreference_examples"}
 SURFACE = {"surface", "surface_differences", "examples", "clearest", "norms"}
 BEHAVIOURS = {"behaviours", "behaviours_best", "experiments", "experiments_best"}
-ROWS = {"distribution", "distribution_examples"}
+ROWS = {"distribution", "distribution_examples", "jobs", "job_tokens", "job_examples"}
 DISTANCES = {"head_distances", "head_map", "head_clusters", "layer_effect"}
 
 
@@ -191,7 +191,7 @@ def test_which_options_shape_which_numbers():
 @pytest.mark.slow
 def test_stages_follow_what_was_given(corpora, model, tmp_path):
     one, text = (str(corpora / name) for name in ("one.conllu", "text.txt"))
-    first = ["surface", "norms", "behaviours", "experiments", "distribution"]
+    first = ["surface", "norms", "behaviours", "experiments", "distribution", "jobs"]
     always = ["distances", "map"]
     cases = [
         ({"text": (text,)}, [*first, *always]),

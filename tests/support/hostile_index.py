@@ -120,7 +120,7 @@ def index_values() -> Iterator[Case]:
         yield Case(f"half a character in {name}", partial(edited, change), "half of one (a lone surrogate)")
     changes = {
         "a word id beyond the words": (_set(2, "entries", 0, "input", "word_ids", 3), "from -1 to 1, found 2"),
-        "a class that there is not": (_set(4, "entries", 0, "input", "classes", 0), "from 0 to 3, found 4"),
+        "a class that there is not": (_set(5, "entries", 0, "input", "classes", 0), "from 0 to 4, found 5"),
         "no words and a huge word id": (_words_unknown, "from -1 to 1,048,575, found 1,000,000,000"),
         "more token types than tokens": (
             _set([0] * 6, "entries", 0, "token_types"),

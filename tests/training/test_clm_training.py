@@ -52,8 +52,8 @@ def test_the_loss_falls(text, tmp_path):
     run = train(text=text, out=tmp_path / "m", **how, steps=80, every=40)
     held = run.log.query("split == 'held-out'")
     loss = held[held["measure"] == "loss"].set_index("step")["value"]
-    # At first nothing is known: about the logarithm of the number of pieces.
-    assert loss[0] == pytest.approx(np.log(300), abs=0.1)
+    # At first nothing is known: the logarithm of the number of pieces, and half of the variance of random scores.
+    assert loss[0] == pytest.approx(np.log(300) + 0.5, abs=0.2)
     assert loss[80] < loss[0] - 1
     accuracy = held[held["measure"] == "accuracy"].set_index("step")["value"]
     assert accuracy[80] > accuracy[0] + 0.05
@@ -128,7 +128,10 @@ def test_it_is_a_model_that_reports_take(small):
     assert card.startswith("# model\n\nA `LlamaForCausalLM`: 1 layers x 2 heads, 16 wide, ")
     assert "(a byte-level BPE tokeniser trained on the same text)" in card
     assert "Every token is foretold from those before it in its input" in card
-    assert "In 30% of the inputs, drawn anew in each epoch, a passage of 1/8 to 1/2 of the input" in card
+    assert (
+        "In 30% of the inputs, drawn anew in each epoch, something is repeated: a passage of 1/8 to 1/2"
+        in card
+    )
     assert "masked" not in card.lower()
 
 

@@ -1,72 +1,96 @@
-"""Passages that stand twice: where, how long, and which of their tokens can be asked for."""
+"""What stands more than once: where, how long, and which of its tokens can be asked for."""
 
 import numpy as np
 import pytest
 
-from headscope.training.repeated_passages import FEWEST, repeat_passage
+from headscope.training.repeated_passages import (
+    FEWEST,
+    recurring_phrases,
+    repeat_passage,
+    repeat_something,
+)
 
 ORDINARY = np.arange(500) >= 3
 
 
-def drawn(seed, *, length=64):
+def own(length=64):
+    """An input of different pieces after one special token, and where they stand."""
     ids = np.concatenate([[0], np.arange(100, 100 + length)]).astype(np.int32)
-    shown, asked = repeat_passage(
-        ids, ORDINARY, np.arange(1, length + 1), generator=np.random.default_rng(seed)
-    )
-    return ids, shown, asked
+    return ids, np.arange(1, length + 1)
 
 
-def test_a_stretch_stands_twice_and_the_rest_as_it_was():
-    lengths, kinds, places = [], [], []
+def test_a_passage_stands_twice_and_the_rest_as_it_was():
+    lengths, places = [], []
     for seed in range(300):
-        ids, shown, asked = drawn(seed)
-        assert shown[0] == 0
-        assert len(shown) == len(ids)
-        if random := not asked.all():
-            (first,) = np.flatnonzero(np.diff(np.concatenate([[True], asked]).astype(int)) == -1)
-            length = int((~asked).sum())
-            assert (~asked[first : first + length]).all()
-            copies = [
-                at
-                for at in range(first + length, len(ids) - length + 1)
-                if np.array_equal(shown[at : at + length], shown[first : first + length])
-            ]
-            assert len(copies) == 1
-            copy = copies[0]
-        else:
-            # Own tokens are all different: what stands twice says where the copy begins.
-            changed = np.flatnonzero(shown != ids)
-            copy, length = int(changed[0]), len(changed)
-            assert changed.tolist() == list(range(copy, copy + length))
-            first = int(shown[copy]) - 100 + 1
-        assert np.array_equal(shown[copy : copy + length], shown[first : first + length])
+        ids, between = own()
+        shown, asked = repeat_passage(ids, between, generator=np.random.default_rng(seed))
+        assert asked.all()
+        # Own tokens are all different: what stands twice says where the copy begins.
+        changed = np.flatnonzero(shown != ids)
+        copy, length = int(changed[0]), len(changed)
+        assert changed.tolist() == list(range(copy, copy + length))
+        first = int(shown[copy]) - 100 + 1
+        assert np.array_equal(shown[copy : copy + length], ids[first : first + length])
         assert copy >= first + length
-        elsewhere = np.ones(len(ids), dtype=bool)
-        elsewhere[copy : copy + length] = False
-        if random:
-            elsewhere[first : first + length] = False
-        assert np.array_equal(shown[elsewhere], ids[elsewhere])
         lengths.append(length)
-        kinds.append(random)
         places.append(copy - first - length)
-    assert set(lengths) <= set(range(8, 33))
     assert {min(lengths), max(lengths)} == {8, 32}
-    assert 0.4 < np.mean(kinds) < 0.6
     assert min(places) == 0
     assert max(places) > 20
 
 
+@pytest.mark.parametrize("length", [FEWEST, 64, 255])
+def test_what_is_asked_of_phrases_was_seen_to_follow_the_token_before(length):
+    share = []
+    for seed in range(100):
+        ids, between = own(length)
+        pieces = np.arange(1000, 1_000_000)  # so many that none is drawn twice but in a phrase
+        shown, asked = recurring_phrases(ids, pieces, between, generator=np.random.default_rng(seed))
+        assert shown[0] == 0
+        assert not asked[0]
+        assert len(shown) == len(ids)
+        followed = {}
+        for at in range(1, len(shown)):
+            before, now = int(shown[at - 1]), int(shown[at])
+            if asked[at]:
+                assert now in followed[before]
+            followed.setdefault(before, set()).add(now)
+        share.append(asked.mean())
+    assert np.mean(share) > (0.1 if length == FEWEST else 0.4)
+
+
+def test_phrases_follow_one_another_in_no_fixed_order():
+    """A head that looks a fixed number of tokens back is right less than half of the time."""
+    right = asked_for = 0
+    for seed in range(40):
+        ids, between = own(128)
+        shown, asked = recurring_phrases(
+            ids, np.arange(1000, 1_000_000), between, generator=np.random.default_rng(seed)
+        )
+        backs = range(1, 100)
+        hits = [
+            sum(shown[at] == shown[at - back] for at in np.flatnonzero(asked) if at > back) for back in backs
+        ]
+        right, asked_for = right + max(hits), asked_for + int(asked.sum())
+    assert right < 0.5 * asked_for
+
+
 def test_random_pieces_are_ordinary_and_of_all_kinds():
-    seen = set()
-    for seed in range(200):
-        _, shown, asked = drawn(seed)
-        seen |= set(shown[~asked].tolist())
+    seen, kinds = set(), []
+    for seed in range(300):
+        ids, between = own()
+        shown, asked = repeat_something(ids, ORDINARY, between, generator=np.random.default_rng(seed))
+        kinds.append(asked.all())
+        if not asked.all():
+            seen |= set(shown[1:].tolist())
     assert min(seen) >= 3
     assert len(seen) > 450
+    assert 0.4 < np.mean(kinds) < 0.6
 
 
 @pytest.mark.parametrize("length", [0, 1, FEWEST - 1])
 def test_short_inputs_stay_as_they_are(length):
-    ids, shown, asked = drawn(1, length=length)
+    ids, between = own(length)
+    shown, asked = repeat_something(ids, ORDINARY, between, generator=np.random.default_rng(1))
     assert np.array_equal(ids, shown)
     assert asked.all()

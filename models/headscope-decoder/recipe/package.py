@@ -74,9 +74,11 @@ A small Llama to look at: {model["layers"]} layers x {model["heads"]} heads ({gr
   2015 (public repository jason-feng/wikiVisual, CC BY-SA 3.0); the beginnings of 100 novels of Project Gutenberg as
   LitBank has them (Bamman et al. 2020, CC BY 4.0). {data["held_out"]["documents"]} documents ({
         data["held_out"]["tokens"]:,} tokens) were held out. WikiText's `<unk>` stands in it as a word.
-- **Passages repeated**: in {
-        options["repeated"]:.0%} of the inputs a stretch of 1/8 to 1/2 of the input stands twice, half
-  of them random tokens, so that induction heads form; {options["max_length"]} tokens an input.
+- **Repeated**: in {
+        options["repeated"]:.0%} of the inputs something stands more than once: a stretch of 1/8 to 1/2 of the
+  input a second time, or, in half of them, phrases of random tokens again and again, so that induction heads form; {
+        options["max_length"]
+    } tokens an input.
 - **How long**: {int(log["step"].max()):,} steps of {options["batch_size"]} inputs, {
         read / 1e6:.1f} M tokens ({read / data["train"]["tokens"]:.1f} epochs), {
         seconds / 60:.0f} minutes on {facts["threads"]} shared CPU core in {facts["precision"]}; AdamW, {

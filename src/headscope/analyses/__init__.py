@@ -13,6 +13,7 @@ from headscope.analyses.distances.analysis import ANALYSIS as DISTANCES
 from headscope.analyses.distribution.analysis import ANALYSIS as DISTRIBUTION
 from headscope.analyses.experiments.analysis import ANALYSIS as EXPERIMENTS
 from headscope.analyses.importance.analysis import ANALYSIS as IMPORTANCE
+from headscope.analyses.jobs.analysis import ANALYSIS as JOBS
 from headscope.analyses.norms.analysis import ANALYSIS as NORMS
 from headscope.analyses.probes.analysis import ANALYSIS as PROBES
 from headscope.analyses.surface.analysis import ANALYSIS as SURFACE
@@ -23,6 +24,7 @@ ANALYSES: tuple[Analysis, ...] = (
     BEHAVIOURS,
     EXPERIMENTS,
     DISTRIBUTION,
+    JOBS,
     DIRECTIONS,
     IMPORTANCE,
     DEPENDENCY,

@@ -16,7 +16,7 @@ _DROPPED = ("embed_tokens", "o_proj", "down_proj")
 def new_decoder(
     size: Size, tokeniser: Any, *, groups: int | None = None, max_length: int, seed: int = 0
 ) -> Start:
-    """Make a Llama with weights from its own initialiser: rotary positions, and output scores by its embeddings.
+    """Make a Llama with random weights: rotary positions, and output scores by its embeddings.
 
     Args:
         size: layers, heads and width; the gated feed-forward parts are 8/3 as wide, rounded up to a multiple of 32.
@@ -44,6 +44,8 @@ def new_decoder(
         intermediate_size=32 * -(-8 * size.width // 96),
         max_position_embeddings=max_length,
         tie_word_embeddings=True,
+        # With the family's 0.02 a narrow model's heads begin all but uniform, and take long to tell positions apart.
+        initializer_range=size.width**-0.5,
         bos_token_id=tokeniser.bos_token_id,
         eos_token_id=tokeniser.eos_token_id,
         pad_token_id=tokeniser.pad_token_id,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.training.batches import AskedBatch
 from headscope.training.packed_corpus import PackedInputs
-from headscope.training.repeated_passages import repeat_passage
+from headscope.training.repeated_passages import repeat_something
 from headscope.training.training_masks import ordinary_pieces
 
 
@@ -66,4 +66,4 @@ class NextTokens:
             return ids, np.ones(len(ids), dtype=np.bool_)
         own = np.flatnonzero(self.ordinary[ids])
         between = np.arange(own[0], own[-1] + 1) if len(own) else own
-        return repeat_passage(ids, self.ordinary, between, generator=generator)
+        return repeat_something(ids, self.ordinary, between, generator=generator)

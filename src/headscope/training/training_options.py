@@ -59,7 +59,7 @@ class TrainOptions:
         objective: `mlm`, masked words are filled in (an encoder), or `clm`, the next token is foretold (a decoder).
         size: of a new BERT, or with `clm` of a new Llama; None to go on with `model`.
         groups: how many keys and values the heads of a new decoder's layer share; one for each head when None.
-        repeated: share of the inputs of `clm` in which a passage stands twice.
+        repeated: share of the inputs of `clm` in which something stands more than once.
         tokeniser: hub name or folder of a tokeniser for the new model; None trains one on the corpus.
         vocabulary: pieces in that one at most (8,000 when None).
         cased: whether it keeps case.

@@ -163,9 +163,9 @@ def _told(
     told = np.zeros(len(chosen), dtype=ROW)
     told["place"], told["hash"], told["segment"] = chosen["place"], chosen["hash"], chosen["item"]
     told["row"] = positions[chosen["item"], chosen["at"]]
-    told["value"] = values[item, head, at].cpu().numpy()
+    told["value"] = values[item, head, at].double().cpu().numpy()
     weight, key = _strongest(tile, item, head, at)
-    told["weight"] = weight.cpu().numpy()
+    told["weight"] = weight.float().cpu().numpy()
     of_sink = key < 0
     known = key.clamp(min=0)
     told["key"] = torch.where(of_sink, NO_KEY, tile.keys.positions[item, known]).cpu().numpy()

@@ -37,20 +37,21 @@ Segment = tuple[str, int]
 class KeptRows:
     """Of each of many places the rows with the smallest hashes (a store of an accumulator).
 
-    What came first does not matter; 100 bytes a row are held, and each segment's name once.
+    What came first does not matter; the rows are held, 100 bytes each of `ROW`, and each segment's name once.
 
     Args:
         places: how many there are.
         most: rows kept of each.
+        row: what is kept of one; has `place`, `hash` and `segment`.
 
     Attributes:
         least: what a row's hash must lie below to be kept, `[place]`: the largest that is, once there are enough.
     """
 
-    def __init__(self, places: int, *, most: int) -> None:
-        self.places, self.most = places, most
+    def __init__(self, places: int, *, most: int, row: np.dtype[Any] = ROW) -> None:
+        self.places, self.most, self.row = places, most, row
         self.least = np.full(places, _LARGEST, dtype=np.uint64)
-        self._kept = np.zeros(0, dtype=ROW)
+        self._kept = np.zeros(0, dtype=row)
         self._waiting: list[NDArray[Any]] = []
         self._numbers: dict[Segment, int] = {}
 
@@ -58,7 +59,7 @@ class KeptRows:
         """Take in rows of which those are kept whose hashes are among the smallest of their place.
 
         Args:
-            rows: of `ROW`; `segment` counts within `segments`.
+            rows: of `row`; `segment` counts within `segments`.
             segments: document and index of each.
         """
         if not len(rows):
@@ -91,14 +92,14 @@ class KeptRows:
     def state(self) -> State:
         """Return the rows, column by column, and the segments."""
         kept, segments = self.rows()
-        state: State = {name: np.ascontiguousarray(kept[name]) for name in ROW.names or ()}
+        state: State = {name: np.ascontiguousarray(kept[name]) for name in self.row.names or ()}
         state["segments"] = np.frombuffer(json.dumps(segments).encode(), dtype=np.uint8).copy()
         return state
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take up what `state()` returned."""
-        rows = np.zeros(len(state["place"]), dtype=ROW)
-        for name in ROW.names or ():
+        rows = np.zeros(len(state["place"]), dtype=self.row)
+        for name in self.row.names or ():
             rows[name] = state[name]
         self.offer(rows, [(document, index) for document, index in json.loads(bytes(state["segments"]))])
 

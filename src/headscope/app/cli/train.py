@@ -58,7 +58,7 @@ def command(
         ),
     ] = None,
     repeated: Annotated[
-        float, typer.Option(help="Share of the inputs of clm in which a passage stands twice.")
+        float, typer.Option(help="Share of the inputs of clm in which something stands more than once.")
     ] = 0.0,
     tokeniser: Annotated[
         str | None,

@@ -56,9 +56,10 @@ class NextWord:
         words = "Every token is foretold from those before it in its input; inputs follow one another in a document."
         if options["repeated"]:
             words += (
-                f" In {options['repeated']:.0%} of the inputs, drawn anew in each epoch, a passage of 1/8 to 1/2 of "
-                "the input stands a second time further on; in half of them it is of random pieces, which are asked "
-                "for the second time alone. Held-out inputs are as they are."
+                f" In {options['repeated']:.0%} of the inputs, drawn anew in each epoch, something is repeated: a "
+                "passage of 1/8 to 1/2 of the input stands a second time further on, or, in half of them, the input "
+                "consists of phrases of random pieces that come again and again, of which only what was seen before is "
+                "asked for. Held-out inputs are as they are."
             )
         return words
 

@@ -38,6 +38,17 @@ export function tenthsOf(kind, index) {
   return { measures, strength: strengths[index] || null, rows: (rows[index] || []).map((each) => each.map(told)) };
 }
 
+// The jobs of a head, the largest first: {share, low, high, says, from, at, rows}, from and at tokens as they are drawn; empty
+// where it is active in too few rows, null where the run looked for none.
+export function jobsOf(kind, index) {
+  const { jobs } = partsOf(kind);
+  if (!jobs) return null;
+  const { words, heads } = jobs;
+  const told = ([weight, key, apart, at, tokens]) => ({ weight, key: words[key], apart, at, tokens: tokens.map((token) => words[token]) });
+  const named = (tokens) => tokens.map((token) => words[token]);
+  return (heads[index] || []).map((one) => ({ ...one, from: named(one.from), at: named(one.at), rows: one.rows.map(told) }));
+}
+
 const halves = new Map();
 
 // The divergence of two heads of a kind in nats, to 1 in 65,534 of the largest of all; null where it was not measured.

@@ -67,9 +67,9 @@ export function tenthsPart(kind, index) {
   const { deciles, label, unit } = shown;
   const list = el("ul", { class: "at-rows" });
   const range = el("p", { class: "at-told", role: "status" });
-  const buttons = ORDINALS.map((name, tenth) => {
+  const buttons = ORDINALS.map((_, tenth) => {
     const within = rangeOf(deciles, tenth, unit);
-    const says = { "aria-pressed": "false", "aria-label": `${name} tenth: ${label} ${within}`, title: within };
+    const says = { "aria-pressed": "false", "aria-label": `${tenth + 1} of 10: ${label} ${within}`, title: within };
     return el("button", { type: "button", class: "at-tenth", ...says, onclick: () => show(tenth) }, bar(deciles, tenth), el("span", {}, String(tenth + 1)));
   });
 

@@ -1,0 +1,1 @@
+"""Does a head do one thing or several?"""

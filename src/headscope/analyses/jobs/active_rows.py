@@ -1,0 +1,228 @@
+"""A sample of the rows in which a head is active, drawn by hashes, with what tells its jobs apart."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headscope.analyses.distribution.kept_rows import PADDING, KeptRows, Segment, smallest
+from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
+from headscope.analyses.distribution.row_values import asked_rows, content
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import Batch
+from headscope.encoding.vocabulary import KeyClass
+from headscope.models.anatomy import KindLayout
+from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.kept import Declared, State, total
+
+ACTIVE = 0.5
+"""A head is active in a row that puts more weight than this off the sink."""
+MOST_KEPT, FEWEST_KEPT = 2048, 128
+_ROWS_OF_ALL = 1 << 18
+BEFORE, AFTER = 6, 3
+"""Tokens that are kept on either side of a row's own."""
+_WEIGHTS_AT_ONCE = 1 << 22
+ACTIVE_ROW = np.dtype(
+    [
+        ("place", np.int32),
+        ("hash", np.uint64),
+        ("segment", np.int32),
+        ("row", np.int32),
+        ("key", np.int32),
+        ("key_id", np.int32),
+        ("weight", np.float32),
+        ("after_copy", np.bool_),
+        ("row_class", np.uint8),
+        ("key_class", np.uint8),
+        ("row_starts", np.bool_),
+        ("key_starts", np.bool_),
+        ("ids", np.int32, BEFORE + 1 + AFTER),
+    ]
+)
+"""A row: its head, its hash, number of its segment and position there; position, id and weight of its
+strongest key off the sink;
+whether that stands right behind an earlier copy of the row's token; the `KeyClass` of both, and whether each begins a
+word; ids of the tokens around the row."""
+
+
+def rows_for(layout: Sequence[KindLayout]) -> int:
+    """Return how many rows of a head are kept: 2,048, of more than 128 heads as many as make 262,144 in all.
+
+    Those are 20 MiB, of 1,024 heads as of 128, and up to four times as much while rows are sorted.
+    """
+    heads = sum(part.layers * part.heads for part in layout)
+    return min(MOST_KEPT, max(FEWEST_KEPT, _ROWS_OF_ALL // max(1, heads)))
+
+
+@dataclass(frozen=True)
+class ActiveRows:
+    """The sample of one kind of attention.
+
+    Attributes:
+        kind: `encoder`, `decoder` or `cross`.
+        rows: of `ACTIVE_ROW`, by head and hash; `place` is the head's, `layer * heads + head`, and `segment` counts
+            within `segments`.
+        active: in how many rows each head is active, `[layer, head]`.
+        asked: how many rows there are, special tokens left out.
+        segments: document and index of each segment.
+    """
+
+    kind: str
+    rows: NDArray[Any]
+    active: NDArray[np.int64]
+    asked: int
+    segments: Sequence[Segment]
+
+
+class ActiveRowAccumulator(Accumulator):
+    """Keep of every head those of its active rows that have the smallest hashes.
+
+    A head is active in a row where more than half of the weight lies off the sink and separators; special tokens are
+    no rows.
+
+    Args:
+        layout: the kinds of attention and their sizes.
+        seed: of the hashes.
+        most: rows kept of a head; None for as many as `rows_for` says.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics"})
+    merges: ClassVar[str] = "; merge scans of one model only, with one seed"
+
+    def __init__(self, layout: Sequence[KindLayout], *, seed: int = 0, most: int | None = None) -> None:
+        self.seed, self.most = seed, rows_for(layout) if most is None else most
+        self._keys = np.zeros(0, dtype=np.uint64)
+        super().__init__(layout)
+
+    def declare(self) -> Declared:
+        """Keep rows by head, and count those that are active."""
+        self._first: dict[str, int] = {}
+        places = 0
+        for part in self.layout:
+            self._first[part.kind] = places
+            places += part.layers * part.heads
+        self._rows = KeptRows(places, most=self.most, row=ACTIVE_ROW)
+        return {
+            "active": total("layer", "head", dtype=np.int64),
+            "asked": total("layer", dtype=np.int64),
+            "rows": self._rows,
+        }
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+        names = zip(batch.info.documents, batch.info.indices, strict=True)
+        self._keys = np.array([segment_key(*name, seed=self.seed) for name in names], dtype=np.uint64)
+
+    def update(self, tile: AttentionTile) -> None:
+        """Offer a tile's active rows."""
+        asked = asked_rows(tile)
+        active = ((content(tile) > ACTIVE) & asked[:, None]).cpu().numpy()
+        self.add(tile, active=active.sum(-1), asked=asked.sum(-1))
+        heads = active.shape[1]
+        part = next(part for part in self.layout if part.kind == tile.kind)
+        places = self._first[tile.kind] + tile.layer * part.heads + np.arange(heads)
+        positions = tile.queries.positions[:, tile.rows].cpu().numpy()
+        hashes = row_hashes(self._keys, positions, kind=tile.kind, layer=tile.layer, heads=heads)
+        item, head, row = np.nonzero(active & (hashes < self._rows.least[places][:, None]))
+        if not len(item):
+            return
+        found = np.zeros(len(item), dtype=_FOUND)
+        found["place"], found["hash"] = places[head], hashes[item, head, row]
+        found["item"], found["head"], found["at"] = item, head, row
+        chosen = smallest(found, most=self.most)
+        segments = list(zip(tile.queries.documents, tile.queries.indices, strict=True))
+        self._rows.offer(_told(chosen, tile, positions), segments)
+
+    def compute(self) -> tuple[ActiveRows, ...]:
+        """Return what is kept of each kind."""
+        kept, segments = self._rows.rows()
+        results = []
+        for part in self.layout:
+            first, number = self._first[part.kind], part.layers * part.heads
+            own = kept[(kept["place"] >= first) & (kept["place"] < first + number)].copy()
+            own["place"] -= first
+            active, asked = (self.totals[f"{name}.{part.kind}"] for name in ("active", "asked"))
+            results.append(ActiveRows(part.kind, own, active.copy(), int(asked[0]), segments))
+        return tuple(results)
+
+    def settings(self) -> State:
+        """Return the seed and how many rows are kept."""
+        return {"active_rows.rules": np.array([self.seed, self.most])}
+
+    @classmethod
+    def with_settings(
+        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
+    ) -> "ActiveRowAccumulator":
+        """Make an empty one with these rules."""
+        seed, most = (int(number) for number in settings["active_rows.rules"])
+        return cls(layout, seed=seed, most=most)
+
+    def described(self) -> str:
+        """Return the layout and the seed."""
+        return f"{self.layout} with seed {self.seed}"
+
+
+_FOUND = [("place", np.int32), ("hash", np.uint64), ("item", np.int32), ("head", np.int32), ("at", np.int32)]
+
+
+def _told(chosen: NDArray[Any], tile: AttentionTile, positions: NDArray[np.int64]) -> NDArray[Any]:
+    """Say of chosen rows all that is kept of them.
+
+    Args:
+        chosen: `_FOUND`; `at` says which of the tile's rows.
+        tile: the tile.
+        positions: of the tile's rows in their segments, `[batch, row]`.
+    """
+    device = tile.weights.device
+    item, head, at = (
+        torch.from_numpy(chosen[name].astype(np.int64)).to(device) for name in ("item", "head", "at")
+    )
+    weight, key = _strongest(tile, item, head, at)
+    row = at + tile.start
+    queries, keys = tile.queries, tile.keys
+    told = np.zeros(len(chosen), dtype=ACTIVE_ROW)
+    told["place"], told["hash"], told["segment"] = chosen["place"], chosen["hash"], chosen["item"]
+    told["row"] = positions[chosen["item"], chosen["at"]]
+    told["weight"] = weight.cpu().numpy()
+    told["key"] = keys.positions[item, key].cpu().numpy()
+    told["key_id"] = keys.ids[item, key].cpu().numpy()
+    told["row_class"] = queries.classes[item, row].cpu().numpy()
+    told["key_class"] = keys.classes[item, key].cpu().numpy()
+    told["row_starts"] = _starts(queries.word_ids)[item, row].cpu().numpy()
+    told["key_starts"] = _starts(keys.word_ids)[item, key].cpu().numpy()
+    if tile.square:
+        before = (key - 1).clamp(min=0)
+        copied = (queries.ids[item, before] == queries.ids[item, row]) & queries.valid[item, before]
+        told["after_copy"] = (copied & (key < row) & (key > 0)).cpu().numpy()
+    around = row[:, None] + torch.arange(-BEFORE, AFTER + 1, device=device)
+    inside = around.clamp(0, queries.ids.shape[1] - 1)
+    there = (around == inside) & queries.valid[item[:, None], inside]
+    told["ids"] = torch.where(there, queries.ids[item[:, None], inside], PADDING).cpu().numpy()
+    return told
+
+
+def _strongest(
+    tile: AttentionTile, item: torch.Tensor, head: torch.Tensor, at: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the largest weight of each row off the sink and separators, and its key on the axis: the leftmost."""
+    classes = tile.keys.classes
+    content_keys = tile.keys.valid & (classes != KeyClass.CLS) & (classes != KeyClass.SEP)
+    weights, keys = [], []
+    step = max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])
+    for begin in range(0, len(item), step):
+        own = tuple(each[begin : begin + step] for each in (item, head, at))
+        lines = tile.weights[own].masked_fill(~content_keys[own[0]], -1.0)
+        place = lines.argmax(-1)
+        weights.append(lines.gather(1, place[:, None])[:, 0])
+        keys.append(place)
+    return torch.cat(weights), torch.cat(keys)
+
+
+def _starts(words: torch.Tensor) -> torch.Tensor:
+    """Return which tokens are the first of a word, `[batch, position]` bool."""
+    starts = words >= 0
+    starts[:, 1:] &= words[:, 1:] != words[:, :-1]
+    return starts

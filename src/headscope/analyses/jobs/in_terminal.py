@@ -1,0 +1,36 @@
+"""The jobs of heads, as a terminal shows them: a line a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headscope.analyses.jobs.telling import told_tokens
+from headscope.analyses.stage_result import StageResult
+from headscope.reporting.kit.cells import records
+from headscope.reporting.kit.terminal import Grid
+
+
+def shown(result: StageResult) -> Iterator[Grid | str]:
+    """Yield every job with its share, what it is and the tokens that tell it."""
+    table = result.tables["jobs"]
+    tokens = told_tokens(result.tables["job_tokens"])
+    several = table["kind"].nunique() > 1
+    rows = []
+    for row in records(table):
+        place = (row["kind"], int(row["layer"]), int(row["head"]), int(row["job"]))
+        name = f"{place[1]}-{place[2]}"
+        rows.append(
+            [
+                f"{row['kind']} {name}" if several else name,
+                f"{place[3]} of {int(row['jobs'])}",
+                f"{100 * row['share']:.0f}%",
+                str(row["says"]),
+                *(" ".join(tokens.get((*place, side), ())) for side in ("row", "key")),
+            ]
+        )
+    labels = [("head", "left"), ("job", "left"), ("rows", "right"), ("what it does", "left")]
+    yield Grid([*labels, ("from", "left"), ("at", "left")], rows)
+    yield (
+        "of rows in which more than half of a head's weight lies off the sink; heads with fewer than 100 such rows are "
+        "left out; from and at: the tokens that attend, and those attended to, that tell the job"
+    )

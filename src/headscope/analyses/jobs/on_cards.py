@@ -1,0 +1,86 @@
+"""What the atlas shows of a head's jobs: share, words, telling tokens, and rows of each with their words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from headscope.analyses.jobs.telling import told_tokens
+from headscope.figures.labels import label
+from headscope.reporting.kit.cells import records
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.measured import Measured
+from headscope.visible import titled
+
+MANY_HEADS = 512
+"""Of more heads of a kind a card has one row a job, so that the page opens at once."""
+
+
+def job_cards(run: Measured, kind: Kind) -> dict[str, Any]:
+    """Return `jobs` for the cards of the heads of a kind; None where the run looked for none.
+
+    It has `words`: every token as it is drawn, and in full where that differs; and `heads`: by the head's place its
+    jobs, each with `share`, its ends `low` and `high` (None where they are not known), `says`, the words `from` and
+    `at` that tell it, and `rows`: the weight of its strongest key, the key's word, how many
+    tokens the key is behind it (None across attention), which of its words attends, and its words.
+    """
+    jobs = run.table("jobs")
+    if jobs is None:
+        return {"jobs": None}
+    words: dict[str, int] = {}
+
+    def number(token: Any) -> int:
+        return words.setdefault(str(token), len(words))
+
+    tokens, examples = run.table("job_tokens"), run.table("job_examples")
+    told = {} if tokens is None else told_tokens(tokens)
+    rows = _rows(examples, kind, number)
+    heads: dict[int, list[dict[str, Any]]] = {}
+    for row in records(jobs[jobs["kind"] == kind.name].sort_values(["layer", "head", "job"])):
+        place = (kind.name, int(row["layer"]), int(row["head"]), int(row["job"]))
+        heads.setdefault(_place(row, kind), []).append(
+            {
+                **{name: _share(row[column]) for name, column in _ENDS.items()},
+                "says": str(row["says"]),
+                "from": [number(token) for token in told.get((*place, "row"), ())],
+                "at": [number(token) for token in told.get((*place, "key"), ())],
+                "rows": rows.get(place[1:], []),
+            }
+        )
+    named = [list(dict.fromkeys((label(word), titled(word)))) for word in words]
+    return {"jobs": {"words": named, "heads": heads}}
+
+
+_ENDS = {"share": "share", "low": "ci_low", "high": "ci_high"}
+
+
+def _rows(
+    examples: pd.DataFrame | None, kind: Kind, number: Any
+) -> dict[tuple[int, int, int], list[list[Any]]]:
+    found: dict[tuple[int, int, int], list[list[Any]]] = {}
+    if examples is None:
+        return found
+    own = examples[examples["kind"] == kind.name].sort_values("rank")
+    if kind.size > MANY_HEADS:
+        own = own[own["rank"] == 1]
+    for row in records(own):
+        found.setdefault((int(row["layer"]), int(row["head"]), int(row["job"])), []).append(
+            [
+                round(float(row["weight"]), 3),
+                number(row["key_token"]),
+                int(row["row"]) - int(row["key"]) if kind.name != "cross" else None,
+                int(row["row"]) - int(row["start"]),
+                [number(token) for token in row["tokens"]],
+            ]
+        )
+    return found
+
+
+def _place(row: Mapping[str, Any], kind: Kind) -> int:
+    return (int(row["layer"]) - 1) * kind.heads_per_layer + int(row["head"]) - 1
+
+
+def _share(value: float) -> float | None:
+    return None if value != value else round(float(value), 4)

@@ -1,0 +1,69 @@
+"""The tables of what jobs heads have."""
+
+from headscope.analyses.jobs.found_jobs import SIDES
+from headscope.statistics.columns import FROM_ONE, PLACE, POSITIVE, SHARE, count, number, share, shares, text
+from headscope.statistics.table_schema import Column, TableSchema
+
+_JOB = Column(
+    "job", "which of the head's jobs, from 1, the one with most rows first", "int64", bounds=FROM_ONE
+)
+_RANK = Column("rank", "which of the job's, from 1", "int64", bounds=FROM_ONE)
+
+JOBS = TableSchema(
+    name="jobs",
+    meaning="What each head does in the rows in which more than half of its weight lies off the sink: one thing, or "
+    "several that come out again of half of the rows. Heads with fewer than 100 such rows are left out.",
+    columns=(
+        *PLACE,
+        _JOB,
+        Column("jobs", "how many the head has", "int64", bounds=FROM_ONE),
+        *shares("share", "of the head's active rows that are the job's"),
+        text("says", "what is done there, in words"),
+        Column("agreement", "adjusted Rand index of the jobs that halves of the rows give, on all of them",
+               missing="the head has one job", bounds=(-1.0, 1.0)),
+        count("n", "active rows of the head that were read"),
+        share("active", "of all rows in which the head is active"),
+    ),
+    key=("kind", "layer", "head", "job"),
+)  # fmt: skip
+
+TOKENS = TableSchema(
+    name="job_tokens",
+    meaning="Tokens that stand in a job's rows more often than in the head's others, or, where the head has one job, "
+    "than in those of all other heads: log-odds with an informative Dirichlet prior (Monroe et al. 2008), z above 3.",
+    columns=(
+        *PLACE,
+        _JOB,
+        text(
+            "of", "whose token it is: the row's own, or that of its strongest key off the sink", choices=SIDES
+        ),
+        _RANK,
+        text("token", "readable token"),
+        number("log_odds", "in the job's rows, less those in the others", unit="nats"),
+        number("z", "log_odds by its standard error", unit="standard errors"),
+        count("n", "rows of the job", meaning="in how many it stands"),
+    ),
+    key=("kind", "layer", "head", "job", "of", "rank"),
+)
+
+EXAMPLES = TableSchema(
+    name="job_examples",
+    meaning="Rows of each job, up to three drawn by a hash, with the tokens around them and what the head looked at "
+    "most off the sink.",
+    columns=(
+        *PLACE,
+        _JOB,
+        _RANK,
+        text("document", "id of the document"),
+        Column("segment", "which input of the document it is, from 0", "int64", bounds=POSITIVE),
+        Column("row", "position of the token that attends, in the input", "int64", bounds=POSITIVE),
+        Column("key", "position of the token off the sink that it attends to most", "int64", bounds=POSITIVE),
+        Column("weight", "weight on it", unit="share", bounds=SHARE),
+        Column("start", "position of the first of `tokens`", "int64", bounds=POSITIVE),
+        Column("tokens", "readable tokens around the row", "list of text"),
+        text("key_token", "readable token off the sink that it attends to most"),
+    ),
+    key=("kind", "layer", "head", "job", "rank"),
+)
+
+TABLES = (JOBS, TOKENS, EXAMPLES)

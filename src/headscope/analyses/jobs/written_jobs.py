@@ -1,0 +1,111 @@
+"""Jobs as tables, with the words of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.analyses.distribution.kept_rows import PADDING
+from headscope.analyses.jobs.active_rows import BEFORE, ActiveRows
+from headscope.analyses.jobs.found_jobs import SIDES, Job
+from headscope.analyses.jobs.tables import EXAMPLES, JOBS, TOKENS
+from headscope.examples.excerpts import Excerpt, WantedExcerpt
+from headscope.prepare.prepared_run import Run
+from headscope.statistics.confidence import ends_of
+
+SHOWN = 3
+"""Rows of each job."""
+Found = Sequence[tuple[ActiveRows, Sequence[Job]]]
+
+
+def job_tables(run: Run, found: Found) -> dict[str, pd.DataFrame]:
+    """Lay jobs out as the tables that `tables.TABLES` declares.
+
+    Args:
+        run: says what tokens are called.
+        found: the sample of each kind of attention, and the jobs found in it.
+    """
+    jobs: list[dict[str, Any]] = []
+    tokens: list[dict[str, Any]] = []
+    examples: list[dict[str, Any]] = []
+    for kept, own in found:
+        names: dict[tuple[str, int], str] = {}
+        for job in own:
+            place = {"kind": kept.kind, "layer": job.layer, "head": job.head, "job": job.job}
+            active = kept.active[job.layer - 1, job.head - 1] / max(1, kept.asked)
+            jobs.append(
+                {
+                    **place,
+                    "jobs": job.jobs,
+                    **ends_of(job.share, (), value="share"),
+                    "says": job.says,
+                    "agreement": job.agreement,
+                    "n": job.sampled,
+                    "active": float(active),
+                }
+            )
+            tokens += [{**place, **line} for line in _tokens(run, kept, job, names)]
+            examples += [
+                {**place, "rank": rank, **_example(run, kept, job, at)}
+                for rank, at in enumerate(job.rows[:SHOWN].tolist(), 1)
+            ]
+    return {
+        "jobs": pd.DataFrame(jobs, columns=JOBS.names),
+        "job_tokens": pd.DataFrame(tokens, columns=TOKENS.names),
+        "job_examples": pd.DataFrame(examples, columns=EXAMPLES.names),
+    }
+
+
+def _tokens(run: Run, kept: ActiveRows, job: Job, names: dict[tuple[str, int], str]) -> list[dict[str, Any]]:
+    """Return the lines of a job's telling tokens; `names` is what tokens that came before are called."""
+    own, lines = kept.rows[job.rows], []
+    for side in SIDES:
+        ids = own["ids"][:, BEFORE] if side == "row" else own["key_id"]
+        for rank, one in enumerate(job.tokens.get(side, ()), 1):
+            if (side, one.token) not in names:
+                at = int(job.rows[np.flatnonzero(ids == one.token)[0]])
+                words, key, start = _words(run, kept, job, at)
+                names[side, one.token] = words[int(kept.rows[at]["row"]) - start] if side == "row" else key
+            told = {"token": names[side, one.token], "log_odds": one.log_odds, "z": one.z, "n": one.count}
+            lines.append({"of": side, "rank": rank, **told})
+    return lines
+
+
+def _example(run: Run, kept: ActiveRows, job: Job, at: int) -> dict[str, Any]:
+    row = kept.rows[at]
+    document, segment = kept.segments[int(row["segment"])]
+    words, key_word, start = _words(run, kept, job, at)
+    return {
+        "document": document,
+        "segment": segment,
+        "row": int(row["row"]),
+        "key": int(row["key"]),
+        "weight": float(row["weight"]),
+        "start": start,
+        "tokens": words,
+        "key_token": key_word,
+    }
+
+
+def _words(run: Run, kept: ActiveRows, job: Job, at: int) -> tuple[list[str], str, int]:
+    """Return the readable tokens around a row, that of its key, and where the first of them stands."""
+    row = kept.rows[at]
+    document, segment = kept.segments[int(row["segment"])]
+    ids: NDArray[np.int64] = row["ids"].astype(np.int64)
+    there = np.flatnonzero(ids != PADDING)
+    positions = int(row["row"]) - BEFORE + there
+    excerpt = Excerpt(
+        wanted=WantedExcerpt(kept.kind, job.layer, job.head, "jobs", 1, 0.0, document, segment),
+        rows=positions,
+        columns=np.array([row["key"]], dtype=np.int64),
+        queries=ids[there],
+        keys=np.array([row["key_id"]], dtype=np.int64),
+        weights=np.full((len(there), 1), row["weight"], dtype=np.float32),
+        start=int(positions[0]),
+    )
+    tokens, key_tokens, _ = run.written(excerpt)
+    return tokens, key_tokens[0], int(positions[0])

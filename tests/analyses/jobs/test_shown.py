@@ -1,0 +1,80 @@
+"""What the page, the atlas and the terminal say of jobs, against tables made by hand."""
+
+import json
+
+import pytest
+
+from headscope.analyses.jobs.in_terminal import shown
+from headscope.analyses.jobs.on_cards import job_cards
+from headscope.analyses.jobs.section import job_findings, job_section
+from headscope.analyses.jobs.tables import EXAMPLES, JOBS, TOKENS
+from headscope.analyses.stage_result import StageResult
+from headscope.reporting.kit.kinds import kinds_of
+from headscope.views.script_data import json_text
+from support import mock_inputs
+from support.measured import about, with_parts
+from support.stand_ins import table_of
+
+
+def tables():
+    """Head 1-1 has one job, head 2-3 two; no other is active."""
+    rows, tokens, examples = [], [], []
+    for layer, head, job, jobs, share, says in (
+        (1, 1, 1, 1, 1.0, "looks back one token"),
+        (2, 3, 1, 2, 0.75, "looks at an earlier copy, about 20 tokens back"),
+        (2, 3, 2, 2, 0.25, "looks ahead one token"),
+    ):
+        place = {"kind": "encoder", "layer": layer, "head": head, "job": job}
+        told = {"jobs": jobs, "share": share, "ci_low": 0.9 * share, "ci_high": min(1, 1.1 * share)}
+        rows.append({**place, **told, "says": says, "n": 400, "active": 0.5})
+        if jobs > 1:
+            rows[-1]["agreement"] = 0.9
+            token = {"of": "key", "rank": 1, "token": f"word{job}", "log_odds": 1.5, "z": 4.0, "n": 30}
+            tokens.append({**place, **token})
+        row = {"document": "a", "segment": 0, "row": 12, "key": 11, "weight": 0.5, "start": 11}
+        examples.append({**place, "rank": 1, **row, "tokens": ["the", "cat"], "key_token": "the"})
+    return {
+        "jobs": table_of(JOBS, rows),
+        "job_tokens": table_of(TOKENS, tokens),
+        "job_examples": table_of(EXAMPLES, examples),
+    }
+
+
+@pytest.fixture(scope="module")
+def run():
+    return with_parts(mock_inputs.encoder(2, 3), **tables())
+
+
+def test_the_page_says_which_heads_have_several(run):
+    (finding,) = job_findings(about(run))
+    assert finding.text == "Of 2 heads active in at least 100 rows, 1 has several jobs: 2-3."
+    (section,) = job_section(about(run))
+    page = str(section.html)
+    for words in ("2 of 2", "25.0", "22.5 to 27.5", "Looks ahead one token", "word2", "90.0 to 100.0"):
+        assert f">{words}<" in page
+
+
+def test_a_run_that_looked_for_no_jobs_says_nothing():
+    bare = mock_inputs.encoder(2, 3)
+    assert (job_findings(about(bare)), job_section(about(bare))) == ([], [])
+    assert job_cards(bare, kinds_of(bare)[0]) == {"jobs": None}
+
+
+def test_a_card_has_its_jobs(run):
+    told = json.loads(json_text(job_cards(run, kinds_of(run)[0])))["jobs"]
+    assert set(told["heads"]) == {"0", "5"}
+    first, second = told["heads"]["5"]
+    assert (first["share"], second["low"], second["says"]) == (0.75, 0.225, "looks ahead one token")
+    assert [told["words"][word][0] for word in first["at"]] == ["word1"]
+    weight, key, apart, at, words = second["rows"][0]
+    assert (weight, apart, at) == (0.5, 1, 1)
+    assert [told["words"][word][0] for word in (key, *words)] == ["the", "the", "cat"]
+
+
+def test_a_terminal_has_a_line_a_job():
+    grid, legend = shown(StageResult(name="jobs", tables=tables()))
+    assert [row[:3] for row in grid.rows] == [
+        *(["1-1", "1 of 1", "100%"], ["2-3", "1 of 2", "75%"], ["2-3", "2 of 2", "25%"])
+    ]
+    assert grid.rows[2][5] == "word2"
+    assert "fewer than 100" in legend
