@@ -34,7 +34,7 @@ $(BIN)/python:
 	@touch $@
 
 demo: .venv/.demo
-	$(BIN)/headscope report --out demo-report
+	$(BIN)/headscope report --also directions --out demo-report
 	@echo "open $(CURDIR)/demo-report/report.html"
 	@echo "next, a text of your own: $(BIN)/headscope report my.txt"
 	@echo "to type headscope alone:  . $(BIN)/activate"
@@ -44,7 +44,7 @@ demo: .venv/.demo
 	@touch $@
 
 demo-report/report.html: | .venv/.demo
-	$(BIN)/headscope report --out demo-report
+	$(BIN)/headscope report --also directions --out demo-report
 
 explore: .venv/.explore demo-report/report.html
 	$(BIN)/headscope explore --study demo-report

@@ -115,6 +115,11 @@ def test_nothing_left_to_read_says_why(cli, tmp_path, model):
     )
 
 
+def test_what_is_asked_for_beside_is_known(cli, text):
+    code, _, err = cli("report", text, "--also", "directions", "--also", "direction")
+    assert (code, err) == (2, "headscope: --also 'direction' is not known; the only choice is directions\n")
+
+
 @pytest.mark.parametrize(
     ("option", "value", "sentence"),
     [

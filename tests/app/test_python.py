@@ -235,6 +235,8 @@ def test_files_of_a_command_are_written(mine, tmp_path):
         (lambda: hs.report(limit="3"), r"^limit is '3'; expected a whole number$"),
         (lambda: hs.report(limit=True), r"^limit is True; expected a whole number$"),
         (lambda: hs.report(treebank=3), r"^treebank is 3; expected a path, or a list of paths$"),
+        (lambda: hs.report(also="direction"), r"^also 'direction' is not known; choose one of directions$"),
+        (lambda: hs.report(also=3), r"^also is 3; expected a name, or a list of names$"),
         (lambda: hs.report(fold_labels="yes"), r"^fold_labels is 'yes'; expected True or False$"),
         (lambda: hs.report(packing=["single"]), r"^packing is \['single'\]; expected one of pretraining, paragraphs"),
         (lambda: hs.report(out=3), r"^out is 3; expected a path$"),

@@ -9,6 +9,7 @@ from headscope.analyses import STAGES
 from headscope.analyses.option import options_of
 from headscope.errors import OptionError
 from headscope.models.dtypes import DTYPES
+from headscope.prepare import options
 from headscope.prepare.options import ASKABLE, RunOptions
 
 OPTIONS = options_of(RunOptions)
@@ -33,10 +34,11 @@ def test_every_field_is_an_option_that_explains_itself():
 @pytest.mark.parametrize("name", [name for name, each in OPTIONS.items() if each.choices])
 def test_what_is_no_choice_is_refused(name):
     known = OPTIONS[name].choices
+    several = OPTIONS[name].default == ()
     for value in known:
-        OPTIONS[name].check(value)
+        OPTIONS[name].check((value,) if several else value)
     with pytest.raises(OptionError) as refused:
-        RunOptions(**{name: "other"})
+        RunOptions(**{name: ("other",) if several else "other"})
     assert str(refused.value) == f"{name} 'other' is not known; choose one of {', '.join(known)}"
 
 
@@ -97,10 +99,28 @@ def test_precisions_are_torchs():
         ({"maps": Path("a")}, ("surface", *ALWAYS, "behaviours", "distribution", "jobs")),
         ({"text": ("a",), "stages": ("probes", "syntax")}, ("probes", "syntax")),
         ({"text": ("a",), "stages": BY_NAME}, BY_NAME),
+        ({"text": ("a",), "also": BY_NAME}, ("surface", "norms", *ALWAYS, *LAST, *BY_NAME)),
+        ({"text": ("a",), "stages": ("surface", "directions"), "also": BY_NAME}, ("surface", "directions")),
     ],
 )
 def test_what_is_given_says_what_is_measured(given, wanted):
     assert RunOptions(**given).wanted == wanted
+
+
+def test_what_is_left_out_unless_it_is_named():
+    assert options.BY_NAME == OPTIONS["also"].choices == BY_NAME
+    for wrong in ("direction", "surface"):
+        with pytest.raises(OptionError) as refused:
+            RunOptions(also=("directions", wrong))
+        assert str(refused.value) == f"also {wrong!r} is not known; choose one of directions"
+    with pytest.raises(OptionError) as refused:
+        RunOptions(also=BY_NAME, maps=Path("a"))
+    assert str(refused.value) == (
+        "saved maps hold no queries, keys or outputs; give a model and text in place of --maps to find their directions"
+    )
+    # A run with it and one without are two.
+    assert RunOptions(also=BY_NAME).shaping()["stages"][-1] == "directions"
+    assert "directions" not in RunOptions().shaping()["stages"]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ class Option:
         help: in a sentence, as `--help` prints it.
         name, kind, default: of the field; `options_of` fills them in.
         flags: as it is typed, where that is not `--name`.
-        choices: the values that it can have, beside its default; empty where any will do.
+        choices: the values that it can have, or each of several, beside its default; empty where any will do.
         least: the smallest number that it can be.
         least_typed: whether the command line knows that number; False where the model's own bound says more.
         shown: what help shows as its default, where that is not the default itself.
@@ -65,9 +65,10 @@ class Option:
         Raises:
             OptionError: it is; names the choices, or the smallest number.
         """
-        if self.choices and value not in (*self.choices, self.default):
-            known = ", ".join(self.choices)
-            raise OptionError(f"{self.name} {value!r} is not known; choose one of {known}")
+        for each in value if isinstance(value, tuple) else (value,):
+            if self.choices and each not in (*self.choices, self.default):
+                known = ", ".join(self.choices)
+                raise OptionError(f"{self.name} {each!r} is not known; choose one of {known}")
         if self.least is None or (value is None and self.default is None):
             return
         if not isinstance(value, int) or value < self.least:

@@ -97,7 +97,7 @@ def checked_value(option: Option, value: Any) -> Any:
     if get_origin(option.kind) is Sequence or Sequence[int] in kinds:
         return _numbers(option, value)
     if option.default == ():
-        return _paths(option, value)
+        return _listed(option, value)
     if bool in kinds:
         if isinstance(value, bool):
             return value
@@ -134,12 +134,12 @@ def _numbers(option: Option, value: Any) -> list[int]:
     return [int(each) for each in value]
 
 
-def _paths(option: Option, value: Any) -> tuple[str, ...]:
+def _listed(option: Option, value: Any) -> tuple[str, ...]:
     if isinstance(value, str | Path):
         return (str(value),)
     if isinstance(value, Sequence) and all(isinstance(each, str | Path) for each in value):
         return tuple(str(each) for each in value)
-    _refuse(option, value, "a path, or a list of paths")
+    _refuse(option, value, "a name, or a list of names" if option.choices else "a path, or a list of paths")
 
 
 def check_model(model: Any) -> None:

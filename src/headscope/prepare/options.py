@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 ASKABLE = tuple(
     dict.fromkeys(stage.asked_as for stage in sorted(STAGES.values(), key=lambda stage: stage.place))
 )
+BY_NAME = tuple(name for name in ASKABLE if any(s.by_name for s in STAGES.values() if s.asked_as == name))
+"""What is left out of a run unless it is named."""
 
 
 @documented
@@ -118,6 +120,11 @@ class RunOptions:
     # What to measure (`ASKABLE`). Empty: what the given corpora are for, or all of it on the demonstration's where none
     # is given. Commands say it.
     stages: tuple[str, ...] = ()
+    also: tuple[str, ...] = option(
+        (),
+        choices=BY_NAME,
+        help=f"What else to measure, which is left out unless it is named: {', '.join(BY_NAME)}; may be repeated.",
+    )
     # What is in memory already, from Python, in place of what `model` and `text` name.
     given_model: "LoadedModel | None" = field(default=None, repr=False)
     given_text: "tuple[Document, ...]" = field(default=(), repr=False)
@@ -211,6 +218,10 @@ class RunOptions:
         for stage in self.stages:
             if stage not in ASKABLE:
                 raise OptionError(f"stage {stage!r} is not known; choose from {', '.join(ASKABLE)}")
+        for name in self.also if self.maps is not None else ():
+            for stage in STAGES.values():
+                if stage.asked_as == name and stage.refused:
+                    raise OptionError(stage.refused)
         if self.maps is not None and self.corpora:
             raise OptionError("both a corpus and saved maps were given; a run reads one of them")
         if self.maps is not None and self.loss != "none":
@@ -233,8 +244,8 @@ class RunOptions:
     def wanted(self) -> tuple[str, ...]:
         """What to measure, of `ASKABLE`."""
         if self.stages:
-            return self.stages
-        wanted = {stage.asked_as for stage in STAGES.values() if self._wants(stage)}
+            return tuple(dict.fromkeys((*self.stages, *self.also)))
+        wanted = {stage.asked_as for stage in STAGES.values() if self._wants(stage)} | set(self.also)
         return tuple(name for name in ASKABLE if name in wanted)
 
     def _wants(self, stage: Stage) -> bool:

@@ -151,8 +151,9 @@ def check_choices(given: Mapping[str, Any], options: Iterable[Option]) -> None:
     """
     for option in options:
         value = given.get(option.name, option.default)
-        if option.choices and value != option.default:
-            choose(option.flag, value, option.choices)
+        for each in (value or ()) if option.default == () else (value,):
+            if option.choices and each != option.default:
+                choose(option.flag, each, option.choices)
 
 
 def run_options(declaring: type[RunOptions] = RunOptions, **given: Any) -> RunOptions:
