@@ -5,14 +5,16 @@ import pytest
 import torch
 from sklearn.decomposition import PCA
 
-from headscope.analyses.directions.accumulator import (
+from headscope.analyses.directions import how_much
+from headscope.analyses.directions.accumulator import SIDES, DirectionAccumulator
+from headscope.analyses.directions.how_much import (
     FEWEST_TOKENS,
     MOST_TOKENS,
-    SIDES,
-    DirectionAccumulator,
+    layers_apart,
+    numbers_of,
     tokens_for,
 )
-from headscope.analyses.directions.measure import directions_table, map_table
+from headscope.analyses.directions.measure import _lacking, directions_table, map_table
 from headscope.analyses.directions.moments import Moment, Moments, moment_of
 from headscope.analyses.directions.principal import MOST, principal_directions
 from headscope.analyses.directions.tables import DIRECTIONS, EFFECTIVE, MAP
@@ -193,14 +195,47 @@ def test_other_widths_are_not_merged():
 
 
 @pytest.mark.parametrize(
-    ("layers", "heads", "tokens"), [(2, 4, 200), (12, 12, 200), (24, 16, 85), (32, 32, 32)]
+    ("layers", "heads", "tokens", "measured"),
+    [(2, 4, 100, 2), (12, 12, 85, 12), (24, 16, 32, 12), (32, 32, 24, 8)],
 )
-def test_what_is_held_stays_small_however_many_heads(layers, heads, tokens):
+def test_what_is_held_stays_small_however_many_heads(layers, heads, tokens, measured):
     layout = (KindLayout("decoder", layers, heads),)
     assert tokens_for(layout) == tokens
     assert FEWEST_TOKENS <= tokens <= MOST_TOKENS
     width = 64
-    assert 3 * layers * heads * tokens * width * 2 <= 12 << 20
+    apart = layers_apart(layout, "decoder", numbers_of(3 * heads, width))
+    assert len(range(layers - 1, -1, -apart)) == measured
     moment = moment_of(torch.ones(1, heads, 2, width), torch.ones(1, 2, dtype=torch.bool))
-    held = 3 * layers * (moment.sums.nbytes + moment.products.nbytes)
-    assert held < 53e6
+    sums = moment.sums.nbytes + moment.products.nbytes
+    assert sums == 8 * numbers_of(heads, width)
+    assert 3 * measured * (sums + heads * tokens * width * 2) < 20e6
+
+
+def test_kinds_share_what_may_be_held():
+    layout = [KindLayout(kind, 24, 16) for kind in ("encoder", "decoder", "cross")]
+    for kind in ("encoder", "decoder", "cross"):
+        assert layers_apart(layout, kind, numbers_of(48, 64)) == 3
+    # Wide heads: eight layers of each kind whatever they take.
+    assert layers_apart(layout[1:2], "decoder", numbers_of(3 * 64, 128)) == 3
+
+
+@pytest.mark.parametrize("family", ["bert", "llama"])
+def test_of_many_heads_some_layers_are_measured_as_they_would_be_among_all(family, monkeypatch):
+    model, known = tiny_model(family), vocabulary(has_cls=family == "bert")
+    whole = measured(model, known).compute()
+    monkeypatch.setattr(how_much, "MOST_BYTES", 1)
+    monkeypatch.setattr(how_much, "FEWEST_LAYERS", 2)
+    some = measured(model, known, tile_limit=200).compute()
+    of_all, own = directions_table(whole), directions_table(some)
+    assert sorted(set(of_all["layer"])) == [1, 2, 3]
+    assert sorted(set(own["layer"])) == [1, 3]
+    kept = of_all[of_all["layer"] != 2].reset_index(drop=True)
+    assert own.drop(columns="value").equals(kept.drop(columns="value"))
+    np.testing.assert_allclose(own["value"], kept["value"], rtol=1e-4, atol=1e-6)
+    assert sorted(set(map_table(some)["layer"])) == [1, 3]
+    layout = examine(model, known).layout
+    assert list(_lacking(whole, layout)) == []
+    kind = layout[0].kind
+    assert list(_lacking(some, layout)) == [
+        f"of so many heads some layers alone were measured: 1, 3 of the 3 ({kind})"
+    ]

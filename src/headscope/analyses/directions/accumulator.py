@@ -9,10 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.analyses.directions.how_much import layers_apart, numbers_of, tokens_for
 from headscope.analyses.directions.moments import Moments, moment_of
 from headscope.analyses.directions.principal import Principal, principal_directions
 from headscope.analyses.directions.token_sample import AFTER, BEFORE, PADDING, TOKEN, Segment, TokenSample
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
+from headscope.attention.head_vectors import HeadVectors
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
@@ -22,20 +24,9 @@ from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.kept import Declared, State
 
 SIDES = ("query", "key", "output")
-MOST_TOKENS, FEWEST_TOKENS = 200, 32
-_HEADS_TIMES_TOKENS = 1 << 15
 _LARGEST = float(np.finfo(np.float16).max)
 ROW, KEY = "row", "key"
 """The axes that tokens are drawn from: where queries and keys are the same tokens there is one draw, of rows."""
-
-
-def tokens_for(layout: Sequence[KindLayout]) -> int:
-    """Return how many tokens are kept to be drawn: 200, of more than 163 heads fewer, 32 of 1,024 and more.
-
-    Their vectors, of 64 numbers in float16, are at most 12 MiB up to 1,024 heads, whatever their number.
-    """
-    heads = sum(part.layers * part.heads for part in layout)
-    return min(MOST_TOKENS, max(FEWEST_TOKENS, _HEADS_TIMES_TOKENS // max(1, heads)))
 
 
 @dataclass(frozen=True)
@@ -76,9 +67,9 @@ class DirectionAccumulator(Accumulator):
     """Sum the vectors of every head and their products, and keep some tokens to draw.
 
     All tokens of all segments count equally, special tokens left out; keys are taken once a segment, and of heads that
-    share them once a group. What is held of a head of width d are 3 d (d + 1) / 2 numbers of float64, 50 KiB of a head
-    of 64 (53 MB of 1,024 such heads, 207 MB where they are 128 wide: float32 would not do for sums, and a model of so
-    many heads is a hundred times as large), and at most 12 MiB of drawn vectors for heads of 64.
+    share them once a group. What is held of a head of width d are 3 d (d + 3) / 2 numbers of float64, 51 kB of a head
+    of 64: of more than 300 such heads some layers alone are measured (`layers_apart`), for float32 would not do for
+    sums. With the vectors of the drawn tokens that is 16 MB of 1,024 heads of 64.
 
     Args:
         layout: the kinds of attention and their sizes.
@@ -112,7 +103,7 @@ class DirectionAccumulator(Accumulator):
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's vectors; its keys come with the first rows."""
         vectors = tile.vectors
-        if vectors is None:
+        if vectors is None or not self._is_measured(tile, vectors):
             return
         rows = tile.rows
         sides = {"query": vectors.queries, "output": vectors.outputs}
@@ -165,6 +156,13 @@ class DirectionAccumulator(Accumulator):
     def described(self) -> str:
         """Return the layout, the seed and how many tokens are drawn."""
         return f"{self.layout} with seed {self.seed} and {self.most} tokens drawn"
+
+    def _is_measured(self, tile: AttentionTile, vectors: HeadVectors) -> bool:
+        """Whether the sums of a tile's layer are kept; the last layer's are."""
+        sides = (vectors.queries, vectors.keys, vectors.outputs)
+        numbers = sum(numbers_of(own.shape[1], own.shape[3]) for own in sides)
+        (layers,) = (part.layers for part in self.layout if part.kind == tile.kind)
+        return (layers - 1 - tile.layer) % layers_apart(self.layout, tile.kind, numbers) == 0
 
     def _drawing(self, tile: AttentionTile, axis: str) -> "_Drawing":
         """Return what is drawn of an axis in this batch: the same tokens in all layers."""

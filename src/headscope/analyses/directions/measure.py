@@ -18,6 +18,7 @@ from headscope.analyses.directions.token_sample import BEFORE, PADDING
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.readable import readable_tokens
 from headscope.encoding.vocabulary import KeyClass
+from headscope.models.anatomy import KindLayout
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Stream
 from headscope.prepare.progress import Watcher
@@ -41,7 +42,7 @@ def measure_directions(run: ModelRun, watch: Watcher | None = None) -> StageResu
             "directions_map": map_table(results),
             "directions_tokens": tokens_table(run, results),
         },
-        notes=notes_on("directions", None if any(result.found for result in results) else UNKNOWN),
+        notes=notes_on("directions", *_lacking(results, run.layout)),
     )
 
 
@@ -55,6 +56,20 @@ def scan_directions(run: Stream, watch: Watcher | None = None) -> DirectionAccum
 def direction_sums(run: Stream) -> tuple[DirectionAccumulator]:
     """Return what the stage keeps of the text."""
     return (DirectionAccumulator(run.layout, seed=run.options.seed),)
+
+
+def _lacking(results: Sequence[DirectionResult], layout: Sequence[KindLayout]) -> Iterator[str]:
+    """Yield what is to be said of layers that have no directions."""
+    if not any(result.found for result in results):
+        yield UNKNOWN
+        return
+    for result, part in zip(results, layout, strict=True):
+        layers = sorted({layer + 1 for _, layer in result.found})
+        if 0 < len(layers) < part.layers:
+            yield (
+                f"of so many heads some layers alone were measured: {', '.join(map(str, layers))} of the {part.layers} "
+                f"({part.kind})"
+            )
 
 
 def directions_table(results: Sequence[DirectionResult]) -> pd.DataFrame:
