@@ -8,11 +8,14 @@ from headscope.atlas.atlas_page import write_atlas
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_behaviours import with_behaviours
+from support.mock_directions import with_directions
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
 from support.mock_study import write_study
 
 __all__ = ["inputs", "sites", "studies", "visit"]
+
+HOSTILE_WORDS = ("<b>", "<i>x", "\u202e", "&amp;")
 
 
 def with_sentences(inputs, *texts):
@@ -40,13 +43,15 @@ def inputs():
             with_distances(mock_inputs.encoder(2, 3)), "The second one .", "And a third !"
         ),
         "doing": with_behaviours(with_distances(mock_inputs.section_4(4, 8))),
+        "directed": with_directions(with_distances(mock_inputs.section_4(4, 6)), layers=(2, 3, 4)),
         "bare": mock_inputs.encoder(2, 3),
         "few": mock_inputs.section_4(2, 3, documents=4),
         "two": with_distances(mock_inputs.two_kinds()),
         "t5": mock_inputs.t5(),
         "hostile": with_distances(mock_inputs.hostile_section_4()),
-        "tokens": with_distribution(
-            with_distances(mock_inputs.hostile()), sink=True, words=("<b>", "<i>x", "\u202e", "&amp;")
+        "tokens": with_directions(
+            with_distribution(with_distances(mock_inputs.hostile()), sink=True, words=HOSTILE_WORDS),
+            words=HOSTILE_WORDS,
         ),
     }
 

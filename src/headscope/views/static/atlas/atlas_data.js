@@ -49,6 +49,21 @@ export function jobsOf(kind, index) {
   return (heads[index] || []).map((one) => ({ ...one, from: named(one.from), at: named(one.at), rows: one.rows.map(told) }));
 }
 
+// What there is of a head's directions: [{side, axis, shares, points: [{x, y, length, token}]}], coordinates in steps, 0 the mean;
+// a token has class (a name), position, at: which of its words it is, and the words around it as they are drawn. Empty
+// where its layer was not measured, null where the page has no maps.
+export function directionsOf(kind, index) {
+  const { directions } = partsOf(kind);
+  if (!directions) return null;
+  const { words, classes, tokens, sides } = directions;
+  const told = ([which, position, at, around]) => ({ class: classes[which], position, at, words: around.map((word) => words[word]) });
+  const own = ({ side, axis, heads }) => {
+    const { shares, x, y, length } = heads[index];
+    return { side, axis, shares, points: tokens[axis].slice(0, x.length).map((token, i) => ({ x: x[i], y: y[i], length: length[i], token: told(token) })) };
+  };
+  return sides.filter(({ heads }) => heads[index]).map(own);
+}
+
 const halves = new Map();
 
 // The divergence of two heads of a kind in nats, to 1 in 65,534 of the largest of all; null where it was not measured.
