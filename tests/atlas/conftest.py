@@ -52,6 +52,7 @@ def inputs():
         "tokens": with_directions(
             with_distribution(with_distances(mock_inputs.hostile()), sink=True, words=HOSTILE_WORDS),
             words=HOSTILE_WORDS,
+            tokens=60,
         ),
     }
 

@@ -68,6 +68,26 @@ def test_a_token_is_named_with_its_sentence_and_chosen_on_all_maps(visit, studie
     assert both.locator("[aria-pressed=true]").count() == 0
 
 
+def test_marks_that_lie_over_one_another_are_told_apart(visit):
+    page, own = opened(visit, "encoder-1-1", name="tokens")
+    own.scroll_into_view_if_needed()
+    marks = own.locator("[data-token]").evaluate_all(
+        """marks => marks.map((mark) => {
+          const { x, y, width, height } = mark.getBoundingClientRect();
+          const [across, up] = [x + width / 2, y + height / 2];
+          const under = document.elementFromPoint(across, up);
+          return { across, up, hidden: under !== mark, position: mark.getAttribute('aria-label').split(' ').pop() };
+        })"""
+    )
+    hidden = [one for one in marks if one["hidden"]]
+    assert hidden
+    for one in hidden:
+        page.mouse.move(one["across"], one["up"])
+        assert (
+            own.locator(".at-row-told").inner_text().endswith(f"at position {one['position']} of its input")
+        )
+
+
 def test_colours_go_by_class_position_or_length(visit, studies):
     _, own = opened(visit)
     assert own.locator(".at-direction-class").all_inner_texts() == [
@@ -115,7 +135,7 @@ def test_tokens_are_reached_and_chosen_by_keyboard(visit):
 
 def test_hostile_tokens_stay_text(visit):
     _, own = opened(visit, "encoder-1-1", name="tokens")
-    own.locator("[data-token='0']").hover()
+    own.locator("[data-token='0']").focus()
     assert own.locator(".at-row-words").inner_text().split() == ["<b>", "<i>x", "⟨U+202E⟩", "&amp;"]
     assert own.locator("b, i").count() == 0
 

@@ -106,9 +106,9 @@ class DirectionMap {
           viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
           role: "group",
           "aria-label": says,
-          onclick: (event) => this.hit(event, (at) => this.choose(at)),
-          onmouseover: (event) => this.hit(event, (at) => this.tell(at)),
-          onfocusin: (event) => this.hit(event, (at) => this.tell(at)),
+          onclick: (event) => this.pointed(event, (at) => this.choose(at)),
+          onmousemove: (event) => this.pointed(event, (at) => this.tell(at)),
+          onfocusin: (event) => this.tell(Number(event.target.dataset.token)),
           onmouseleave: () => this.tell(this.chosen),
           onfocusout: () => this.tell(this.chosen),
           onkeydown: (event) => this.pressed(event),
@@ -193,9 +193,15 @@ class DirectionMap {
     drawAll();
   }
 
-  hit(event, act) {
+  // Of marks that lie over one another the one whose middle is nearest to the pointer.
+  pointed(event, act) {
     const mark = event.target.closest("[data-token]");
-    if (mark) act(Number(mark.dataset.token));
+    if (!mark) return;
+    const box = event.currentTarget.getBoundingClientRect();
+    const [x, y] = [((event.clientX - box.left) * WIDTH) / box.width, ((event.clientY - box.top) * HEIGHT) / box.height];
+    const far = this.places.map((place) => Math.hypot(place[0] - x, place[1] - y));
+    // A click without a pointer is that of an assistive tool.
+    act(event.type === "click" && !event.detail ? Number(mark.dataset.token) : far.indexOf(Math.min(...far)));
   }
 
   rove(at) {
