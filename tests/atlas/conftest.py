@@ -10,9 +10,12 @@ from support.measured import with_parts
 from support.mock_behaviours import with_behaviours
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
+from support.mock_jobs import with_jobs
 from support.mock_study import write_study
 
 __all__ = ["inputs", "sites", "studies", "visit"]
+
+HOSTILE = ("<b>", "<i>x", "\u202e", "&amp;")
 
 
 def with_sentences(inputs, *texts):
@@ -35,7 +38,7 @@ def with_sentences(inputs, *texts):
 def inputs():
     """What the runs are made of, by name."""
     return {
-        "whole": with_distribution(with_distances(mock_inputs.section_4())),
+        "whole": with_jobs(with_distribution(with_distances(mock_inputs.section_4()))),
         "sentences": with_sentences(
             with_distances(mock_inputs.encoder(2, 3)), "The second one .", "And a third !"
         ),
@@ -45,8 +48,8 @@ def inputs():
         "two": with_distances(mock_inputs.two_kinds()),
         "t5": mock_inputs.t5(),
         "hostile": with_distances(mock_inputs.hostile_section_4()),
-        "tokens": with_distribution(
-            with_distances(mock_inputs.hostile()), sink=True, words=("<b>", "<i>x", "\u202e", "&amp;")
+        "tokens": with_jobs(
+            with_distribution(with_distances(mock_inputs.hostile()), sink=True, words=HOSTILE), words=HOSTILE
         ),
     }
 
