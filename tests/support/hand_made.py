@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from headscope.attention.head_vectors import HeadVectors
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import visibility_of
 from headscope.attention.written import Written
@@ -56,7 +57,19 @@ class HandMadeSource:
         stream = (ids + 2.0)[:, rows].double()
         return Written(keys=keys, outputs=(seen @ keys[..., None])[..., 0], stream=stream)
 
-    def run(self, consumer, *, need_weights, need_statistics=True, need_written=False):
+    @staticmethod
+    def vectors_of(ids: torch.Tensor, layer: int, heads: int, rows: slice) -> HeadVectors:
+        """Vectors of three places, from the tokens alone; keys are of one group, padding holds rubbish."""
+        of_head = torch.arange(1, heads + 1, dtype=torch.float64)[:, None, None]
+        turned = (ids[:, None, :, None] + 1.0) * torch.tensor([0.3, 1.1, 2.3], dtype=torch.float64)
+        vectors = torch.sin(turned * of_head + layer)
+        padding = (ids == vocabulary().pad_id)[:, None, :, None]
+        vectors = vectors.masked_fill(padding, float("nan"))
+        return HeadVectors(
+            queries=vectors[:, :, rows], keys=torch.cos(3 * vectors[:, :1]), outputs=(vectors**2)[:, :, rows]
+        )
+
+    def run(self, consumer, *, need_weights, need_statistics=True, need_written=False, need_vectors=False):
         for start in range(0, len(self.segments), self.batch_size):
             group = self.segments[start : start + self.batch_size]
             causal = self.kind == "decoder"
@@ -106,6 +119,7 @@ class HandMadeSource:
                             given_gradient=self.gradient_of(tile_weights),
                             sink=None if beside is None else beside[:, :, rows],
                             written=self.written_of(tile_weights, info.ids, rows) if need_written else None,
+                            vectors=self.vectors_of(info.ids, layer, heads, rows) if need_vectors else None,
                         )
                     )
             consumer.end(batch)

@@ -122,9 +122,10 @@ class GradientSource:
         need_weights: bool,
         need_statistics: bool = True,
         need_written: bool = False,
+        need_vectors: bool = False,
     ) -> None:
         """Compute the batches one by one; see `TileSource`. Tiles always hold weights and gradients, never what is
-        written."""
+        written, nor vectors."""
         shared = ModelPass(
             self.model, self.anatomy, self.vocabulary, consumer, padding_side=self.padding_side
         )

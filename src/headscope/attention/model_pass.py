@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from headscope.attention.head_vectors import HeadVectors
 from headscope.attention.reach import Reach, reach_of
 from headscope.attention.tap import AttentionCall, Tap
 from headscope.attention.tile import AttentionTile
@@ -183,6 +184,7 @@ class ModelPass:
         gradient: Tensor | None = None,
         written: Written | None = None,
         sink: Tensor | None = None,
+        vectors: HeadVectors | None = None,
     ) -> AttentionTile:
         """Return some rows of a layer as the consumer takes them."""
         return AttentionTile(
@@ -198,6 +200,7 @@ class ModelPass:
             given_gradient=gradient,
             written=written,
             sink=sink,
+            vectors=vectors,
         )
 
     def reach(self, mask: Tensor | None, keys: int, rows: slice) -> Reach:

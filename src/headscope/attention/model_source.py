@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from headscope.attention.fused import fused_attention, fusible
+from headscope.attention.head_vectors import vectors_of
 from headscope.attention.learned_sink import attended, sink_beside, sink_logits
 from headscope.attention.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.tap import AttentionCall, bias_of, eager_evaluation, scaling_of
@@ -36,10 +37,11 @@ class TileSource(Protocol):
         need_weights: bool,
         need_statistics: bool = True,
         need_written: bool = False,
+        need_vectors: bool = False,
     ) -> None:
         """Feed every batch to the consumer; what is not needed may be left out of the tiles.
 
-        What heads write is in them only where it is needed and the source can tell it.
+        What heads write, and their vectors, are in them only where they are needed and the source can tell them.
         """
 
 
@@ -86,6 +88,7 @@ class ModelSource:
         need_weights: bool,
         need_statistics: bool = True,
         need_written: bool = False,
+        need_vectors: bool = False,
     ) -> None:
         """Compute the batches one by one; see `TileSource`."""
         shared = ModelPass(
@@ -104,6 +107,7 @@ class ModelSource:
             self.anatomy.path,
             need_weights=need_weights,
             need_statistics=need_statistics,
+            need_vectors=need_vectors,
             writing=writing,
         )
         fallback = self.anatomy.path == "fallback"
@@ -123,7 +127,7 @@ class _Forward:
     Args:
         shared: the pass.
         path: `fused`, `eager` or `fallback`, as `examine` found.
-        need_weights, need_statistics: what must be in the tiles.
+        need_weights, need_statistics, need_vectors: what must be in the tiles.
         writing: tells what heads write; None where nobody asks.
     """
 
@@ -134,6 +138,7 @@ class _Forward:
         *,
         need_weights: bool,
         need_statistics: bool,
+        need_vectors: bool = False,
         writing: Writing | None = None,
     ) -> None:
         self.shared = shared
@@ -141,6 +146,7 @@ class _Forward:
         self.need_weights = need_weights
         # What is written is summed up along with the weights' own statistics.
         self.need_statistics = need_statistics or writing is not None
+        self.need_vectors = need_vectors
         self.writing = writing
 
     def tap(self, segments: list[Segment]) -> None:
@@ -176,7 +182,15 @@ class _Forward:
                 own = attended(call, rows if len(cuts) > 1 else None)
                 output = own.output
                 written = self._written(call, site, rows=rows, output=output, norms=norms)
-                tile = shared.tile(site, rows, call.mask, weights=own.weights, sink=own.sink, written=written)
+                tile = shared.tile(
+                    site,
+                    rows,
+                    call.mask,
+                    weights=own.weights,
+                    sink=own.sink,
+                    written=written,
+                    vectors=vectors_of(call, rows=rows, output=output) if self.need_vectors else None,
+                )
             else:
                 mask = (
                     call.mask[:, :, rows] if call.mask is not None and call.mask.shape[2] > 1 else call.mask
@@ -209,6 +223,7 @@ class _Forward:
                     statistics=result.statistics,
                     written=written,
                     sink=result.sink,
+                    vectors=vectors_of(call, rows=rows, output=output) if self.need_vectors else None,
                 )
             shared.consumer.update(tile)
             outputs.append(output)

@@ -24,7 +24,7 @@ class TileAccumulator(Protocol):
 
     @property
     def needs(self) -> frozenset[str]:
-        """What it reads of a tile: `weights`, row `statistics`, what is `written`."""
+        """What it reads of a tile: `weights`, row `statistics`, what is `written`, the heads' `vectors`."""
 
     @property
     def span(self) -> str:
@@ -116,7 +116,7 @@ def scan(
         source.batches = _small_enough(batches, stacks)
     needs = frozenset().union(*(each.needs for each in heeded))
     # Nobody is asked for what only some sources know of, unless it is wanted.
-    more = {"need_written": True} if "written" in needs else {}
+    more = {f"need_{name}": True for name in ("written", "vectors") if name in needs}
     source.run(consumer, need_weights="weights" in needs, need_statistics="statistics" in needs, **more)
     return consumer.counts
 

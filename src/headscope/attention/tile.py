@@ -7,6 +7,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from headscope.attention.head_vectors import HeadVectors, join_vectors
 from headscope.attention.row_statistics import row_statistics
 from headscope.attention.visibility import Visibility
 from headscope.attention.written import Written, join_written, norm_row_statistics
@@ -31,6 +32,8 @@ class AttentionTile:
         written: what the rows write, where the pass was asked for it and the model's output projection is known.
         sink: the weight of the layer's learned sink, `[batch, head, row]`; None where it has none, and where the pass
             kept neither it nor the weights.
+        vectors: the heads' queries, keys and outputs, where the pass was asked for them and the model's attention can
+            be listened to: None from saved maps and from models that hand out weights alone.
     """
 
     kind: str
@@ -45,6 +48,7 @@ class AttentionTile:
     given_gradient: Tensor | None = field(default=None, repr=False)
     written: Written | None = field(default=None, repr=False)
     sink: Tensor | None = field(default=None, repr=False)
+    vectors: HeadVectors | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> slice:
@@ -159,4 +163,5 @@ def join_rows(
         given_gradient=torch.cat(gradients, dim=2) if len(gradients) == len(tiles) else None,
         written=join_written([tile.written for tile in tiles]),
         sink=torch.cat(sinks, dim=2) if len(sinks) == len(tiles) else None,
+        vectors=join_vectors([tile.vectors for tile in tiles]),
     )

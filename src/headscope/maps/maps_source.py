@@ -87,9 +87,10 @@ class MapsSource:
         need_weights: bool,
         need_statistics: bool = True,
         need_written: bool = False,
+        need_vectors: bool = False,
     ) -> None:
         """Feed every batch to the consumer; see `TileSource`. Tiles always have weights, never what
-        is written.
+        is written, nor vectors.
 
         Raises:
             InputError: a file is not what was written, or a row is no distribution over the keys it may look at.

@@ -32,7 +32,7 @@ class Accumulator(ABC):
         layout: the kinds of attention and their sizes; None where the scan shall tell them (`open`).
 
     Attributes:
-        needs: what it reads of a tile: its `weights`, its row `statistics`.
+        needs: what it reads of a tile: its `weights`, its row `statistics`, what is `written`, the heads' `vectors`.
         span: how much must have come before it can count: single `rows`, a whole `layer` of a segment, or
             the same rows of the whole `stack` of layers.
         version: of its state; another version is refused.
