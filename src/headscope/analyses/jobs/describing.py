@@ -1,5 +1,8 @@
 """What a job is, in a few words, from the means of its rows' features."""
 
+import re
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,6 +10,7 @@ from headscope.analyses.jobs.features import CONTEXT, FEATURES
 
 MOSTLY, HARDLY = 0.5, 0.1
 """What more, or fewer, than such a share of the rows has is said of a job."""
+_THINGS = ("one thing", "another", "a third", "a fourth", "a fifth", "a sixth")
 _ONE_SIDED = 0.8
 _SAME_PLACE = 0.25  # a deviation of log2(1 + tokens), below which a job looks at one place
 
@@ -34,6 +38,17 @@ def described(found: NDArray[np.float64], around: NDArray[np.float64], *, square
     elif beside["row starts a word"] < HARDLY:
         says += ", from within words"
     return says
+
+
+def told_apart(says: Sequence[str]) -> list[str]:
+    """Return the words of a head's jobs, where those that look alike differ by what they write."""
+    # Six tokens away or seven is alike.
+    alike = [re.sub(r"\d+", "", own) for own in says]
+    found: list[str] = []
+    for place, own in enumerate(says):
+        before = alike[:place].count(alike[place])
+        found.append(f"{own}, and writes {_THINGS[before]}" if alike.count(alike[place]) > 1 else own)
+    return found
 
 
 def _target(mean: dict[str, float]) -> str:
