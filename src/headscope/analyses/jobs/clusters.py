@@ -17,10 +17,10 @@ LEAST_SHARE = 0.05
 APART = 4.0
 """The middles of two jobs lie so many standard deviations apart; those of halves of what is spread evenly lie 3.5."""
 ELSEWHERE = 1.0
-"""The same for where the key is alone: looking back one token is one job, whatever stands there. Where keys have no
-one place, what is written may lie `APART` instead."""
-SAME_PLACE = 0.8
-"""The share of rows with their keys at one place from which a cluster looks at that place."""
+"""The same for where the key is alone: looking back one token, or at copies, is one job, whatever stands there. Where
+clusters do not look alike so, what is written may lie `APART` instead."""
+ALIKE = 0.8
+"""The share of rows with their keys at one place, or of one relation, from which a cluster looks there."""
 FEWEST_ROWS = 100
 """Of fewer rows no jobs are told."""
 _HALVES, _STARTS = 2, 10
@@ -62,12 +62,12 @@ def job_clusters(
         square: whether rows and keys are the same tokens, so that it is known where keys are.
         used: the features by which rows are told apart, `[FEATURES]`; all when None.
     """
-    own, names = _standardised(found if used is None else np.where(used, found, 0.0))
-    place = found[:, FEATURES.index("offset")] * found[:, FEATURES.index("side")] if square else None
+    own, names = _standardised(found if used is None else np.where(used, found, 0.0), seed=seed)
+    looks = _looks(found, square=square)
     written = np.isin(names, WRITTEN)
-    best = _clusters(own[:, ~written], names[~written], place, above=1, seed=seed)
+    best = _clusters(own[:, ~written], names[~written], looks, above=1, seed=seed)
     if written.any():
-        more = _clusters(own, names, place, above=1 if best is None else best.number, seed=seed)
+        more = _clusters(own, names, looks, above=1 if best is None else best.number, seed=seed)
         best = best if more is None else replace(more, by_output=True)
     return best or Clusters(np.zeros(len(found), dtype=np.int64), 1, float("nan"))
 
@@ -75,7 +75,7 @@ def job_clusters(
 def _clusters(
     own: NDArray[np.float64],
     names: NDArray[Any],
-    place: NDArray[np.float64] | None,
+    looks: NDArray[np.int64],
     *,
     above: int,
     seed: int,
@@ -85,7 +85,7 @@ def _clusters(
     Args:
         own: standardised features, `[row, feature]`.
         names: of these, `[feature]`.
-        place: where keys are, whatever its unit, `[row]`; None where that is not known.
+        looks: from `_looks`.
         above: how many there must be more than.
         seed: of k-means and of the halves.
     """
@@ -96,7 +96,7 @@ def _clusters(
         centres = _centres(points, weights, number, seed=seed)
         labels = _nearest(points, centres)[numbers]
         shares = np.bincount(labels, minlength=number) / len(labels)
-        if shares.min() < LEAST_SHARE or not _apart(own, labels, names, place, number):
+        if shares.min() < LEAST_SHARE or not _apart(own, labels, names, looks, number):
             continue
         agreement = _agreement(points, numbers, number, seed=seed)
         if agreement > AGREEMENT:
@@ -105,10 +105,12 @@ def _clusters(
     return None
 
 
-def _standardised(found: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def _standardised(found: NDArray[np.float64], *, seed: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Return features of mean 0 and deviation 1, and their names; those that nearly all rows share are left out.
 
-    What is written has deviation 1 along its first direction, and along others as much less as it varies less there.
+    Tokens away are whole numbers, between which there is no gap: they are spread by up to half a token, which the seed
+    draws; the token itself is none away. What is written has deviation 1 along its first direction, and along others
+    as much less as it varies less there.
     """
     kept, names = [], []
     first = found[:, FEATURES.index(WRITTEN[0])].std()
@@ -116,12 +118,19 @@ def _standardised(found: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
         column = found[:, place]
         _, counts = np.unique(column, return_counts=True)
         if len(column) - counts.max() >= LEAST_SHARE * len(column):
+            column = _spread(column, seed=seed) if name == "offset" else column
             spread = first if name in WRITTEN else column.std()
             kept.append((column - column.mean()) / spread)
             names.append(name)
     own = np.stack(kept, axis=1) if kept else np.zeros((len(found), 0))
     # Equal rows stay equal, whatever rounding does.
     return np.round(own, 9), np.array(names, dtype=np.str_)
+
+
+def _spread(offset: NDArray[np.float64], *, seed: int) -> NDArray[np.float64]:
+    """Return log2(1 + tokens) with up to half a token more or less where there is any."""
+    drawn = np.random.default_rng(seed).uniform(-0.5, 0.5, len(offset))
+    return np.asarray(np.where(offset > 0, np.log2(np.exp2(offset) + drawn), 0.0))
 
 
 def _centres(
@@ -141,7 +150,7 @@ def _apart(
     own: NDArray[np.float64],
     labels: NDArray[np.int64],
     names: NDArray[Any],
-    place: NDArray[np.float64] | None,
+    looks: NDArray[np.int64],
     number: int,
 ) -> bool:
     """Return whether any two clusters lie apart by all features, and besides by where the key is or what is written."""
@@ -155,23 +164,29 @@ def _apart(
         far(one, other, np.ones_like(relation), APART)
         and (
             far(one, other, relation, ELSEWHERE)
-            or (not _one_place(place, one, other) and far(one, other, written, APART))
+            or (not _alike(looks[one], looks[other]) and far(one, other, written, APART))
         )
         for one, other in combinations(members, 2)
     )
 
 
-def _one_place(place: NDArray[np.float64] | None, one: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
-    """Return whether nearly all rows of two clusters look at one and the same place."""
-    if place is None:
-        return False
-    modes = []
-    for members in (one, other):
-        places, counts = np.unique(place[members], return_counts=True)
-        if counts.max() < SAME_PLACE * members.sum():
-            return False
-        modes.append(places[counts.argmax()])
-    return bool(modes[0] == modes[1])
+def _looks(found: NDArray[np.float64], *, square: bool) -> NDArray[np.int64]:
+    """Return numbers that rows share which look at one place, at copies, and behind them, `[row, 3]`; -1 for none."""
+    offset, side, *relations = (found[:, FEATURES.index(name)] for name in RELATION)
+    place = (
+        np.unique(offset * side, return_inverse=True)[1].reshape(-1) if square else np.full(len(found), -1)
+    )
+    return np.stack([place, *(np.where(one > 0, 0, -1) for one in relations)], axis=1)
+
+
+def _alike(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    """Return whether nearly all rows of two clusters look at one and the same place, or at copies, or behind them."""
+
+    def shared(members: NDArray[np.int64]) -> int:
+        numbers, counts = np.unique(members, return_counts=True)
+        return int(numbers[counts.argmax()]) if counts.max() >= ALIKE * len(members) else -1
+
+    return any(shared(mine) == shared(theirs) >= 0 for mine, theirs in zip(one.T, other.T, strict=True))
 
 
 def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:

@@ -54,7 +54,7 @@ def told_apart(says: Sequence[str]) -> list[str]:
 def _target(mean: dict[str, float]) -> str:
     """Return what is looked at, where most rows look at one sort of token."""
     said = (
-        ("same id", "an earlier copy" if mean["side"] > 0 else "another copy"),
+        ("same id", "an earlier copy" if mean["side"] > _ONE_SIDED else "another copy"),
         ("after copy", "what followed an earlier copy"),
         ("key punctuation", "a period or comma"),
         ("key other punctuation", "punctuation"),
