@@ -11,11 +11,12 @@ from support.mock_behaviours import with_behaviours
 from support.mock_directions import with_directions
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
+from support.mock_jobs import with_jobs
 from support.mock_study import write_study
 
 __all__ = ["inputs", "sites", "studies", "visit"]
 
-HOSTILE_WORDS = ("<b>", "<i>x", "\u202e", "&amp;")
+HOSTILE = ("<b>", "<i>x", "\u202e", "&amp;")
 
 
 def with_sentences(inputs, *texts):
@@ -38,7 +39,7 @@ def with_sentences(inputs, *texts):
 def inputs():
     """What the runs are made of, by name."""
     return {
-        "whole": with_distribution(with_distances(mock_inputs.section_4())),
+        "whole": with_jobs(with_distribution(with_distances(mock_inputs.section_4()))),
         "sentences": with_sentences(
             with_distances(mock_inputs.encoder(2, 3)), "The second one .", "And a third !"
         ),
@@ -50,8 +51,11 @@ def inputs():
         "t5": mock_inputs.t5(),
         "hostile": with_distances(mock_inputs.hostile_section_4()),
         "tokens": with_directions(
-            with_distribution(with_distances(mock_inputs.hostile()), sink=True, words=HOSTILE_WORDS),
-            words=HOSTILE_WORDS,
+            with_jobs(
+                with_distribution(with_distances(mock_inputs.hostile()), sink=True, words=HOSTILE),
+                words=HOSTILE,
+            ),
+            words=HOSTILE,
             tokens=60,
         ),
     }

@@ -216,10 +216,9 @@ def test_a_run_without_the_new_table_still_has_the_sentences_of_its_examples(blo
     assert sum(map(len, told.values())) == len(own) > 0
     assert blocks["whole"]["atlas"]["missing"] == {
         "behaviours": "run headscope report again",
-        "jobs": "run headscope report again",
         "directions": "run headscope report again with --also directions",
         "experiments": "run headscope report again, with a model and text",
-        **dict.fromkeys(("tenths", "relations", "coreference", "distances", "clearest")),
+        **dict.fromkeys(("tenths", "jobs", "relations", "coreference", "distances", "clearest")),
     }
 
 

@@ -29,7 +29,7 @@ def test_a_click_on_a_tenth_shows_its_rows(visit, studies):
             if 1 <= end <= 9:
                 assert f"{cuts[end]:.3g}".rstrip("0") in told
         rows = examples.query(f"layer == 3 and head == 5 and tenth == {tenth}").to_dict("records")
-        shown = own.locator(".at-rows li")
+        shown = own.locator(".at-tenths .at-rows li")
         assert shown.count() == len(rows) == 2
         for place, row in enumerate(rows):
             at = row["row"] - row["start"]
@@ -51,7 +51,7 @@ def test_a_tenth_is_chosen_by_keyboard(visit):
 
 def test_a_learned_sink_is_called_so_and_hostile_tokens_stay_text(visit):
     page = visit("tokens")
-    rows = page.locator(".at-rows li")
+    rows = page.locator(".at-tenths .at-rows li")
     assert rows.first.locator(".at-row-told").inner_text().startswith("looked at the learned sink (50%)")
     assert rows.first.locator(".at-row-words").inner_text().split() == ["<b>", "<i>x", "⟨U+202E⟩", "&amp;"]
     assert rows.locator("b b, i").count() == 0

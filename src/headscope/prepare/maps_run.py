@@ -59,6 +59,8 @@ class MapsRun:
         if options.limit is not None:
             self._source = self._source.only(_drawn(index.entries, limit=options.limit, seed=options.seed))
         self.entries = self._source.index.entries
+        # Thousands of rows are named: an input is found at once, the first of those of one name.
+        self._by_name = {(entry.document, entry.index): entry for entry in reversed(self.entries)}
         self._documents = {entry.document for entry in self.entries}
         saved = dict(index.signature)
         self.signature: dict[str, Any] = make_signature(
@@ -116,7 +118,7 @@ class MapsRun:
 
     def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
         """Return readable tokens of a map's rows and columns, as many as it has."""
-        entry = next(e for e in self.entries if (e.document, e.index) == (maps.document, maps.segment))
+        entry = self._by_name[maps.document, maps.segment]
         by_word = self._source.index.word_level is not None
         rows = rows_of(entry.queries(maps.kind), by_word=by_word).tokens
         keys = rows_of(entry.keys(maps.kind), by_word=by_word).tokens
@@ -131,8 +133,7 @@ class MapsRun:
     def written(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
         """Return tokens of an excerpt's rows and columns, and what the model read of it as text."""
         kind, by_word = excerpt.wanted.kind, self._source.index.word_level is not None
-        key = (excerpt.wanted.document, excerpt.wanted.segment)
-        entry = next(e for e in self.entries if (e.document, e.index) == key)
+        entry = self._by_name[excerpt.wanted.document, excerpt.wanted.segment]
         sides = (entry.queries(kind), entry.keys(kind))
         tables = [rows_of(side, by_word=by_word) for side in sides]
         rows, keys = (

@@ -45,6 +45,45 @@ def test_three_jobs_are_three():
     assert adjusted_rand_score(job, found.labels) == 1.0
 
 
+def far_keys(number):
+    """Keys at no one place: anywhere before the row."""
+    return {"offset": np.log2(1 + RNG.integers(1, 200, number)), "side": 1}
+
+
+def noise(number):
+    """What is written along further directions, where nothing lies apart."""
+    return {f"output_{place}": RNG.normal(size=number) for place in range(2, 9)}
+
+
+def test_two_jobs_are_told_apart_by_what_they_write_alone():
+    truth = np.arange(900) % 3 > 0
+    output = np.where(truth, -1.0, 2.0) + RNG.normal(0, 0.1, 900)
+    found = job_clusters(rows(900, **far_keys(900), **noise(900), output_1=output), seed=0)
+    assert (found.number, found.by_output) == (2, True)
+    np.testing.assert_array_equal(found.labels == 0, truth)
+    # Looking back one token is one job, whatever is written of what stands there.
+    assert job_clusters(rows(900, offset=1, side=1, **noise(900), output_1=output), seed=0).number == 1
+    # Where rows and keys are other tokens, nothing but what is written is known.
+    across = job_clusters(rows(900, **noise(900), output_1=output), seed=0, square=False)
+    np.testing.assert_array_equal(across.labels == 0, truth)
+
+
+@pytest.mark.parametrize(("one", "other"), [(0, 1), (1, 4)])
+def test_tokens_with_a_gap_between_are_two_jobs(one, other):
+    """The token itself, and any other; the one before, and one further than the next."""
+    truth = np.arange(600) % 3 == 0
+    made = rows(600, offset=np.log2(1 + np.where(truth, one, other)), side=np.where(truth, min(one, 1), 1))
+    np.testing.assert_array_equal(job_clusters(made, seed=0).labels == 1, truth)
+
+
+def test_what_is_written_hides_no_jobs_that_looks_tell():
+    job = np.arange(1200) % 12 == 0
+    made = rows(1200, offset=1.0, side=np.where(job, -1, 1), output_1=RNG.normal(size=1200), **noise(1200))
+    found = job_clusters(made, seed=0)
+    assert (found.number, found.by_output) == (2, False)
+    np.testing.assert_array_equal(found.labels == 1, job)
+
+
 @pytest.mark.parametrize(
     "made",
     [
@@ -54,10 +93,16 @@ def test_three_jobs_are_three():
         # What is spread without a gap is not cut.
         rows(500, offset=np.log2(1 + RNG.integers(1, 200, 500)), side=1),
         rows(500, offset=RNG.normal(4, 1, 500), side=1),
+        # What is written without a gap tells no jobs.
+        rows(500, **far_keys(500), **noise(500), output_1=RNG.normal(size=500)),
+        # A token more or less is no gap.
+        rows(500, offset=np.log2(1 + RNG.choice([1, 2, 3], 500)), side=1),
+        # Looking at copies is one job, whatever they are and write.
+        rows(500, **far_keys(500), same_id=1, output_1=RNG.choice([-1.0, 1.0], 500), **noise(500)),
         # What few rows do is no job.
         rows(500, offset=np.where(np.arange(500) < 15, 6, 1), side=np.where(np.arange(500) < 15, -1, 1)),
     ],
-    ids=["constant", "punctuation", "even", "normal", "few"],
+    ids=["constant", "punctuation", "even", "normal", "written", "near", "copies", "few"],
 )
 def test_one_job_is_one(made):
     found = job_clusters(made, seed=0)

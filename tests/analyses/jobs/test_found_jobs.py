@@ -4,9 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
+from sklearn.decomposition import PCA
 
-from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
+from headscope.analyses.jobs.active_rows import ACTIVE_ROW, BEFORE, SORTS, ActiveRowAccumulator
+from headscope.analyses.jobs.clusters import job_clusters
+from headscope.analyses.jobs.features import FEATURES, along_principal_directions, chosen, features
 from headscope.analyses.jobs.found_jobs import found_jobs
+from headscope.attention.head_vectors import HeadVectors
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
@@ -84,6 +89,94 @@ def test_a_head_that_rests_has_no_jobs(found):
     kept, jobs = found
     assert {job.head for job in jobs} == {1, 2}
     assert kept.active[0, 2] == 0
+
+
+class Writing(HandMadeSource):
+    """Heads of which the first writes one of two things, by whether the row's token is `ASKER`; others noise."""
+
+    @staticmethod
+    def vectors_of(ids, layer, heads, rows):
+        drawn = torch.Generator().manual_seed(int(ids.sum()))
+        outputs = torch.randn(len(ids), heads, ids.shape[1], 4, generator=drawn)
+        outputs[:, 0, :, 0] += torch.where(ids == ASKER, 9.0, -9.0)
+        return HeadVectors(queries=outputs, keys=outputs[:, :1], outputs=outputs[:, :, rows])
+
+
+def anywhere(segment):
+    """Two heads whose rows look at a token each, drawn from all."""
+    number = len(segment)
+    rng = np.random.default_rng([*segment.document.encode(), segment.index])
+    drawn = rng.integers(1, number - 1, number) if number > 2 else np.zeros(number, dtype=int)
+    maps = np.zeros((1, 2, number, number))
+    maps[0, :, np.arange(number), drawn] = 1.0
+    return maps
+
+
+def test_what_is_written_alone_tells_two_jobs():
+    source = Writing(SEGMENTS, anywhere)
+    rows = ActiveRowAccumulator(source.layout)
+    scan(source, [rows])
+    (kept,) = rows.compute()
+    one, another, alone = found_jobs(kept, seed=0)
+    assert [(job.head, job.jobs) for job in (one, another, alone)] == [(1, 2), (1, 2), (2, 1)]
+    assert one.says == "looks about 6 tokens away, on either side, and writes one thing"
+    assert another.says == "looks about 7 tokens away, on either side, and writes another"
+    assert alone.says == "looks about 6 tokens away, on either side"
+    assert {int(token) for token in kept.rows[another.rows]["ids"][:, BEFORE]} == {ASKER}
+    assert ASKER not in kept.rows[one.rows]["ids"][:, BEFORE]
+
+
+def test_a_head_that_looks_anywhere_has_one_job():
+    """Of keys drawn from all some are copies and commas, and some lie ahead."""
+    source = HandMadeSource(SEGMENTS, anywhere)
+    rows = ActiveRowAccumulator(source.layout)
+    scan(source, [rows])
+    (kept,) = rows.compute()
+    own = kept.rows[kept.rows["place"] == 0]
+    found = features(own, square=True, same_ids=True)
+    used = dict(zip(FEATURES, chosen(found, own).tolist()))
+    assert (used["offset"], used["side"], used["same id"], used["key punctuation"]) == (True, *[False] * 3)
+    assert not job_clusters(found, seed=0, used=chosen(found, own)).labels.any()
+    assert job_clusters(found, seed=0).number > 1  # by what there is to look at
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "expected"),
+    [
+        ([1] * 50, [1] * 40, True),
+        ([1] * 50, [2] * 30 + [40] * 9, True),
+        (range(1, 60), range(1, 50), False),
+        ([1] * 9 + [2] * 5 + [3] * 3 + [7] * 2, [1] * 9 + [2] * 5 + [3] * 3, False),
+        ([1] * 50, [], True),
+    ],
+)
+def test_a_gap_between_the_sides(before, behind, expected):
+    before, behind = (np.array(list(tokens), dtype=float) for tokens in (before, behind))
+    rows = np.zeros(len(before) + len(behind), dtype=ACTIVE_ROW)
+    found = np.zeros((len(rows), len(FEATURES)))
+    found[:, FEATURES.index("offset")] = np.log2(1 + np.concatenate([before, behind]))
+    found[:, FEATURES.index("side")] = np.repeat([1, -1], [len(before), len(behind)])
+    assert chosen(found, rows)[FEATURES.index("side")] == expected
+
+
+@pytest.mark.parametrize(("even", "expected"), [(0.14, True), (0.16, False)])
+def test_a_sort_of_keys_is_looked_for_where_it_is_twice_as_often_as_among_all(even, expected):
+    rows = np.zeros(100, dtype=ACTIVE_ROW)
+    rows["even"][:, SORTS.index("same id")] = even
+    found = np.zeros((100, len(FEATURES)))
+    found[:30, FEATURES.index("same id")] = 1
+    assert chosen(found, rows)[FEATURES.index("same id")] == expected
+
+
+def test_principal_directions_are_those_of_scikit_learn():
+    vectors = np.random.default_rng(0).normal(size=(300, 12)) @ np.diag(np.arange(1.0, 13.0)) + 5
+    found = along_principal_directions(vectors)
+    expected = PCA(8).fit_transform(vectors)
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-9)
+    # Three numbers have three directions, what is the same everywhere none, nor what is not known.
+    assert along_principal_directions(np.pad(vectors[:, :3], ((0, 0), (0, 9)))).shape == (300, 3)
+    assert along_principal_directions(np.full((300, 12), 0.1)).shape == (300, 0)
+    assert along_principal_directions(np.full((300, 12), np.nan)).shape == (300, 0)
 
 
 def test_where_ids_are_no_tokens_none_tells_a_job(found):

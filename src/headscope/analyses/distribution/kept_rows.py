@@ -130,8 +130,10 @@ def smallest(rows: NDArray[Any], *, most: int) -> NDArray[Any]:
         rows: with the fields `place` and `hash`.
         most: of a place.
     """
-    rows = rows[np.lexsort((rows["hash"], rows["place"]))]
-    begins = np.flatnonzero(np.diff(rows["place"], prepend=-1))
+    # Rows are copied once, those that are kept: they may be many bytes each.
+    order = np.lexsort((rows["hash"], rows["place"]))
+    places = rows["place"][order]
+    begins = np.flatnonzero(np.diff(places, prepend=-1))
     lengths = np.diff(begins, append=len(rows))
     within = np.arange(len(rows)) - np.repeat(begins, lengths)
-    return np.asarray(rows[within < most])
+    return np.asarray(rows[order[within < most]])

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,11 @@ MOST_KEPT, FEWEST_KEPT = 2048, 128
 _ROWS_OF_ALL = 1 << 18
 BEFORE, AFTER = 6, 3
 """Tokens that are kept on either side of a row's own."""
+OUTPUT = 32
+"""Numbers that are kept of what a row writes."""
+SORTS = ("same id", "after copy", "key punctuation", "key other punctuation")
+"""Sorts of keys of which a row has more or fewer to look at: other tokens of its id, those right behind an earlier one,
+periods and commas, other punctuation."""
 _WEIGHTS_AT_ONCE = 1 << 22
 ACTIVE_ROW = np.dtype(
     [
@@ -40,18 +46,21 @@ ACTIVE_ROW = np.dtype(
         ("row_starts", np.bool_),
         ("key_starts", np.bool_),
         ("ids", np.int32, BEFORE + 1 + AFTER),
+        ("output", np.float32, OUTPUT),
+        ("even", np.float32, len(SORTS)),
     ]
 )
 """A row: its head, its hash, number of its segment and position there; position, id and weight of its
 strongest key off the sink;
 whether that stands right behind an earlier copy of the row's token; the `KeyClass` of both, and whether each begins a
-word; ids of the tokens around the row."""
+word; ids of the tokens around the row; what it writes, NaN where that is not known (`shortened`);
+the share of each of `SORTS` among the keys off the sink that it may attend to."""
 
 
 def rows_for(layout: Sequence[KindLayout]) -> int:
     """Return how many rows of a head are kept: 2,048, of more than 128 heads as many as make 262,144 in all.
 
-    Those are 20 MiB, of 1,024 heads as of 128, and up to four times as much while rows are sorted.
+    Those are 56 MiB, of 1,024 heads as of 128, and up to four times as much while rows are sorted.
     """
     heads = sum(part.layers * part.heads for part in layout)
     return min(MOST_KEPT, max(FEWEST_KEPT, _ROWS_OF_ALL // max(1, heads)))
@@ -89,7 +98,7 @@ class ActiveRowAccumulator(Accumulator):
         most: rows kept of a head; None for as many as `rows_for` says.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics"})
+    needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics", "vectors"})
     merges: ClassVar[str] = "; merge scans of one model only, with one seed"
 
     def __init__(self, layout: Sequence[KindLayout], *, seed: int = 0, most: int | None = None) -> None:
@@ -194,22 +203,83 @@ def _told(chosen: NDArray[Any], tile: AttentionTile, positions: NDArray[np.int64
     told["row_starts"] = _starts(queries.word_ids)[item, row].cpu().numpy()
     told["key_starts"] = _starts(keys.word_ids)[item, key].cpu().numpy()
     if tile.square:
-        before = (key - 1).clamp(min=0)
-        copied = (queries.ids[item, before] == queries.ids[item, row]) & queries.valid[item, before]
-        told["after_copy"] = (copied & (key < row) & (key > 0)).cpu().numpy()
+        told["after_copy"] = _behind_copies(tile, item, row).gather(1, key[:, None])[:, 0].cpu().numpy()
+    told["even"] = _evenly(tile, item, at).cpu().numpy()
     around = row[:, None] + torch.arange(-BEFORE, AFTER + 1, device=device)
     inside = around.clamp(0, queries.ids.shape[1] - 1)
     there = (around == inside) & queries.valid[item[:, None], inside]
     told["ids"] = torch.where(there, queries.ids[item[:, None], inside], PADDING).cpu().numpy()
+    if tile.vectors is None:
+        told["output"] = np.nan
+    else:
+        told["output"] = shortened(tile.vectors.outputs[item, head, at]).cpu().numpy()
     return told
+
+
+def _behind_copies(tile: AttentionTile, item: torch.Tensor, row: torch.Tensor) -> torch.Tensor:
+    """Return which keys stand right behind an earlier copy of a row's token, `[row, key]`; keys are tokens of rows."""
+    queries = tile.queries
+    copies = (queries.ids[item] == queries.ids[item, row][:, None]) & queries.valid[item]
+    behind = torch.zeros_like(copies)
+    behind[:, 1:] = copies[:, :-1]
+    return behind & (torch.arange(behind.shape[1], device=row.device) < row[:, None])
+
+
+def _evenly(tile: AttentionTile, item: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+    """Return which shares of `SORTS` keys have that a row might look at, drawn evenly, `[row, SORTS]`."""
+    height, keys = tile.weights.shape[2], tile.keys
+    # The heads of a layer share their rows.
+    numbers, back = torch.unique(item * height + at, return_inverse=True)
+    shares = []
+    for own in numbers.split(max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])):
+        items, places = own // height, own % height
+        classes = keys.classes[items]
+        seen = tile.visibility.visible[items, places] & _off_sink(tile)[items]
+        other = torch.zeros_like(seen)
+        sorts = [other, other, classes == KeyClass.PUNCTUATION, classes == KeyClass.OTHER_PUNCTUATION]
+        if tile.square:
+            rows = places + tile.start
+            sorts[0] = keys.ids[items] == tile.queries.ids[items, rows][:, None]
+            sorts[0] &= torch.arange(seen.shape[1], device=rows.device) != rows[:, None]
+            sorts[1] = _behind_copies(tile, items, rows)
+        counts = torch.stack([(sort & seen).sum(1) for sort in sorts], dim=1)
+        shares.append(counts / seen.sum(1, keepdim=True).clamp(min=1))
+    return torch.cat(shares)[back]
+
+
+def _off_sink(tile: AttentionTile) -> torch.Tensor:
+    """Return which keys are neither the sink nor separators, `[batch, key]`."""
+    classes = tile.keys.classes
+    return tile.keys.valid & (classes != KeyClass.CLS) & (classes != KeyClass.SEP)
+
+
+def shortened(outputs: torch.Tensor) -> torch.Tensor:
+    """Return what rows write as so many numbers, `[row, OUTPUT]` float32, whatever the width of a head.
+
+    Of wider heads those along directions drawn once, at right angles to one another, which keep what lies apart apart;
+    of narrower ones the numbers themselves, and zeros.
+
+    Args:
+        outputs: `sum_j a_ij v_j`, `[row, width]`.
+    """
+    width = outputs.shape[1]
+    if width > OUTPUT:
+        return outputs.float() @ _drawn_directions(width).to(outputs.device)
+    return torch.nn.functional.pad(outputs.float(), (0, OUTPUT - width))
+
+
+@cache
+def _drawn_directions(width: int) -> torch.Tensor:
+    """Return directions at right angles, `[width, OUTPUT]`, the same in every run."""
+    drawn = np.random.default_rng(width).normal(size=(width, OUTPUT))
+    return torch.from_numpy(np.linalg.qr(drawn)[0]).float()
 
 
 def _strongest(
     tile: AttentionTile, item: torch.Tensor, head: torch.Tensor, at: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the largest weight of each row off the sink and separators, and its key on the axis: the leftmost."""
-    classes = tile.keys.classes
-    content_keys = tile.keys.valid & (classes != KeyClass.CLS) & (classes != KeyClass.SEP)
+    content_keys = _off_sink(tile)
     weights, keys = [], []
     step = max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])
     for begin in range(0, len(item), step):

@@ -21,8 +21,8 @@ ANALYSIS = Analysis(
         name="jobs",
         help=(
             "Say whether each head does one thing or several.\n\nA mean over all rows mixes what a head does here "
-            "with what it does there. Rows in which it is active are grouped by where it looks and at what; a head "
-            "has several jobs where such groups come out again of half of the rows."
+            "with what it does there. Rows in which it is active are grouped by where it looks, at what, and "
+            "what it writes; a head has several jobs where such groups come out again of half of the rows."
         ),
         place=27,
     ),

@@ -1,12 +1,13 @@
 """Clusters of a head's rows that are jobs: that come out again of half of the rows, and lie apart."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.jobs.features import FEATURES, RELATION
+from headscope.analyses.jobs.features import FEATURES, RELATION, WRITTEN
 
 MOST_JOBS = 6
 AGREEMENT = 0.75
@@ -16,10 +17,13 @@ LEAST_SHARE = 0.05
 APART = 4.0
 """The middles of two jobs lie so many standard deviations apart; those of halves of what is spread evenly lie 3.5."""
 ELSEWHERE = 1.0
-"""The same for where the key is alone: looking back one token is one job, whatever stands there."""
+"""The same for where the key is alone: looking back one token, or at copies, is one job, whatever stands there. Where
+clusters do not look alike so, what is written may lie `APART` instead."""
+ALIKE = 0.8
+"""The share of rows with their keys at one place, or of one relation, from which a cluster looks there."""
 FEWEST_ROWS = 100
 """Of fewer rows no jobs are told."""
-_HALVES, _STARTS = 2, 3
+_HALVES, _STARTS = 2, 10
 
 
 @dataclass(frozen=True)
@@ -30,55 +34,103 @@ class Clusters:
         labels: the job of each row, from 0, the largest first, `[row]`.
         number: of jobs.
         agreement: the adjusted Rand index over half-samples; NaN for one job.
+        by_output: whether what rows write told jobs apart that looks did not.
     """
 
     labels: NDArray[np.int64]
     number: int
     agreement: float
+    by_output: bool = False
 
 
-def job_clusters(found: NDArray[np.float64], *, seed: int) -> Clusters:
+def job_clusters(
+    found: NDArray[np.float64],
+    *,
+    seed: int,
+    square: bool = True,
+    used: NDArray[np.bool_] | None = None,
+) -> Clusters:
     """Return the most clusters, 6 at most, that are jobs; one where none are.
 
-    k-means on standardised features. Clusters are jobs where those of half-samples agree on all rows, none is smaller
-    than 5% of them, and any two lie apart.
+    k-means on standardised features: on those of where rows look and at what, and, for more clusters than that finds,
+    on what they write beside. Clusters are jobs where those of half-samples agree on all rows, none is smaller than 5%
+    of them, and any two lie apart.
 
     Args:
         found: `[row, FEATURES]`.
         seed: of k-means and of the halves.
+        square: whether rows and keys are the same tokens, so that it is known where keys are.
+        used: the features by which rows are told apart, `[FEATURES]`; all when None.
     """
-    one = Clusters(np.zeros(len(found), dtype=np.int64), 1, float("nan"))
-    own, relation = _standardised(found)
-    # Rows are few that differ: a row is computed once, however many are like it.
-    points, place, weights = np.unique(own, axis=0, return_inverse=True, return_counts=True)
-    place = place.reshape(-1)
-    if not own.shape[1]:
-        return one
-    for number in range(min(MOST_JOBS, len(points)), 1, -1):
+    own, names = _standardised(found if used is None else np.where(used, found, 0.0), seed=seed)
+    looks = _looks(found, square=square)
+    written = np.isin(names, WRITTEN)
+    best = _clusters(own[:, ~written], names[~written], looks, above=1, seed=seed)
+    if written.any():
+        more = _clusters(own, names, looks, above=1 if best is None else best.number, seed=seed)
+        best = best if more is None else replace(more, by_output=True)
+    return best or Clusters(np.zeros(len(found), dtype=np.int64), 1, float("nan"))
+
+
+def _clusters(
+    own: NDArray[np.float64],
+    names: NDArray[Any],
+    looks: NDArray[np.int64],
+    *,
+    above: int,
+    seed: int,
+) -> Clusters | None:
+    """Return the most clusters that are jobs; None where no number above the given one will do.
+
+    Args:
+        own: standardised features, `[row, feature]`.
+        names: of these, `[feature]`.
+        looks: from `_looks`.
+        above: how many there must be more than.
+        seed: of k-means and of the halves.
+    """
+    # Rows are often few that differ: a row is computed once, however many are like it.
+    points, numbers, weights = np.unique(own, axis=0, return_inverse=True, return_counts=True)
+    numbers = numbers.reshape(-1)
+    for number in range(min(MOST_JOBS, len(points)), above, -1):
         centres = _centres(points, weights, number, seed=seed)
-        labels = _nearest(points, centres)[place]
+        labels = _nearest(points, centres)[numbers]
         shares = np.bincount(labels, minlength=number) / len(labels)
-        if shares.min() < LEAST_SHARE or not _apart(own, labels, relation, number):
+        if shares.min() < LEAST_SHARE or not _apart(own, labels, names, looks, number):
             continue
-        agreement = _agreement(points, place, number, seed=seed)
+        agreement = _agreement(points, numbers, number, seed=seed)
         if agreement > AGREEMENT:
             order = np.argsort(np.argsort(-shares, kind="stable"), kind="stable")
             return Clusters(order[labels], number, agreement)
-    return one
+    return None
 
 
-def _standardised(found: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return features of mean 0 and deviation 1, and which are of `RELATION`; those of nearly all rows are left out."""
-    kept, relation = [], []
+def _standardised(found: NDArray[np.float64], *, seed: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Return features of mean 0 and deviation 1, and their names; those that nearly all rows share are left out.
+
+    Tokens away are whole numbers, between which there is no gap: they are spread by up to half a token, which the seed
+    draws; the token itself is none away. What is written has deviation 1 along its first direction, and along others
+    as much less as it varies less there.
+    """
+    kept, names = [], []
+    first = found[:, FEATURES.index(WRITTEN[0])].std()
     for place, name in enumerate(FEATURES):
         column = found[:, place]
         _, counts = np.unique(column, return_counts=True)
         if len(column) - counts.max() >= LEAST_SHARE * len(column):
-            kept.append((column - column.mean()) / column.std())
-            relation.append(name in RELATION)
+            column = _spread(column, seed=seed) if name == "offset" else column
+            spread = first if name in WRITTEN else column.std()
+            kept.append((column - column.mean()) / spread)
+            names.append(name)
     own = np.stack(kept, axis=1) if kept else np.zeros((len(found), 0))
     # Equal rows stay equal, whatever rounding does.
-    return np.round(own, 9), np.array(relation, dtype=bool)
+    return np.round(own, 9), np.array(names, dtype=np.str_)
+
+
+def _spread(offset: NDArray[np.float64], *, seed: int) -> NDArray[np.float64]:
+    """Return log2(1 + tokens) with up to half a token more or less where there is any."""
+    drawn = np.random.default_rng(seed).uniform(-0.5, 0.5, len(offset))
+    return np.asarray(np.where(offset > 0, np.log2(np.exp2(offset) + drawn), 0.0))
 
 
 def _centres(
@@ -95,14 +147,46 @@ def _nearest(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArr
 
 
 def _apart(
-    own: NDArray[np.float64], labels: NDArray[np.int64], relation: NDArray[np.bool_], number: int
+    own: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    names: NDArray[Any],
+    looks: NDArray[np.int64],
+    number: int,
 ) -> bool:
-    """Return whether any two clusters lie apart by all features, and elsewhere by those of `RELATION`."""
+    """Return whether any two clusters lie apart by all features, and besides by where the key is or what is written."""
+    relation, written = np.isin(names, RELATION), np.isin(names, WRITTEN)
+    members = [labels == one for one in range(number)]
+
+    def far(one: NDArray[np.bool_], other: NDArray[np.bool_], by: NDArray[np.bool_], least: float) -> bool:
+        return _distance(own[one][:, by], own[other][:, by]) >= least
+
     return all(
-        _distance(own[labels == one], own[labels == other]) >= APART
-        and _distance(own[labels == one][:, relation], own[labels == other][:, relation]) >= ELSEWHERE
-        for one, other in combinations(range(number), 2)
+        far(one, other, np.ones_like(relation), APART)
+        and (
+            far(one, other, relation, ELSEWHERE)
+            or (not _alike(looks[one], looks[other]) and far(one, other, written, APART))
+        )
+        for one, other in combinations(members, 2)
     )
+
+
+def _looks(found: NDArray[np.float64], *, square: bool) -> NDArray[np.int64]:
+    """Return numbers that rows share which look at one place, at copies, and behind them, `[row, 3]`; -1 for none."""
+    offset, side, *relations = (found[:, FEATURES.index(name)] for name in RELATION)
+    place = (
+        np.unique(offset * side, return_inverse=True)[1].reshape(-1) if square else np.full(len(found), -1)
+    )
+    return np.stack([place, *(np.where(one > 0, 0, -1) for one in relations)], axis=1)
+
+
+def _alike(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    """Return whether nearly all rows of two clusters look at one and the same place, or at copies, or behind them."""
+
+    def shared(members: NDArray[np.int64]) -> int:
+        numbers, counts = np.unique(members, return_counts=True)
+        return int(numbers[counts.argmax()]) if counts.max() >= ALIKE * len(members) else -1
+
+    return any(shared(mine) == shared(theirs) >= 0 for mine, theirs in zip(one.T, other.T, strict=True))
 
 
 def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:

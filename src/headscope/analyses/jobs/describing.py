@@ -1,5 +1,8 @@
 """What a job is, in a few words, from the means of its rows' features."""
 
+import re
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,6 +10,7 @@ from headscope.analyses.jobs.features import CONTEXT, FEATURES
 
 MOSTLY, HARDLY = 0.5, 0.1
 """What more, or fewer, than such a share of the rows has is said of a job."""
+_THINGS = ("one thing", "another", "a third", "a fourth", "a fifth", "a sixth")
 _ONE_SIDED = 0.8
 _SAME_PLACE = 0.25  # a deviation of log2(1 + tokens), below which a job looks at one place
 
@@ -36,10 +40,21 @@ def described(found: NDArray[np.float64], around: NDArray[np.float64], *, square
     return says
 
 
+def told_apart(says: Sequence[str]) -> list[str]:
+    """Return the words of a head's jobs, where those that look alike differ by what they write."""
+    # Six tokens away or seven is alike.
+    alike = [re.sub(r"\d+", "", own) for own in says]
+    found: list[str] = []
+    for place, own in enumerate(says):
+        before = alike[:place].count(alike[place])
+        found.append(f"{own}, and writes {_THINGS[before]}" if alike.count(alike[place]) > 1 else own)
+    return found
+
+
 def _target(mean: dict[str, float]) -> str:
     """Return what is looked at, where most rows look at one sort of token."""
     said = (
-        ("same id", "an earlier copy" if mean["side"] > 0 else "another copy"),
+        ("same id", "an earlier copy" if mean["side"] > _ONE_SIDED else "another copy"),
         ("after copy", "what followed an earlier copy"),
         ("key punctuation", "a period or comma"),
         ("key other punctuation", "punctuation"),

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from headscope.analyses.jobs.active_rows import BEFORE, ActiveRows
 from headscope.analyses.jobs.clusters import FEWEST_ROWS, job_clusters
-from headscope.analyses.jobs.describing import described
-from headscope.analyses.jobs.features import context, features
+from headscope.analyses.jobs.describing import described, told_apart
+from headscope.analyses.jobs.features import chosen, context, features
 from headscope.analyses.jobs.telling_tokens import TellingToken, telling_tokens
 from headscope.statistics.confidence import Interval, ratio_interval
 from headscope.statistics.groups import GROUPS, group_of
@@ -67,11 +67,14 @@ def found_jobs(kept: ActiveRows, *, seed: int, same_ids: bool = True) -> Iterato
             continue
         rows = kept.rows[begin:end]
         found = features(rows, square=square, same_ids=same_ids)
-        around, clusters = context(rows), job_clusters(found, seed=seed)
+        around, used = context(rows), chosen(found, rows)
+        clusters = job_clusters(found, seed=seed, square=square, used=used)
         shares = _shares(clusters.labels, clusters.number, groups[begin:end])
         whole = np.arange(len(kept.rows))
-        for job in range(clusters.number):
-            own = np.flatnonzero(clusters.labels == job)
+        members = [np.flatnonzero(clusters.labels == job) for job in range(clusters.number)]
+        says = [described(found[own], around[own], square=square) for own in members]
+        says = told_apart(says) if clusters.by_output else says
+        for job, own in enumerate(members):
             inside = np.isin(whole, begin + own)
             others = ~inside if clusters.number == 1 else (whole >= begin) & (whole < end) & ~inside
             tokens: dict[str, list[TellingToken]] = {}
@@ -88,7 +91,7 @@ def found_jobs(kept: ActiveRows, *, seed: int, same_ids: bool = True) -> Iterato
                 jobs=clusters.number,
                 share=Interval(*(ends[job] for ends in (shares.value, shares.low, shares.high))),
                 agreement=clusters.agreement,
-                says=described(found[own], around[own], square=square),
+                says=says[job],
                 sampled=end - begin,
                 rows=begin + own,
                 tokens=tokens,

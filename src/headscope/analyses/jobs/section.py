@@ -20,7 +20,7 @@ TOPIC = "jobs"
 TITLE = "One job or several"
 WHY = (
     "A mean over all rows mixes what a head does here with what it does there. Here rows in which it is active are "
-    "grouped by where it looks and at what."
+    "grouped by where it looks, at what, and what it writes."
 )
 CAPTION = (
     "A head is active in a row where more than half of its weight lies off the sink. Its jobs are the groups of such "

@@ -1,11 +1,17 @@
-// What a head does in the rows in which it is active: its jobs, each with its share, what tells it, and rows of it.
-import { el } from "../core/dom.js";
+// What a head does in the rows in which it is active: a line a job, with its share; of the one that is chosen, the tokens
+// that tell it, and rows of it.
+import { el, svg } from "../core/dom.js";
+import { headTitle } from "../report/data.js";
 import { isolatedToken } from "../core/token_text.js";
 import { atlas, jobsOf } from "./atlas_data.js";
 import { where } from "./atlas_tenths.js";
 
+const LENGTH = 1000;
+const HEIGHT = 18;
+
 const drawn = ([short, whole]) => el("span", whole ? { title: whole } : {}, isolatedToken(short));
 const percent = (share) => `${(100 * share).toFixed(0)}%`;
+const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
 
 function row(one) {
   const words = one.tokens.flatMap((token, place) => [place === one.at ? el("mark", {}, drawn(token)) : drawn(token), " "]);
@@ -14,16 +20,46 @@ function row(one) {
 
 const telling = (says, tokens) => (tokens.length ? [says, tokens.flatMap((token) => [" ", el("b", {}, drawn(token))])] : null);
 
-function job(one, alone) {
-  const ends = one.low === null ? "" : ` (95% interval ${percent(one.low)} to ${percent(one.high)})`;
-  const told = [telling("From", one.from), telling("At", one.at)].filter(Boolean);
-  return el(
-    "div",
-    { class: "at-job" },
-    el("p", { class: "at-told" }, alone ? `One job: ${one.says}` : `${percent(one.share)} of its active rows${ends}: ${one.says}`),
-    told.length ? el("p", { class: "at-soft" }, told.flatMap((part, place) => [place ? "; " : "", part])) : null,
+// The tokens that tell a job, and its rows.
+function told(one) {
+  const parts = [telling("from", one.from), telling("at", one.at)].filter(Boolean);
+  return [
+    parts.length ? el("p", { class: "at-soft at-job-tokens" }, "Told by tokens ", parts.flatMap((part, place) => [place ? ", " : "", part])) : null,
     el("ul", { class: "at-rows" }, one.rows.map(row)),
+  ].filter(Boolean);
+}
+
+// Its share of the head's active rows as a bar, with the interval.
+function bar(one) {
+  const x = (share) => (LENGTH * share).toFixed(0);
+  const fixed = { "vector-effect": "non-scaling-stroke" };
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${LENGTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("path", { class: "base", d: `M0 ${HEIGHT / 2}H${LENGTH}`, ...fixed }),
+    svg("rect", { x: 0, y: 4, width: x(one.share), height: HEIGHT - 8 }),
+    one.low === null ? null : svg("path", { class: "at-ends", d: `M${x(one.low)} ${HEIGHT / 2}H${x(one.high)}`, ...fixed }),
   );
+}
+
+const ends = (one) => (one.low === null ? "" : `, 95% interval ${percent(one.low)} to ${percent(one.high)}`);
+
+function several(kind, index, jobs) {
+  const shown = el("div", {});
+  const status = el("p", { class: "at-told", role: "status" });
+  const buttons = jobs.map((one, place) => {
+    const says = { "aria-pressed": "false", "aria-label": `Job ${place + 1} of ${jobs.length}: ${one.says}; ${percent(one.share)} of its active rows${ends(one)}` };
+    return el("button", { type: "button", class: "at-job", ...says, onclick: () => show(place) }, bar(one), el("span", { class: "at-job-share" }, percent(one.share)), el("span", {}, capital(one.says)));
+  });
+
+  function show(place) {
+    for (const [other, button] of buttons.entries()) button.setAttribute("aria-pressed", String(other === place));
+    status.replaceChildren(`Job ${place + 1} of ${jobs.length}: ${percent(jobs[place].share)} of its active rows${ends(jobs[place])}`);
+    shown.replaceChildren(...told(jobs[place]));
+  }
+
+  show(0);
+  return [el("div", { class: "at-job-list", role: "group", "aria-label": `${headTitle(kind, index)}: its jobs` }, buttons), status, shown];
 }
 
 export function jobsPart(kind, index) {
@@ -31,8 +67,10 @@ export function jobsPart(kind, index) {
   const part = (...children) => el("section", { class: "at-jobs" }, el("h3", {}, "What it does where it is active"), children);
   if (!jobs) return part(el("p", { class: "caption" }, `This run looked for no jobs: ${atlas.missing.jobs || "ask for the stage jobs"}.`));
   if (!jobs.length) return part(el("p", { class: "caption" }, "This head is active in too few rows to tell."));
+  const one = jobs.length === 1;
+  const than = one ? "Told are tokens that stand there more often than in the rows of other heads" : "The tokens tell a job from the head’s other rows";
   return part(
-    jobs.map((one) => job(one, jobs.length === 1)),
-    el("p", { class: "caption" }, "It is active where more than half of its weight lies off the sink. Named are the tokens that tell a job from the head’s other rows, or, where it has one job, from those of other heads; the rows are drawn at random."),
+    one ? [el("p", { class: "at-told" }, `One job: ${jobs[0].says}`), told(jobs[0])] : several(kind, index, jobs),
+    el("p", { class: "caption" }, `It is active where more than half of its weight lies off the sink. ${than}; the rows shown are drawn at random. Marked: the token that attends.`),
   );
 }
