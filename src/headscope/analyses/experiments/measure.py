@@ -12,7 +12,6 @@ from headscope.analyses.behaviours.layout import best_table, heads_table, of_mod
 from headscope.analyses.experiments.accumulators import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.experiments.catalogue import EXPERIMENTS
 from headscope.analyses.experiments.made_text import (
-    Frame,
     needles,
     ordinary_ids,
     repeated_tokens,
@@ -22,6 +21,7 @@ from headscope.analyses.experiments.made_text import (
 from headscope.analyses.experiments.tables import EXPERIMENTS_BEST, EXPERIMENTS_TABLE
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.scan import scan
+from headscope.encoding.frame import Frame
 from headscope.encoding.segment import Segment
 from headscope.models.loading import longest_input
 from headscope.models.random_weights import with_random_weights
