@@ -45,13 +45,14 @@ def measure_experiments(run: ModelRun, watch: Watcher | None = None) -> StageRes
         run: of a model.
         watch: told of progress.
     """
-    inputs = inputs_of(run)
+    inputs, delimiters = inputs_of(run), delimiters_of_tokeniser(run.loaded.tokeniser)
     heads: list[pd.DataFrame] = []
     best: list[pd.DataFrame] = []
     for model, number, weights in _models(run):
         for name, segments in inputs.items():
             if segments:
-                sums = _scanned(run, name, segments, weights, watch, number)
+                sums = _SUMS[name](run.layout, delimiters)
+                _scan(run, sums, name, segments, weights, watch, number)
                 results, behaviours = sums.compute(), EXPERIMENTS[name].behaviours
                 tables = (
                     heads_table(results, behaviours),
@@ -108,15 +109,15 @@ def _models(run: ModelRun) -> Iterator[tuple[str, int | None, nn.Module | None]]
         yield "control", seed, with_random_weights(run.loaded.model, seed=seed)
 
 
-def _scanned(
+def _scan(
     run: ModelRun,
+    sums: BehaviourAccumulator,
     name: str,
     segments: list[Segment],
     model: nn.Module | None,
     watch: Watcher | None,
     number: int | None,
-) -> BehaviourAccumulator:
-    sums = _SUMS[name](run.layout, delimiters_of_tokeniser(run.loaded.tokeniser))
+) -> None:
     label = name if number is None else f"{name}: control {number + 1} of {run.options.controls}"
     facts = facts_of(segments)
 
@@ -125,7 +126,6 @@ def _scanned(
 
     tell = scan_teller(watch, label, documents, total=facts["documents"], limit=len(segments))
     scan(run.over(segments, length=facts["longest"], model=model), [sums], progress=tell)
-    return sums
 
 
 def _of_experiment(name: str, table: pd.DataFrame) -> pd.DataFrame:
