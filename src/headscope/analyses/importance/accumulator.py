@@ -18,6 +18,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, difference_interval, mapped, ratio_interval
 from headscope.statistics.kept import Declared, counted, summed
+from headscope.statistics.layer_means import with_layer_means
 
 MEASURES = ("gradient", "weight_times_gradient")
 KEY_CLASSES = ("cls", "sep", "punctuation", "other")
@@ -146,15 +147,14 @@ class ImportanceAccumulator(Accumulator):
         results = []
         for part in self.layout:
             sums, counts = stacked[part.kind], stacked[f"n_{part.kind}"]
-            mean = sums.mean(2)
-            everything = np.concatenate([sums, mean[:, :, None]], axis=2)
+            everything = with_layer_means(sums)
             whole = ratio_interval(everything, counts[:, :, None, None, :], scale="positive")
             results.append(
                 ImportanceResult(
                     kind=part.kind,
                     heads=mapped(whole, lambda ends: ends[:, :-1]),
                     layers=mapped(whole, lambda ends: ends[:, -1]),
-                    differences=_less_other(mean, counts),
+                    differences=_less_other(everything[:, :, -1], counts),
                     n=counts.sum(0).astype(np.int64),
                 )
             )
