@@ -14,7 +14,7 @@ from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT, VALUE
 from headscope.reporting.kit.cells import Cell, cell_of, records
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.links import file_links, linked
+from headscope.reporting.kit.links import figure_file, file_links, linked
 from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import Words, capital, percent
@@ -83,8 +83,10 @@ def norm_figures(about: Context) -> Iterator[tuple[str, Figure]]:
         return
     for place, kind in enumerate(about.kinds):
         if heads := standings(table, kind):
-            name = FIGURE if not place else f"{FIGURE}-{kind.name}"
-            yield name, standing_panel(heads, kind=kind.name, roles=about.run.roles)
+            yield (
+                figure_file(FIGURE, kind.name, first=place == 0),
+                standing_panel(heads, kind=kind.name, roles=about.run.roles),
+            )
 
 
 def head_table(table: pd.DataFrame, kind: Kind, words: Words, *, several: bool) -> Table:
