@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Float64, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.attention.row_statistics import of_classes
+from headscope.attention.row_statistics import class_indicators
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.vocabulary import KeyClass
@@ -66,7 +66,7 @@ def importance_sums(
     """
     counted = pairs[:, None]
     size = torch.where(counted, gradient, 0.0).abs_()  # a row of padding may hold NaN
-    indicators = _indicators(key_classes)[:, None]
+    indicators = class_indicators(key_classes, _CODES, dtype=torch.float64)[:, None]
     plain = size.sum(2, keepdim=True, dtype=torch.float64) @ indicators
     weighted = size.mul_(torch.where(counted, weights, 0.0)).sum(2, keepdim=True, dtype=torch.float64)
     return torch.cat([plain, weighted @ indicators], dim=2)
@@ -76,7 +76,8 @@ def pair_counts(
     pairs: Bool[Tensor, "batch row key"], key_classes: Int[Tensor, "batch key"]
 ) -> Float64[Tensor, "batch 4"]:
     """Count the pairs of query and key by class of key, `[batch, KEY_CLASSES]` float64."""
-    return (pairs.sum(1)[:, None].double() @ _indicators(key_classes))[:, 0]
+    indicators = class_indicators(key_classes, _CODES, dtype=torch.float64)
+    return (pairs.sum(1)[:, None].double() @ indicators)[:, 0]
 
 
 def _less_other(mean: NDArray[Any], counts: NDArray[Any]) -> Interval:
@@ -90,10 +91,6 @@ def _less_other(mean: NDArray[Any], counts: NDArray[Any]) -> Interval:
     own, other = slice(None, -1), np.full(len(KEY_CLASSES) - 1, KEY_CLASSES.index("other"))
     sides = (mean[..., own], number[..., own], mean[..., other], number[..., other])
     return difference_interval(*sides)
-
-
-def _indicators(key_classes: Tensor) -> Tensor:
-    return torch.stack([of_classes(key_classes, codes) for codes in _CODES], dim=-1).double()
 
 
 class ImportanceAccumulator(Accumulator):
