@@ -20,51 +20,12 @@ MACHINE = [
     *("max_length", "token_types", "limit", "batch_size", "device", "dtype", "seed", "shard_minutes"),
     "quiet",
 ]
+TEXT = ["text", "documents", "column", "model", "revision"]
+PACKED = ["packing", "too_long", "compat"]
 PARAMETERS = {
-    "stats": [
-        "files",
-        "out",
-        "text",
-        "documents",
-        "column",
-        "model",
-        "revision",
-        "maps",
-        "packing",
-        "too_long",
-        "compat",
-    ],
-    "behaviours": [
-        *(
-            "files",
-            "out",
-            "text",
-            "documents",
-            "column",
-            "model",
-            "revision",
-            "maps",
-            "packing",
-            "too_long",
-            "compat",
-        ),
-        "controls",
-    ],
-    "experiment": [
-        *(
-            "files",
-            "out",
-            "text",
-            "documents",
-            "column",
-            "model",
-            "revision",
-            "packing",
-            "too_long",
-            "compat",
-        ),
-        "controls",
-    ],
+    "stats": ["files", "out", *TEXT, "maps", *PACKED],
+    "behaviours": ["files", "out", *TEXT, "maps", *PACKED, "controls"],
+    "experiment": ["files", "out", *TEXT, *PACKED, "controls"],
     "syntax": [
         *("out", "treebank", "model", "revision", "maps", "spacing", "fold_labels", "pieces"),
         "special_tokens",
@@ -75,60 +36,10 @@ PARAMETERS = {
         "strict",
         "strict_input",
     ],
-    "cluster": [
-        "files",
-        "out",
-        "matrix",
-        "text",
-        "documents",
-        "column",
-        "model",
-        "revision",
-        "maps",
-        "packing",
-        "too_long",
-        "compat",
-    ],
-    "norms": [
-        *(
-            "files",
-            "out",
-            "text",
-            "documents",
-            "column",
-            "model",
-            "revision",
-            "packing",
-            "too_long",
-            "compat",
-        ),
-    ],
-    "deciles": [
-        "files",
-        "out",
-        "text",
-        "documents",
-        "column",
-        "model",
-        "revision",
-        "maps",
-        "packing",
-        "too_long",
-        "compat",
-    ],
-    "importance": [
-        "files",
-        "loss",
-        "out",
-        "text",
-        "documents",
-        "column",
-        "model",
-        "revision",
-        "packing",
-        "too_long",
-        "compat",
-    ],
+    "cluster": ["files", "out", "matrix", *TEXT, "maps", *PACKED],
+    "norms": ["files", "out", *TEXT, *PACKED],
+    "deciles": ["files", "out", *TEXT, "maps", *PACKED],
+    "importance": ["files", "loss", "out", *TEXT, *PACKED],
     "probe": [
         *("out", "treebank", "treebank_train", "model", "revision", "spacing", "fold_labels", "pieces"),
         "vectors",
@@ -224,18 +135,7 @@ def test_a_report_takes_every_option_there_is(program):
 
 def test_a_new_option_appears_on_the_commands_of_the_stages_that_name_it(program):
     taken = parameters(made(NEIGHBOURS))
-    assert list(taken) == [
-        "files",
-        "out",
-        "text",
-        "documents",
-        "column",
-        "model",
-        "revision",
-        "maps",
-        "nearby",
-        *MACHINE,
-    ]
+    assert list(taken) == ["files", "out", *TEXT, "maps", "nearby", *MACHINE]
     assert taken["nearby"].opts == ["--nearby"]
     assert (taken["nearby"].help, taken["nearby"].default) == ("How many tokens away is near.", 3)
     with pytest.raises(typer.BadParameter, match="greater than or equal to 0"):
