@@ -58,8 +58,6 @@ def distribution_section(about: Context) -> list[Section]:
         parts,
         el("p", CAPTION, class_="caption"),
         file_links(FIGURE, "The tenths of every head, drawn for this model") if about.links else None,
-        el("h3", "Any two measures of all heads"),
-        el("div", id="head-scatter"),
         id="section-distribution",
     )
     return [Section(name="distribution", title=TITLE, html=html)]
