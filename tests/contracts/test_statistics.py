@@ -225,6 +225,14 @@ def test_a_role_has_its_words_and_its_colour(role, run):
     assert Special().fill(role.listed) in str(definitions(words))
 
 
+def test_what_is_said_of_other_heads_is_of_roles_alone():
+    # The same card lists the behaviours that the head shows, which no role is told by.
+    (other,) = [
+        each for each in data_block(about(mock_inputs.encoder(1, 2)))["roles"] if each["name"] == OTHERWISE
+    ]
+    assert other["says"] == "No role’s statistic passes its threshold"
+
+
 def test_roles_are_shown_in_the_order_of_their_statistics():
     assert sorted(SHOWN) == sorted(ROLES)
     places = [NAMES.index(ROLES[name].statistic) for name in SHOWN[:-1]]

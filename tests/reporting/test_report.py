@@ -20,6 +20,7 @@ from headscope.views.quantise import read_weights
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_distances import with_distances
+from support.mock_distribution import with_distribution
 from support.mock_importance import with_importance
 from support.mock_probes import with_probes
 from support.page_tables import Tables
@@ -42,6 +43,13 @@ def encoder():
 def three_kinds():
     inputs = mock_inputs.t5()
     return inputs, render_report(inputs)
+
+
+def test_heads_by_any_two_measures_stand_with_all_heads_whatever_was_measured(encoder):
+    inputs, markup = encoder
+    for page in (markup, render_report(with_distribution(inputs))):
+        (part,) = re.findall(r'<section id="section-heads">(.*?)</section>', page, flags=re.DOTALL)
+        assert part.count('id="head-scatter"') == page.count('id="head-scatter"') == 1
 
 
 SECTIONS = {name: of_topic(name) for name in ("position", "special", "noop", "focus")}

@@ -2,11 +2,10 @@
 
 import numpy as np
 
+from headscope.analyses.norms.accumulator import KEY_CLASSES
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, NORMS, OUTPUT, VALUE
 from support.measured import with_parts
 from support.stand_ins import table_of
-
-CLASSES = ("other", "cls", "sep", "punctuation")
 
 
 def with_norms(inputs, *, resting=0.1, intervals=True, absent=()):
@@ -25,7 +24,7 @@ def with_norms(inputs, *, resting=0.1, intervals=True, absent=()):
                 (OUTPUT, None, 3.0),
                 (IN_LAYER, None, 1.0),
                 (IN_STREAM, None, 0.2),
-                *((VALUE, one, 2.0 + place) for place, one in enumerate(CLASSES)),
+                *((VALUE, one, 2.0 + place) for place, one in enumerate(KEY_CLASSES)),
             ):
                 own = [(head, size * factor) for head, factor in enumerate(factors, 1)]
                 means = [] if name == IN_LAYER else [(None, size)]

@@ -6,7 +6,7 @@ offset or class is a name here and its line in `OFFSETS` or `CLASSES`; what is m
 way has a line in `row_statistics`, in `Visibility.uniform`, in `fused_attention` and in `FusedNorms` beside.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum, auto
 from functools import reduce
 
@@ -63,10 +63,19 @@ def of_classes(key_classes: Tensor, wanted: Sequence[KeyClass]) -> Tensor:
 
 
 def class_indicators(
-    key_classes: Int[Tensor, "batch key"], *, dtype: torch.dtype
-) -> Float[Tensor, "batch key key_class"]:
-    """Return 1 where a key is of a class, `[batch, key, CLASSES]`: weights times this are shares of attention."""
-    return torch.stack([of_classes(key_classes, own) for own in CLASSES.values()], dim=-1).to(dtype)
+    key_classes: Int[Tensor, "batch key"],
+    groups: Iterable[Sequence[KeyClass]] = CLASSES.values(),
+    *,
+    dtype: torch.dtype,
+) -> Float[Tensor, "batch key group"]:
+    """Return 1 where a key is of a group of classes, `[batch, key, group]`: weights times this are shares of attention.
+
+    Args:
+        key_classes: `KeyClass` of each key.
+        groups: the classes of each group; those of the row quantities, `CLASSES`, unless told.
+        dtype: of the result.
+    """
+    return torch.stack([of_classes(key_classes, own) for own in groups], dim=-1).to(dtype)
 
 
 def write_positions(

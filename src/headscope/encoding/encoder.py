@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from headscope.encoding.alignment import Alignment, align, join_words
-from headscope.encoding.pieces import Backend, FastBackend, Pieces
+from headscope.encoding.pieces import Backend, FastBackend, Pieces, text_places
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.slow_backend import SlowBackend
 from headscope.encoding.vocabulary import Vocabulary, read_vocabulary
@@ -120,8 +120,7 @@ class Encoder:
             types = np.zeros_like(types)
         if alignment is not None:
             word_ids = np.full(len(ids), NO_WORD, dtype=np.int64)
-            # Pieces keep their order, so the places that are not special take the pieces' words in turn.
-            pieces = np.flatnonzero(np.array(whole.special_tokens_mask) == 0)
+            pieces = text_places(whole)
             word_ids[pieces] = alignment.word_ids[: len(pieces)]
         else:
             word_ids = _own_words(whole)

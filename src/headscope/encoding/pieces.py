@@ -41,6 +41,11 @@ class Pieces(Protocol):
         """Keep so many pieces: the first, or with `left` the last."""
 
 
+def text_places(whole: Pieces) -> NDArray[np.int64]:
+    """Return where the pieces of the text lie among special tokens, ascending; they keep their order, `[piece]`."""
+    return np.flatnonzero(np.array(whole.special_tokens_mask) == 0)
+
+
 Cut = TypeVar("Cut", bound=Pieces)
 
 

@@ -165,6 +165,8 @@ def _all_heads() -> Html:
         el("div", id="filters", class_="filters"),
         el("div", id="heads", class_="scroll tall", tabindex=0, role="region", aria_label="Table of all heads"),
         el("p", id="heads-status", class_="caption", role="status"),
+        el("h3", "Any two measures of all heads"),
+        el("div", id="head-scatter"),
         id="section-heads",
     )  # fmt: skip
 

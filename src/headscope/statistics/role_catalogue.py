@@ -117,7 +117,7 @@ _ROWS = (
     Role(
         name="mixed",
         label="mixed",
-        says="No single behaviour passes its threshold",
+        says="No role’s statistic passes its threshold",
         asked=("mixed", "no role", "without role", "unclear"),
         shown_by="max_weight",
         shown_says="is its largest weight, on average over tokens",

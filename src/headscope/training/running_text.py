@@ -7,7 +7,8 @@ import numpy as np
 
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.frame import Frame
+from headscope.encoding.segment import Segment
 from headscope.encoding.spread import spread
 
 _FEWEST = 2
@@ -35,10 +36,7 @@ class RunningText:
         self.skipped: Counter[str] = Counter()
         self.line_feed = _line_feed(encoder)
         self._end = encoder.tokeniser.eos_token_id
-        (piece,) = encoder.pieces(["a"])
-        whole = encoder.whole(piece)
-        own = np.flatnonzero(np.array(whole.special_tokens_mask) == 0)
-        self._before, self._after = whole.ids[: own[0]], whole.ids[own[-1] + 1 :]
+        self._frame = Frame.of(encoder)
 
     def cut(
         self, documents: Iterable[Document], *, limit: int | None = None, seed: int = 0
@@ -53,7 +51,7 @@ class RunningText:
         yield from (passage for passage in every if (passage.document, passage.index) in drawn)
 
     def _passages(self, document: Document) -> Iterator[Segment]:
-        room = self.max_length - len(self._before) - len(self._after)
+        room = self.max_length - len(self._frame)
         index = 0
         for text in self._texts(document):
             for start in range(0, len(text), room):
@@ -61,15 +59,8 @@ class RunningText:
                 if len(part) < _FEWEST:
                     self.skipped["one token"] += 1
                     continue
-                ids = np.array([*self._before, *part, *self._after], dtype=np.int64)
                 # Nothing asks a training which word a token is of.
-                yield Segment(
-                    document=document.id,
-                    index=index,
-                    ids=ids,
-                    token_types=np.zeros_like(ids),
-                    word_ids=np.full(len(ids), NO_WORD, dtype=np.int64),
-                )
+                yield self._frame.segment(np.array(part), document=document.id, index=index)
                 index += 1
 
     def _texts(self, document: Document) -> list[list[int]]:
@@ -78,7 +69,7 @@ class RunningText:
             segment = self.encoder.segment_of_tokens(
                 document.tokens, document=document.id, index=0, origin=document.origin
             )
-            around = {*self._before, *self._after}
+            around = {*self._frame.before, *self._frame.after}
             return [[number for number in segment.ids.tolist() if number not in around]]
         if document.words is not None:
             return [self._ended(self.encoder.piece_words(document.words)[0].ids)]
@@ -91,7 +82,7 @@ class RunningText:
         return [self._ended(text)]
 
     def _ended(self, ids: list[int]) -> list[int]:
-        return ids if self._end is None or self._end in self._after else [*ids, self._end]
+        return ids if self._end is None or self._end in self._frame.after else [*ids, self._end]
 
 
 def _line_feed(encoder: Encoder) -> list[int]:

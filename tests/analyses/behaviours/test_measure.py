@@ -1,5 +1,7 @@
 """The stage of behaviours: a model, its controls, saved maps by token and by word, and what the page says of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -84,6 +86,25 @@ def test_controls_read_a_part_of_a_long_text(asked, monkeypatch):
     assert 0 < counts["control"] < counts["trained"]
     # What the manifest counts is the text, not a control's part of it.
     assert run.facts()["counts"]["segments"] == 24
+
+
+def test_the_text_is_drawn_and_the_vocabulary_read_once_for_all_controls(asked, monkeypatch):
+    run, calls = prepare(asked), []
+
+    def noted(name, of):
+        return lambda *given: calls.append(name) or of(*given)
+
+    monkeypatch.setattr(run, "sample", noted("sample", run.sample))
+    monkeypatch.setattr(
+        measure, "delimiters_of_tokeniser", noted("delimiters", measure.delimiters_of_tokeniser)
+    )
+    measure_stage(STAGES["behaviours"], run, {}, None)
+    assert calls == ["delimiters", "sample"]
+    calls.clear()
+    run = prepare(replace(asked, controls=0))
+    monkeypatch.setattr(run, "sample", noted("sample", run.sample))
+    measure_stage(STAGES["behaviours"], run, {}, None)
+    assert calls == ["delimiters"]
 
 
 @pytest.mark.parametrize("by_word", [None, "mean"])

@@ -4,7 +4,6 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-import torch
 
 from headscope.analyses.distribution.accumulator import (
     FEWEST_GROUPS,
@@ -16,13 +15,12 @@ from headscope.analyses.distribution.measure import distribution_table
 from headscope.analyses.distribution.scales import BINS, MEASURES, NAMES
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.tap import Tap
-from headscope.encoding.batching import collate
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 from headscope.models.examination import examine
 from support.hand_made import HandMadeSource, beside_a_sink, random_sink
 from support.inputs import made_up_segments, vocabulary
+from support.listened import listened, output_projections
 from support.tiny_models import tiny_model
 
 SEGMENTS = made_up_segments(14, seed=13, longest=12)
@@ -42,19 +40,7 @@ def looped(model, known, projections):
     """Every measure of every row: layer, head -> name -> values."""
     exact = deepcopy(model).double()
     found = {}
-    for segment in SEGMENTS:
-        batch = collate([segment], known, decoder=not known.has_cls)
-        info = batch.info
-        types = {"token_type_ids": batch.token_types} if known.has_cls else {}
-        calls = []
-
-        def listen(call, calls=calls):
-            output, weights = call.eager()
-            calls.append((weights[0], call.value[0]))
-            return output
-
-        with Tap(exact, listen), torch.inference_mode():
-            exact(input_ids=info.ids, attention_mask=info.valid.long(), **types)
+    for info, calls in listened(exact, SEGMENTS, known):
         classes = info.classes[0].tolist()
         for layer, (weights, value) in enumerate(calls):
             heads, rows, keys = weights.shape
@@ -81,11 +67,7 @@ def looped(model, known, projections):
 @pytest.mark.parametrize("family", ["bert", "llama"])
 def test_every_count_is_that_of_a_plain_loop(family, path):
     model, known = tiny_model(family), vocabulary(has_cls=family == "bert")
-    blocks = model.encoder.layer if family == "bert" else model.layers
-    projections = [
-        block.attention.output.dense if family == "bert" else block.self_attn.o_proj for block in blocks
-    ]
-    expected = looped(model, known, projections)
+    expected = looped(model, known, output_projections(model, family))
     for size, tile_limit in ((5, 1 << 26), (1, 200)):
         sums = measured(model, known, path=path, size=size, tile_limit=tile_limit)
         (result,) = sums.compute()

@@ -6,8 +6,9 @@ import pytest
 from headscope.analyses.behaviours.catalogue import NAMES
 from headscope.analyses.behaviours.layout import best_table, heads_table
 from headscope.analyses.experiments.accumulators import CopyAccumulator, RetrievalAccumulator
-from headscope.analyses.experiments.made_text import Frame, needles, repeated_tokens
+from headscope.analyses.experiments.made_text import needles, repeated_tokens
 from headscope.attention.scan import scan
+from headscope.encoding.frame import Frame
 from support.hand_made import HandMadeSource, random_map
 
 FRAME = Frame((2,), ())

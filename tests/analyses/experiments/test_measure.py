@@ -7,6 +7,7 @@ import torch
 
 from headscope.analyses import STAGES
 from headscope.analyses.behaviours.catalogue import SHARES
+from headscope.analyses.experiments import measure
 from headscope.analyses.experiments.catalogue import EXPERIMENTS
 from headscope.analyses.experiments.measure import inputs_of
 from headscope.analyses.experiments.section import experiments_findings, experiments_section
@@ -107,6 +108,15 @@ def test_an_encoder_is_given_no_needle(base):
     result = measure_stage(STAGES["experiments"], run, {}, None)
     assert set(result.tables["experiments"]["experiment"]) == {"repeated", "shuffled"}
     assert result.notes == ()
+
+
+def test_the_vocabulary_is_read_once_for_all_experiments_and_controls(base, monkeypatch):
+    run, calls = prepared(base, save_tiny_bert), []
+    of = measure.delimiters_of_tokeniser
+    monkeypatch.setattr(measure, "delimiters_of_tokeniser", lambda given: calls.append(given) or of(given))
+    result = measure_stage(STAGES["experiments"], run, {}, None)
+    assert set(result.tables["experiments"]["model"]) == {"trained", "control"}
+    assert calls == [run.loaded.tokeniser]
 
 
 def test_a_decoder_behind_an_encoder_reads_the_copy_a_token_later(base):

@@ -8,11 +8,10 @@ from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.norms.measure import UNKNOWN, norm_table
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.tap import Tap
-from headscope.encoding.batching import collate
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.examination import examine
 from support.inputs import made_up_segments, vocabulary
+from support.listened import listened, output_projections
 from support.tiny_models import tiny_model
 
 SEGMENTS = made_up_segments(14, seed=11, longest=12)
@@ -29,31 +28,17 @@ def measured(model, known, *, path=None, size=5, tile_limit=1 << 26):
 
 def looped(model, known, projections, blocks):
     """Every number of the table, segment by segment, head by head, row by row, key by key."""
-    found = {}
-    for segment in SEGMENTS:
-        batch = collate([segment], known, decoder=not known.has_cls)
-        info = batch.info
-        types = {"token_type_ids": batch.token_types} if known.has_cls else {}
-        calls, streams = [], {}
-        hooks = [
-            block.register_forward_pre_hook(
-                lambda part, given, named, at=at, streams=streams: streams.__setitem__(
-                    at, (given[0] if given else named["hidden_states"]).detach()
-                ),
-                with_kwargs=True,
-            )
-            for at, block in enumerate(blocks)
-        ]
-
-        def listen(call, calls=calls):
-            output, weights = call.eager()
-            calls.append((weights[0].double(), call.value[0].double()))
-            return output
-
-        with Tap(model, listen), torch.inference_mode():
-            model(input_ids=info.ids, attention_mask=info.valid.long(), **types)
-        for hook in hooks:
-            hook.remove()
+    found, streams = {}, {}  # of a segment, what each layer reads
+    hooks = [
+        block.register_forward_pre_hook(
+            lambda part, given, named, at=at: streams.__setitem__(
+                at, (given[0] if given else named["hidden_states"]).detach()
+            ),
+            with_kwargs=True,
+        )
+        for at, block in enumerate(blocks)
+    ]
+    for info, calls in listened(model, SEGMENTS, known):
         for layer, (weights, value) in enumerate(calls):
             heads, rows, keys = weights.shape
             matrix = projections[layer].weight.detach().double().T
@@ -75,6 +60,8 @@ def looped(model, known, projections, blocks):
                     ]
                     if lengths:
                         place.setdefault(kind.name.lower(), []).append(np.mean(lengths))
+    for hook in hooks:
+        hook.remove()
     return {place: {name: np.mean(each) for name, each in own.items()} for place, own in found.items()}
 
 
@@ -82,13 +69,8 @@ def looped(model, known, projections, blocks):
 @pytest.mark.parametrize("family", ["bert", "llama"])
 def test_every_number_is_that_of_a_plain_loop(family, path):
     model, known = tiny_model(family), vocabulary(has_cls=family == "bert")
-    if family == "bert":
-        blocks = model.encoder.layer
-        projections = [block.attention.output.dense for block in blocks]
-    else:
-        blocks = model.layers
-        projections = [block.self_attn.o_proj for block in blocks]
-    expected = looped(model, known, projections, blocks)
+    blocks = model.encoder.layer if family == "bert" else model.layers
+    expected = looped(model, known, output_projections(model, family), blocks)
     for size, tile_limit in ((5, 1 << 26), (1, 200)):
         table = measured(model, known, path=path, size=size, tile_limit=tile_limit)
         heads = table[table["head"].notna()]

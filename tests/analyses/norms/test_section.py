@@ -2,9 +2,10 @@
 
 import pytest
 
+from headscope.analyses.norms.accumulator import KEY_CLASSES
 from headscope.analyses.norms.findings import norm_findings
 from headscope.analyses.norms.in_terminal import shown
-from headscope.analyses.norms.section import norm_figures, norm_section
+from headscope.analyses.norms.section import head_table, norm_figures, norm_section
 from headscope.analyses.norms.standing import standings
 from headscope.analyses.stage_result import StageResult
 from support import mock_inputs
@@ -55,6 +56,15 @@ def test_the_section_has_both_axes_and_every_head():
     (kind,) = context.kinds
     for one in standings(context.run.table("norms"), kind):
         assert places[f"#encoder-{one.layer}-{one.head}"] == pytest.approx((one.on_sink, one.relative.value))
+
+
+def test_the_table_has_a_column_for_every_class_of_token():
+    context = about(with_norms(mock_inputs.encoder(1, 2)))
+    (kind,) = context.kinds
+    table = head_table(context.run.table("norms"), kind, context.words, several=False)
+    assert table.groups[-1] == ("value norm by class", len(KEY_CLASSES))
+    assert table.header[-5:] == ("[CLS]", "[SEP]", ". and ,", "other punctuation", "other")
+    assert table.rows[0][-5:] == ("0.3", "0.4", "0.5", "0.6", "0.2")
 
 
 def test_a_kind_without_numbers_is_left_out_and_a_run_without_the_table_has_no_section():

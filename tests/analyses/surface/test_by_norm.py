@@ -16,8 +16,6 @@ from headscope.analyses.surface.norm_accumulator import NormSurfaceAccumulator
 from headscope.analyses.surface.section import roles_section
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.tap import Tap
-from headscope.encoding.batching import collate
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.examination import examine
 from headscope.statistics.measures import MEASURES, of_measure, with_measure
@@ -26,6 +24,7 @@ from headscope.statistics.statistic_catalogue import NAMES, STATISTICS
 from support import mock_inputs
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary
+from support.listened import listened, output_projections
 from support.measured import about
 from support.tiny_models import tiny_model
 
@@ -62,19 +61,7 @@ def of_row(shares, row, classes):
 def looped(model, known, projections):
     """Every statistic of every head, in float64: segment by segment, row by row, key by key."""
     found = {}
-    for segment in SEGMENTS:
-        batch = collate([segment], known, decoder=not known.has_cls)
-        info = batch.info
-        types = {"token_type_ids": batch.token_types} if known.has_cls else {}
-        calls = []
-
-        def listen(call, calls=calls):
-            output, weights = call.eager()
-            calls.append((weights[0].double(), call.value[0].double()))
-            return output
-
-        with Tap(model, listen), torch.inference_mode():
-            model(input_ids=info.ids, attention_mask=info.valid.long(), **types)
+    for info, calls in listened(model, SEGMENTS, known):
         classes = info.classes[0].tolist()
         for layer, (weights, value) in enumerate(calls):
             heads, rows, keys = weights.shape
@@ -101,12 +88,6 @@ def looped(model, known, projections):
     return found
 
 
-def projections_of(model, family):
-    if family == "bert":
-        return [block.attention.output.dense for block in model.encoder.layer]
-    return [block.self_attn.o_proj for block in model.layers]
-
-
 def check(table, expected):
     own = of_measure(table, "norm")
     for (layer, head, name), values in expected.items():
@@ -129,7 +110,7 @@ def check(table, expected):
 @pytest.mark.parametrize("family", ["bert", "llama"])
 def test_every_statistic_is_that_of_a_plain_loop(family, path):
     model, known = tiny_model(family), vocabulary(has_cls=family == "bert")
-    expected = looped(model, known, projections_of(model, family))
+    expected = looped(model, known, output_projections(model, family))
     for size, tile_limit in ((5, 1 << 26), (1, 200)):
         sums = measured(model, known, path=path, size=size, tile_limit=tile_limit)
         table = surface_table(sums.compute())
@@ -157,7 +138,7 @@ def test_rows_of_which_nothing_is_written_are_left_out_and_counted(path):
     width = attention.self.attention_head_size
     with torch.no_grad():  # the second head of the second layer
         attention.output.dense.weight[:, width : 2 * width] = 0.0
-    expected = looped(model, known, projections_of(model, "bert"))
+    expected = looped(model, known, output_projections(model, "bert"))
     assert (2, 2, "entropy") not in expected
     sums = measured(model, known, path=path)
     table = surface_table(sums.compute())

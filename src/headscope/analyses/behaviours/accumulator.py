@@ -18,6 +18,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, Scale, mapped, ratio_interval
 from headscope.statistics.kept import Declared, State, counted, summed
+from headscope.statistics.layer_means import with_layer_means
 
 _SCALES: Mapping[str, Scale] = {"share": "share", "tokens": "positive"}
 
@@ -140,8 +141,7 @@ class BehaviourAccumulator(Accumulator):
         for part in self.layout:
             sums, rows = stacked[part.kind], stacked[f"n_{part.kind}"]
             heads, uniform = sums[:, :, :-1], sums[:, :, -1]
-            everything = np.concatenate([heads, heads.mean(2, keepdims=True)], axis=2)
-            interval = _intervals(everything, rows[:, :, None])
+            interval = _intervals(with_layer_means(heads), rows[:, :, None])
             number = rows.sum(0, dtype=np.int64)
             level = np.divide(uniform.sum(0), number, out=np.full(number.shape, np.nan), where=number > 0)
             results.append(

@@ -15,6 +15,7 @@ from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across
 from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure, role_colour
 from headscope.reporting.kit.drawing import inline
+from headscope.reporting.kit.links import figure_file
 from headscope.reporting.kit.words import percent
 from headscope.views.markup import Html, el
 
@@ -87,8 +88,8 @@ def figures_of(
     for place, kind in enumerate(kinds if heads is not None else ()):
         assert heads is not None
         for page, figure in enumerate(behaviour_grids(heads, kind, behaviours, prefix=prefix), 1):
-            further = f"-{kind}" if place else ""
-            yield f"{name}{further}{f'-{page}' if page > 1 else ''}", figure
+            own = figure_file(name, kind, first=place == 0)
+            yield f"{own}-{page}" if page > 1 else own, figure
 
 
 def inlined(

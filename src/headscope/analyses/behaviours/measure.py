@@ -36,7 +36,7 @@ def measure_behaviours(run: Run, watch: Watcher | None = None) -> StageResult:
     results, seed = sums.compute(), run.options.seed
     heads = [of_model(heads_table(results, NATURAL), "trained")]
     best = [of_model(best_table(results, NATURAL, seed=seed), "trained")]
-    for number, control in scan_controls(run, watch):
+    for number, control in scan_controls(run, sums.delimiters, watch):
         found = control.compute()
         heads.append(of_model(heads_table(found, NATURAL), "control", number))
         best.append(of_model(best_table(found, NATURAL, seed=seed), "control", number))
@@ -52,8 +52,8 @@ def measure_behaviours(run: Run, watch: Watcher | None = None) -> StageResult:
 
 def scan_behaviours(run: Run, watch: Watcher | None = None) -> None:
     """Scan this part's shards, with the trained model and its controls."""
-    scan_trained(run, watch)
-    for _ in scan_controls(run, watch):
+    sums = scan_trained(run, watch)
+    for _ in scan_controls(run, sums.delimiters, watch):
         pass
 
 
@@ -69,13 +69,21 @@ def behaviour_sums(run: Run) -> tuple[BehaviourAccumulator]:
     return (accumulator_of(run),)
 
 
-def scan_controls(run: Run, watch: Watcher | None) -> Iterator[tuple[int, BehaviourAccumulator]]:
-    """Sum over a part of the text with each model of random weights; yield its number with it."""
-    if not isinstance(run, ModelRun):
+def scan_controls(
+    run: Run, delimiters: NDArray[np.uint8], watch: Watcher | None
+) -> Iterator[tuple[int, BehaviourAccumulator]]:
+    """Sum over a part of the text with each model of random weights; yield its number with it.
+
+    Args:
+        run: of a model; maps have no control.
+        delimiters: `Delimiter` of each token id, `[id]`, as the trained model's sums have them.
+        watch: told of progress.
+    """
+    if not isinstance(run, ModelRun) or not run.options.controls:
         return
-    number = run.options.controls
+    number, segments = run.options.controls, run.sample(CONTROL_INPUTS)
     for seed in range(number):
-        sums, segments = accumulator_of(run), run.sample(CONTROL_INPUTS)
+        sums = BehaviourAccumulator(run.layout, delimiters)
         source = run.over(segments, model=with_random_weights(run.loaded.model, seed=seed))
         label = f"behaviours: control {seed + 1} of {number}"
         tell = scan_teller(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from headscope.analyses.dependency.figures.relation_layers import STEPS, LayerBest, best_by_layer, step_of
 from headscope.analyses.dependency.relations import Relation
 from headscope.reporting.kit.cells import number, records
+from headscope.reporting.kit.links import figure_file
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.page_rows import scrolled
 from headscope.reporting.kit.relation_names import DIRECTIONS, short
@@ -38,8 +39,8 @@ def kept_relations(relations: Sequence[Relation], found: Mapping[str, Sequence[L
 
 
 def heat_name(kind: str, *, first: bool) -> str:
-    """Return the name of the heat map's file: the first kind of a model needs none of its own."""
-    return "relations-by-layer" if first else f"relations-by-layer-{kind}"
+    """Return the name of the heat map's file."""
+    return figure_file("relations-by-layer", kind, first=first)
 
 
 def heat_table(run: Measured, relations: Sequence[Relation], *, kind: str, several: bool) -> Html | None:

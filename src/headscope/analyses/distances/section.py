@@ -16,7 +16,7 @@ from headscope.analyses.distances.stability import STABLE
 from headscope.reporting.kit.cells import number, records
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.links import figure_links, file_links, linked
+from headscope.reporting.kit.links import figure_file, figure_links, file_links, linked
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import capital
@@ -59,13 +59,13 @@ def distances_section(about: Context) -> list[Section]:
 
 
 def map_name(kind: str, *, first: bool) -> str:
-    """Return the name of figure 6's file: the first kind of a model needs none of its own."""
-    return "figure-6" if first else f"figure-6-{kind}"
+    """Return the name of figure 6's file."""
+    return figure_file("figure-6", kind, first=first)
 
 
 def tree_name(kind: str, *, first: bool) -> str:
     """Return the name of the tree's file."""
-    return "head-tree" if first else f"head-tree-{kind}"
+    return figure_file("head-tree", kind, first=first)
 
 
 def distance_figures(about: Context) -> Iterator[tuple[str, Figure]]:

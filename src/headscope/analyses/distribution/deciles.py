@@ -12,6 +12,8 @@ from headscope.statistics.confidence import Interval, ratio_interval
 
 DECILES = tuple(range(1, 10))
 """Of ten: below the first lies a tenth of the rows."""
+TABULATED = (1, 5, 9)
+"""Those that tables show of every head: nearly the least, the middle and nearly the most."""
 
 
 def quantiles(

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from headscope.analyses.distribution.deciles import TABULATED
 from headscope.analyses.distribution.scales import MEASURES
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.terminal import Grid
-
-SHOWN = (1, 5, 9)
-"""Of the deciles."""
 
 
 def shown(result: StageResult) -> Iterator[Grid | str]:
@@ -21,7 +19,7 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     rows = []
     for (kind, layer, head), own in table.groupby(["kind", "layer", "head"], sort=False):
         by_measure = own.set_index(["measure", "decile"])["value"]
-        told = [" ".join(_number(by_measure[name, decile]) for decile in SHOWN) for name in MEASURES]
+        told = [" ".join(_number(by_measure[name, decile]) for decile in TABULATED) for name in MEASURES]
         name = f"{layer}-{head}"
         rows.append([f"{kind} {name}" if several else name, *told])
     labels = [(f"{one.label}, {one.unit.split()[0]}", "right") for one in MEASURES.values()]

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import pandas as pd
 from matplotlib.figure import Figure
 
+from headscope.analyses.distribution.deciles import TABULATED
 from headscope.analyses.distribution.figures import decile_figure
 from headscope.analyses.distribution.scales import MEASURES
 from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.links import file_links
+from headscope.reporting.kit.links import figure_file, file_links
 from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import capital
@@ -29,8 +30,6 @@ CAPTION = (
     "rows. Click a point to open its card; in the atlas a card has rows of every tenth, with their words."
 )
 FIGURE = "figure-distribution"
-SHOWN = (1, 5, 9)
-"""Of the deciles, in the table."""
 
 
 def distribution_section(about: Context) -> list[Section]:
@@ -59,8 +58,6 @@ def distribution_section(about: Context) -> list[Section]:
         parts,
         el("p", CAPTION, class_="caption"),
         file_links(FIGURE, "The tenths of every head, drawn for this model") if about.links else None,
-        el("h3", "Any two measures of all heads"),
-        el("div", id="head-scatter"),
         id="section-distribution",
     )
     return [Section(name="distribution", title=TITLE, html=html)]
@@ -73,13 +70,15 @@ def distribution_figures(about: Context) -> Iterator[tuple[str, Figure]]:
         return
     for place, kind in enumerate(about.kinds):
         if _has(table, kind):
-            name = FIGURE if not place else f"{FIGURE}-{kind.name}"
-            yield name, decile_figure(table, kind=kind.name, roles=about.run.roles)
+            yield (
+                figure_file(FIGURE, kind.name, first=place == 0),
+                decile_figure(table, kind=kind.name, roles=about.run.roles),
+            )
 
 
 def decile_table(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
     """Tabulate the first, fifth and ninth decile of every head's measures, with the interval of the fifth."""
-    own = table[(table["kind"] == kind.name) & table["decile"].isin(SHOWN)]
+    own = table[(table["kind"] == kind.name) & table["decile"].isin(TABULATED)]
     known = [name for name in MEASURES if own.loc[own["measure"] == name, "value"].notna().any()]
     by_head: dict[tuple[int, int], dict[tuple[str, int], dict[str, float]]] = {}
     for row in records(own):
@@ -91,7 +90,7 @@ def decile_table(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
         for name in known:
             middle = cells[name, 5]
             ends = [_told(name, middle[end]) for end in ("ci_low", "ci_high")]
-            line += [_told(name, cells[name, decile]["value"]) for decile in SHOWN]
+            line += [_told(name, cells[name, decile]["value"]) for decile in TABULATED]
             line.append("–" if "–" in ends else f"{ends[0]} to {ends[1]}")
         rows.append(tuple(line))
     whose = f" ({kind.name})" if several else ""

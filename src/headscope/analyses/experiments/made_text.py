@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.corpora.document import Document
-from headscope.encoding.encoder import Encoder
-from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.frame import Frame
+from headscope.encoding.segment import Segment
 
 STRETCH = 64
 SEQUENCES = 64
@@ -24,41 +24,6 @@ _FEWEST = 8  # tokens of a stretch that are worth repeating
 _UNUSED = re.compile(r"unused|extra_id|reserved|placeholder", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Frame:
-    """The special tokens that a tokeniser puts around a text: before and after it."""
-
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-
-    @classmethod
-    def of(cls, encoder: Encoder) -> "Frame":
-        """Read them from a text of one letter."""
-        whole = encoder.whole(encoder.pieces(["a"])[0])
-        special = np.array(whole.special_tokens_mask, dtype=bool)
-        text = np.flatnonzero(~special)
-        ids = list(whole.ids)
-        return cls(tuple(ids[: text[0]]), tuple(ids[text[-1] + 1 :]))
-
-    def __len__(self) -> int:
-        return len(self.before) + len(self.after)
-
-    def segment(
-        self, ids: NDArray[np.int64], *, document: str, index: int, **places: tuple[int, int]
-    ) -> Segment:
-        """Return an input of these tokens; `places` are stretches of them, told as positions in the input."""
-        whole = np.concatenate([self.before, ids, self.after]).astype(np.int64)
-        at = len(self.before)
-        return Segment(
-            document=document,
-            index=index,
-            ids=whole,
-            token_types=np.zeros_like(whole),
-            word_ids=np.full(len(whole), NO_WORD, dtype=np.int64),
-            fields={name: (first + at, stop + at) for name, (first, stop) in places.items()},
-        )
-
-
 def ordinary_ids(tokeniser: Any) -> NDArray[np.int64]:
     """Return the ids of a tokeniser that stand for text, ascending: none special, added or kept for later use."""
     left_out = {int(each) for each in tokeniser.all_special_ids}
@@ -66,6 +31,15 @@ def ordinary_ids(tokeniser: Any) -> NDArray[np.int64]:
     named = tokeniser.get_vocab().items()
     ids = {int(number) for token, number in named if not _UNUSED.search(str(token))}
     return np.array(sorted(ids - left_out), dtype=np.int64)
+
+
+def _placed(
+    frame: Frame, ids: NDArray[np.int64], *, document: str, index: int, **places: tuple[int, int]
+) -> Segment:
+    """Return an input of these tokens; `places` are stretches of them, told as positions in the input."""
+    at = len(frame.before)
+    fields = {name: (first + at, stop + at) for name, (first, stop) in places.items()}
+    return frame.segment(ids, document=document, index=index, fields=fields)
 
 
 def repeated_tokens(
@@ -91,7 +65,7 @@ def repeated_tokens(
     for place in range(number):
         own = draws.choice(ids, size=stretch)
         twice = np.concatenate([own, own])
-        made.append(frame.segment(twice, document=f"random {place}", index=0, copy=(stretch, 2 * stretch)))
+        made.append(_placed(frame, twice, document=f"random {place}", index=0, copy=(stretch, 2 * stretch)))
     return made
 
 
@@ -161,7 +135,8 @@ def needles(
             before = round(depth * length)
             ids = np.concatenate([around[:before], needle, around[before:], needle])
             made.append(
-                start.segment(
+                _placed(
+                    start,
                     ids,
                     document=document,
                     index=turn * len(DEPTHS) + place,

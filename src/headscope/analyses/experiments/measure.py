@@ -12,7 +12,6 @@ from headscope.analyses.behaviours.layout import best_table, heads_table, of_mod
 from headscope.analyses.experiments.accumulators import CopyAccumulator, RetrievalAccumulator
 from headscope.analyses.experiments.catalogue import EXPERIMENTS
 from headscope.analyses.experiments.made_text import (
-    Frame,
     needles,
     ordinary_ids,
     repeated_tokens,
@@ -22,6 +21,7 @@ from headscope.analyses.experiments.made_text import (
 from headscope.analyses.experiments.tables import EXPERIMENTS_BEST, EXPERIMENTS_TABLE
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.scan import scan
+from headscope.encoding.frame import Frame
 from headscope.encoding.segment import Segment
 from headscope.models.loading import longest_input
 from headscope.models.random_weights import with_random_weights
@@ -45,13 +45,14 @@ def measure_experiments(run: ModelRun, watch: Watcher | None = None) -> StageRes
         run: of a model.
         watch: told of progress.
     """
-    inputs = inputs_of(run)
+    inputs, delimiters = inputs_of(run), delimiters_of_tokeniser(run.loaded.tokeniser)
     heads: list[pd.DataFrame] = []
     best: list[pd.DataFrame] = []
     for model, number, weights in _models(run):
         for name, segments in inputs.items():
             if segments:
-                sums = _scanned(run, name, segments, weights, watch, number)
+                sums = _SUMS[name](run.layout, delimiters)
+                _scan(run, sums, name, segments, weights, watch, number)
                 results, behaviours = sums.compute(), EXPERIMENTS[name].behaviours
                 tables = (
                     heads_table(results, behaviours),
@@ -108,15 +109,15 @@ def _models(run: ModelRun) -> Iterator[tuple[str, int | None, nn.Module | None]]
         yield "control", seed, with_random_weights(run.loaded.model, seed=seed)
 
 
-def _scanned(
+def _scan(
     run: ModelRun,
+    sums: BehaviourAccumulator,
     name: str,
     segments: list[Segment],
     model: nn.Module | None,
     watch: Watcher | None,
     number: int | None,
-) -> BehaviourAccumulator:
-    sums = _SUMS[name](run.layout, delimiters_of_tokeniser(run.loaded.tokeniser))
+) -> None:
     label = name if number is None else f"{name}: control {number + 1} of {run.options.controls}"
     facts = facts_of(segments)
 
@@ -125,7 +126,6 @@ def _scanned(
 
     tell = scan_teller(watch, label, documents, total=facts["documents"], limit=len(segments))
     scan(run.over(segments, length=facts["longest"], model=model), [sums], progress=tell)
-    return sums
 
 
 def _of_experiment(name: str, table: pd.DataFrame) -> pd.DataFrame:

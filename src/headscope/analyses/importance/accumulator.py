@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Float64, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.attention.row_statistics import of_classes
+from headscope.attention.row_statistics import class_indicators
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.vocabulary import KeyClass
@@ -18,6 +18,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, difference_interval, mapped, ratio_interval
 from headscope.statistics.kept import Declared, counted, summed
+from headscope.statistics.layer_means import with_layer_means
 
 MEASURES = ("gradient", "weight_times_gradient")
 KEY_CLASSES = ("cls", "sep", "punctuation", "other")
@@ -65,7 +66,7 @@ def importance_sums(
     """
     counted = pairs[:, None]
     size = torch.where(counted, gradient, 0.0).abs_()  # a row of padding may hold NaN
-    indicators = _indicators(key_classes)[:, None]
+    indicators = class_indicators(key_classes, _CODES, dtype=torch.float64)[:, None]
     plain = size.sum(2, keepdim=True, dtype=torch.float64) @ indicators
     weighted = size.mul_(torch.where(counted, weights, 0.0)).sum(2, keepdim=True, dtype=torch.float64)
     return torch.cat([plain, weighted @ indicators], dim=2)
@@ -75,7 +76,8 @@ def pair_counts(
     pairs: Bool[Tensor, "batch row key"], key_classes: Int[Tensor, "batch key"]
 ) -> Float64[Tensor, "batch 4"]:
     """Count the pairs of query and key by class of key, `[batch, KEY_CLASSES]` float64."""
-    return (pairs.sum(1)[:, None].double() @ _indicators(key_classes))[:, 0]
+    indicators = class_indicators(key_classes, _CODES, dtype=torch.float64)
+    return (pairs.sum(1)[:, None].double() @ indicators)[:, 0]
 
 
 def _less_other(mean: NDArray[Any], counts: NDArray[Any]) -> Interval:
@@ -89,10 +91,6 @@ def _less_other(mean: NDArray[Any], counts: NDArray[Any]) -> Interval:
     own, other = slice(None, -1), np.full(len(KEY_CLASSES) - 1, KEY_CLASSES.index("other"))
     sides = (mean[..., own], number[..., own], mean[..., other], number[..., other])
     return difference_interval(*sides)
-
-
-def _indicators(key_classes: Tensor) -> Tensor:
-    return torch.stack([of_classes(key_classes, codes) for codes in _CODES], dim=-1).double()
 
 
 class ImportanceAccumulator(Accumulator):
@@ -146,15 +144,14 @@ class ImportanceAccumulator(Accumulator):
         results = []
         for part in self.layout:
             sums, counts = stacked[part.kind], stacked[f"n_{part.kind}"]
-            mean = sums.mean(2)
-            everything = np.concatenate([sums, mean[:, :, None]], axis=2)
+            everything = with_layer_means(sums)
             whole = ratio_interval(everything, counts[:, :, None, None, :], scale="positive")
             results.append(
                 ImportanceResult(
                     kind=part.kind,
                     heads=mapped(whole, lambda ends: ends[:, :-1]),
                     layers=mapped(whole, lambda ends: ends[:, -1]),
-                    differences=_less_other(mean, counts),
+                    differences=_less_other(everything[:, :, -1], counts),
                     n=counts.sum(0).astype(np.int64),
                 )
             )

@@ -17,6 +17,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, ratio_interval
 from headscope.statistics.kept import Declared, counted, summed
+from headscope.statistics.layer_means import with_layer_means
 
 KEY_CLASSES = tuple(each.name.lower() for each in KeyClass)
 _OF_ROWS = ("output", "in_stream")
@@ -131,16 +132,11 @@ def _result(kind: str, stacked: Mapping[str, NDArray[np.float64]]) -> NormResult
     value, of_value = stacked[f"value.{kind}"], stacked[f"n_value.{kind}"]
     return NormResult(
         kind=kind,
-        output=ratio_interval(_with_mean(output), of_output, scale="positive"),
+        output=ratio_interval(with_layer_means(output), of_output, scale="positive"),
         in_layer=ratio_interval(output, output.mean(2, keepdims=True), scale="positive"),
-        in_stream=ratio_interval(_with_mean(stream), of_stream, scale="positive"),
-        value=ratio_interval(_with_mean(value), of_value[:, :, None], scale="positive"),
+        in_stream=ratio_interval(with_layer_means(stream), of_stream, scale="positive"),
+        value=ratio_interval(with_layer_means(value), of_value[:, :, None], scale="positive"),
         n=of_output[..., 0].sum(0).astype(np.int64),
         n_stream=of_stream[..., 0].sum(0).astype(np.int64),
         n_value=of_value.sum(0).astype(np.int64),
     )
-
-
-def _with_mean(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Put the mean over heads behind them, `[group, layer, head + 1, ...]`."""
-    return np.concatenate([sums, sums.mean(2, keepdims=True)], axis=2)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 from matplotlib.figure import Figure
 
+from headscope.analyses.norms.accumulator import KEY_CLASSES
 from headscope.analyses.norms.figures import standing_panel
 from headscope.analyses.norms.findings import TOPIC
 from headscope.analyses.norms.standing import RESTING, standings
@@ -14,7 +15,7 @@ from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT, VALUE
 from headscope.reporting.kit.cells import Cell, cell_of, records
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.links import file_links, linked
+from headscope.reporting.kit.links import figure_file, file_links, linked
 from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import Words, capital, percent
@@ -83,15 +84,18 @@ def norm_figures(about: Context) -> Iterator[tuple[str, Figure]]:
         return
     for place, kind in enumerate(about.kinds):
         if heads := standings(table, kind):
-            name = FIGURE if not place else f"{FIGURE}-{kind.name}"
-            yield name, standing_panel(heads, kind=kind.name, roles=about.run.roles)
+            yield (
+                figure_file(FIGURE, kind.name, first=place == 0),
+                standing_panel(heads, kind=kind.name, roles=about.run.roles),
+            )
 
 
 def head_table(table: pd.DataFrame, kind: Kind, words: Words, *, several: bool) -> Table:
     """Tabulate every head's output, alone and in relation, and the length of its writes by class of token."""
     own = table[(table["kind"] == kind.name) & table["head"].notna()]
-    names = {"cls": words.cls, "sep": words.sep, "punctuation": ". and ,", "other": "other"}
-    classes = [name for name in names if own[own["key_class"] == name]["value"].notna().any()]
+    named = {"cls": words.cls, "sep": words.sep, "punctuation": ". and ,"}
+    every = sorted(KEY_CLASSES, key=lambda name: name == "other")  # which comes last
+    classes = [name for name in every if own[own["key_class"] == name]["value"].notna().any()]
     by_head: dict[tuple[int, int], dict[str, Cell]] = {}
     for row in records(own):
         column = row["statistic"] if pd.isna(row["key_class"]) else row["key_class"]
@@ -113,7 +117,7 @@ def head_table(table: pd.DataFrame, kind: Kind, words: Words, *, several: bool) 
         groups=(("", 1), ("output", 4), (f"{VALUE.replace('_', ' ')} by class", len(classes))),
         header=(
             "head", "length", "of the layer’s mean", "95% interval", "of the stream",
-            *(names[name] for name in classes),
+            *(named.get(name, name.replace("_", " ")) for name in classes),
         ),
         rows=tuple(rows),
         name=f"table-norms-{kind.name}",

@@ -16,6 +16,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, Scale, mapped, ratio_interval
 from headscope.statistics.kept import Declared, counted, summed
+from headscope.statistics.layer_means import with_layer_means
 from headscope.statistics.measures import WEIGHT
 from headscope.statistics.statistic_catalogue import STATISTICS, Unit
 
@@ -123,10 +124,10 @@ def results_of(kind: str, sums: NDArray[np.float64], counts: NDArray[Any], *, me
     # What uniform attention never does cannot occur at all: next under a causal mask, [SEP] in GPT-2.
     possible = uniform.sum(0) > 0
     # A value that cannot occur is null, whatever was summed.
-    shown = np.where(possible[:, None, :], _with_mean(heads), np.nan)
+    shown = np.where(possible[:, None, :], with_layer_means(heads), np.nan)
     own, number = counts, counts.sum(0)
     if counts.shape[2] > 1:
-        own, number = _with_mean(counts[:, :, :-1]), number[:, :-1]
+        own, number = with_layer_means(counts[:, :, :-1]), number[:, :-1]
         number = np.concatenate([number, number.max(1, keepdims=True)], axis=1)
     interval = _intervals(shown, own)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -139,11 +140,6 @@ def results_of(kind: str, sums: NDArray[np.float64], counts: NDArray[Any], *, me
         uniform=level,
         n=np.where(possible[:, None], np.broadcast_to(number, shown.shape[1:]), 0).astype(np.int64),
     )
-
-
-def _with_mean(sums: NDArray[Any]) -> NDArray[np.float64]:
-    """Put the mean over heads behind them, `[group, layer, head + 1, ...]`."""
-    return np.concatenate([sums, sums.mean(2, keepdims=True)], axis=2)
 
 
 def _intervals(sums: NDArray[np.float64], counts: NDArray[Any]) -> Interval:

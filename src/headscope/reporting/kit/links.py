@@ -33,6 +33,11 @@ def linked(sentences: Sequence[Sentence], *, tag: str = "p", class_: str | None 
     ]  # fmt: skip
 
 
+def figure_file(name: str, kind: str, *, first: bool) -> str:
+    """Return the name of a figure's file for a kind of attention: the first kind of a model needs none of its own."""
+    return name if first else f"{name}-{kind}"
+
+
 def figure_links(name: str) -> Html:
     """Link the figure's file, which lies beside the page in a run's directory."""
     number = name.removeprefix("figure-")

@@ -10,7 +10,7 @@ import numpy as np
 
 from headscope.encoding.alignment import align
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.pieces import Pieces
+from headscope.encoding.pieces import Pieces, text_places
 from headscope.encoding.readable import readable_tokens
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.unknown import KnownPieces
@@ -59,8 +59,7 @@ def text_input(
     whole = encoder.whole(*pieces)
     (segment,) = known.watch(iter([encoder.segment(*pieces, document="view", index=0)]))
     word_ids = np.full(len(segment), NO_WORD, dtype=np.int64)
-    # Pieces keep their order, so the places that are not special take the pieces' words in turn.
-    places = np.flatnonzero(np.array(whole.special_tokens_mask) == 0)
+    places = text_places(whole)
     word_ids[places] = words
     segment = Segment(
         document="view", index=0, ids=segment.ids, token_types=segment.token_types, word_ids=word_ids

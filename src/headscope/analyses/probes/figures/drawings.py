@@ -14,6 +14,7 @@ from headscope.analyses.probes.figures.curves import probe_distances, probe_laye
 from headscope.analyses.probes.figures.score_lines import probe_scores, scores_of
 from headscope.analyses.probes.figures.weight_grids import probe_weights, weights_of
 from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.links import figure_file
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.report_parts import Context
 
@@ -45,9 +46,9 @@ def probe_figures(about: Context) -> Iterator[tuple[str, Figure]]:
 
 
 def weights_name(probe: str, kind: str, kinds: Sequence[Kind]) -> str:
-    """Return the name of a grid's file: the first kind of a model needs none of its own."""
+    """Return the name of a grid's file."""
     name = "probe-weights" if probe == "attention" else f"probe-weights-{probe.replace(' ', '-')}"
-    return name if kind == kinds[0].name else f"{name}-{kind}"
+    return figure_file(name, kind, first=kind == kinds[0].name)
 
 
 def grids_of(table: pd.DataFrame, kinds: Sequence[Kind]) -> list[tuple[str, str]]:

@@ -22,11 +22,11 @@ const markTab = kindTabs(at("kinds"), (kind) => {
   open(kind, 0, {});
 });
 
-const scatter = at("head-scatter") && new HeadScatter(at("head-scatter"), (kind, index) => visit({ kind, index }));
+const scatter = new HeadScatter(at("head-scatter"), (kind, index) => visit({ kind, index }));
 
 function showKind(kind) {
   grid.show(kind);
-  if (scatter) scatter.show(kind);
+  scatter.show(kind);
   legend(at("legend"), grid);
   markTab(kind);
 }

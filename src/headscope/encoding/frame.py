@@ -1,0 +1,42 @@
+"""The special tokens around a text, and inputs made of tokens that were not cut from one."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.pieces import text_places
+from headscope.encoding.segment import NO_WORD, Segment
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The special tokens that a tokeniser puts around a text: before and after it."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @classmethod
+    def of(cls, encoder: Encoder) -> "Frame":
+        """Read them from a text of one letter."""
+        whole = encoder.whole(encoder.pieces(["a"])[0])
+        text = text_places(whole)
+        ids = list(whole.ids)
+        return cls(tuple(ids[: text[0]]), tuple(ids[text[-1] + 1 :]))
+
+    def __len__(self) -> int:
+        return len(self.before) + len(self.after)
+
+    def segment(self, ids: NDArray[np.int64], *, document: str, index: int, **extra: Any) -> Segment:
+        """Return an input of these tokens, `[token]`, with the special ones around them; it knows of no words."""
+        whole = np.concatenate([self.before, ids, self.after]).astype(np.int64)
+        return Segment(
+            document=document,
+            index=index,
+            ids=whole,
+            token_types=np.zeros_like(whole),
+            word_ids=np.full(len(whole), NO_WORD, dtype=np.int64),
+            **extra,
+        )
