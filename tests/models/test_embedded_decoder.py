@@ -134,7 +134,7 @@ def test_headscope_sees_the_same(folder, trained):
 @pytest.mark.slow
 def test_the_package_is_small_and_whole(folder, tokeniser):
     assert (folder / "model.safetensors").stat().st_size < 20_000_000
-    assert hs.load_model("headscope-decoder").model.config.num_key_value_heads == 2
+    assert hs.load_model("headscope-decoder").model.config.num_key_value_heads == 4
     text = "It rained in Zürich.\nAll day."
     assert tokeniser.decode(tokeniser(text, add_special_tokens=False)["input_ids"]) == f" {text}"
 
