@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 .PHONY: help demo explore test test-quick check lint examples docs pictures decoder bench fuzz soak clean
 help:
-	@echo "make demo    install, run the report on the embedded model and text, say where report.html is"
+	@echo "make demo    install, run the report on the embedded models and text, say where each report.html is"
 	@echo "make explore open a page on which to type a sentence and see every view of it"
 	@echo "make test    install what the tests need and run every test"
 	@echo "make test-quick  a minute's worth of them, from every folder of the source: what to run while working"
@@ -24,7 +24,7 @@ $(BIN)/python:
 # torch first and pinned: with it in place nothing else can ask for another build.
 .venv/.demo: $(INPUTS) | $(BIN)/python
 	$(PIP) torch==2.13.0
-	$(PIP) ./models/headscope-minilm --editable '.[demo]'
+	$(PIP) ./models/headscope-minilm ./models/headscope-decoder --editable '.[demo]'
 	@touch $@
 
 # BertViz for its signatures alone: of what it asks for, its views need nothing that is not here.
@@ -35,7 +35,9 @@ $(BIN)/python:
 
 demo: .venv/.demo
 	$(BIN)/headscope report --also directions --out demo-report
+	$(BIN)/headscope report --model headscope-decoder --also directions --limit 200 --controls 1 --out demo-report-decoder
 	@echo "open $(CURDIR)/demo-report/report.html"
+	@echo "and of a decoder: $(CURDIR)/demo-report-decoder/report.html"
 	@echo "next, a text of your own: $(BIN)/headscope report my.txt"
 	@echo "to type headscope alone:  . $(BIN)/activate"
 
@@ -124,4 +126,4 @@ fuzz: .venv/.dev
 	$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES) --seed $(SEED) $(if $(TARGET),--target $(TARGET))
 
 clean:
-	rm -rf .venv tests/views/js/node_modules tests/fuzz/findings demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv tests/views/js/node_modules tests/fuzz/findings demo-report demo-report-decoder .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -134,6 +134,19 @@ def test_headscope_sees_the_same(folder, trained):
 @pytest.mark.slow
 def test_the_package_is_small_and_whole(folder, tokeniser):
     assert (folder / "model.safetensors").stat().st_size < 20_000_000
-    assert hs.load_model("headscope-decoder").model.config.num_key_value_heads == 2
+    assert hs.load_model("headscope-decoder").model.config.num_key_value_heads == 4
     text = "It rained in Zürich.\nAll day."
     assert tokeniser.decode(tokeniser(text, add_special_tokens=False)["input_ids"]) == f" {text}"
+
+
+@pytest.mark.slow
+def test_the_demonstrations_report_of_it(folder, tmp_path):
+    """As `make demo` makes it, of fewer inputs."""
+    study = hs.report("headscope-decoder", limit=12, controls=1, out=tmp_path / "demo")
+    assert study.manifest["signature"]["model"]["name"] == "headscope-decoder"
+    assert study.manifest["signature"]["model"]["origin"] == "embedded"
+    heads = study.surface.query("statistic == 'previous' and kind == 'decoder'").dropna(subset=["head"])
+    assert len(heads) == 32
+    assert heads["value"].max() > 0.5
+    page = study.report_path.read_text(encoding="utf-8")
+    assert "headscope-decoder" in page

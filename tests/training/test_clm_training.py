@@ -21,13 +21,14 @@ from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 
 HOW = {
     "objective": "clm",
-    "size": "1x2x16",
+    "size": "2x2x16",
     "groups": 1,
     "vocabulary": 300,
     "max_length": 48,
     "batch_size": 8,
     "learning_rate": 5e-3,
     "repeated": 0.3,
+    "guided": 0.8,
     "dropout": 0.1,
     "seed": 3,
 }
@@ -48,7 +49,7 @@ def same_weights(one, other):
 
 
 def test_the_loss_falls(text, tmp_path):
-    how = {**HOW, "dropout": 0.0, "learning_rate": 2e-2, "repeated": 0.0}
+    how = {**HOW, "dropout": 0.0, "learning_rate": 2e-2, "repeated": 0.0, "guided": 0.0}
     run = train(text=text, out=tmp_path / "m", **how, steps=80, every=40)
     held = run.log.query("split == 'held-out'")
     loss = held[held["measure"] == "loss"].set_index("step")["value"]
@@ -65,7 +66,7 @@ def test_the_held_out_numbers_by_transformers_own_loss(small, text):
     """The last row of the log, one input at a time, without repeated passages."""
     model = tf.LlamaForCausalLM.from_pretrained(small.path).eval()
     given = {key: value for key, value in HOW.items() if key != "size"}
-    prepared = prepare(TrainOptions(text=(str(text),), size=Size(1, 2, 16), **given, **STEPS))
+    prepared = prepare(TrainOptions(text=(str(text),), size=Size(2, 2, 16), **given, **STEPS))
     total = hits = number = 0
     for place in prepared.held:
         ids = torch.from_numpy(prepared.inputs.of(int(place))[0].astype(np.int64))[None]
@@ -114,7 +115,7 @@ def test_killed_and_gone_on_is_the_same_as_never_stopped(small, text, tmp_path):
 def test_what_shapes_the_weights(small, text, tmp_path):
     again = train(text=text, out=tmp_path / "again", **HOW, **STEPS)
     assert same_weights(again.path, small.path)
-    for name, value in (("repeated", 0.0), ("groups", 2), ("dropout", 0.0)):
+    for name, value in (("repeated", 0.0), ("guided", 0.0), ("groups", 2), ("dropout", 0.0)):
         other = train(text=text, out=tmp_path / name, **{**HOW, name: value}, steps=2)
         assert other.facts["signature"] != small.facts["signature"]
         assert other.facts["options"][name] == value
@@ -125,7 +126,7 @@ def test_it_is_a_model_that_reports_take(small):
     config = loaded.model.config
     assert (config.model_type, config.num_attention_heads, config.num_key_value_heads) == ("llama", 2, 1)
     card = (small.path / "README.md").read_text()
-    assert card.startswith("# model\n\nA `LlamaForCausalLM`: 1 layers x 2 heads, 16 wide, ")
+    assert card.startswith("# model\n\nA `LlamaForCausalLM`: 2 layers x 2 heads, 16 wide, ")
     assert "(a byte-level BPE tokeniser trained on the same text)" in card
     assert "Every token is foretold from those before it in its input" in card
     assert (

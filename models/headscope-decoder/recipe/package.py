@@ -76,9 +76,16 @@ A small Llama to look at: {model["layers"]} layers x {model["heads"]} heads ({gr
         data["held_out"]["tokens"]:,} tokens) were held out. WikiText's `<unk>` stands in it as a word.
 - **Repeated**: in {
         options["repeated"]:.0%} of the inputs something stands more than once: a stretch of 1/8 to 1/2 of the
-  input a second time, or, in half of them, phrases of random tokens again and again, so that induction heads form; {
+  input a second time, or, in half of them, phrases of random tokens again and again, so that induction pays; {
         options["max_length"]
     } tokens an input.
+- **Guided**: in the first {
+        options[
+            "guided"
+        ]:.0%} of the steps, less and less, the loss also counted whether head 1-1 looks at the token
+  before, and 2-8 at what came after an earlier copy of the token, where that is the right answer. Without that nothing
+  of the kind formed in the time that there was. Afterwards the two were left alone: what they do now, they do because
+  it pays; but that they are these two, and so early, is our doing, and tells nothing of how such heads form.
 - **How long**: {int(log["step"].max()):,} steps of {options["batch_size"]} inputs, {
         read / 1e6:.1f} M tokens ({read / data["train"]["tokens"]:.1f} epochs), {
         seconds / 60:.0f} minutes on {facts["threads"]} shared CPU core in {facts["precision"]}; AdamW, {

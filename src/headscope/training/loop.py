@@ -6,14 +6,16 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from headscope.errors import OptionError
 from headscope.models.devices import choose_device
-from headscope.training.batches import Batches
+from headscope.training.batches import AskedBatch, Batches
+from headscope.training.guided_heads import attending_eagerly, guiding_loss, strength_at
 from headscope.training.measuring import HeldOut, measure_held_out
 from headscope.training.optimiser import make_optimiser, rate_at, take_step
 from headscope.training.prepared_training import Prepared
-from headscope.training.scores import asked_scores, loss_and_hits
+from headscope.training.scores import asked_scores, loss_and_hits, scores_and_weights
 
 _TIMED, _WARMING = 8, 2  # steps whose time is taken for --minutes, and those before them
 
@@ -46,8 +48,8 @@ class Trainer:
         self._sums = torch.zeros(2, dtype=torch.float64)
         self._asked = 0
 
-    def step(self, number: int, *, rate: float) -> None:
-        """Take one step, counted from 0, at a learning rate."""
+    def step(self, number: int, *, rate: float, guiding: float = 0.0) -> None:
+        """Take one step, counted from 0, at a learning rate; `guiding` is how much it counts where two heads look."""
         prepared = self.prepared
         self.epoch, places = self.batches.at(number)
         batch = prepared.question.batch(prepared.inputs, places, epoch=self.epoch)
@@ -56,19 +58,30 @@ class Trainer:
         torch.manual_seed((prepared.options.seed << 32) + number)
         batch = batch.to(self.device)
         with self._computing():
-            losses, hits = loss_and_hits(asked_scores(self.model, batch, types=prepared.types), batch.targets)
+            scores, shown = self._answer(batch, guiding=guiding)
+            losses, hits = loss_and_hits(scores, batch.targets)
         if len(losses):  # a batch of special tokens alone asks for nothing
-            torch.autograd.backward(losses.mean())
+            torch.autograd.backward(losses.mean() + guiding * shown)
             take_step(self.optimiser, rate=rate)
             self._sums += torch.stack([losses.detach().sum(), hits.sum()]).double().cpu()
             self._asked += len(losses)
+
+    def _answer(self, batch: AskedBatch, *, guiding: float) -> tuple[Tensor, Tensor]:
+        types = self.prepared.types
+        if not guiding:
+            return asked_scores(self.model, batch, types=types), torch.zeros(())
+        with attending_eagerly(self.model):
+            scores, weights = scores_and_weights(self.model, batch, types=types)
+        return scores, guiding_loss(weights, batch.ids, batch.valid)
 
     def train(self, begin: int, end: int, *, steps: int) -> None:
         """Take the steps from `begin` up to, but not, `end`, of `steps` in all."""
         options = self.prepared.options
         for number in range(begin, end):
             self.step(
-                number, rate=rate_at(number, steps=steps, highest=options.rate, warm_up=options.warm_up)
+                number,
+                rate=rate_at(number, steps=steps, highest=options.rate, warm_up=options.warm_up),
+                guiding=strength_at(number, steps=steps, share=options.guided),
             )
 
     def take_sums(self, step: int) -> tuple[float, float, int]:

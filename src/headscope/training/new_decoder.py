@@ -12,6 +12,12 @@ from headscope.training.training_options import Size
 _DROPPED = ("embed_tokens", "o_proj", "down_proj")
 """Modules of a Llama whose output is added to the residual stream."""
 
+_WRITING = ("o_proj.weight", "down_proj.weight")
+_WRITTEN, _ASKED = (
+    0.3,
+    0.5,
+)  # of the weights that the initialiser gives to what writes, and to queries and keys
+
 
 def new_decoder(
     size: Size, tokeniser: Any, *, groups: int | None = None, max_length: int, seed: int = 0
@@ -44,6 +50,7 @@ def new_decoder(
         intermediate_size=32 * -(-8 * size.width // 96),
         max_position_embeddings=max_length,
         tie_word_embeddings=True,
+        attention_bias=True,
         # With the family's 0.02 a narrow model's heads begin all but uniform, and take long to tell positions apart.
         initializer_range=size.width**-0.5,
         bos_token_id=tokeniser.bos_token_id,
@@ -51,9 +58,27 @@ def new_decoder(
         pad_token_id=tokeniser.pad_token_id,
     )
     torch.manual_seed(seed)
+    model = LlamaForCausalLM(config)
+    _begin_gently(model)
     shared = f"/{groups}" if groups else ""
     name = f"new Llama {size.layers}x{size.heads}{shared}x{size.width}"
-    return Start(model=LlamaForCausalLM(config), tokeniser=tokeniser, name=name)
+    return Start(model=model, tokeniser=tokeniser, name=name)
+
+
+def _begin_gently(model: nn.Module) -> None:
+    """Let the embeddings, and not random blocks, be most of the residual stream; and half of the heads look nearby.
+
+    With equal biases of queries and keys, rotary positions make a head's weight fall off with distance, whatever the
+    tokens are: from there it is not far to the token before.
+    """
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith(_WRITING):
+                parameter.mul_(_WRITTEN)
+            elif name.endswith(("q_proj.weight", "k_proj.weight")):
+                parameter.mul_(_ASKED)
+            elif name.endswith(("q_proj.bias", "k_proj.bias")):
+                parameter[: len(parameter) // 2] = 1.0
 
 
 def drop_residuals(model: nn.Module, share: float) -> None:

@@ -15,6 +15,7 @@ from headscope.encoding.unknown import KnownPieces
 from headscope.models.hashing import weights_hash
 from headscope.models.loading import LoadedModel, load_tokeniser
 from headscope.prepare.signature import tokeniser_hash
+from headscope.training.guided_heads import check_two_layers
 from headscope.training.objectives.objective import Objective, Question, objective_of
 from headscope.training.packed_corpus import PackedInputs, hold_out
 from headscope.training.start import Start, check_length, set_dropout, takes_types
@@ -72,6 +73,8 @@ def prepare(options: TrainOptions) -> Prepared:
             tokeniser, _ = load_tokeniser(options.tokeniser, revision=options.revision)
         start = objective.new_model(tokeniser, options)
     check_length(start, options.max_length)
+    if options.guided:
+        check_two_layers(start)
     set_dropout(start.model, options.dropout)
     encoder = Encoder(start.tokeniser)
     known = KnownPieces(encoder, "text")

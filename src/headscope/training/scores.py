@@ -42,12 +42,23 @@ def asked_scores(model: nn.Module, batch: AskedBatch, *, types: bool) -> Tensor:
         batch: the inputs.
         types: whether the model takes token types.
     """
-    given = {"input_ids": batch.ids, "attention_mask": batch.valid}
+    return _asked_output(model, batch, types=types).logits[0].float()
+
+
+def scores_and_weights(
+    model: nn.Module, batch: AskedBatch, *, types: bool
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Return `asked_scores`, and each layer's attention `[batch, head, query, key]`; the model attends eagerly."""
+    output = _asked_output(model, batch, types=types, output_attentions=True)
+    return output.logits[0].float(), output.attentions
+
+
+def _asked_output(model: nn.Module, batch: AskedBatch, *, types: bool, **options: bool) -> Any:
+    given = {"input_ids": batch.ids, "attention_mask": batch.valid, **options}
     if types:
         given["token_type_ids"] = batch.types
     with scores_where_asked(model, batch.asked):
-        scores: Tensor = model(**given).logits
-    return scores[0].float()
+        return model(**given)
 
 
 def loss_and_hits(scores: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:

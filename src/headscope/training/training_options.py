@@ -11,7 +11,7 @@ OBJECTIVES = {"mlm": "masked:OBJECTIVE", "clm": "causal:OBJECTIVE"}
 PRECISIONS = ("auto", "float32", "bfloat16")
 DEFAULT_STEPS = 1000
 VOCABULARY = 8000
-_OF_DECODERS = ("objective", "groups", "repeated")
+_OF_DECODERS = ("objective", "groups", "repeated", "guided")
 # A head that was trained before is moved with care; weights from the initialiser can take more.
 _RATE_GOING_ON, _RATE_FROM_SCRATCH = 1e-4, 1e-3
 
@@ -60,6 +60,7 @@ class TrainOptions:
         size: of a new BERT, or with `clm` of a new Llama; None to go on with `model`.
         groups: how many keys and values the heads of a new decoder's layer share; one for each head when None.
         repeated: share of the inputs of `clm` in which something stands more than once.
+        guided: share of the steps of `clm`, from the first, in which two heads are shown where to look.
         tokeniser: hub name or folder of a tokeniser for the new model; None trains one on the corpus.
         vocabulary: pieces in that one at most (8,000 when None).
         cased: whether it keeps case.
@@ -86,6 +87,7 @@ class TrainOptions:
     size: Size | None = None
     groups: int | None = None
     repeated: float = 0.0
+    guided: float = 0.0
     tokeniser: str | None = None
     vocabulary: int | None = None
     cased: bool = False
@@ -154,7 +156,7 @@ class TrainOptions:
                     "--packing goes with --objective mlm; with clm the lines of a document follow one another"
                 )
         else:
-            for name in ("groups", "repeated"):
+            for name in ("groups", "repeated", "guided"):
                 if getattr(self, name):
                     raise OptionError(f"--{name} goes with --objective clm")
         if self.groups is not None:
@@ -178,7 +180,7 @@ class TrainOptions:
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise OptionError(f"{_flag(name)} is {value}; expected a number above 0")
-        for name in ("warm_up", "dropout", "held_out", "repeated"):
+        for name in ("warm_up", "dropout", "held_out", "repeated", "guided"):
             value = getattr(self, name)
             if not 0 <= value < 1:
                 raise OptionError(f"{_flag(name)} is {value}; expected a share from 0 up to, but not, 1")

@@ -60,6 +60,12 @@ def command(
     repeated: Annotated[
         float, typer.Option(help="Share of the inputs of clm in which something stands more than once.")
     ] = 0.0,
+    guided: Annotated[
+        float,
+        typer.Option(
+            help="Share of the steps of clm, from the first, in which two heads are shown where to look."
+        ),
+    ] = 0.0,
     tokeniser: Annotated[
         str | None,
         typer.Option(
@@ -132,6 +138,7 @@ def command(
         size=None if size is None else Size.read(size),
         groups=groups,
         repeated=repeated,
+        guided=guided,
         tokeniser=tokeniser,
         vocabulary=vocabulary,
         cased=cased,

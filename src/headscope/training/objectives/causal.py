@@ -61,6 +61,12 @@ class NextWord:
                 "consists of phrases of random pieces that come again and again, of which only what was seen before is "
                 "asked for. Held-out inputs are as they are."
             )
+        if options.get("guided"):
+            words += (
+                f" In the first {options['guided']:.0%} of the steps two heads were shown where to look, less and "
+                "less: the first of the first layer at the token before, the last of the second at what came after "
+                "the same token earlier, where that is right. Afterwards they were left alone like all others."
+            )
         return words
 
     def limits(self) -> str:
