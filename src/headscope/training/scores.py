@@ -42,7 +42,8 @@ def asked_scores(model: nn.Module, batch: AskedBatch, *, types: bool) -> Tensor:
         batch: the inputs.
         types: whether the model takes token types.
     """
-    return _asked_output(model, batch, types=types).logits[0].float()
+    scores: Tensor = _asked_output(model, batch, types=types).logits[0].float()
+    return scores
 
 
 def scores_and_weights(
