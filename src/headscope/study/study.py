@@ -13,6 +13,7 @@ import xarray as xr
 from headscope.analyses.for_study import finders, head_columns, summaries
 from headscope.counted import count
 from headscope.errors import InputError
+from headscope.statistics.measures import TABLES as OF_BOTH_MEASURES
 from headscope.statistics.measures import WEIGHT, of_measure, with_measure
 from headscope.statistics.roles import roles
 from headscope.storage.atomic import hash_of
@@ -123,7 +124,7 @@ class Study:
         if name not in self.tables:
             raise KeyError(f"no table {name!r}; this study has {', '.join(self.tables)}")
         found = pd.read_parquet(BytesIO(checked(self.path, self.manifest, f"tables/{name}.parquet")))
-        return with_measure(found) if name == "surface" else found
+        return with_measure(found) if name in OF_BOTH_MEASURES else found
 
     def table_1(self) -> "PaperTable":
         """Return table 1 of the paper, of this run's numbers: the best head of each dependency relation.

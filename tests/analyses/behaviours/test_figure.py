@@ -7,6 +7,7 @@ import pytest
 from matplotlib.collections import PolyCollection
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL
+from headscope.analyses.behaviours.chosen import heads_of
 from headscope.analyses.behaviours.figure import behaviour_grids, drawn
 from headscope.analyses.behaviours.section import behaviours_findings, behaviours_section
 from headscope.analyses.experiments.section import experiments_findings, experiments_section
@@ -39,7 +40,7 @@ def cells_of(figures):
 def test_each_cell_is_a_head(run, kind):
     table = run.table("behaviours")
     cells = cells_of(behaviour_grids(table, kind, EVERY, prefix="behaviour"))
-    own = table[(table["model"] == "trained") & (table["kind"] == kind) & table["head"].notna()]
+    own = heads_of(table, kind)
     assert set(cells) == {f"behaviour.{one.name}" for one in drawn(table, kind, EVERY)}
     assert ("behaviour.induction" in cells) == (kind == "encoder")
     assert "behaviour.distance" not in cells

@@ -10,6 +10,7 @@ import pandas as pd
 
 from headscope.analyses.behaviours.catalogue import Behaviour
 from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records
+from headscope.statistics.measures import WEIGHT, of_measure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,19 @@ class Shown:
     tested: bool
 
 
+def heads_of(heads: pd.DataFrame, kind: str | None = None, measure: str = WEIGHT) -> pd.DataFrame:
+    """Return the model's own numbers of single heads, by one measure.
+
+    Args:
+        heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
+        kind: of attention; all when None.
+        measure: of `measures.MEASURES`; experiments know weights alone.
+    """
+    own = of_measure(heads, measure)
+    own = own[(own["model"] == "trained") & own["head"].notna()]
+    return own if kind is None else own[own["kind"] == kind]
+
+
 def shown_of(
     heads: pd.DataFrame, best: pd.DataFrame, kind: str, behaviours: Sequence[Behaviour]
 ) -> list[Shown]:
@@ -53,7 +67,7 @@ def shown_of(
         kind: of attention.
         behaviours: which are asked about.
     """
-    own_heads = heads[(heads["model"] == "trained") & (heads["kind"] == kind) & heads["head"].notna()]
+    own_heads = heads_of(heads, kind)
     own_best = best[best["kind"] == kind]
     made = []
     for behaviour in behaviours:

@@ -11,6 +11,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from headscope.analyses.behaviours.catalogue import Behaviour
+from headscope.analyses.behaviours.chosen import heads_of
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across
 from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure, role_colour
@@ -30,7 +31,7 @@ KEY = (
 
 def drawn(heads: pd.DataFrame, kind: str, behaviours: Sequence[Behaviour]) -> list[Behaviour]:
     """Return the behaviours of which a grid can be drawn: shares of attention that can occur in a kind."""
-    own = _rows(heads, kind)
+    own = heads_of(heads, kind)
     known = set(own.loc[own["n"] > 0, "behaviour"])
     return [one for one in behaviours if one.unit == "share" and one.name in known]
 
@@ -50,7 +51,7 @@ def behaviour_grids(
         behaviours: which.
         prefix: begins the names by which a page knows the measures: `behaviour`.
     """
-    present, own = drawn(heads, kind, behaviours), _rows(heads, kind)
+    present, own = drawn(heads, kind, behaviours), heads_of(heads, kind)
     if not present:
         return []
     layers, width = int(own["layer"].max()), int(own["head"].max())
@@ -108,10 +109,6 @@ def inlined(
         el("figure", inline(figure, name=f"{prefix}-{kind}-{page}", label=told))
         for page, figure in enumerate(behaviour_grids(heads, kind, behaviours, prefix=prefix), 1)
     ]
-
-
-def _rows(heads: pd.DataFrame, kind: str) -> pd.DataFrame:
-    return heads[(heads["model"] == "trained") & (heads["kind"] == kind) & heads["head"].notna()]
 
 
 def _panel(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL, Behaviour
-from headscope.analyses.behaviours.chosen import shown_of
+from headscope.analyses.behaviours.chosen import heads_of, shown_of
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.showings import Showable, Showing, Strongest
 
@@ -57,7 +57,8 @@ def showings(
         best: the chosen heads, as `layout.best_table` lays them out, with `model`.
         wanted: which, and what each is called here.
     """
-    own = heads[(heads["model"] == "trained") & heads["head"].notna() & (heads["n"] > 0)]
+    own = heads_of(heads)
+    own = own[own["n"] > 0]
     chosen = {
         (one.kind, one.behaviour.name): Strongest(
             layer=one.layer,

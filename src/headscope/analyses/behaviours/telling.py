@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from headscope.analyses.behaviours.catalogue import Behaviour
-from headscope.analyses.behaviours.chosen import Shown
+from headscope.analyses.behaviours.chosen import Shown, heads_of
 from headscope.analyses.behaviours.shown import RULE
 from headscope.reporting.kit.linked_sentences import Sentence, named, sentence
 from headscope.reporting.kit.links import head_link
@@ -129,7 +129,7 @@ def every_head(
         name: id of the table.
         several: whether there are several kinds of attention.
     """
-    own = heads[(heads["model"] == "trained") & (heads["kind"] == kind) & heads["head"].notna()]
+    own = heads_of(heads, kind)
     own = own[own["n"] > 0]
     known = set(own["behaviour"])
     present = [one for one in behaviours if one.name in known]
