@@ -162,7 +162,9 @@ class BehaviourAccumulator(Accumulator):
         """Return what uniform attention gives in the rows in which each behaviour can occur, `[layer, NAMES]`."""
         sums = stacked[kind][:, :, -1].sum(0)
         number = stacked[f"n_{kind}"].sum(0, dtype=np.int64)
-        return np.divide(sums, number, out=np.full(number.shape, np.nan), where=number > 0)
+        level: NDArray[np.float64] = np.full(number.shape, np.nan)
+        np.divide(sums, number, out=level, where=number > 0)
+        return level
 
 
 def result_of(

@@ -4,10 +4,19 @@ from headscope.analyses.study_parts import HeadMeasures, StudyParts
 from headscope.statistics.measures import NORM, WEIGHT
 
 STUDY = StudyParts(
-    heads=tuple(
+    heads=(
         HeadMeasures(
-            table="behaviours", by=("behaviour",), where={"model": "trained", "measure": measure}, first=first
-        )
-        for measure, first in ((WEIGHT, "behaviour"), (NORM, "norm behaviour"))
+            table="behaviours",
+            by=("behaviour",),
+            where={"model": "trained", "measure": WEIGHT},
+            first="behaviour",
+            verdict="shows",
+        ),
+        HeadMeasures(
+            table="behaviours",
+            by=("behaviour",),
+            where={"model": "trained", "measure": NORM},
+            first="norm behaviour",
+        ),
     )
 )

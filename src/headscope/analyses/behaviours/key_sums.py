@@ -68,24 +68,23 @@ def _over_rows(sets: KeySets, weights: Tensor, norms: Tensor | None) -> tuple[Te
     """Sum over rows for each key, `[measure, batch, head, key]`, over both the distance, `[measure, batch, head]`."""
     batch, heads, rows, keys = weights.shape
     measures = 1 if norms is None else 2
-    made = {"dtype": torch.float64, "device": weights.device}
-    by_key = torch.zeros((measures, batch, heads, keys), **made)
-    distance = torch.zeros((measures, batch, heads), **made)
+    by_key = weights.new_zeros((measures, batch, heads, keys), dtype=torch.float64)
+    distance = weights.new_zeros((measures, batch, heads), dtype=torch.float64)
     shares = None
     if norms is not None:
         # A padded key may be worth anything, and has no weight.
         shares = Shares(
-            torch.zeros((batch, heads, rows), **made), torch.where(sets.valid[:, None], norms.double(), 0.0)
+            by_key.new_zeros((batch, heads, rows)), torch.where(sets.valid[:, None], norms.double(), 0.0)
         )
     height = min(rows, max(1, _HELD // (heads * keys)))
-    memory = torch.empty((heads, height, keys), **made)
+    memory = by_key.new_empty((heads, height, keys))
     for item in range(batch):
         for start in range(0, rows, height):
             own = slice(start, min(start + height, rows))
             exact = memory[:, : own.stop - start]
             exact.copy_(weights[item, :, own])
             exact.masked_fill_(~sets.counted[item, None, own, None], 0.0)
-            left = torch.ones((heads, measures, exact.shape[1]), **made)
+            left = by_key.new_ones((heads, measures, exact.shape[1]))
             if shares is not None:
                 # This way round the narrow product is a fast one.
                 written = (shares.keys[item][:, None] @ exact.transpose(1, 2))[:, 0]
