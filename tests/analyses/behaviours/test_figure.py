@@ -54,6 +54,9 @@ def test_each_cell_is_a_head(run, kind):
         np.testing.assert_allclose(middles, rows[["head", "layer"]].to_numpy(float))
         np.testing.assert_array_equal(np.array(one.get_linewidths()) > 0, rows["shows"] == "yes")
         assert (rows["shows"] == "yes").sum() == 1
+        dotted = [pattern is not None for _, pattern in one.get_linestyles()]
+        assert sum(dotted) == (name == "behaviour.first")  # of which the head that shows it writes little
+        assert not any(dotted) or dotted.index(True) == (rows["shows"] == "yes").to_numpy().argmax()
 
 
 def test_what_cannot_occur_has_no_grid(run):

@@ -10,8 +10,10 @@ from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL, Behavio
 from headscope.analyses.behaviours.chosen import heads_of, shown_of
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.showings import Showable, Showing, Strongest
+from headscope.statistics.measures import NORM
 
 TOPIC = "Behaviours in text"
+_PLACE = ["kind", "layer", "head"]
 
 
 def showable(behaviour: Behaviour, *, where: str, topic: str, beside: str = "") -> Showable:
@@ -59,6 +61,7 @@ def showings(
     """
     own = heads_of(heads)
     own = own[own["n"] > 0]
+    norms = heads_of(heads, measure=NORM).rename(columns={"value": "written"})
     chosen = {
         (one.kind, one.behaviour.name): Strongest(
             layer=one.layer,
@@ -71,7 +74,9 @@ def showings(
     }
     made = []
     for behaviour, what in wanted:
-        rows = own[own["behaviour"] == behaviour.name]
+        rows = own[own["behaviour"] == behaviour.name].merge(
+            norms[norms["behaviour"] == behaviour.name][[*_PLACE, "written"]], on=_PLACE, how="left"
+        )
         if rows.empty:
             continue
         strongest = {kind: one for (kind, name), one in chosen.items() if name == behaviour.name}
