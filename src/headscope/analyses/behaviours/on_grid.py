@@ -25,7 +25,7 @@ def written_measures(about: Context) -> Iterator[HeadMeasure]:
         if rows["value"].notna().any():
             yield HeadMeasure(
                 name=f"norm behaviour.{name}",
-                label=f"{capital(name)}: {one.label}, by what is written",
+                label=f"{capital(name)}, by what is written",
                 topic=TOPIC,
                 unit="tokens" if one.unit == "tokens" else "",
                 share=one.unit == "share",
