@@ -134,8 +134,10 @@ def test_importance_needs_the_models_own_head(mine):
 def test_every_head_is_a_row(study):
     heads = study.heads
     assert len(heads) == 12
-    assert list(heads.columns[:5]) == ["kind", "layer", "head", "role", "finds"]
+    assert list(heads.columns[:6]) == ["kind", "layer", "head", "role", "finds", "shows"]
+    assert {"norm role", "output_norm", "norm behaviour local", "repeated induction"} < set(heads)
     assert heads.groupby(["kind", "layer", "head"]).size().eq(1).all()
+    assert heads.columns.is_unique
     for name in ("previous", "entropy"):
         np.testing.assert_array_equal(
             heads.set_index(["layer", "head"])[name].unstack().to_numpy(), study[name].to_numpy()

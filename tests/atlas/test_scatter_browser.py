@@ -48,6 +48,9 @@ def test_a_third_measure_colours_them(visit, studies):
     shares = np.array([float(style.split(":")[1].strip(" %;")) for _, _, style in points(page).values()])
     np.testing.assert_allclose(shares, 100 * rows["value"] / rows["value"].max(), atol=0.51)
     assert page.locator(".scatter-point.amount").count() == 72
+    # In the dark scheme strong is light.
+    key = page.locator(".scatter-choices ~ .caption")
+    assert key.inner_text().startswith("Faint to strong: previous token from 0 to ")
     page.select_option("select[data-axis=colour]", "")
     assert page.locator(".scatter-point.amount").count() == 0
 

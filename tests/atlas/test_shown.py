@@ -11,6 +11,7 @@ from headscope.analyses.for_report import showings_of
 from headscope.atlas.blocks import atlas_blocks
 from headscope.atlas.shown import SHOWS, showings_block
 from headscope.reporting.payload import data_block
+from headscope.statistics.measures import of_measure
 from headscope.views.script_data import json_text
 from support import mock_inputs
 from support.measured import about
@@ -28,13 +29,14 @@ def test_every_number_is_the_tables(make):
     run = with_behaviours(make())
     data, shown = blocks_of(run)
     measures = {one["name"]: one for one in data["measures"]}
-    assert set(measures) == set(shown)
+    assert {name for name in measures if not name.startswith("norm ")} == set(shown)
     width = {part["kind"]: part["heads"] for part in run.manifest["kinds"]}
     seen = Counter()
     for table, of in (("behaviours", "behaviour"), ("experiments", "experiment")):
         own = run.table(table)
         own = own[(own["model"] == "trained") & own["head"].notna() & (own["n"] > 0)]
-        for row in own.to_dict("records"):
+        norms = of_measure(own, "norm").set_index(["kind", "layer", "head", "behaviour"])["value"]
+        for row in of_measure(own).to_dict("records"):
             where = of if table == "behaviours" else row["experiment"]
             if where == "shuffled":
                 continue
@@ -46,6 +48,11 @@ def test_every_number_is_the_tables(make):
             np.testing.assert_allclose(columns["low"][place], row["ci_low"], atol=6e-5)
             np.testing.assert_allclose(columns["high"][place], row["ci_high"], atol=6e-5)
             assert columns["uniform"] == row["uniform"]
+            if table == "behaviours":
+                place_of_it = (row["kind"], row["layer"], row["head"], row["behaviour"])
+                np.testing.assert_allclose(columns["written"][place], norms[place_of_it], atol=6e-5)
+            else:
+                assert "written" not in columns
             assert columns["shows"][place] == SHOWS.get(row["shows"])
             seen[name] += 1
     assert set(seen) == set(shown) >= {"behaviour.induction", "repeated.previous", "needle.retrieval"}
@@ -61,9 +68,15 @@ def test_the_head_that_shows_it_is_named_with_its_number_and_chance():
         place = (layer - 1) * 8 + head - 1
         (one,) = [each for each in kind["shows"][str(place)] if each["id"] == name]
         assert (one["value"], one["low"], one["high"]) == (0.62, 0.558, 0.682)
+        assert one.get("written") == (0.62 if name == "behaviour.induction" else None)
         strongest = shown[name]["heads"]["encoder"]["strongest"]
         assert strongest == {"index": place, "chance": 0.041, "tested": True}
         assert sum(each["id"] == name for own in kind["shows"].values() for each in own) == 1
+    layer, head = place_of("first", 4, 8)
+    (first,) = [
+        one for one in kind["shows"][str((layer - 1) * 8 + head - 1)] if one["id"] == "behaviour.first"
+    ]
+    assert (first["value"], first["written"]) == (0.62, 0.062)
     assert shown["behaviour.distance"]["heads"]["encoder"]["strongest"] is None
     assert not any(one["id"].startswith("shuffled") for own in kind["shows"].values() for one in own)
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from headscope.analyses.behaviours.accumulator import BehaviourAccumulator
 from headscope.analyses.behaviours.catalogue import NAMES, Delimiter
 from headscope.analyses.behaviours.layout import best_table, heads_table
+from headscope.analyses.behaviours.norm_accumulator import NormBehaviourAccumulator
 from headscope.analyses.coreference.accumulator import CoreferenceAccumulator
 from headscope.analyses.coreference.gap.accumulator import GapAccumulator
 from headscope.analyses.coreference.gap.gap_segments import GapQuestion
@@ -209,6 +210,7 @@ FAMILY = {
         arcs_frame,
     ),
     "behaviours": (lambda layout: BehaviourAccumulator(layout, DELIMITERS), behaviours_frame),
+    "behaviours_norms": (lambda layout: NormBehaviourAccumulator(layout, DELIMITERS), behaviours_frame),
     "behaviours_copy": (lambda layout: CopyAccumulator(layout, DELIMITERS), behaviours_frame),
     "behaviours_needle": (lambda layout: RetrievalAccumulator(layout, DELIMITERS), behaviours_frame),
     "clearest": (ClearestAccumulator, clearest_frame),

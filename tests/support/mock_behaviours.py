@@ -18,11 +18,12 @@ def place_of(behaviour, layers, heads):
     return number // heads + 1, number % heads + 1
 
 
-def with_behaviours(inputs, *, never=("blank",), shown=True, interval=True):
+def with_behaviours(inputs, *, never=("blank",), shown=True, interval=True, unwritten=("first",)):
     """Return the run with its tables of behaviours and experiments.
 
     Those in `never` cannot occur; where nothing is `shown` no head passes the rule, and without `interval` none is
-    tested.
+    tested. Of the keys of those `unwritten` the heads that show them write next to nothing; where that is None it is
+    not known what heads write.
     """
     tables = {"behaviours": [], "behaviours_best": [], "experiments": [], "experiments_best": []}
     for part in inputs.manifest["kinds"]:
@@ -34,10 +35,21 @@ def with_behaviours(inputs, *, never=("blank",), shown=True, interval=True):
             rows, best = _rows(part, name, gone=gone, shown=shown, interval=interval)
             which = "experiments" if experiment else "behaviours"
             of = {"experiment": experiment} if experiment else {}
-            tables[which] += [{**of, **row} for row in rows]
+            measured = of or {"measure": "weight"}
+            tables[which] += [{**measured, **row} for row in rows]
+            if not experiment and unwritten is not None:
+                little = name in unwritten
+                tables[which] += [{**_written(row, little=little), "measure": "norm"} for row in rows]
             tables[f"{which}_best"] += [{**of, **row} for row in best]
     schemas = (BEHAVIOURS_TABLE, BEHAVIOURS_BEST, EXPERIMENTS_TABLE, EXPERIMENTS_BEST)
     return with_parts(inputs, **{schema.name: table_of(schema, tables[schema.name]) for schema in schemas})
+
+
+def _written(row, *, little):
+    """The row by what is written: the same, but of a head that shows it and writes little of it a tenth."""
+    if not little or row.get("shows") != "yes":
+        return row
+    return {**row, **{name: row[name] / 10 for name in ("value", "ci_low", "ci_high")}, "shows": "no"}
 
 
 def _rows(part, name, *, gone, shown, interval):

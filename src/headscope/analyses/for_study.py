@@ -1,12 +1,12 @@
 """What the analyses add to a study, gathered over their list."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
 from headscope.analyses import ANALYSES
-from headscope.analyses.study_parts import HeadMeasures, StudyParts
+from headscope.analyses.study_parts import HeadMeasures, Read, StudyParts
 from headscope.statistics.roles import finds
 
 HeadNumber = tuple[str, int, int]
@@ -25,43 +25,72 @@ def summaries(manifest: Mapping[str, Any]) -> list[str]:
     return [said for parts in _every_part() for said in parts.summary(manifest)]
 
 
-def head_columns(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame:
+def head_columns(read: Read) -> pd.DataFrame:
     """Put what the analyses say of single heads side by side: a row for each head, a column for each measure.
 
     Args:
         read: returns a table by its name, None where the run did not make it.
 
     Returns:
-        The columns `kind layer head`, 1-based, and those that `HeadMeasures` name; NaN where a head has no such number.
+        The columns `kind layer head`, 1-based, and those that `HeadMeasures` name and `further` makes; NaN where a head
+        has no such number.
     """
-    parts = [
-        _columns(measures, table)
-        for own in _every_part()
-        for measures in own.heads
-        if (table := read(measures.table)) is not None
-    ]
+    parts = []
+    for own in _every_part():
+        parts += [_columns(measures, rows) for measures, rows in _measured(own, read)]
+        parts += [found] if (found := own.further(read)) is not None else []
     parts = [each for each in parts if len(each)]
     if not parts:
         return pd.DataFrame({name: [] for name in _PLACE})
     return pd.concat(parts, axis=1).reset_index().astype({"layer": "int64", "head": "int64"})
 
 
-def _columns(measures: HeadMeasures, table: pd.DataFrame) -> pd.DataFrame:
+def _measured(parts: StudyParts, read: Read) -> Iterator[tuple[HeadMeasures, pd.DataFrame]]:
+    """Yield what is said of single heads, with the rows that say it."""
+    for measures in parts.heads:
+        table = read(measures.table)
+        if table is None:
+            continue
+        own = table[table["head"].notna()]
+        for column, value in measures.where.items():
+            own = own[own[column] == value]
+        yield measures, own.astype({"layer": "int64", "head": "int64"})
+
+
+def _columns(measures: HeadMeasures, own: pd.DataFrame) -> pd.DataFrame:
     """Lay a table's numbers of single heads out, indexed by `kind layer head`."""
-    own = table[table["head"].notna()]
-    for column, value in measures.where.items():
-        own = own[own[column] == value]
-    own = own.astype({"layer": "int64", "head": "int64"})
     parts: dict[str, pd.Series] = {}
-    groups = own.groupby(list(measures.by), sort=False) if measures.by else [((), own)]
+    # What is missing in a name is a value of its own: the norm of all that a row writes is of no class of token.
+    groups = own.groupby(list(measures.by), sort=False, dropna=False) if measures.by else [((), own)]
     for names, rows in groups:
         for value in measures.values:
-            named = [measures.first, *map(str, names), value if len(measures.values) > 1 else ""]
-            parts[" ".join(filter(None, named))] = rows.set_index(_PLACE)[value]
+            parts[measures.named(names, value)] = rows.set_index(_PLACE)[value]
     return pd.DataFrame(parts)
 
 
-def finders(read: Callable[[str], pd.DataFrame | None]) -> dict[HeadNumber, list[str]] | None:
+def shown(read: Read) -> dict[HeadNumber, list[str]] | None:
+    """List what each head shows, by the name of its column in `study.heads`, in the order of the report.
+
+    Args:
+        read: returns a table by its name, None where the run did not make it.
+
+    Returns:
+        By (kind, layer, head), 1-based; heads that show nothing are left out. None where nothing was held to it.
+    """
+    found: dict[HeadNumber, list[str]] = {}
+    looked = False
+    for parts in _every_part():
+        for measures, own in _measured(parts, read):
+            if not measures.verdict:
+                continue
+            looked = True
+            for row in own[own[measures.verdict] == "yes"].to_dict("records"):
+                name = measures.named([row[column] for column in measures.by])
+                found.setdefault((row["kind"], row["layer"], row["head"]), []).append(name)
+    return found if looked else None
+
+
+def finders(read: Read) -> dict[HeadNumber, list[str]] | None:
     """List what each head finds, in the order of the report.
 
     Args:

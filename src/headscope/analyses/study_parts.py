@@ -4,7 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pandas as pd
+
 Row = Mapping[str, Any]
+Read = Callable[[str], pd.DataFrame | None]
+"""Returns a table by its name, None where the run did not make it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +21,7 @@ class HeadMeasures:
         by: the columns whose values name what is measured, in the order of the name.
         where: which rows count, as column and value; others are left out.
         first: what the names begin with; empty for nothing.
+        verdict: the column that says `yes` where a head shows what is measured, for `shows`; empty where none does.
     """
 
     table: str
@@ -24,6 +29,17 @@ class HeadMeasures:
     by: tuple[str, ...] = ()
     where: Mapping[str, Any] = field(default_factory=dict)
     first: str = ""
+    verdict: str = ""
+
+    def named(self, names: Sequence[Any], value: str = "") -> str:
+        """Return the name of a column of `study.heads`.
+
+        Args:
+            names: the values of the columns `by`; a missing one has no name.
+            value: of `values`.
+        """
+        told = [str(name) for name in names if not pd.isna(name)]
+        return " ".join(filter(None, [self.first, *told, value if len(self.values) > 1 else ""]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +52,12 @@ class StudyParts:
         named: what a row's head finds.
         summary: what it read, from the manifest, in a few words each.
         heads: what its tables say of single heads, for `study.heads`.
+        further: more columns of `study.heads`, worked out of tables: indexed by `kind`, `layer` and `head`; None where
+            the tables are not there.
     """
 
     chosen: str = ""
     named: Callable[[Row], str] = lambda _: ""
     summary: Callable[[Mapping[str, Any]], Sequence[str]] = lambda _: ()
     heads: tuple[HeadMeasures, ...] = ()
+    further: Callable[[Read], pd.DataFrame | None] = lambda _: None

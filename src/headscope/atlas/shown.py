@@ -20,8 +20,8 @@ def showings_block(showings: Sequence[Showing], kinds: Sequence[Kind]) -> list[d
 
     Each has `name label says topic role unit asked` (whether it can be asked for), and `heads`: for each kind in which
     it can occur `low` and `high` in head order, left out where nothing has an interval, `uniform` (one number where all
-    share it), `shows` (1, 0, null: not tested), and `strongest`: {index, chance: the same choice with random weights,
-    tested}, or null.
+    share it), `written` (the value by what the head writes, where that is known of any), `shows` (1, 0, null: not
+    tested), and `strongest`: {index, chance: the same choice with random weights, tested}, or null.
     """
     return [
         {
@@ -44,12 +44,17 @@ def _columns(showing: Showing, kind: Kind) -> dict[str, Any]:
     rows = showing.heads[showing.heads["kind"] == kind.name]
     place = (rows["layer"].to_numpy(int) - 1) * kind.heads_per_layer + rows["head"].to_numpy(int) - 1
     out: dict[str, Any] = {}
-    for name, column in (("low", "ci_low"), ("high", "ci_high"), ("uniform", "uniform")):
+    for name, column in (
+        ("low", "ci_low"),
+        ("high", "ci_high"),
+        ("written", "written"),
+        ("uniform", "uniform"),
+    ):
         table = np.full(kind.size, np.nan)
         table[place] = rows[column].to_numpy(dtype=np.float64, na_value=np.nan)
         if name == "uniform" or np.isfinite(table).any():
             told = numbers(table.round(4))
-            out[name] = told[0] if len(set(told)) == 1 else told
+            out[name] = told[0] if name == "uniform" and len(set(told)) == 1 else told
     shows: list[int | None] = [None] * kind.size
     for at, said in zip(place.tolist(), rows["shows"]):
         shows[at] = None if pd.isna(said) else SHOWS[said]

@@ -144,8 +144,8 @@ class _Forward:
         self.shared = shared
         self.path = path
         self.need_weights = need_weights
-        # What is written is summed up along with the weights' own statistics.
-        self.need_statistics = need_statistics or writing is not None
+        # What is written is summed up along with the weights' own statistics; where there are weights, from them.
+        self.need_statistics = need_statistics or (writing is not None and not need_weights)
         self.need_vectors = need_vectors
         self.writing = writing
 
@@ -209,7 +209,7 @@ class _Forward:
                     square=site.kind != "cross",
                     need_weights=self.need_weights,
                     need_statistics=self.need_statistics,
-                    norms=norms,
+                    norms=norms if self.need_statistics else None,
                 )
                 output = result.output
                 written = self._written(

@@ -13,3 +13,7 @@ def distance_bins(distances: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the place in `DISTANCES` of distances in words; 0, the root's, goes with 1."""
     bins: NDArray[np.int64] = _BINS[np.minimum(distances, len(_BINS) - 1)]
     return bins
+
+
+TOTALS = ("all", "all_but_punct_root")
+"""Rows of the tables that are no relation: every arc, and every arc but those of punctuation and the root."""

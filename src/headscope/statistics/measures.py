@@ -1,4 +1,4 @@
-"""What a surface statistic is taken of: where a head looks, or what it writes of it."""
+"""What a statistic or a behaviour is taken of: where a head looks, or what it writes of it."""
 
 import pandas as pd
 
@@ -6,21 +6,26 @@ WEIGHT, NORM = MEASURES = ("weight", "norm")
 """The attention weight, and the weight times the length of what the head writes of the key, each row divided by its sum
 (Kobayashi et al. 2020)."""
 _COLUMN = "measure"
+TABLES = ("surface", "behaviours")
+"""The tables that have both measures."""
+# The column that stands behind that of the measure.
+_BEFORE = ("statistic", "behaviour")
 
 
-def of_measure(surface: pd.DataFrame, measure: str = WEIGHT) -> pd.DataFrame:
-    """Return the rows of `surface.parquet` that are of one measure; a table without the column is of weights."""
-    if _COLUMN not in surface:
-        return surface if measure == WEIGHT else surface[:0]
-    return surface[surface[_COLUMN] == measure]
+def of_measure(table: pd.DataFrame, measure: str = WEIGHT) -> pd.DataFrame:
+    """Return the rows of one of `TABLES` that are of one measure; a table without the column is of weights."""
+    if _COLUMN not in table:
+        return table if measure == WEIGHT else table[:0]
+    return table[table[_COLUMN] == measure]
 
 
-def with_measure(surface: pd.DataFrame) -> pd.DataFrame:
-    """Return `surface.parquet` with the column `measure`, which runs of before have not: they measured weights."""
-    if _COLUMN in surface or "statistic" not in surface:
-        return surface
-    place = surface.columns.get_loc("statistic")
+def with_measure(table: pd.DataFrame) -> pd.DataFrame:
+    """Return one of `TABLES` with the column `measure`, which runs of before have not: they measured weights."""
+    behind = next((name for name in _BEFORE if name in table), None)
+    if _COLUMN in table or behind is None:
+        return table
+    place = table.columns.get_loc(behind)
     assert isinstance(place, int)
-    found = surface.copy(deep=False)
+    found = table.copy(deep=False)
     found.insert(place, _COLUMN, WEIGHT)
     return found

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import xarray as xr
 
-from headscope.analyses.for_study import finders, head_columns, summaries
+from headscope.analyses.for_study import finders, head_columns, shown, summaries
 from headscope.counted import count
 from headscope.errors import InputError
+from headscope.statistics.measures import TABLES as OF_BOTH_MEASURES
 from headscope.statistics.measures import WEIGHT, of_measure, with_measure
 from headscope.statistics.roles import roles
 from headscope.storage.atomic import hash_of
@@ -22,6 +23,7 @@ from headscope.study.manifest import MANIFEST, read_manifest
 if TYPE_CHECKING:
     from headscope.reporting.kit.paper_table import PaperTable
 
+_PLACE = ["kind", "layer", "head"]
 _AGAIN = "give the same headscope command with --out {path} again, which measures that part anew"
 _CHANGED = f"was changed or damaged since the run wrote it; {_AGAIN}"
 _GONE = f"is not there any more; {_AGAIN}"
@@ -86,18 +88,21 @@ class Study:
 
     @cached_property
     def heads(self) -> pd.DataFrame:
-        """A row for each head, a column for each measure: statistics, importance, accuracies, weights of probes.
+        """A row for each head, a column for each measure of every analysis that the run made.
 
-        Columns `kind layer head` (1-based), `role` and `finds` where surface statistics were measured, and the measures
-        as each analysis names them: `previous`, `nsubj dependent->head`, `coreference pronoun` ... Units are those of
-        the tables that they come from.
+        Columns `kind layer head` (1-based); `role` and `finds` where surface statistics were measured; `shows`, the
+        behaviours that it shows, where they were; and the measures as each analysis names them: `previous`, `norm
+        previous`, `behaviour induction`, `nsubj dependent->head`, `coreference pronoun` ... Units are those of the
+        tables that they come from; which they are stands in docs/python.md.
         """
         table = head_columns(self.optional_table)
-        if "surface" not in self.tables:
-            return table
-        named = self.roles
-        first = table[["kind", "layer", "head"]].merge(named, on=["kind", "layer", "head"], how="left")
-        return pd.concat([first, table.drop(columns=["kind", "layer", "head"])], axis=1)
+        first = table[_PLACE]
+        if "surface" in self.tables:
+            first = first.merge(self.roles, on=_PLACE, how="left")
+        if (every := shown(self.optional_table)) is not None:
+            keys = first[_PLACE].itertuples(index=False, name=None)
+            first = first.assign(shows=pd.Series([every.get(key, []) for key in keys], dtype=object))
+        return pd.concat([first, table.drop(columns=_PLACE)], axis=1)
 
     @cached_property
     def examples(self) -> pd.DataFrame:
@@ -123,7 +128,7 @@ class Study:
         if name not in self.tables:
             raise KeyError(f"no table {name!r}; this study has {', '.join(self.tables)}")
         found = pd.read_parquet(BytesIO(checked(self.path, self.manifest, f"tables/{name}.parquet")))
-        return with_measure(found) if name == "surface" else found
+        return with_measure(found) if name in OF_BOTH_MEASURES else found
 
     def table_1(self) -> "PaperTable":
         """Return table 1 of the paper, of this run's numbers: the best head of each dependency relation.

@@ -74,7 +74,7 @@ def test_every_number_is_that_of_a_plain_loop(kind, height, side):
             column = NAMES.index(name)
             np.testing.assert_allclose(result.heads.value[layer, head, column], value, atol=1e-12)
             np.testing.assert_allclose(result.uniform[layer, column], uniform, atol=1e-12)
-            assert result.n[layer, column] == n
+            assert result.n[layer, head, column] == n
             assert n > 0, name
 
 
@@ -101,7 +101,7 @@ def test_models_agree_with_their_own_eager_attention_in_float64(family, window):
                 result.heads.value[layer, head, column], value, atol=2e-5, err_msg=name
             )
             np.testing.assert_allclose(result.uniform[layer, column], uniform, atol=1e-12)
-            assert result.n[layer, column] == n
+            assert result.n[layer, head, column] == n
 
 
 def test_what_cannot_occur_is_null():
@@ -128,7 +128,7 @@ def test_cross_attention_has_keys_of_a_class_and_compares_no_places(family):
     scan(ModelSource(model, anatomy, vocab, [few_words(8, seed=2)]), [sums])
     cross = next(result for result in sums.compute() if result.kind == "cross")
     for name, column in zip(NAMES, range(len(NAMES))):
-        assert (cross.n[:, column] == 0).all() == BEHAVIOURS[name].compares, name
+        assert (cross.n[..., column] == 0).all() == BEHAVIOURS[name].compares, name
         assert np.isnan(cross.heads.value[..., column]).all() == BEHAVIOURS[name].compares
 
 
@@ -138,8 +138,8 @@ def test_words_that_share_an_id_are_no_copies():
     sums = BehaviourAccumulator(source.layout, np.zeros(1, dtype=np.uint8), same_ids=False)
     scan(source, [sums])
     (result,) = sums.compute()
-    assert (result.n[:, NAMES.index("duplicate")] == 0).all()
-    assert (result.n[:, NAMES.index("local")] > 0).all()
+    assert (result.n[..., NAMES.index("duplicate")] == 0).all()
+    assert (result.n[..., NAMES.index("local")] > 0).all()
 
 
 def test_with_few_documents_nothing_is_tested():
@@ -152,7 +152,7 @@ def test_with_few_documents_nothing_is_tested():
 
 
 def test_text_of_one_token_is_gathered_in_pieces(monkeypatch):
-    monkeypatch.setattr("headscope.analyses.behaviours.key_sets._GATHERED", 7)
+    monkeypatch.setattr("headscope.analyses.behaviours.key_pairs._GATHERED", 7)
     segments = [of_ids([40] * 9, document=f"doc{place}") for place in range(3)]
     source = HandMadeSource(segments, lambda s: random_map(s, causal=True), kind="decoder")
     sums = BehaviourAccumulator(source.layout, DELIMITERS)
@@ -163,4 +163,4 @@ def test_text_of_one_token_is_gathered_in_pieces(monkeypatch):
     for name in ("duplicate", "induction"):
         column = NAMES.index(name)
         np.testing.assert_allclose(result.heads.value[1, 2, column], expected[name][0], atol=1e-12)
-        assert result.n[1, column] == expected[name][2]
+        assert result.n[1, 2, column] == expected[name][2]

@@ -7,6 +7,7 @@ import pytest
 from matplotlib.collections import PolyCollection
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL
+from headscope.analyses.behaviours.chosen import heads_of
 from headscope.analyses.behaviours.figure import behaviour_grids, drawn
 from headscope.analyses.behaviours.section import behaviours_findings, behaviours_section
 from headscope.analyses.experiments.section import experiments_findings, experiments_section
@@ -39,7 +40,7 @@ def cells_of(figures):
 def test_each_cell_is_a_head(run, kind):
     table = run.table("behaviours")
     cells = cells_of(behaviour_grids(table, kind, EVERY, prefix="behaviour"))
-    own = table[(table["model"] == "trained") & (table["kind"] == kind) & table["head"].notna()]
+    own = heads_of(table, kind)
     assert set(cells) == {f"behaviour.{one.name}" for one in drawn(table, kind, EVERY)}
     assert ("behaviour.induction" in cells) == (kind == "encoder")
     assert "behaviour.distance" not in cells
@@ -53,6 +54,9 @@ def test_each_cell_is_a_head(run, kind):
         np.testing.assert_allclose(middles, rows[["head", "layer"]].to_numpy(float))
         np.testing.assert_array_equal(np.array(one.get_linewidths()) > 0, rows["shows"] == "yes")
         assert (rows["shows"] == "yes").sum() == 1
+        dotted = [pattern is not None for _, pattern in one.get_linestyles()]
+        assert sum(dotted) == (name == "behaviour.first")  # of which the head that shows it writes little
+        assert not any(dotted) or dotted.index(True) == (rows["shows"] == "yes").to_numpy().argmax()
 
 
 def test_what_cannot_occur_has_no_grid(run):

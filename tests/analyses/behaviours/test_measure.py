@@ -16,6 +16,7 @@ from headscope.models.random_weights import with_random_weights
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.confidence import Interval
+from headscope.statistics.measures import of_measure, with_measure
 from headscope.study.extraction import MapOptions, extract
 from headscope.study.stages import measure_stage
 from support import mock_inputs
@@ -48,8 +49,8 @@ def result(asked):
     return measure_stage(STAGES["behaviours"], prepare(asked), {}, None)
 
 
-def heads_of(result, model="trained"):
-    table = result.tables["behaviours"]
+def heads_of(result, model="trained", measure="weight"):
+    table = of_measure(result.tables["behaviours"], measure)
     return table[table["model"] == model].reset_index(drop=True)
 
 
@@ -61,6 +62,10 @@ def test_every_behaviour_of_the_model_and_of_each_control(result):
     assert (own[["newline", "blank"]] == 0).all()  # its vocabulary has none
     assert (own.drop(["newline", "blank"]) > 0).all()
     assert len(best) == 3 * 7
+    for model in ("trained", "control"):  # and all of it by what is written
+        written = heads_of(result, model, "norm")
+        assert written["n"].tolist() == heads_of(result, model)["n"].tolist()
+        assert written["value"].isna().tolist() == heads_of(result, model)["value"].isna().tolist()
     # The text is short enough for controls to read all of it, in the same rows.
     control = heads_of(result, "control")
     control = control[control["seed"] == 1].reset_index(drop=True)
@@ -113,6 +118,7 @@ def test_saved_maps_give_the_same_numbers(asked, result, tmp_path, by_word):
     run = prepare(RunOptions(maps=tmp_path / "maps", stages=("behaviours",)))
     found = measure_stage(STAGES["behaviours"], run, {}, None)
     assert set(found.tables["behaviours"]["model"]) == {"trained"}
+    assert set(found.tables["behaviours"]["measure"]) == {"weight"}  # they hold no values
     maps, model = heads_of(found), heads_of(result)
     if not by_word:
         np.testing.assert_allclose(maps["value"], model["value"], atol=2e-3)  # kept in half precision
@@ -126,10 +132,17 @@ def test_saved_maps_give_the_same_numbers(asked, result, tmp_path, by_word):
 def test_each_behaviour_is_a_column_of_a_study(result):
     """Of the model alone; `study.heads` is made of it."""
     columns = head_columns(result.tables.get)
-    own = heads_of(result)
-    local = own[(own["behaviour"] == "local") & own["head"].notna()]
-    np.testing.assert_array_equal(columns["behaviour local"], local["value"])
-    assert {f"behaviour {name}" for name in NATURAL} <= set(columns)
+    for of, first in (("weight", "behaviour"), ("norm", "norm behaviour")):
+        own = heads_of(result, measure=of)
+        local = own[(own["behaviour"] == "local") & own["head"].notna()]
+        np.testing.assert_array_equal(columns[f"{first} local"], local["value"])
+        assert {f"{first} {name}" for name in NATURAL} <= set(columns)
+
+
+def test_a_table_of_before_is_of_weights(result):
+    now = result.tables["behaviours"]
+    before = now[now["measure"] == "weight"].drop(columns="measure").reset_index(drop=True)
+    pd.testing.assert_frame_equal(with_measure(before), of_measure(now).reset_index(drop=True))
 
 
 def test_the_page_shows_each_behaviour_that_can_occur(result):

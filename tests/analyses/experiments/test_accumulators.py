@@ -58,7 +58,7 @@ def test_only_the_second_copy_is_counted(how):
         column = NAMES.index(name)
         np.testing.assert_allclose(result.heads.value[1, 2, column], value / rows, atol=1e-12)
         np.testing.assert_allclose(result.uniform[1, column], uniform / rows, atol=1e-12)
-        assert result.n[1, column] == rows
+        assert result.n[1, 2, column] == rows
 
 
 @pytest.mark.parametrize("how", [{}, {"height": 9, "side": "left", "batch_size": 5}])
@@ -79,9 +79,9 @@ def test_retrieval_is_that_of_a_plain_loop(how):
         column = NAMES.index("retrieval")
         np.testing.assert_allclose(result.heads.value[layer, head, column], hits / rows, atol=1e-12)
         np.testing.assert_allclose(result.uniform[layer, column], uniform / rows, atol=1e-12)
-        assert result.n[layer, column] == rows == len(NEEDLES) * 15
+        assert result.n[layer, head, column] == rows == len(NEEDLES) * 15
     others = [column for column, name in enumerate(NAMES) if name != "retrieval"]
-    assert (result.n[:, others] == 0).all()
+    assert (result.n[..., others] == 0).all()
 
 
 def one_key(choose):

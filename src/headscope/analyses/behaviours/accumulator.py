@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NAMES
-from headscope.analyses.behaviours.key_sets import KeySets
+from headscope.analyses.behaviours.key_sets import Even, KeySets
+from headscope.analyses.behaviours.key_sums import KeySums, key_sums
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
@@ -19,6 +20,7 @@ from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, Scale, mapped, ratio_interval
 from headscope.statistics.kept import Declared, State, counted, summed
 from headscope.statistics.layer_means import with_layer_means
+from headscope.statistics.measures import WEIGHT
 
 _SCALES: Mapping[str, Scale] = {"share": "share", "tokens": "positive"}
 
@@ -29,15 +31,17 @@ class BehaviourResult:
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
+        measure: of `measures.MEASURES`.
         heads: every head's values, `[layer, head, NAMES]`; NaN where it cannot occur.
         layers: the mean over a layer's heads, `[layer, NAMES]`.
-        uniform: what uniform attention over the visible keys gives in the same rows, `[layer, NAMES]`.
-        n: rows in which it can occur, `[layer, NAMES]`.
-        sums: the weight in each document (or group of documents), `[group, layer, head, NAMES]`.
-        rows: how many rows that is of, `[group, layer, NAMES]`.
+        uniform: what uniform attention over the visible keys gives in the rows in which it can occur, `[layer, NAMES]`.
+        n: rows, `[layer, head + 1, NAMES]`, the most of any head behind them.
+        sums: the measure in each document (or group of documents), `[group, layer, head, NAMES]`.
+        rows: how many rows that is of, as `sums`; one head stands for all where it is the same for all.
     """
 
     kind: str
+    measure: str
     heads: Interval
     layers: Interval
     uniform: NDArray[np.float64]
@@ -90,7 +94,7 @@ class BehaviourAccumulator(Accumulator):
         self._rows: dict[tuple[str, int], Tensor] = {}
         self._sets: dict[tuple[str, int, int], KeySets] = {}
         # Masks are held, so that their ids stay their own.
-        self._even: dict[tuple[str, int, int], tuple[Visibility, Tensor, Tensor]] = {}
+        self._even: dict[tuple[str, int, int], tuple[Visibility, Even]] = {}
 
     def counted_rows(self, tile: AttentionTile) -> Tensor:
         """Return which of a tile's rows are asked, `[batch, row]` bool: all but padding."""
@@ -98,16 +102,23 @@ class BehaviourAccumulator(Accumulator):
 
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums; what does not depend on the layer is made once a batch."""
+        sets, even = self.asked(tile)
+        self.add_sums(tile, even, key_sums(sets, tile.weights))
+
+    def asked(self, tile: AttentionTile) -> tuple[KeySets, Even]:
+        """Return the keys of every behaviour for a tile's rows, and what uniform attention does there."""
         rows = (tile.kind, tile.start, tile.visibility.rows)
         if rows not in self._sets:
             classes = self._classes.to(tile.keys.ids.device)
             self._sets[rows] = KeySets(tile, self.counted_rows(tile), classes, same_ids=self.same_ids)
-        own = self._sets[rows]
         mask = (tile.kind, tile.start, id(tile.visibility))
         if mask not in self._even:
-            self._even[mask] = (tile.visibility, *own.uniform(tile))
-        _, uniform, number = self._even[mask]
-        self.add_to_layer(tile, torch.cat([own.sums(tile.weights), uniform[:, None]], dim=1), number)
+            self._even[mask] = (tile.visibility, self._sets[rows].even(tile))
+        return self._sets[rows], self._even[mask][1]
+
+    def add_sums(self, tile: AttentionTile, even: Even, sums: KeySums) -> None:
+        """Add what a tile's rows come to, of the weights."""
+        self.add_to_layer(tile, torch.cat([sums.weight, even.sums[:, None]], dim=1), even.number)
 
     def add_to_layer(self, tile: AttentionTile, sums: Tensor, number: Tensor) -> None:
         """Add what a tile's rows come to: of each head and then of uniform attention, and of how many rows it is.
@@ -137,28 +148,61 @@ class BehaviourAccumulator(Accumulator):
     def compute(self) -> tuple[BehaviourResult, ...]:
         """Return each kind's values with their intervals over documents."""
         stacked = self.sums.stacked()
-        results = []
-        for part in self.layout:
-            sums, rows = stacked[part.kind], stacked[f"n_{part.kind}"]
-            heads, uniform = sums[:, :, :-1], sums[:, :, -1]
-            interval = _intervals(with_layer_means(heads), rows[:, :, None])
-            number = rows.sum(0, dtype=np.int64)
-            level = np.divide(uniform.sum(0), number, out=np.full(number.shape, np.nan), where=number > 0)
-            results.append(
-                BehaviourResult(
-                    kind=part.kind,
-                    heads=mapped(interval, lambda ends: ends[:, :-1]),
-                    layers=mapped(interval, lambda ends: ends[:, -1]),
-                    uniform=level,
-                    n=number,
-                    sums=heads,
-                    rows=rows,
-                )
+        return tuple(
+            result_of(
+                part.kind,
+                WEIGHT,
+                stacked[part.kind][:, :, :-1],
+                stacked[f"n_{part.kind}"][:, :, None],
+                uniform=self.uniform(part.kind, stacked),
             )
-        return tuple(results)
+            for part in self.layout
+        )
+
+    def uniform(self, kind: str, stacked: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+        """Return what uniform attention gives in the rows in which each behaviour can occur, `[layer, NAMES]`."""
+        sums = stacked[kind][:, :, -1].sum(0)
+        number = stacked[f"n_{kind}"].sum(0, dtype=np.int64)
+        level: NDArray[np.float64] = np.full(number.shape, np.nan)
+        np.divide(sums, number, out=level, where=number > 0)
+        return level
 
 
-def _intervals(sums: NDArray[np.float64], rows: NDArray[np.int32]) -> Interval:
+def result_of(
+    kind: str,
+    measure: str,
+    sums: NDArray[np.float64],
+    rows: NDArray[np.int32],
+    *,
+    uniform: NDArray[np.float64],
+) -> BehaviourResult:
+    """Make the means of one kind, with their intervals over documents.
+
+    Args:
+        kind: `encoder`, `decoder` or `cross`.
+        measure: what the sums are of.
+        sums: `[group, layer, head, NAMES]`.
+        rows: how many rows they are of, as `sums`; one head stands for all where it is the same for all.
+        uniform: what uniform attention gives in the same rows, `[layer, NAMES]`.
+    """
+    alike = rows.shape[2] == 1
+    interval = _intervals(with_layer_means(sums), rows if alike else with_layer_means(rows))
+    number = rows.sum(0, dtype=np.int64)
+    if not alike:
+        number = np.concatenate([number, number.max(1, keepdims=True)], axis=1)
+    return BehaviourResult(
+        kind=kind,
+        measure=measure,
+        heads=mapped(interval, lambda ends: ends[:, :-1]),
+        layers=mapped(interval, lambda ends: ends[:, -1]),
+        uniform=uniform,
+        n=np.broadcast_to(number, interval.value.shape),
+        sums=sums,
+        rows=rows,
+    )
+
+
+def _intervals(sums: NDArray[np.float64], rows: NDArray[Any]) -> Interval:
     """Intervals of `[group, ..., NAMES]`, each on the scale of its unit."""
     found = [np.empty(sums.shape[1:]) for _ in range(3)]
     for unit, scale in _SCALES.items():

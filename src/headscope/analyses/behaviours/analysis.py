@@ -7,6 +7,7 @@ ANALYSIS = Analysis(
     name="behaviours",
     question="Which behaviours do heads show in text: the sink, copies, induction, delimiters?",
     stages=(
+        # 2: the same by what heads write.
         Stage(
             name="behaviours",
             measure="measure:measure_behaviours",
@@ -15,6 +16,7 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
             place=4,
+            version=2,
             listed="analyses.behaviours.catalogue:NATURAL",
         ),
     ),

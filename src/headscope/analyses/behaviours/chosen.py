@@ -10,6 +10,7 @@ import pandas as pd
 
 from headscope.analyses.behaviours.catalogue import Behaviour
 from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records
+from headscope.statistics.measures import NORM, WEIGHT, of_measure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,8 @@ class Shown:
         heads: heads that show it, the strongest first, 1-based.
         of: how many heads there are.
         tested: whether there were documents enough to say.
+        written: the named head's share of what it writes; None where that is not known.
+        unwritten: of `heads`, those of which what is written does not pass the rule.
     """
 
     behaviour: Behaviour
@@ -40,6 +43,21 @@ class Shown:
     heads: tuple[tuple[int, int], ...]
     of: int
     tested: bool
+    written: Cell | None = None
+    unwritten: tuple[tuple[int, int], ...] = ()
+
+
+def heads_of(heads: pd.DataFrame, kind: str | None = None, measure: str = WEIGHT) -> pd.DataFrame:
+    """Return the model's own numbers of single heads, by one measure.
+
+    Args:
+        heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
+        kind: of attention; all when None.
+        measure: of `measures.MEASURES`; experiments know weights alone.
+    """
+    own = of_measure(heads, measure)
+    own = own[(own["model"] == "trained") & own["head"].notna()]
+    return own if kind is None else own[own["kind"] == kind]
 
 
 def shown_of(
@@ -53,8 +71,8 @@ def shown_of(
         kind: of attention.
         behaviours: which are asked about.
     """
-    own_heads = heads[(heads["model"] == "trained") & (heads["kind"] == kind) & heads["head"].notna()]
-    own_best = best[best["kind"] == kind]
+    own_heads = heads_of(heads, kind)
+    own_best, norms = best[best["kind"] == kind], heads_of(heads, kind, NORM)
     made = []
     for behaviour in behaviours:
         rows = own_heads[own_heads["behaviour"] == behaviour.name]
@@ -65,6 +83,9 @@ def shown_of(
             continue
         (row,) = named
         over = rows[rows["shows"] == "yes"].sort_values("value", ascending=False, kind="stable")
+        norm = norms[(norms["behaviour"] == behaviour.name) & (norms["n"] > 0)]
+        own = norm[(norm["layer"] == row["layer"]) & (norm["head"] == row["head"])]
+        not_written = set(_places(norm[norm["shows"] == "no"]))
         made.append(
             Shown(
                 behaviour=behaviour,
@@ -75,12 +96,18 @@ def shown_of(
                 held_out=cell_of(row, "held_out", "held_out_ci"),
                 share=number(row["share"]),
                 control=_control(chosen[chosen["model"] == "control"]),
-                heads=tuple(zip(over["layer"].astype(int), over["head"].astype(int), strict=True)),
+                heads=_places(over),
                 of=len(rows),
                 tested=bool(rows["shows"].notna().any()),
+                written=None if own.empty else cell_of(records(own)[0], "value"),
+                unwritten=tuple(place for place in _places(over) if place in not_written),
             )
         )
     return made
+
+
+def _places(rows: pd.DataFrame) -> tuple[tuple[int, int], ...]:
+    return tuple(zip(rows["layer"].astype(int), rows["head"].astype(int), strict=True))
 
 
 def _with_uniform(cell: Cell, uniform: float) -> Cell:

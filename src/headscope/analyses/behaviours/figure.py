@@ -11,12 +11,14 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from headscope.analyses.behaviours.catalogue import Behaviour
+from headscope.analyses.behaviours.chosen import heads_of
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across
 from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure, role_colour
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.links import figure_file
 from headscope.reporting.kit.words import percent
+from headscope.statistics.measures import NORM
 from headscope.views.markup import Html, el
 
 _CELL = 0.14  # inches
@@ -27,11 +29,13 @@ KEY = (
     "A cell is a head, layers are rows. The darker, the more of its attention lies there, up to all of it; an edge "
     "marks heads that show the behaviour. Click a cell to open its card."
 )
+WRITTEN_KEY = "A dotted edge: what the head writes does not show it."
+_DOTTED = (0, (1.0, 1.0))
 
 
 def drawn(heads: pd.DataFrame, kind: str, behaviours: Sequence[Behaviour]) -> list[Behaviour]:
     """Return the behaviours of which a grid can be drawn: shares of attention that can occur in a kind."""
-    own = _rows(heads, kind)
+    own = heads_of(heads, kind)
     known = set(own.loc[own["n"] > 0, "behaviour"])
     return [one for one in behaviours if one.unit == "share" and one.name in known]
 
@@ -42,8 +46,9 @@ def behaviour_grids(
     """Draw a head grid for each behaviour: layers as rows, heads as columns; none where nothing can occur.
 
     A cell's strength is the share of the head's attention, from 0 to all of it, on one scale for all grids; heads that
-    show the behaviour have an edge. Above a grid stands what uniform attention would put there (the least and the most
-    over layers). Cells link to their heads' cards. What does not fit on a page goes on the next figure.
+    show the behaviour have an edge, dotted where what they write does not. Above a grid stands what uniform attention
+    would put there (the least and the most over layers). Cells link to their heads' cards. What does not fit on a page
+    goes on the next figure.
 
     Args:
         heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
@@ -51,7 +56,7 @@ def behaviour_grids(
         behaviours: which.
         prefix: begins the names by which a page knows the measures: `behaviour`.
     """
-    present, own = drawn(heads, kind, behaviours), _rows(heads, kind)
+    present, own = drawn(heads, kind, behaviours), _with_written(heads, kind)
     if not present:
         return []
     layers, width = int(own["layer"].max()), int(own["head"].max())
@@ -111,8 +116,11 @@ def inlined(
     ]
 
 
-def _rows(heads: pd.DataFrame, kind: str) -> pd.DataFrame:
-    return heads[(heads["model"] == "trained") & (heads["kind"] == kind) & heads["head"].notna()]
+def _with_written(heads: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return every head's numbers by weight, and in `written` whether what it writes shows the behaviour."""
+    place = ["layer", "head", "behaviour"]
+    norms = heads_of(heads, kind, NORM)[[*place, "shows"]].rename(columns={"shows": "written"})
+    return heads_of(heads, kind).merge(norms, on=place, how="left")
 
 
 def _panel(
@@ -131,6 +139,10 @@ def _panel(
         facecolors=[to_rgba(colour, min(max(float(value), 0.0), 1.0)) for value in rows["value"]],
         edgecolors=[INK if shown else "none" for shown in shows],
         linewidths=[1.1 if shown else 0.0 for shown in shows],
+        linestyles=[
+            _DOTTED if shown and written == "no" else "solid"
+            for shown, written in zip(shows, rows["written"])
+        ],
     )
     own.set_urls([f"#{kind}-{b}-{a}" for a, b in zip(x, y)])
     own.set_gid(f"heads--{kind}--{name}--{behaviour.role}")

@@ -2,6 +2,7 @@
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL
 from headscope.analyses.behaviours.on_cards import IN_TEXT, behaviours_showings
+from headscope.analyses.behaviours.on_grid import written_measures
 from headscope.analyses.behaviours.section import (
     TOPIC,
     behaviours_figures,
@@ -26,6 +27,7 @@ PARTS = Parts(
     explained=("behaviours",),
     headline={TOPIC: 65},
     showings=behaviours_showings,
+    measures=written_measures,
     showable=tuple(IN_TEXT.values()),
     needed={"behaviours": ("behaviours", "run headscope report again")},
 )

@@ -11,17 +11,18 @@ from headscope.analyses.behaviours.accumulator import BehaviourResult
 from headscope.analyses.behaviours.catalogue import NAMES, SHARES
 from headscope.analyses.behaviours.shown import verdicts
 from headscope.statistics.confidence import Interval, ends_of
+from headscope.statistics.measures import WEIGHT
 from headscope.statistics.selection import Chosen, held_out, same_data
 
 
 def heads_table(results: Sequence[BehaviourResult], names: Sequence[str]) -> pd.DataFrame:
-    """Lay out every head's behaviours: `kind layer head behaviour value ci_low ci_high uniform n shows`.
+    """Lay out every head's behaviours: `kind layer head measure behaviour value ci_low ci_high uniform n shows`.
 
     Layers and heads are 1-based; a missing head is the mean over the layer's heads. What cannot occur is NaN with
     `n` = 0; bounds are NaN with fewer than 10 documents.
 
     Args:
-        results: of each kind of attention.
+        results: of each kind of attention and measure.
         names: which behaviours, in order.
     """
     columns = [NAMES.index(name) for name in names]
@@ -35,7 +36,7 @@ def heads_table(results: Sequence[BehaviourResult], names: Sequence[str]) -> pd.
             )
         )
         uniform = np.broadcast_to(result.uniform[:, None, columns], both.value.shape)
-        number = np.broadcast_to(result.n[:, None, columns], both.value.shape)
+        number = result.n[..., columns]
         shows = verdicts(both, uniform)
         shows[..., ~is_share] = None
         layer, head, which = (place.reshape(-1) for place in np.indices(both.value.shape))
@@ -45,6 +46,7 @@ def heads_table(results: Sequence[BehaviourResult], names: Sequence[str]) -> pd.
                     "kind": result.kind,
                     "layer": layer + 1,
                     "head": pd.Series(head + 1, dtype="Int64").mask(head == both.value.shape[1] - 1),
+                    "measure": result.measure,
                     "behaviour": np.array(names)[which],
                     "value": both.value.reshape(-1),
                     "ci_low": both.low.reshape(-1),
@@ -64,16 +66,18 @@ def best_table(results: Sequence[BehaviourResult], names: Sequence[str], *, seed
     Where nothing can be held out (one document), the head is chosen on all of it, and `share` and `held_out` are NaN.
 
     Args:
-        results: of each kind of attention.
+        results: of each kind of attention; of several measures, the weights choose.
         names: which behaviours; those that are no share have no best head.
         seed: of the splits.
     """
     rows: list[dict[str, Any]] = []
     for result in results:
+        if result.measure != WEIGHT:
+            continue
         shows = verdicts(result.heads, result.uniform[:, None])
         for name in (name for name in names if name in SHARES):
             column = NAMES.index(name)
-            if not result.n[:, column].any():
+            if not result.n[..., column].any():
                 continue
             chosen = chosen_head(result, column, seed=seed)
             layer, head = divmod(int(chosen.candidate[0]), result.sums.shape[2])
@@ -88,7 +92,7 @@ def best_table(results: Sequence[BehaviourResult], names: Sequence[str], *, seed
                     **ends_of(result.heads, place),
                     "uniform": float(result.uniform[layer, column]),
                     **ends_of(chosen.held_out, 0, "held_out", "held_out_"),
-                    "n": int(result.n[layer, column]),
+                    "n": int(result.n[place]),
                     "shows": shows[place],
                 }
             )
@@ -110,11 +114,11 @@ def chosen_head(result: BehaviourResult, column: int, *, seed: int) -> Chosen:
         seed: of the splits.
     """
     sums, rows = result.sums[..., column], result.rows[..., column].astype(np.float64)
-    asked = rows.max(1)
-    times = np.divide(asked[:, None], rows, out=np.zeros_like(rows), where=rows > 0)
-    hits = (sums * times[..., None]).reshape(len(sums), -1, 1)
-    # A layer in which it never occurs is no candidate: with weights below all others it is never chosen.
-    never = np.repeat(~rows.any(0), sums.shape[2])
+    asked = rows.max((1, 2))
+    times = np.divide(asked[:, None, None], rows, out=np.zeros_like(rows), where=rows > 0)
+    hits = (sums * times).reshape(len(sums), -1, 1)
+    # Where it never occurs is no candidate: with weights below all others it is never chosen.
+    never = np.broadcast_to(~rows.any(0), sums.shape[1:]).reshape(-1)
     hits[:, never] = -1.0
     found = held_out(hits, asked[:, None], seed=seed)
     return found if found.candidate[0] >= 0 else same_data(hits, asked[:, None])

@@ -1,4 +1,4 @@
-"""The stage: what heads do in text, and what those of models with random weights do on a part of it."""
+"""The stage: what heads do in text and what they write there, and the same of random weights on a part of it."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -11,7 +11,9 @@ from headscope.analyses.behaviours.accumulator import BehaviourAccumulator
 from headscope.analyses.behaviours.catalogue import NATURAL
 from headscope.analyses.behaviours.delimiters import delimiters_of, delimiters_of_tokeniser
 from headscope.analyses.behaviours.layout import best_table, heads_table, of_model
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.behaviours.norm_accumulator import NormBehaviourAccumulator
+from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.counted import count
 from headscope.encoding.segment import Segment
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.maps_run import MapsRun
@@ -46,6 +48,7 @@ def measure_behaviours(run: Run, watch: Watcher | None = None) -> StageResult:
             "behaviours": pd.concat(heads, ignore_index=True),
             "behaviours_best": pd.concat(best, ignore_index=True),
         },
+        notes=notes_on("behaviours", *_left_out(sums)),
         state=sums.state(),
     )
 
@@ -102,10 +105,20 @@ def _documents(segments: Sequence[Segment], done: int | None = None) -> int:
 def accumulator_of(run: Run) -> BehaviourAccumulator:
     """Return empty sums that know the delimiters of the run's tokeniser."""
     if isinstance(run, ModelRun):
-        return BehaviourAccumulator(run.layout, delimiters_of_tokeniser(run.loaded.tokeniser))
-    assert isinstance(run, MapsRun)
+        return NormBehaviourAccumulator(run.layout, delimiters_of_tokeniser(run.loaded.tokeniser))
+    assert isinstance(run, MapsRun)  # which hold no values
     by_word = run.signature["options"]["word_level"] is not None
     return BehaviourAccumulator(run.layout, _delimiters_of_maps(run, by_word=by_word), same_ids=not by_word)
+
+
+def _left_out(sums: BehaviourAccumulator) -> Iterator[str]:
+    if isinstance(sums, NormBehaviourAccumulator):
+        for kind, rows in sums.left_out.items():
+            if number := int(rows.sum()):
+                yield (
+                    f"of {count(number, 'row')} of {kind} heads nothing at all is written; they are left out of the "
+                    "behaviours by what heads write"
+                )
 
 
 def _delimiters_of_maps(run: MapsRun, *, by_word: bool) -> NDArray[np.uint8]:

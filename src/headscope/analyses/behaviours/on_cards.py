@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import pandas as pd
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL, Behaviour
-from headscope.analyses.behaviours.chosen import shown_of
+from headscope.analyses.behaviours.chosen import heads_of, shown_of
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.showings import Showable, Showing, Strongest
+from headscope.statistics.measures import NORM
 
 TOPIC = "Behaviours in text"
+_PLACE = ["kind", "layer", "head"]
 
 
 def showable(behaviour: Behaviour, *, where: str, topic: str, beside: str = "") -> Showable:
@@ -57,7 +59,9 @@ def showings(
         best: the chosen heads, as `layout.best_table` lays them out, with `model`.
         wanted: which, and what each is called here.
     """
-    own = heads[(heads["model"] == "trained") & heads["head"].notna() & (heads["n"] > 0)]
+    own = heads_of(heads)
+    own = own[own["n"] > 0]
+    norms = heads_of(heads, measure=NORM).rename(columns={"value": "written"})
     chosen = {
         (one.kind, one.behaviour.name): Strongest(
             layer=one.layer,
@@ -70,7 +74,9 @@ def showings(
     }
     made = []
     for behaviour, what in wanted:
-        rows = own[own["behaviour"] == behaviour.name]
+        rows = own[own["behaviour"] == behaviour.name].merge(
+            norms[norms["behaviour"] == behaviour.name][[*_PLACE, "written"]], on=_PLACE, how="left"
+        )
         if rows.empty:
             continue
         strongest = {kind: one for (kind, name), one in chosen.items() if name == behaviour.name}

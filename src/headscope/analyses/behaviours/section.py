@@ -9,12 +9,21 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL
 from headscope.analyses.behaviours.chosen import Shown, shown_of
-from headscope.analyses.behaviours.figure import KEY, figures_of, inlined
-from headscope.analyses.behaviours.telling import CAPTION, best_heads, every_head, sentences
+from headscope.analyses.behaviours.figure import KEY, WRITTEN_KEY, figures_of, inlined
+from headscope.analyses.behaviours.telling import (
+    CAPTION,
+    WRITTEN_CAPTION,
+    apart,
+    best_heads,
+    every_head,
+    sentences,
+    written_sentence,
+)
 from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import file_links, linked
 from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import capital
+from headscope.statistics.measures import NORM
 from headscope.views.markup import Html, el
 
 TOPIC = "behaviours"
@@ -30,7 +39,11 @@ def behaviours_findings(about: Context) -> list[Sentence]:
     """Return the sentences, kind by kind; none where behaviours were not measured."""
     found: list[Sentence] = []
     for kind in about.kinds:
-        made = sentences(_shown(about, kind.name), TOPIC, where="in text", several=about.several)
+        shown = _shown(about, kind.name)
+        made = [
+            *sentences(shown, TOPIC, where="in text", several=about.several),
+            *written_sentence(shown, TOPIC, where="in text", several=about.several),
+        ]
         found += [replace(one, kind=kind.name) for one in made]
     return found
 
@@ -50,7 +63,13 @@ def behaviours_section(about: Context) -> list[Section]:
         parts += linked([one for one in about.found if one.topic == TOPIC and one.kind == kind.name])
         parts.append(best_heads(shown, name=f"table-behaviours-best-{kind.name}", several=about.several))
         grids = inlined(heads, kind.name, _NATURAL, prefix="behaviour", where="in text")
-        parts += [el("div", grids, class_="panels"), el("p", KEY, class_="caption") if grids else None]
+        written = any(one.written is not None for one in shown)
+        key = f"{KEY} {WRITTEN_KEY}" if written else KEY
+        parts += [el("div", grids, class_="panels"), el("p", key, class_="caption") if grids else None]
+        little = apart(
+            heads, kind.name, shown, name=f"table-behaviours-written-{kind.name}", several=about.several
+        )
+        parts.append(None if little is None else little.html())
         table = every_head(
             heads, kind.name, _NATURAL, name=f"table-behaviours-{kind.name}", several=about.several
         )
@@ -61,6 +80,7 @@ def behaviours_section(about: Context) -> list[Section]:
         el("p", _WHY, class_="why"),
         parts,
         el("p", CAPTION, class_="caption"),
+        el("p", WRITTEN_CAPTION, class_="caption") if NORM in set(heads.get("measure", ())) else None,
         file_links("behaviours", "Heads by behaviours") if about.links else None,
         id="section-behaviours",
     )

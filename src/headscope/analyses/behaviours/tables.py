@@ -16,6 +16,7 @@ from headscope.statistics.columns import (
     shares,
     text,
 )
+from headscope.statistics.measures import MEASURES
 from headscope.statistics.table_schema import Column, TableSchema
 
 MODELS = ("trained", "control")
@@ -26,6 +27,14 @@ MODEL = text("model", "trained, or control: random weights, embeddings kept", ch
 SEED = Column("seed", "which control", "Int64", missing="the trained model", bounds=POSITIVE)
 SHOWS = text("shows", f"whether the head shows it: {RULE}", missing="not tested", choices=VERDICTS)
 ROWS = "rows in which it can occur"
+
+
+MEASURE = text(
+    "measure",
+    "by where the head looks (`weight`), or by what it writes of it (`norm`: the weight times the length of what the "
+    "head writes of the token, each row divided by its sum); no rows of `norm` where that is not known",
+    choices=MEASURES,
+)
 
 
 def measured(behaviours: tuple[str, ...]) -> tuple[Column, ...]:
@@ -74,9 +83,10 @@ def best(behaviours: tuple[str, ...]) -> tuple[Column, ...]:
 BEHAVIOURS_TABLE = TableSchema(
     name="behaviours",
     meaning="What every head does in text, behaviour by behaviour, beside uniform attention in the same rows; the same "
-    "of models with random weights, on at most 256 inputs spread over the documents.",
-    columns=(MODEL, SEED, KIND, LAYER, HEAD_OR_MEAN, *measured(NATURAL)),
-    key=("model", "seed", "kind", "layer", "head", "behaviour"),
+    "of models with random weights, on at most 256 inputs spread over the documents. What is said of a head is by "
+    "weights.",
+    columns=(MODEL, SEED, KIND, LAYER, HEAD_OR_MEAN, MEASURE, *measured(NATURAL)),
+    key=("model", "seed", "kind", "layer", "head", "measure", "behaviour"),
 )
 
 BEHAVIOURS_BEST = TableSchema(

@@ -7,17 +7,20 @@ from collections.abc import Sequence
 import pandas as pd
 
 from headscope.analyses.behaviours.catalogue import Behaviour
-from headscope.analyses.behaviours.chosen import Shown
+from headscope.analyses.behaviours.chosen import Shown, heads_of
 from headscope.analyses.behaviours.shown import RULE
-from headscope.reporting.kit.linked_sentences import Sentence, named, sentence
+from headscope.reporting.kit.cells import Cell
+from headscope.reporting.kit.linked_sentences import Sentence, listed, named, numbered, sentence
 from headscope.reporting.kit.links import head_link
 from headscope.reporting.kit.numbers import DASH, ends, share, told
 from headscope.reporting.kit.page_rows import Table, scrolled
 from headscope.reporting.kit.words import capital, count, either, head_name, percent
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.measures import MEASURES
 from headscope.views.markup import Html, el
 
 COLUMNS = ("behaviour", "head", "of its attention", "uniform", "random weights", "held out", "heads", "rows")
+WRITTEN = "of what it writes"
 
 
 def sentences(shown: Sequence[Shown], topic: str, *, where: str, several: bool) -> list[Sentence]:
@@ -48,6 +51,34 @@ def sentences(shown: Sequence[Shown], topic: str, *, where: str, several: bool) 
     return out
 
 
+def written_sentence(shown: Sequence[Shown], topic: str, *, where: str, several: bool) -> list[Sentence]:
+    """Say of how many behaviours that heads show what they write does not bear it out; nothing where it is not known.
+
+    Args:
+        shown, topic, where, several: as `sentences` takes them.
+    """
+    known = [one for one in shown if one.written is not None and one.heads]
+    if not known:
+        return []
+    whose = f"{known[0].kind} heads" if several else "heads"
+    number, total = sum(len(one.unwritten) for one in known), sum(len(one.heads) for one in known)
+    if not number:
+        return [sentence(topic, f"{where}, {whose} write of what they show by where they look.")]
+    most = max(known, key=lambda one: len(one.unwritten))
+    verb = "is" if number == 1 else "are"
+    often = "" if number == len(most.unwritten) else "most often "
+    return [
+        sentence(
+            topic,
+            f"{where}, {number:,} of {count(total, 'behaviour')} that {whose} show by where they look {verb} not in "
+            "what they write (each weight times the length of what is written of its token): "
+            f"{often}{most.behaviour.label}, with {len(most.unwritten):,} of {len(most.heads):,}, ",
+            *listed(numbered(most.kind, layer, head) for layer, head in most.unwritten),
+            ".",
+        )
+    ]
+
+
 def _of_head(one: Shown, topic: str, *, where: str, several: bool) -> Sentence:
     chance = (
         ""
@@ -73,18 +104,20 @@ def best_heads(shown: Sequence[Shown], *, name: str, several: bool) -> Html:
         name: id of the table.
         several: whether there are several kinds of attention.
     """
-    header = el("tr", [el("th", title, scope="col") for title in COLUMNS])
+    written = any(one.written is not None for one in shown)
+    titles = [*COLUMNS[:3], *([WRITTEN] if written else []), *COLUMNS[3:]]
+    header = el("tr", [el("th", title, scope="col") for title in titles])
     table = el(
         "table",
         el("thead", header),
-        el("tbody", [_row(one, several) for one in shown]),
+        el("tbody", [_row(one, several, written=written) for one in shown]),
         id=name,
         class_="relations",
     )
     return scrolled(table, "The head chosen for each behaviour")
 
 
-def _row(one: Shown, several: bool) -> Html:
+def _row(one: Shown, several: bool, *, written: bool) -> Html:
     often = (
         f"chosen in {percent(one.share, 0)} of halves" if one.share == one.share else "chosen on all of it"
     )
@@ -97,6 +130,7 @@ def _row(one: Shown, several: bool) -> Html:
     cells = (
         (head_link(one.kind, one.layer, one.head, several), often),
         (share(one.own.value), ends(one.own)),
+        *([_written(one.written)] if written else []),
         (share(one.own.uniform), ""),
         (control, spread),
         (share(one.held_out.value), ends(one.held_out)),
@@ -109,12 +143,58 @@ def _row(one: Shown, several: bool) -> Html:
     )
 
 
+def _written(cell: Cell | None) -> tuple[str, str]:
+    return (DASH, "") if cell is None else (share(cell.value), ends(cell))
+
+
 CAPTION = (
     "Percent of attention, with its 95% interval. The head is the one that halves of the documents choose most often; "
     "held out: what such a choice is worth on the other halves; random weights: the same selection on models whose "
     "weights are random (mean and range over them). Uniform: attention spread evenly over the visible keys, in the "
     f"same rows. The last columns count the heads that show it, {RULE}, and the rows in which it can occur."
 )  # fmt: skip
+
+
+WRITTEN_CAPTION = (
+    "Of what it writes: the same with each weight times the length of what the head writes of the token, each row "
+    "divided by its sum; a head whose keys are worth nothing may look where it writes nothing. What a head shows is "
+    "decided by where it looks."
+)  # fmt: skip
+
+
+def apart(
+    heads: pd.DataFrame, kind: str, shown: Sequence[Shown], *, name: str, several: bool
+) -> Table | None:
+    """Tabulate the heads that show a behaviour of which they write little; None where there is none.
+
+    Args:
+        heads: every head's numbers, with `model`.
+        kind: of attention.
+        shown: of that kind.
+        name: id of the table.
+        several: whether there are several kinds of attention.
+    """
+    place = ["behaviour", "layer", "head"]
+    values = [heads_of(heads, kind, measure).set_index(place)["value"] for measure in MEASURES]
+    rows = [
+        (
+            capital(head_name(kind, layer, head, several=several)),
+            capital(one.behaviour.label),
+            *(share(float(value[one.behaviour.name, layer, head])) for value in values),
+        )
+        for one in shown
+        for layer, head in one.unwritten
+    ]
+    if not rows:
+        return None
+    return Table(
+        summary=f"Table: {count(len(rows), 'time')} that what is written does not show what is looked at",
+        groups=(),
+        header=("head", "shows", f"{COLUMNS[2]}, %", f"{WRITTEN}, %"),
+        rows=tuple(rows),
+        name=name,
+        words=(1,),
+    )
 
 
 def every_head(
@@ -129,7 +209,7 @@ def every_head(
         name: id of the table.
         several: whether there are several kinds of attention.
     """
-    own = heads[(heads["model"] == "trained") & (heads["kind"] == kind) & heads["head"].notna()]
+    own = heads_of(heads, kind)
     own = own[own["n"] > 0]
     known = set(own["behaviour"])
     present = [one for one in behaviours if one.name in known]

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from headscope.analyses.dependency.accumulator import DependencyAccumulator
 from headscope.analyses.dependency.gold_arcs import OFFSETS
 from headscope.analyses.dependency.head_choices import choose_heads, choose_offsets
-from headscope.analyses.dependency.relation_counts import TOTALS, RelationCounts
+from headscope.analyses.dependency.relation_counts import RelationCounts
 from headscope.analyses.dependency.tables import (
     DEPENDENCY,
     DEPENDENCY_BASELINES,
     DEPENDENCY_BEST,
     DEPENDENCY_DIFFERENCES,
 )
+from headscope.statistics.arc_bins import TOTALS
 from headscope.statistics.confidence import ends_of, ratio_interval
 from headscope.statistics.selection import Chosen, margin, selection_margin
 from headscope.statistics.significance import against_every, false_discovery, selection_p

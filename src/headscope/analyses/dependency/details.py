@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from headscope.analyses.dependency.attending import rest_of
 from headscope.analyses.dependency.best_heads import DependencyResult
 from headscope.analyses.dependency.gold_arcs import OFFSETS
-from headscope.analyses.dependency.relation_counts import TOTALS
 from headscope.analyses.dependency.sums import NOOP_CLASSES
 from headscope.analyses.dependency.tables import DEPENDENCY_BY_DISTANCE, DEPENDENCY_NOOP
-from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.arc_bins import DISTANCES, TOTALS
 from headscope.statistics.confidence import difference_interval, ratio_interval
 
 _MEASURED = ("accuracy", "ci_low", "ci_high")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headscope.analyses.dependency.relation_counts import TOTALS
 from headscope.analyses.stage_result import StageResult
 from headscope.counted import count
 from headscope.reporting.kit.numbers import q_words
 from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen
-from headscope.statistics.arc_bins import FEWEST_ARCS
+from headscope.statistics.arc_bins import FEWEST_ARCS, TOTALS
 
 
 def shown(result: StageResult) -> Iterator[Grid | str]:

@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 from headscope.analyses.dependency.accumulator import DependencyAccumulator
 from headscope.analyses.dependency.gold_arcs import ArcTable
 from headscope.analyses.dependency.sums import DependencySums
-from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS
-
-TOTALS = ("all", "all_but_punct_root")
+from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, TOTALS
 
 
 @dataclass(frozen=True)

@@ -3,5 +3,12 @@
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 
 STUDY = StudyParts(
-    heads=(HeadMeasures(table="experiments", by=("experiment", "behaviour"), where={"model": "trained"}),)
+    heads=(
+        HeadMeasures(
+            table="experiments",
+            by=("experiment", "behaviour"),
+            where={"model": "trained"},
+            verdict="shows",
+        ),
+    )
 )

@@ -1,6 +1,7 @@
 """What the report shows of what heads write."""
 
 from headscope.analyses.norms.findings import TOPIC, norm_findings
+from headscope.analyses.norms.on_grid import output_measures
 from headscope.analyses.norms.section import TERMS, norm_figures, norm_section
 from headscope.reporting.kit.report_parts import Parts
 
@@ -11,4 +12,5 @@ PARTS = Parts(
     terms=TERMS,
     explained=("norms",),
     headline={TOPIC: 75},
+    measures=output_measures,
 )

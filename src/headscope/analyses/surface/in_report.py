@@ -5,6 +5,7 @@ from typing import Any
 from headscope.analyses.surface.by_norm import norm_on_cards
 from headscope.analyses.surface.figures import surface_figures
 from headscope.analyses.surface.findings import surface_findings
+from headscope.analyses.surface.on_grid import written_measures
 from headscope.analyses.surface.paper import paper_section
 from headscope.analyses.surface.section import surface_sections
 from headscope.reporting.kit.kinds import Kind
@@ -23,5 +24,6 @@ PARTS = Parts(
     figures=surface_figures,
     closing=paper_section,
     cards=_cards,
+    measures=written_measures,
     headline={"none": 10, "position": 20, "special": 60, "focus": 90, "noop": 100, "roles": 110},
 )

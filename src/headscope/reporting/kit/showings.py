@@ -59,7 +59,8 @@ class Showing:
 
     Attributes:
         what: its names.
-        heads: a row a head: `kind layer head value ci_low ci_high uniform shows` (`yes`, `no`, or missing: not tested).
+        heads: a row a head: `kind layer head value ci_low ci_high uniform shows` (`yes`, `no`, or missing: not tested),
+            and `written`: the same of what the head writes, missing where that is not known.
         strongest: by kind; none where none could be chosen.
     """
 
@@ -83,15 +84,19 @@ class Showing:
 
 
 def shown_by_head(showings: Sequence[Showing], kind: Kind) -> dict[int, list[dict[str, Any]]]:
-    """Return what each head of a kind shows of what can be asked for, by its place, with its value and interval."""
+    """Return what each head of a kind shows of what can be asked for, by its place, with its value and interval.
+
+    And with its value of what it writes, where that is known.
+    """
     out: dict[int, list[dict[str, Any]]] = {}
     for one in showings:
         rows = one.heads[(one.heads["kind"] == kind.name) & (one.heads["shows"] == "yes")]
         for row in rows.to_dict("records") if one.what.words else ():
             place = (int(row["layer"]) - 1) * kind.heads_per_layer + int(row["head"]) - 1
-            value, low, high = numbers(
-                np.array([row["value"], row["ci_low"], row["ci_high"]], dtype=np.float64)
+            value, low, high, written = numbers(
+                np.array([row[name] for name in ("value", "ci_low", "ci_high", "written")], dtype=np.float64)
             )
             told = {"id": one.what.name, "name": one.what.label, "says": one.what.says, "role": one.what.role}
-            out.setdefault(place, []).append(told | {"value": value, "low": low, "high": high})
+            known = {} if written is None else {"written": written}
+            out.setdefault(place, []).append(told | {"value": value, "low": low, "high": high} | known)
     return out

@@ -41,8 +41,9 @@ function relationsTable(kind, index) {
 function behavioursTable(kind, index) {
   const rows = showingsOf(kind, index, MOST_BEHAVIOURS);
   if (!rows.length) return el("p", { class: "caption" }, `This run measured no behaviours: ${atlas.missing.behaviours || "none can occur here"}.`);
+  const wrote = rows.some((one) => one.written !== null);
   const row = (one) => {
-    const { showing, value, uniform, shows, strongest, chance } = one;
+    const { showing, value, uniform, written, shows, strongest, chance } = one;
     const share = !showing.unit;
     const number = (given) => (given === null ? "–" : share ? tableNumber(given, true) : `${given.toFixed(1)} ${showing.unit}`);
     const ends = one.low === null ? "" : share ? tableInterval(one, true) : `${one.low.toFixed(1)}–${one.high.toFixed(1)}`;
@@ -51,14 +52,15 @@ function behavioursTable(kind, index) {
       {},
       el("th", { scope: "row" }, showing.label, el("small", {}, showing.says)),
       el("td", {}, number(value), ends ? el("small", {}, ends) : null),
+      wrote ? el("td", {}, number(written)) : null,
       el("td", {}, number(uniform), chance === null || !share ? null : el("small", {}, `random ${number(chance)}`)),
       el("td", { class: "words" }, shows ? el("b", {}, "shows it") : shows === null && share ? "not tested" : "", strongest ? el("small", {}, `strongest of ${kind.roles.length}`) : null),
     );
   };
-  const header = ["Behaviour", "attention %", "uniform %", ""].map((name) => (name ? el("th", { scope: "col" }, name) : el("td")));
+  const header = ["Behaviour", "attention %", ...(wrote ? ["written %"] : []), "uniform %", ""].map((name) => (name ? el("th", { scope: "col" }, name) : el("td")));
   return [
     el("table", { class: "at-table at-relations at-behaviours" }, el("thead", {}, el("tr", {}, header)), el("tbody", {}, rows.map(row))),
-    el("p", { class: "caption" }, "What it shows, then what lies highest above uniform attention in the same rows; “random”: the strongest head of a model with random weights, chosen alike. A head shows what takes more than a quarter of its attention and twice what uniform attention gives, the whole interval."),
+    el("p", { class: "caption" }, "What it shows, then what lies highest above uniform attention in the same rows; “random”: the strongest head of a model with random weights, chosen alike. A head shows what takes more than a quarter of its attention and twice what uniform attention gives, the whole interval.", wrote ? " “written”: the same of what it writes, each weight times the length of what is written of its token." : null),
   ];
 }
 

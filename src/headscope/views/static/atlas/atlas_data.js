@@ -119,8 +119,8 @@ export function showingNamed(name) {
   return (atlas.showings || []).find((showing) => showing.name === name) || null;
 }
 
-// How much a head does of something: {showing, value, low, high, uniform, shows: 1 or 0 (null: not tested), strongest,
-// chance}; null where it cannot occur.
+// How much a head does of something: {showing, value, low, high, uniform, written (of what it writes; null: not known),
+// shows: 1 or 0 (null: not tested), strongest, chance}; null where it cannot occur.
 export function showingOf(showing, kind, index) {
   const columns = showing.heads[kind.kind];
   const cell = columns && cellOf(kind, showing.name, index);
@@ -132,6 +132,7 @@ export function showingOf(showing, kind, index) {
     low: columns.low ? columns.low[index] : null,
     high: columns.high ? columns.high[index] : null,
     uniform: pick(columns.uniform, index),
+    written: columns.written ? columns.written[index] : null,
     shows: columns.shows[index],
     strongest: strongest !== null && strongest.index === index,
     chance: strongest ? strongest.chance : null,

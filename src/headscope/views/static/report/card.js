@@ -19,7 +19,8 @@ export function roleLine(kind, index) {
   return [el("strong", {}, value), ` ${role.says} (95% interval ${interval}).`];
 }
 
-// "Finds obj 74.8% (71.9–77.7) direct object", a line a relation; then what it shows: "shows induction 62.0% (58.1–66.0)".
+// "Finds obj 74.8% (71.9–77.7) direct object", a line a relation; then what it shows: "shows induction 62.0% (58.1–66.0), of
+// what it writes 60.1%".
 export function findLines(kind, index) {
   const found = [...findsOf(kind, index).map((one) => ({ ...one, verb: "finds" })), ...showsOf(kind, index).map((one) => ({ ...one, verb: "shows" }))];
   if (!found.length) return null;
@@ -33,7 +34,7 @@ export function findLines(kind, index) {
         {},
         el("span", { class: `mark role-${one.role}` }, shape(one.role)),
         el("span", {}, `${one.verb} `, el("strong", {}, one.name), one.says ? el("small", {}, ` ${one.says}`) : null),
-        el("span", { class: "value" }, one.value === null ? "–" : `${tableNumber(one.value, true)}%`, ends ? el("small", {}, ` ${ends}`) : null),
+        el("span", { class: "value" }, one.value === null ? "–" : `${tableNumber(one.value, true)}%`, ends ? el("small", {}, ` ${ends}`) : null, one.written === undefined ? null : el("small", {}, `, of what it writes ${tableNumber(one.written, true)}%`)),
       );
     }),
   );

@@ -69,12 +69,16 @@ export class HeadScatter {
     const third = axes.colour && this.values(axes.colour);
     const top = third ? Math.max(...third.filter((value) => value !== null), 1e-9) : 1;
     const colour = third && statisticNamed(axes.colour);
-    this.key.textContent = third ? `Light to dark: ${lower(colour.label)} from 0 to ${amount(top, colour.share, colour.unit)}.` : "Coloured as in the grid, by role.";
+    const hollow = third && both.some((index) => third[index] === null);
+    const strength = () => `Faint to strong: ${lower(colour.label)} from 0 to ${amount(top, colour.share, colour.unit)}${hollow ? "; hollow: it cannot occur" : ""}.`;
+    this.key.textContent = third ? strength() : "Coloured as in the grid, by role.";
     this.points = both.map((index) => {
       const value = third ? third[index] : null;
-      const style = third ? `--amount:${value === null ? 0 : Math.round((100 * value) / top)}%` : null;
+      const known = value !== null;
+      const style = third && known ? `--amount:${Math.round((100 * value) / top)}%` : null;
+      const look = third ? (known ? "amount" : "hollow") : `role-${roleOf(kind, index).name}`;
       return svg("circle", {
-        class: `scatter-point ${third ? "amount" : `role-${roleOf(kind, index).name}`}`,
+        class: `scatter-point ${look}`,
         cx: x(across[index]).toFixed(1),
         cy: y(up[index]).toFixed(1),
         r: kind.roles.length > MANY ? 4 : 6,

@@ -1,0 +1,58 @@
+"""Pairs of a row and a key whose tokens have to do with each other, and weights gathered there."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+# So many weights are gathered at once: text of one token alone has a pair for every weight.
+_GATHERED = 1 << 22
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What makes weights shares of what is written: a row's share of key j is `a_ij` times a number of each.
+
+    Attributes:
+        rows: one over the row's sum `sum_j a_ij |f_j|`, `[batch, head, row]` float64; 0 where that is 0.
+        keys: `|f_j|`, `[batch, head, key]` float64.
+    """
+
+    rows: Tensor
+    keys: Tensor
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of a row and a key, in ascending order: `item` of the batch, `row` from the tile's first, `key`."""
+
+    item: Tensor
+    row: Tensor
+    key: Tensor
+
+    def where(self, chosen: Tensor) -> "Pairs":
+        """Return some of them, `[pair]` bool."""
+        return Pairs(self.item[chosen], self.row[chosen], self.key[chosen])
+
+    def sums(self, weights: Tensor, shares: Shares | None = None) -> Tensor:
+        """Sum weights over the pairs of each segment, `[1, batch, head]` float64; with shares, they come second.
+
+        Args:
+            weights: `[batch, head, row, key]`.
+            shares: to sum what is written as well; then `[2, batch, head]`.
+        """
+        out = weights.new_zeros((1 if shares is None else 2, *weights.shape[:2]), dtype=torch.float64)
+        step = max(1, _GATHERED // weights.shape[1])
+        for first in range(0, len(self.item), step):
+            item, row, key = (each[first : first + step] for each in (self.item, self.row, self.key))
+            at = weights[item, :, row, key].double()
+            out[0].index_add_(0, item, at)
+            if shares is not None:
+                out[1].index_add_(0, item, at * shares.rows[item, :, row] * shares.keys[item, :, key])
+        return out
+
+    def number(self, visible: Tensor) -> Tensor:
+        """Count the pairs of each row whose key is visible, `[batch, row]` float64."""
+        out = torch.zeros(visible.shape[:2], dtype=torch.float64, device=visible.device)
+        seen = visible[self.item, self.row, self.key].double()
+        return out.index_put_((self.item, self.row), seen, accumulate=True)

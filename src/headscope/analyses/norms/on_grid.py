@@ -1,0 +1,28 @@
+"""How much heads write, as what the head grid can be coloured by and heads be laid out by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT
+from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
+from headscope.reporting.kit.report_parts import Context
+
+TOPIC = "How much it writes"
+_OF = {
+    OUTPUT: ("Output", "units of length"),
+    IN_LAYER: ("Output against the layer", "times its mean head"),
+    IN_STREAM: ("Output against the stream", "times what the layer reads"),
+}
+
+
+def output_measures(about: Context) -> Iterator[HeadMeasure]:
+    """Yield the length of heads' output, alone and against two others; none where it is not known."""
+    table = about.run.table("norms")
+    if table is None:
+        return
+    for name, (label, unit) in _OF.items():
+        rows = table[(table["statistic"] == name) & table["key_class"].isna()]
+        if rows["value"].notna().any():
+            values = {kind.name: in_head_order(rows[rows["kind"] == kind.name], kind) for kind in about.kinds}
+            yield HeadMeasure(name=name, label=label, topic=TOPIC, unit=unit, values=values)

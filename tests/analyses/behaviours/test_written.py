@@ -1,0 +1,84 @@
+"""What the page says of behaviours by what heads write: a column, a sentence, a table of those that differ."""
+
+import pytest
+
+from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL
+from headscope.analyses.behaviours.chosen import shown_of
+from headscope.analyses.behaviours.section import behaviours_findings, behaviours_section
+from headscope.analyses.behaviours.telling import WRITTEN, WRITTEN_CAPTION, apart, written_sentence
+from headscope.analyses.experiments.section import experiments_section
+from support import mock_inputs
+from support.measured import about, only
+from support.mock_behaviours import place_of, with_behaviours
+
+EVERY = [BEHAVIOURS[name] for name in NATURAL]
+
+
+def shown(run):
+    (kind,) = (part["kind"] for part in run.manifest["kinds"])
+    return shown_of(run.table("behaviours"), run.table("behaviours_best"), kind, EVERY)
+
+
+def said(run):
+    return [one.text for one in written_sentence(shown(run), "t", where="in text", several=False)]
+
+
+def page_of(run):
+    return str(only(behaviours_section(about(run, found=behaviours_findings(about(run))))))
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Of what the head that shows `first` and the one that shows `quote` look at they write little."""
+    return with_behaviours(mock_inputs.section_4(4, 8), unwritten=("first", "quote"))
+
+
+def test_weights_decide_and_what_is_written_stands_beside(run):
+    by_name = {one.behaviour.name: one for one in shown(run)}
+    for name, one in by_name.items():
+        assert one.heads == (place_of(name, 4, 8),)
+        assert one.own.value == 0.62
+        little = name in ("first", "quote")
+        assert one.written.value == pytest.approx(0.062 if little else 0.62)
+        assert one.unwritten == (one.heads if little else ())
+
+
+def test_the_sentence_names_the_heads_that_do_not_write_what_they_show(run):
+    layer, head = place_of("first", 4, 8)
+    number = len([one for one in EVERY if one.unit == "share"]) - 1  # one cannot occur
+    assert said(run) == [
+        f"In text, 2 of {number} behaviours that heads show by where they look are not in what they write (each weight "
+        "times the length of what is written of its token): most often first token, with 1 of 1, "
+        f"{layer}-{head}."
+    ]
+    assert said(with_behaviours(mock_inputs.section_4(4, 8), unwritten=())) == [
+        "In text, heads write of what they show by where they look."
+    ]
+    assert said(with_behaviours(mock_inputs.section_4(4, 8), unwritten=None)) == []
+    assert said(with_behaviours(mock_inputs.section_4(4, 8), shown=False)) == []
+
+
+def test_the_table_holds_them_with_both_numbers(run):
+    name = "table-behaviours-written-encoder"
+    table = apart(run.table("behaviours"), "encoder", shown(run), name=name, several=False)
+    places = ["{}-{}".format(*place_of(name, 4, 8)) for name in ("first", "quote")]
+    assert [row[0] for row in table.rows] == [f"Head {place}" for place in places]
+    assert [row[1:] for row in table.rows] == [
+        ("First token", "62.0", "6.2"),
+        ("Quotation marks", "62.0", "6.2"),
+    ]
+    assert table.html() in page_of(run)
+    every = with_behaviours(mock_inputs.section_4(4, 8), unwritten=())
+    assert apart(every.table("behaviours"), "encoder", shown(every), name="t", several=False) is None
+
+
+def test_the_column_is_there_where_it_is_known(run):
+    assert f">{WRITTEN}</th>" in page_of(run)
+    assert WRITTEN_CAPTION in page_of(run)
+    bare = page_of(with_behaviours(mock_inputs.section_4(4, 8), unwritten=None))
+    assert WRITTEN not in bare
+    assert "dotted" not in bare
+    # Experiments are measured by weight.
+    experiments = str(only(experiments_section(about(run))))
+    assert WRITTEN not in experiments
+    assert "dotted" not in experiments

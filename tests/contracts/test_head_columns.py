@@ -1,0 +1,226 @@
+"""What holds for `study.heads`: a row a head, and every number that any analysis has of single heads is a column."""
+
+from collections import defaultdict
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from headscope.analyses import ANALYSES
+from headscope.analyses.dependency.in_study import best_relations
+from headscope.analyses.for_study import head_columns, shown
+from headscope.analyses.surface.in_study import norm_roles
+from headscope.statistics.statistic_catalogue import NAMES
+from support.stand_ins import schemas, stand_in
+
+PLACE = ("kind", "layer", "head")
+SCHEMAS = schemas()
+OF_HEADS = {name: schema for name, schema in SCHEMAS.items() if set(PLACE) <= set(schema.key)}
+PARTS = [analysis.load(analysis.study) for analysis in ANALYSES if analysis.study]
+MEASURES = [measures for parts in PARTS for measures in parts.heads]
+# Tables with rows of heads that hold no measure of a single head.
+NO_MEASURE = {
+    "surface_differences": "a head less another",
+    "importance_differences": "of layers alone",
+    "examples": "sentences",
+    "clearest": "sentences",
+    "distribution_examples": "sentences",
+}
+# Numbers that stand beside a measure.
+BESIDE = {"n", "uniform", "ci_low", "ci_high", "q_value", "reachable"}
+# What is measured beside the model itself.
+NOT_THE_MODEL = {"model": {"control", "shuffled"}}
+
+
+def test_every_table_of_heads_is_in_it():
+    assert {measures.table for measures in MEASURES} == set(OF_HEADS) - set(NO_MEASURE)
+    assert set(NO_MEASURE) < set(OF_HEADS)
+
+
+@pytest.mark.parametrize("name", sorted({measures.table for measures in MEASURES}))
+def test_every_number_of_a_table_is_a_column(name):
+    """Whatever names a row tells one column from another, and every value that it can have is taken."""
+    schema, own = SCHEMAS[name], [measures for measures in MEASURES if measures.table == name]
+    columns = {column.name: column for column in schema.columns}
+    numbers = {
+        column.name
+        for column in schema.columns
+        if column.dtype.lower() in ("float64", "int64") and column.name not in {*schema.key, *BESIDE}
+    }
+    for measures in own:
+        assert set(measures.values) == numbers
+        assert {*measures.by, *measures.where} | set(PLACE) >= set(schema.key) - {"seed"}
+        assert not measures.verdict or measures.verdict in columns
+    for column in {column for measures in own for column in measures.where}:
+        taken = {measures.where[column] for measures in own if column in measures.where}
+        left = set(columns[column].choices) - taken
+        assert taken <= set(columns[column].choices)
+        assert left <= NOT_THE_MODEL.get(column, set()), column
+
+
+def values_of(column):
+    """Some values of a column that names a row, or all where it has few."""
+    if column.choices:
+        found = list(column.choices)
+    elif column.bounds is not None:
+        found = list(range(int(column.bounds[0]), int(column.bounds[1]) + 1))
+    else:
+        found = [f"a {column.name}", f"another {column.name}"]
+    return [*found, None] if column.missing else found
+
+
+def made_up(name):
+    """A table of two heads and a layer's mean, with a row for all that its key can be, and another number in each."""
+    schema = SCHEMAS[name]
+    columns = {column.name: column for column in schema.columns}
+    over = [key for key in schema.key if key not in (*PLACE, "seed")]
+    heads = [1, 2, None] if columns["head"].missing else [1, 2]
+    rows = []
+    for head in heads:
+        for own in product(*(values_of(columns[key]) for key in over)):
+            row = dict(zip(over, own, strict=True)) | {"kind": "decoder", "layer": 2, "head": head}
+            if "seed" in columns and row["model"] != "trained":
+                row["seed"] = 0
+            measured = {value for measures in MEASURES if measures.table == name for value in measures.values}
+            for value in sorted(measured):
+                number = len(rows) + 1
+                row[value] = number if columns[value].dtype == "int64" else number / 10_000
+            if "shows" in columns:
+                row["shows"] = "yes" if len(rows) % 3 else "no"
+            rows.append(row)
+    return stand_in(schema, *rows)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return {name: made_up(name) for name in {measures.table for measures in MEASURES}}
+
+
+def test_a_row_a_head_and_a_column_a_measure(tables):
+    found = head_columns(tables.get)
+    assert found[list(PLACE)].values.tolist() == [["decoder", 2, 1], ["decoder", 2, 2]]
+    assert found.columns.is_unique
+    by_head = found.set_index("head")
+    expected = defaultdict(dict)
+    for measures in MEASURES:
+        rows = tables[measures.table]
+        for row in rows[rows["head"].notna()].to_dict("records"):
+            if all(row[column] == value for column, value in measures.where.items()):
+                for value in measures.values:
+                    told = [measures.first, *(row[each] for each in measures.by)]
+                    told += [value] if len(measures.values) > 1 else []
+                    name = " ".join(str(each) for each in told if not pd.isna(each) and each != "")
+                    assert row["head"] not in expected[name], name
+                    expected[name][row["head"]] = row[value]
+    for name, values in expected.items():
+        assert by_head[name].to_dict() == values, name
+    further = {"norm role", "best relation", "best relation margin"}
+    assert set(found) - set(expected) - set(PLACE) <= further
+    # One of each kind, as they are called.
+    for name in (
+        *(
+            "previous",
+            "norm entropy",
+            "output_norm",
+            "value_norm cls",
+            "behaviour first",
+            "norm behaviour first",
+        ),
+        *("repeated induction", "needle retrieval", "decile written 5", "weight_times_gradient sep"),
+        *(
+            "a relation dependent->head",
+            "a probe head->dependent",
+            "coreference pronoun",
+            "map x",
+            "map cluster",
+        ),
+    ):
+        assert name in expected
+
+
+def test_what_a_head_shows_is_by_weights(tables):
+    found = shown(tables.get)
+    expected = defaultdict(list)
+    for name, first in (("behaviours", "behaviour"), ("experiments", None)):
+        rows = tables[name]
+        own = rows[(rows["model"] == "trained") & rows["head"].notna() & (rows["shows"] == "yes")]
+        own = own[own["measure"] == "weight"] if "measure" in own else own
+        for row in own.to_dict("records"):
+            expected["decoder", 2, row["head"]].append(f"{first or row['experiment']} {row['behaviour']}")
+    assert found == expected
+    assert all(found.values())
+    assert shown({}.get) is None
+
+
+def test_a_run_without_tables_has_no_heads():
+    assert list(head_columns({}.get)) == list(PLACE)
+
+
+def test_the_role_by_what_is_written_where_that_is_known():
+    rows = [
+        {
+            "kind": "encoder",
+            "layer": 1,
+            "head": head,
+            "measure": measure,
+            "statistic": name,
+            "value": value,
+            "n": n,
+        }
+        | {"uniform": 3.0 if name == "entropy" else 0.1}
+        for head, measure, best, n in (
+            (1, "weight", "cls", 9),
+            (1, "norm", "next", 9),
+            (2, "weight", "next", 9),
+        )
+        for name in NAMES
+        for value in [0.9 if name == best else 0.02]
+    ]
+    table = stand_in(SCHEMAS["surface"], *rows)
+    assert norm_roles({"surface": table}.get)["norm role"].to_dict() == {("encoder", 1, 1): "next"}
+    assert norm_roles({"surface": table[table["measure"] == "weight"]}.get) is None
+    assert norm_roles({}.get) is None
+
+
+def test_the_best_relation_is_the_one_farthest_above_the_best_offset():
+    heads = stand_in(
+        SCHEMAS["dependency"],
+        *(
+            {"model": model, "head": head, "relation": relation, "direction": direction, "accuracy": accuracy}
+            for model, head, relation, direction, accuracy in (
+                ("trained", 1, "nsubj", "dependent->head", 0.6),
+                ("trained", 1, "nsubj", "head->dependent", 0.5),
+                ("trained", 1, "det", "dependent->head", 0.8),  # an offset has more
+                ("trained", 1, "all", "dependent->head", 0.99),
+                ("trained", 2, "nsubj", "dependent->head", 0.1),
+                ("trained", 2, "det", "head->dependent", 0.82),
+                ("shuffled", 2, "nsubj", "dependent->head", 0.99),
+            )
+        ),
+    )
+    baselines = stand_in(
+        SCHEMAS["dependency_baselines"],
+        *(
+            {"baseline": baseline, "offset": offset, "relation": relation, "accuracy": accuracy}
+            for baseline, offset, relation, accuracy in (
+                ("offset", 1, "nsubj", 0.3),
+                ("offset", -1, "nsubj", 0.2),
+                ("offset", 1, "det", 0.85),
+                ("right-branching", 1, "det", 0.9),
+                ("offset", 1, "all", 0.1),
+            )
+        ),
+    )
+    found = best_relations({"dependency": heads, "dependency_baselines": baselines}.get)
+    assert found["best relation"].tolist() == ["nsubj dependent->head", "det head->dependent"]
+    assert found["best relation margin"].round(9).tolist() == [0.3, -0.03]
+    assert best_relations({"dependency": heads}.get) is None
+    assert best_relations({"dependency": heads[:0], "dependency_baselines": baselines}.get) is None
+
+
+def test_the_docs_name_every_table_that_it_is_made_of():
+    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("|")]
+    for measures in MEASURES:
+        assert any(f"| `{measures.table}` |" in line for line in lines), measures.table

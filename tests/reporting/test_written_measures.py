@@ -1,0 +1,56 @@
+"""What heads write, as what heads can be coloured and laid out by: every number is the tables'."""
+
+import numpy as np
+import pandas as pd
+
+from headscope.analyses.for_report import every_part
+from support import mock_inputs
+from support.measured import about
+from support.mock_behaviours import with_behaviours
+from support.mock_norms import with_norms
+
+
+def measures_of(run):
+    context = about(run)
+    return {one.name: one for parts in every_part() for one in parts.measures(context)}, context
+
+
+def test_behaviours_by_what_is_written_are_numbers_of_their_table():
+    run = with_behaviours(mock_inputs.t5())
+    found, context = measures_of(run)
+    table = run.table("behaviours")
+    own = table[(table["measure"] == "norm") & table["head"].notna() & (table["n"] > 0)]
+    assert {name for name in found if name.startswith("norm behaviour.")} == {
+        f"norm behaviour.{name}" for name in own["behaviour"]
+    }
+    for kind in context.kinds:
+        for name, rows in own[own["kind"] == kind.name].groupby("behaviour"):
+            one = found[f"norm behaviour.{name}"]
+            expected = rows.sort_values(["layer", "head"])["value"]
+            np.testing.assert_array_equal(one.values[kind.name], expected)
+            assert (one.share, one.unit) == ((False, "tokens") if name == "distance" else (True, ""))
+
+
+def test_without_what_is_written_there_are_none():
+    found, _ = measures_of(with_behaviours(mock_inputs.section_4(2, 3), unwritten=None))
+    assert not [name for name in found if name.startswith("norm ")]
+
+
+def test_outputs_and_statistics_of_what_is_written():
+    run = with_norms(mock_inputs.section_4(3, 4))
+    surface = run.tables["surface"]
+    written = surface.assign(measure="norm", value=surface["value"] / 2)
+    run.tables["surface"] = pd.concat([surface, written], ignore_index=True)
+    found, context = measures_of(run)
+    (kind,) = context.kinds
+    norms = run.table("norms")
+    for name in ("output_norm", "output_norm_in_layer", "output_norm_in_stream"):
+        rows = norms[(norms["statistic"] == name) & norms["head"].notna()].sort_values(["layer", "head"])
+        np.testing.assert_array_equal(found[name].values[kind.name], rows["value"])
+        assert found[name].unit
+    for name in ("previous", "entropy"):
+        rows = written[(written["statistic"] == name) & written["head"].notna()].sort_values(
+            ["layer", "head"]
+        )
+        np.testing.assert_array_equal(found[f"norm {name}"].values[kind.name], rows["value"])
+        assert found[f"norm {name}"].share == (name == "previous")
