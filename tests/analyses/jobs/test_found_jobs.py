@@ -9,6 +9,7 @@ from sklearn.decomposition import PCA
 
 from headscope.analyses.jobs.active_rows import ACTIVE_ROW, BEFORE, SORTS, ActiveRowAccumulator
 from headscope.analyses.jobs.clusters import job_clusters
+from headscope.analyses.jobs.describing import told_apart
 from headscope.analyses.jobs.features import FEATURES, along_principal_directions, chosen, features
 from headscope.analyses.jobs.found_jobs import found_jobs
 from headscope.attention.head_vectors import HeadVectors
@@ -124,6 +125,22 @@ def test_what_is_written_alone_tells_two_jobs():
     assert alone.says == "looks about 6 tokens away, on either side"
     assert {int(token) for token in kept.rows[another.rows]["ids"][:, BEFORE]} == {ASKER}
     assert ASKER not in kept.rows[one.rows]["ids"][:, BEFORE]
+
+
+def test_jobs_that_look_alike_are_said_to_write_different_things():
+    says = [
+        "looks about 6 tokens away",
+        "looks about 20 tokens away",
+        "looks about 7 tokens away",
+        "looks ahead",
+    ]
+    first, second, third, fourth = told_apart(says)
+    assert (first, third) == (f"{says[0]}, and writes one thing", f"{says[2]}, and writes another")
+    assert [second, fourth] == [says[1], says[3]]
+    assert told_apart(["looks ahead"] * 2) == [
+        "looks ahead, and writes one thing",
+        "looks ahead, and writes another",
+    ]
 
 
 def test_a_head_that_looks_anywhere_has_one_job():

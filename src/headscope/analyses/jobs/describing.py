@@ -11,6 +11,7 @@ from headscope.analyses.jobs.features import CONTEXT, FEATURES
 MOSTLY, HARDLY = 0.5, 0.1
 """What more, or fewer, than such a share of the rows has is said of a job."""
 _THINGS = ("one thing", "another", "a third", "a fourth", "a fifth", "a sixth")
+_NUMBER = re.compile(r"\d+")
 _ONE_SIDED = 0.8
 _SAME_PLACE = 0.25  # a deviation of log2(1 + tokens), below which a job looks at one place
 
@@ -42,13 +43,20 @@ def described(found: NDArray[np.float64], around: NDArray[np.float64], *, square
 
 def told_apart(says: Sequence[str]) -> list[str]:
     """Return the words of a head's jobs, where those that look alike differ by what they write."""
-    # Six tokens away or seven is alike.
-    alike = [re.sub(r"\d+", "", own) for own in says]
     found: list[str] = []
     for place, own in enumerate(says):
-        before = alike[:place].count(alike[place])
-        found.append(f"{own}, and writes {_THINGS[before]}" if alike.count(alike[place]) > 1 else own)
+        alike = [other for other in range(len(says)) if _alike(own, says[other])]
+        found.append(f"{own}, and writes {_THINGS[alike.index(place)]}" if len(alike) > 1 else own)
     return found
+
+
+def _alike(one: str, other: str) -> bool:
+    """Return whether two jobs are told in the same words, but for tokens away: six is like seven, not like twenty."""
+    (mine, far), (theirs, further) = ((_NUMBER.sub("", says), _NUMBER.search(says)) for says in (one, other))
+    if mine != theirs or far is None or further is None:
+        return one == other
+    near, last = sorted((int(far[0]), int(further[0])))
+    return 2 * last <= 3 * near
 
 
 def _target(mean: dict[str, float]) -> str:
