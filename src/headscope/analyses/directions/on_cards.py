@@ -118,4 +118,5 @@ def _stepped(values: NDArray[np.float64], furthest: float, steps: int) -> list[i
 
 def _places(table: pd.DataFrame, kind: Kind) -> NDArray[np.int64]:
     layer, head = (table[name].to_numpy(np.int64) for name in ("layer", "head"))
-    return (layer - 1) * kind.heads_per_layer + head - 1
+    place: NDArray[np.int64] = (layer - 1) * kind.heads_per_layer + head - 1
+    return place
