@@ -13,6 +13,7 @@ from headscope.reporting.parts import write_figures
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_behaviours import with_behaviours
+from support.mock_directions import with_directions
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
 from support.mock_importance import with_importance
@@ -162,6 +163,7 @@ def test_the_figures_that_are_written_are_those_declared(tmp_path):
         with_distances,
         with_behaviours,
         with_distribution,
+        with_directions,
     ):
         everything = more(everything)
     # What nobody has made up yet is made of its schema.

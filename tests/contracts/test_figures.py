@@ -16,6 +16,7 @@ from headscope.figures.style import house_style
 from headscope.reporting.kit.report_parts import Context
 from support import mock_inputs
 from support.mock_behaviours import with_behaviours
+from support.mock_directions import with_directions
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
 from support.mock_importance import with_importance
@@ -28,9 +29,8 @@ POINT = 1.0
 
 
 def whole(inputs):
-    return with_distribution(
-        with_norms(with_behaviours(with_distances(with_probes(with_importance(inputs)))))
-    )
+    inputs = with_norms(with_behaviours(with_distances(with_probes(with_importance(inputs)))))
+    return with_directions(with_distribution(inputs))
 
 
 RUNS = {

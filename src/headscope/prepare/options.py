@@ -218,10 +218,9 @@ class RunOptions:
         for stage in self.stages:
             if stage not in ASKABLE:
                 raise OptionError(f"stage {stage!r} is not known; choose from {', '.join(ASKABLE)}")
-        for name in self.also if self.maps is not None else ():
-            for known in STAGES.values():
-                if known.asked_as == name and known.refused:
-                    raise OptionError(known.refused)
+        for named in STAGES.values() if self.maps is not None else ():
+            if named.asked_as in self.also and named.refused:
+                raise OptionError(named.refused)
         if self.maps is not None and self.corpora:
             raise OptionError("both a corpus and saved maps were given; a run reads one of them")
         if self.maps is not None and self.loss != "none":

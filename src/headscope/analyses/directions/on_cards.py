@@ -118,5 +118,5 @@ def _stepped(values: NDArray[np.float64], furthest: float, steps: int) -> list[i
 
 def _places(table: pd.DataFrame, kind: Kind) -> NDArray[np.int64]:
     layer, head = (table[name].to_numpy(np.int64) for name in ("layer", "head"))
-    places: NDArray[np.int64] = (layer - 1) * kind.heads_per_layer + head - 1
-    return places
+    place: NDArray[np.int64] = (layer - 1) * kind.heads_per_layer + head - 1
+    return place

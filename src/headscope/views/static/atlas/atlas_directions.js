@@ -10,6 +10,8 @@ const WIDTH = 460;
 const HEIGHT = 300;
 const EDGE = { left: 24, right: 10, top: 10, bottom: 24 };
 const MARK = 11;
+// Of more tokens the marks are smaller.
+const CROWDED = 40;
 const NAMES = { mark: MARK, letter: 6.2, line: 13, width: WIDTH, height: HEIGHT - EDGE.bottom };
 const LONGEST_NAME = 12;
 const MANY = 512;
@@ -146,7 +148,7 @@ class DirectionMap {
     return svg("path", {
       class: `scatter-point ${amount === null ? `role-${role}` : "amount"}`,
       d: outline,
-      transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
+      transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})${this.places.length > CROWDED ? " scale(.75)" : ""}`,
       style: amount === null ? null : `--amount:${amount}%`,
       role: "button",
       tabindex: -1,
