@@ -86,7 +86,7 @@ def scan_controls(
         return
     number, segments = run.options.controls, run.sample(CONTROL_INPUTS)
     for seed in range(number):
-        sums = BehaviourAccumulator(run.layout, delimiters)
+        sums = NormBehaviourAccumulator(run.layout, delimiters)
         source = run.over(segments, model=with_random_weights(run.loaded.model, seed=seed))
         label = f"behaviours: control {seed + 1} of {number}"
         tell = scan_teller(
