@@ -26,6 +26,9 @@ NO_MEASURE = {
     "examples": "sentences",
     "clearest": "sentences",
     "distribution_examples": "sentences",
+    "directions_map": "tokens",
+    "job_examples": "sentences",
+    "job_tokens": "tokens",
 }
 # Numbers that stand beside a measure.
 BESIDE = {"n", "uniform", "ci_low", "ci_high", "q_value", "reachable"}
@@ -48,11 +51,11 @@ def test_every_number_of_a_table_is_a_column(name):
         for column in schema.columns
         if column.dtype.lower() in ("float64", "int64") and column.name not in {*schema.key, *BESIDE}
     }
+    assert {value for measures in own for value in measures.values} == numbers
     for measures in own:
-        assert set(measures.values) == numbers
         assert {*measures.by, *measures.where} | set(PLACE) >= set(schema.key) - {"seed"}
         assert not measures.verdict or measures.verdict in columns
-    for column in {column for measures in own for column in measures.where}:
+    for column in {column for measures in own for column in measures.where if columns[column].choices}:
         taken = {measures.where[column] for measures in own if column in measures.where}
         left = set(columns[column].choices) - taken
         assert taken <= set(columns[column].choices)
@@ -64,7 +67,8 @@ def values_of(column):
     if column.choices:
         found = list(column.choices)
     elif column.bounds is not None:
-        found = list(range(int(column.bounds[0]), int(column.bounds[1]) + 1))
+        first = int(column.bounds[0])
+        found = list(range(first, int(min(column.bounds[1], first + 1)) + 1))
     else:
         found = [f"a {column.name}", f"another {column.name}"]
     return [*found, None] if column.missing else found

@@ -60,6 +60,7 @@ def prepared(base, *, documents):
         controls=1,
         shuffled=True,
         max_length=64,
+        also=("directions",),
     )
     return prepare(options)
 
