@@ -48,8 +48,8 @@ function several(kind, index, jobs) {
   const shown = el("div", {});
   const status = el("p", { class: "at-told", role: "status" });
   const buttons = jobs.map((one, place) => {
-    const says = { "aria-pressed": "false", "aria-label": `Job ${place + 1} of ${jobs.length}: ${one.says}; ${percent(one.share)} of its active rows${ends(one)}` };
-    return el("button", { type: "button", class: "at-job", ...says, onclick: () => show(place) }, bar(one), el("span", { class: "at-job-share" }, percent(one.share)), el("span", {}, capital(one.says)));
+    const says = { "aria-pressed": "false", title: `Job ${place + 1} of ${jobs.length}${ends(one)}` };
+    return el("button", { type: "button", class: "at-job", ...says, onclick: () => show(place) }, bar(one), el("span", { class: "at-job-share" }, percent(one.share)), " ", el("span", {}, capital(one.says)));
   });
 
   function show(place) {
@@ -59,7 +59,7 @@ function several(kind, index, jobs) {
   }
 
   show(0);
-  return [el("div", { class: "at-job-list", role: "group", "aria-label": `${headTitle(kind, index)}: its jobs` }, buttons), status, shown];
+  return [el("div", { class: "at-job-list", role: "group", "aria-label": `${headTitle(kind, index)}: its jobs, by share of its active rows` }, buttons), status, shown];
 }
 
 export function jobsPart(kind, index) {
