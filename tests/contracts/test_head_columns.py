@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from itertools import product
+from math import isfinite
 from pathlib import Path
 
 import pandas as pd
@@ -67,8 +68,8 @@ def values_of(column):
     if column.choices:
         found = list(column.choices)
     elif column.bounds is not None:
-        first = int(column.bounds[0])
-        found = list(range(first, int(min(column.bounds[1], first + 1)) + 1))
+        first, last = column.bounds
+        found = list(range(int(first), int(last if isfinite(last) else first + 1) + 1))
     else:
         found = [f"a {column.name}", f"another {column.name}"]
     return [*found, None] if column.missing else found
