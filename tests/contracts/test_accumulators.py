@@ -122,16 +122,15 @@ def examples_frame(results) -> pd.DataFrame:
 
 def active_frame(results) -> pd.DataFrame:
     """Every row of the sample of each head, in order, with all that is kept of it, and how many were active."""
-    rows = []
+    rows, shares = [], ("weight", "output", "even")
     for result in results:
         rows.append((result.kind, "active", str(result.active.tolist()), float(result.asked)))
         for row in result.rows:
-            names = [name for name in row.dtype.names if name not in ("segment", "weight")]
+            names = [name for name in row.dtype.names if name not in ("segment", *shares)]
             segment = str(result.segments[int(row["segment"])])
-            rows.append(
-                (result.kind, segment, str([row[name].tolist() for name in names]), float(row["weight"]))
-            )
-    return pd.DataFrame(rows, columns=["kind", "segment", "row", "weight"])
+            measured = np.concatenate([np.atleast_1d(row[name]) for name in shares]).astype(float)
+            rows.append((result.kind, segment, str([row[name].tolist() for name in names]), *measured))
+    return pd.DataFrame(rows).rename(columns=str)
 
 
 def directions_frame(results) -> pd.DataFrame:
@@ -508,6 +507,10 @@ def by_model(family: str, side: str, size: int) -> dict[str, pd.DataFrame]:
     return {name: answer(name, accumulator) for name, accumulator in accumulators.items()}
 
 
+# Sums of attention over documents lose a digit more than means do; drawn vectors are kept in float16, to 1 in 2,048.
+LOOSER = {"arcs": 1e-4, "directions": 5e-3}
+
+
 @pytest.mark.parametrize("family", sorted(CONFIGS))
 @pytest.mark.parametrize(("side", "size"), [("right", 1), ("right", 16), ("left", 1), ("left", 16)])
 def test_end_to_end_padding_and_batch_size_do_not_matter(family, side, size):
@@ -518,5 +521,4 @@ def test_end_to_end_padding_and_batch_size_do_not_matter(family, side, size):
             f"{family} takes no position ids: left padding is refused, which is tested with the families"
         )
     for name, found in by_model(family, side, size).items():
-        # Sums of attention over documents lose a digit more than means do.
-        assert_same(found, by_model(family, "right", 5)[name], atol=1e-4 if name == "arcs" else 1e-5)
+        assert_same(found, by_model(family, "right", 5)[name], atol=LOOSER.get(name, 1e-5))
