@@ -85,7 +85,10 @@ docs: .venv/.dev
 	$(BIN)/python docs/make/api.py
 
 # Of the demonstration's report, with Chromium; PROBES=DIR names a report with probes for table 3.
-pictures: .venv/.dev demo-report/report.html
+demo-report-decoder/report.html: | .venv/.demo
+	$(BIN)/headscope report --model headscope-decoder --also directions --limit 200 --controls 1 --out demo-report-decoder
+
+pictures: .venv/.dev demo-report/report.html demo-report-decoder/report.html
 	$(BIN)/python docs/make/pictures.py $(if $(PROBES),--probes $(PROBES))
 
 bench: .venv/.dev

@@ -25,6 +25,9 @@ ARGUMENTS = [
 ]
 SENTENCE = "The cat sat on the mat, because it was warm."
 MARGIN = 24
+READ = ("1-1", "2-8", "4-5")
+CARD = 1500
+"""Heads whose cards are read in `docs/atlas.md`, and how much of a card is shown, in pixels."""
 
 
 def of_report(browser: Browser, study: Path) -> None:
@@ -53,6 +56,16 @@ def of_explorer(browser: Browser, study: Path) -> None:
         page.locator(".ex-views > div:not(.ex-next) .hs-attention").first.wait_for()
         page.wait_for_timeout(1000)
         page.screenshot(path=IMAGES / "explorer.png")
+
+
+def of_cards(browser: Browser, study: Path) -> None:
+    """Write the cards that `docs/atlas.md` reads: of the decoder, as far as what it does over all its rows."""
+    page = browser.new_page(viewport={"width": 900, "height": 1200})
+    for head in READ:
+        page.goto((study / "atlas" / "index.html").resolve().as_uri() + f"#decoder-{head}")
+        page.reload()
+        page.wait_for_timeout(1000)
+        part_of(page, ".at-card", IMAGES / f"card-{head}.png", height=CARD)
 
 
 def opened(browser: Browser, study: Path, *, width: int, height: int) -> Page:
@@ -107,6 +120,7 @@ def main() -> None:
     """Write the pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--study", type=Path, default=Path("demo-report"), help="of `make demo`")
+    parser.add_argument("--decoder", type=Path, default=Path("demo-report-decoder"), help="the other one")
     parser.add_argument("--probes", type=Path, help="a report with probes (--treebank-train)")
     asked = parser.parse_args()
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -116,9 +130,12 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         of_report(browser, asked.study)
         of_explorer(browser, asked.study)
+        of_cards(browser, asked.decoder)
         if asked.probes is not None:
             of_probes(browser, asked.probes)
-    for name in ("report-light", "syntax", "distances", "explorer", *(("probes",) if asked.probes else ())):
+    cards = (f"card-{head}" for head in READ)
+    probes = ("probes",) if asked.probes else ()
+    for name in ("report-light", "syntax", "distances", "explorer", *cards, *probes):
         smaller(IMAGES / f"{name}.png")
 
 

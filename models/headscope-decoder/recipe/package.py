@@ -146,7 +146,8 @@ def table() -> str:
         head, value = best(trained[name])
         lines.append(f"| {words} | {head} | {value:.2f} | {best(random[name])[1]:.2f} |")
     resting = int((trained["first"] > 0.5).sum())
-    return "\n".join([*lines, "", f"{resting} heads keep more than half of their weight on `<s>`."])
+    keep = "head keeps" if resting == 1 else "heads keep"
+    return "\n".join([*lines, "", f"{resting} {keep} more than half of the weight on `<s>`."])
 
 
 if __name__ == "__main__":
