@@ -34,7 +34,7 @@ export function findLines(kind, index) {
         {},
         el("span", { class: `mark role-${one.role}` }, shape(one.role)),
         el("span", {}, `${one.verb} `, el("strong", {}, one.name), one.says ? el("small", {}, ` ${one.says}`) : null),
-        el("span", { class: "value" }, one.value === null ? "–" : `${tableNumber(one.value, true)}%`, ends ? el("small", {}, ` ${ends}`) : null, one.written === undefined ? null : el("small", {}, `, of what it writes ${tableNumber(one.written, true)}%`)),
+        el("span", { class: "value" }, one.value === null ? "–" : `${tableNumber(one.value, true)}%`, ends ? el("small", {}, ` ${ends}`) : null, one.written === undefined ? null : [", ", el("small", {}, `of what it writes ${tableNumber(one.written, true)}%`)]),
       );
     }),
   );
