@@ -160,7 +160,7 @@ def test_heads_are_found_by_what_they_show(visit):
     assert cards(page) == [f"Head {induction}"]
     lines = page.locator(".at-card .finds li").all_inner_texts()
     told = [" ".join(line.split()) for line in lines]
-    assert "shows induction after an earlier copy 62.0% 55.8–68.2" in told
+    assert "shows induction after an earlier copy 62.0% 55.8–68.2, of what it writes 62.0%" in told
     rows = page.locator(".at-behaviours tbody tr").all_inner_texts()
     (row,) = [line for line in rows if line.startswith("induction\nafter")]
     assert all(

@@ -321,9 +321,9 @@ def test_a_stream_that_is_none(gone, capsys, monkeypatch):
         ),
         (
             ["stast"],
-            "there is no command 'stast'; expected one of report, merge, stats, segments, norms, deciles, "
-            "extract, convert, behaviours, experiment, syntax, coref, cluster, importance, probe, train, view, "
-            "explore, atlas, export; did you mean stats?",
+            "there is no command 'stast'; expected one of report, merge, stats, segments, norms, deciles, jobs, "
+            "directions, extract, convert, behaviours, experiment, syntax, coref, cluster, importance, probe, "
+            "train, view, explore, atlas, export; did you mean stats?",
         ),
         (
             ["stats", "--text", "a\0b"],

@@ -195,7 +195,7 @@ def _told(chosen: NDArray[Any], tile: AttentionTile, positions: NDArray[np.int64
     told = np.zeros(len(chosen), dtype=ACTIVE_ROW)
     told["place"], told["hash"], told["segment"] = chosen["place"], chosen["hash"], chosen["item"]
     told["row"] = positions[chosen["item"], chosen["at"]]
-    told["weight"] = weight.cpu().numpy()
+    told["weight"] = weight.float().cpu().numpy()
     told["key"] = keys.positions[item, key].cpu().numpy()
     told["key_id"] = keys.ids[item, key].cpu().numpy()
     told["row_class"] = queries.classes[item, row].cpu().numpy()
@@ -204,7 +204,7 @@ def _told(chosen: NDArray[Any], tile: AttentionTile, positions: NDArray[np.int64
     told["key_starts"] = _starts(keys.word_ids)[item, key].cpu().numpy()
     if tile.square:
         told["after_copy"] = _behind_copies(tile, item, row).gather(1, key[:, None])[:, 0].cpu().numpy()
-    told["even"] = _evenly(tile, item, at).cpu().numpy()
+    told["even"] = _evenly(tile, item, at).float().cpu().numpy()
     around = row[:, None] + torch.arange(-BEFORE, AFTER + 1, device=device)
     inside = around.clamp(0, queries.ids.shape[1] - 1)
     there = (around == inside) & queries.valid[item[:, None], inside]
