@@ -58,7 +58,7 @@ def _columns(rows: pd.DataFrame, kind: Kind) -> dict[str, Any] | None:
     if rows.empty:
         return None
     better = rows.sort_values("accuracy", ascending=False, kind="stable").drop_duplicates(["layer", "head"])
-    place = (better["layer"].to_numpy(int) - 1) * kind.heads_per_layer + better["head"].to_numpy(int) - 1
+    place = kind.places(better)
     out: dict[str, Any] = {}
     for name, column in (("value", "accuracy"), ("low", "ci_low"), ("high", "ci_high")):
         table = np.full(kind.size, np.nan)

@@ -42,7 +42,7 @@ def showings_block(showings: Sequence[Showing], kinds: Sequence[Kind]) -> list[d
 
 def _columns(showing: Showing, kind: Kind) -> dict[str, Any]:
     rows = showing.heads[showing.heads["kind"] == kind.name]
-    place = (rows["layer"].to_numpy(int) - 1) * kind.heads_per_layer + rows["head"].to_numpy(int) - 1
+    place = kind.places(rows)
     out: dict[str, Any] = {}
     for name, column in (
         ("low", "ci_low"),
@@ -64,7 +64,7 @@ def _columns(showing: Showing, kind: Kind) -> dict[str, Any]:
         "strongest": None
         if strongest is None
         else {
-            "index": (strongest.layer - 1) * kind.heads_per_layer + strongest.head - 1,
+            "index": kind.place(strongest.layer, strongest.head),
             "chance": numbers(np.array([strongest.chance]).round(4))[0],
             "tested": strongest.tested,
         },

@@ -105,8 +105,7 @@ def _accuracies(target: Target, kind: Kind) -> list[float | int | None]:
     out = np.full(kind.size, np.nan)
     if target.heads is not None:
         own = target.heads[target.heads["kind"] == kind.name]
-        place = (own["layer"].to_numpy(int) - 1) * kind.heads_per_layer + own["head"].to_numpy(int) - 1
-        np.fmax.at(out, place, own["accuracy"].to_numpy(np.float64, na_value=np.nan))
+        np.fmax.at(out, kind.places(own), own["accuracy"].to_numpy(np.float64, na_value=np.nan))
     return numbers(out.round(4))
 
 
@@ -119,8 +118,7 @@ def finds_of(run: Measured, kind: Kind, targets: Mapping[str, Target]) -> dict[i
     for layer, head, finds in zip(rows["layer"], rows["head"], rows["finds"]):
         names = [str(name) for name in finds] if isinstance(finds, list | tuple | np.ndarray) else []
         if names:
-            place = (int(layer) - 1) * kind.heads_per_layer + int(head) - 1
-            out[place] = [_find(targets[name]) for name in names]
+            out[kind.place(layer, head)] = [_find(targets[name]) for name in names]
     return out
 
 
@@ -176,7 +174,7 @@ def _maps(kind: Kind, rows: pd.DataFrame, most: int | None) -> dict[str, Any]:
     for _, own in list(rows.groupby(["document", "segment"], sort=False))[:most]:
         content: list[str | None] = [None] * kind.size
         for _, row in own.iterrows():
-            place = (int(row["layer"]) - 1) * kind.heads_per_layer + int(row["head"]) - 1
+            place = kind.place(row["layer"], row["head"])
             content[place] = packed(weights_of(row))
         queries, keys = ([str(token) for token in own[side].iloc[0]] for side in ("tokens", "keys"))
         sentences.append({"queries": shown_tokens(queries), "keys": shown_tokens(keys), "bytes": content})

@@ -86,7 +86,7 @@ def _shares(table: pd.DataFrame | None, kind: Kind) -> dict[str, dict[int, list[
         return found
     for which, name in enumerate(SHARE_NAMES[:2]):
         own = table[(table["kind"] == kind.name) & (table["statistic"] == name)]
-        for side, place, value in zip(own["vectors"], _places(own, kind).tolist(), own["value"], strict=True):
+        for side, place, value in zip(own["vectors"], kind.places(own).tolist(), own["value"], strict=True):
             told = found.setdefault(str(side), {}).setdefault(place, [None, None])
             told[which] = None if value != value else round(float(value), 3)
     return found
@@ -96,7 +96,7 @@ def _heads(
     table: pd.DataFrame, shares: dict[int, list[float | None]], kind: Kind
 ) -> list[dict[str, Any] | None]:
     told: list[dict[str, Any] | None] = [None] * kind.size
-    for place, own in table.assign(place=_places(table, kind)).groupby("place"):
+    for place, own in table.assign(place=kind.places(table)).groupby("place"):
         ordered = own.sort_values("token")
         x, y, length = (ordered[name].fillna(0.0).to_numpy(float) for name in ("first", "second", "length"))
         # One step both ways: what lies twice as far along the first direction is drawn twice as far.
@@ -114,9 +114,3 @@ def _stepped(values: NDArray[np.float64], furthest: float, steps: int) -> list[i
     """Return values as whole steps, the furthest so many from 0."""
     whole: list[int] = np.rint(values * (steps / furthest if furthest > 0 else 0.0)).astype(int).tolist()
     return whole
-
-
-def _places(table: pd.DataFrame, kind: Kind) -> NDArray[np.int64]:
-    layer, head = (table[name].to_numpy(np.int64) for name in ("layer", "head"))
-    place: NDArray[np.int64] = (layer - 1) * kind.heads_per_layer + head - 1
-    return place

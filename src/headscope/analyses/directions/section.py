@@ -13,7 +13,7 @@ from headscope.analyses.directions.tables import EFFECTIVE, SHARE_NAMES
 from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.links import file_links
+from headscope.reporting.kit.links import figure_file, file_links
 from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import capital
@@ -76,7 +76,7 @@ def direction_figures(about: Context) -> Iterator[tuple[str, Figure]]:
         return
     for place, kind in enumerate(about.kinds):
         if _has(table, kind):
-            name = FIGURE if not place else f"{FIGURE}-{kind.name}"
+            name = figure_file(FIGURE, kind.name, first=place == 0)
             yield name, direction_figure(table, kind=kind.name, roles=about.run.roles)
 
 

@@ -41,7 +41,7 @@ def map_block(run: Measured, kind: Kind) -> dict[str, Any] | None:
     own = table[table["kind"] == kind.name]
     if own.empty:
         return None
-    place = (own["layer"].to_numpy(int) - 1) * kind.heads_per_layer + own["head"].to_numpy(int) - 1
+    place = kind.places(own)
     out: dict[str, Any] = {}
     for name in ("x", "y", "cluster"):
         column = np.full(kind.size, np.nan)

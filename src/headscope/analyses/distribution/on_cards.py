@@ -46,7 +46,7 @@ def tenths(run: Measured, kind: Kind) -> dict[str, Any]:
 
 def _measure(table: pd.DataFrame, name: str, kind: Kind) -> dict[str, Any]:
     values = np.full((kind.size, len(DECILES)), np.nan)
-    place = _places(table, kind)
+    place = kind.places(table)
     values[place, table["decile"].to_numpy(int) - 1] = table["value"].to_numpy(
         dtype=np.float64, na_value=np.nan
     )
@@ -65,7 +65,7 @@ def _rows(examples: pd.DataFrame, kind: Kind) -> dict[str, Any]:
     words: dict[str, int] = {}
     if kind.size > MANY_HEADS:
         examples = examples[examples["rank"] == 1]
-    for place, row in zip(_places(examples, kind).tolist(), examples.to_dict("records"), strict=True):
+    for place, row in zip(kind.places(examples).tolist(), examples.to_dict("records"), strict=True):
         strengths[place] = row["measure"]
         own = rows.setdefault(place, [[] for _ in range(len(DECILES) + 1)])
         own[int(row["tenth"]) - 1].append(_row(row, words))
@@ -89,10 +89,6 @@ def _row(row: Mapping[Any, Any], words: dict[str, int]) -> list[Any]:
         int(row["row"]) - int(row["start"]),
         [number(token) for token in row["tokens"]],
     ]
-
-
-def _places(table: pd.DataFrame, kind: Kind) -> Any:
-    return (table["layer"].to_numpy(int) - 1) * kind.heads_per_layer + table["head"].to_numpy(int) - 1
 
 
 def _short(value: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -40,7 +39,7 @@ def job_cards(run: Measured, kind: Kind) -> dict[str, Any]:
     heads: dict[int, list[dict[str, Any]]] = {}
     for row in records(jobs[jobs["kind"] == kind.name].sort_values(["layer", "head", "job"])):
         place = (kind.name, int(row["layer"]), int(row["head"]), int(row["job"]))
-        heads.setdefault(_place(row, kind), []).append(
+        heads.setdefault(kind.place(row["layer"], row["head"]), []).append(
             {
                 **{name: _share(row[column]) for name, column in _ENDS.items()},
                 "says": str(row["says"]),
@@ -76,10 +75,6 @@ def _rows(
             ]
         )
     return found
-
-
-def _place(row: Mapping[str, Any], kind: Kind) -> int:
-    return (int(row["layer"]) - 1) * kind.heads_per_layer + int(row["head"]) - 1
 
 
 def _share(value: float) -> float | None:

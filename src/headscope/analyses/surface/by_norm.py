@@ -149,7 +149,7 @@ def norm_on_cards(run: Measured, kind: Kind, words: Words) -> list[str | None] |
                 f"; {words.statistics[one.statistic]} {amount(one.norm, one.statistic)}, by weights "
                 f"{amount(one.weight, one.statistic)}"
             )
-        lines[(one.layer - 1) * kind.heads_per_layer + one.head - 1] = f"{line}."
+        lines[kind.place(one.layer, one.head)] = f"{line}."
     return lines
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import SupportsInt
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.measured import Measured
@@ -66,7 +68,16 @@ class Kind:
 
     def role(self, layer: int, head: int) -> str:
         """Return a head's role."""
-        return self.roles[(layer - 1) * self.heads_per_layer + head - 1]
+        return self.roles[self.place(layer, head)]
+
+    def place(self, layer: SupportsInt, head: SupportsInt) -> int:
+        """Return where a head stands in head order, from 0; `layer` and `head` are 1-based."""
+        return (int(layer) - 1) * self.heads_per_layer + int(head) - 1
+
+    def places(self, rows: pd.DataFrame) -> NDArray[np.int64]:
+        """Return where the head of each row stands in head order, of rows with `layer` and `head` (from 1)."""
+        layer, head = (rows[name].to_numpy(np.int64) for name in ("layer", "head"))
+        return np.asarray((layer - 1) * self.heads_per_layer + head - 1)
 
 
 def kinds_of(run: Measured) -> tuple[Kind, ...]:

@@ -92,7 +92,7 @@ def shown_by_head(showings: Sequence[Showing], kind: Kind) -> dict[int, list[dic
     for one in showings:
         rows = one.heads[(one.heads["kind"] == kind.name) & (one.heads["shows"] == "yes")]
         for row in rows.to_dict("records") if one.what.words else ():
-            place = (int(row["layer"]) - 1) * kind.heads_per_layer + int(row["head"]) - 1
+            place = kind.place(row["layer"], row["head"])
             value, low, high, written = numbers(
                 np.array([row[name] for name in ("value", "ci_low", "ci_high", "written")], dtype=np.float64)
             )
