@@ -18,7 +18,7 @@ from headscope.analyses.directions.measure import _lacking, directions_table, ma
 from headscope.analyses.directions.moments import Moment, Moments, moment_of
 from headscope.analyses.directions.principal import MOST, principal_directions
 from headscope.analyses.directions.tables import DIRECTIONS, EFFECTIVE, MAP
-from headscope.analyses.directions.token_sample import PADDING
+from headscope.analyses.distribution.kept_rows import PADDING
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan

@@ -12,13 +12,14 @@ from torch import Tensor
 from headscope.analyses.directions.how_much import layers_apart, numbers_of, tokens_for
 from headscope.analyses.directions.moments import Moments, moment_of
 from headscope.analyses.directions.principal import Principal, principal_directions
-from headscope.analyses.directions.token_sample import AFTER, BEFORE, PADDING, TOKEN, Segment, TokenSample
-from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
+from headscope.analyses.directions.token_sample import AFTER, BEFORE, TOKEN, Segment, TokenSample
+from headscope.analyses.distribution.drawn_tokens import ids_around
+from headscope.analyses.distribution.row_hashes import row_hashes, segment_keys
+from headscope.analyses.distribution.row_values import content_tokens
 from headscope.attention.head_vectors import HeadVectors
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
-from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.kept import Declared, State
@@ -107,13 +108,13 @@ class DirectionAccumulator(Accumulator):
             return
         rows = tile.rows
         sides = {"query": vectors.queries, "output": vectors.outputs}
-        asked = _asked(tile.queries)[:, rows]
+        asked = content_tokens(tile.queries)[:, rows]
         for side, own in sides.items():
             self._moments.add((side, tile.kind, tile.layer), moment_of(own, asked))
             self._drawing(tile, ROW).take((side, tile.layer), own, rows=rows)
         if tile.start == 0:
             own = vectors.keys
-            self._moments.add((SIDES[1], tile.kind, tile.layer), moment_of(own, _asked(tile.keys)))
+            self._moments.add((SIDES[1], tile.kind, tile.layer), moment_of(own, content_tokens(tile.keys)))
             axis = ROW if tile.square else KEY
             self._drawing(tile, axis).take((SIDES[1], tile.layer), own, rows=slice(0, own.shape[2]))
 
@@ -184,11 +185,11 @@ class _Drawing:
 
     def __init__(self, info: SegmentInfo, sample: TokenSample, *, seed: int) -> None:
         segments = list(zip(info.documents, info.indices, strict=True))
-        keys = np.array([segment_key(*name, seed=seed) for name in segments], dtype=np.uint64)
+        keys = segment_keys(segments, seed=seed)
         positions = info.positions.cpu().numpy()
         # One hash a token: the same tokens stand for all heads.
         hashes = row_hashes(keys, positions, kind="encoder", layer=0, heads=1)[:, 0]
-        item, at = np.nonzero(_asked(info).cpu().numpy() & (hashes < np.uint64(sample.least)))
+        item, at = np.nonzero(content_tokens(info).cpu().numpy() & (hashes < np.uint64(sample.least)))
         first = np.argsort(hashes[item, at], kind="stable")[: sample.most]
         item, at = item[first], at[first]
         self.segments: list[Segment] = [segments[place] for place in item.tolist()]
@@ -196,11 +197,8 @@ class _Drawing:
         self.tokens = np.zeros(len(item), dtype=TOKEN)
         self.tokens["hash"], self.tokens["position"] = hashes[item, at], positions[item, at]
         self.tokens["class"] = info.classes.cpu().numpy()[item, at]
-        ids, valid = info.ids.cpu().numpy(), info.valid.cpu().numpy()
-        around = at[:, None] + np.arange(-BEFORE, AFTER + 1)
-        inside = around.clip(0, ids.shape[1] - 1)
-        there = (around == inside) & valid[item[:, None], inside]
-        self.tokens["ids"] = np.where(there, ids[item[:, None], inside], PADDING)
+        place = self.item.to(info.ids.device), self.at.to(info.ids.device)
+        self.tokens["ids"] = ids_around(info, *place, before=BEFORE, after=AFTER).cpu().numpy()
         self.vectors: dict[tuple[str, int], NDArray[np.float16]] = {}
 
     def take(self, side: tuple[str, int], vectors: Tensor, *, rows: slice) -> None:
@@ -220,8 +218,3 @@ class _Drawing:
 
 def _axes(kind: str) -> tuple[str, ...]:
     return (ROW, KEY) if kind == "cross" else (ROW,)
-
-
-def _asked(info: SegmentInfo) -> Tensor:
-    """Return which tokens count, `[batch, position]` bool: neither padding nor special tokens."""
-    return info.valid & (info.classes != KeyClass.CLS) & (info.classes != KeyClass.SEP)

@@ -14,7 +14,8 @@ from headscope.analyses.directions.accumulator import (
     DirectionResult,
 )
 from headscope.analyses.directions.tables import DIRECTIONS, EFFECTIVE, MAP, SHARE_NAMES, TOKENS
-from headscope.analyses.directions.token_sample import BEFORE, PADDING
+from headscope.analyses.directions.token_sample import BEFORE
+from headscope.analyses.distribution.kept_rows import PADDING
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.readable import readable_tokens
 from headscope.encoding.vocabulary import KeyClass

@@ -11,8 +11,6 @@ from headscope.statistics.kept import State
 
 BEFORE, AFTER = 5, 5
 """Tokens that are kept on either side of a token."""
-PADDING = -1
-"""What stands for a token beyond the ends of the input."""
 TOKEN = np.dtype(
     [
         ("hash", np.uint64),

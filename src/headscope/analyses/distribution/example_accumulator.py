@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from headscope.analyses.distribution.drawn_tokens import ids_around, strongest_keys
 from headscope.analyses.distribution.kept_rows import (
     AFTER,
     BEFORE,
@@ -18,7 +19,7 @@ from headscope.analyses.distribution.kept_rows import (
     Segment,
     smallest,
 )
-from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
+from headscope.analyses.distribution.row_hashes import row_hashes, segment_keys
 from headscope.analyses.distribution.row_values import asked_rows, content
 from headscope.analyses.distribution.scales import BINS, MEASURES
 from headscope.attention.tile import AttentionTile
@@ -31,7 +32,6 @@ MOST_KEPT = 4
 """Rows of each bin."""
 STRENGTHS = ("written", "content")
 """What says how strong a row is: how much it writes; where that is not known, its weight off the sink."""
-_WEIGHTS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class ExampleAccumulator(Accumulator):
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
         names = zip(batch.info.documents, batch.info.indices, strict=True)
-        self._keys = np.array([segment_key(*name, seed=self.seed) for name in names], dtype=np.uint64)
+        self._keys = segment_keys(names, seed=self.seed)
 
     def update(self, tile: AttentionTile) -> None:
         """Offer a tile's rows."""
@@ -170,11 +170,8 @@ def _told(
     known = key.clamp(min=0)
     told["key"] = torch.where(of_sink, NO_KEY, tile.keys.positions[item, known]).cpu().numpy()
     told["key_id"] = torch.where(of_sink, PADDING, tile.keys.ids[item, known]).cpu().numpy()
-    around = (at + tile.start)[:, None] + torch.arange(-BEFORE, AFTER + 1, device=device)
-    width = tile.queries.ids.shape[1]
-    inside = around.clamp(0, width - 1)
-    there = (around == inside) & tile.queries.valid[item[:, None], inside]
-    told["ids"] = torch.where(there, tile.queries.ids[item[:, None], inside], PADDING).cpu().numpy()
+    around = ids_around(tile.queries, item, at + tile.start, before=BEFORE, after=AFTER)
+    told["ids"] = around.cpu().numpy()
     return told
 
 
@@ -182,16 +179,8 @@ def _strongest(
     tile: AttentionTile, item: torch.Tensor, head: torch.Tensor, at: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the largest weight of each row, and on which key of the axis it lies: the leftmost, -1 for a sink."""
-    weights, keys = [], []
-    step = max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])
-    for begin in range(0, len(item), step):
-        own = tuple(each[begin : begin + step] for each in (item, head, at))
-        lines = tile.weights[own].masked_fill(~tile.keys.valid[own[0]], -1.0)
-        place = lines.argmax(-1)
-        weight = lines.gather(1, place[:, None])[:, 0]
-        if tile.sink is not None:
-            sink = tile.sink[own].to(weight.dtype)
-            place, weight = torch.where(sink > weight, -1, place), torch.maximum(sink, weight)
-        weights.append(weight)
-        keys.append(place)
-    return torch.cat(weights), torch.cat(keys)
+    weight, key = strongest_keys(tile, item, head, at, keys=tile.keys.valid)
+    if tile.sink is None:
+        return weight, key
+    sink = tile.sink[item, head, at].to(weight.dtype)
+    return torch.maximum(sink, weight), torch.where(sink > weight, -1, key)

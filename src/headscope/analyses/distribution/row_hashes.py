@@ -4,6 +4,7 @@ BLAKE2b of the seed, the segment's index and its document's id is spread over ro
 and Flood 2014), a bijection of 64 bits: a hash a row and head takes nanoseconds, BLAKE2b itself a thousand.
 """
 
+from collections.abc import Iterable
 from hashlib import blake2b
 
 import numpy as np
@@ -19,6 +20,11 @@ def segment_key(document: str, segment: int, *, seed: int) -> np.uint64:
     """Return what all hashes of a segment are made of."""
     digest = blake2b(f"{seed}/{segment}/{document}".encode(), digest_size=8).digest()
     return np.uint64(int.from_bytes(digest, "little"))
+
+
+def segment_keys(segments: Iterable[tuple[str, int]], *, seed: int) -> NDArray[np.uint64]:
+    """Return the key of each segment, given by its document and index, `[segment]`."""
+    return np.array([segment_key(*name, seed=seed) for name in segments], dtype=np.uint64)
 
 
 def row_hashes(

@@ -5,15 +5,20 @@ from torch import Tensor
 
 from headscope.attention.row_statistics import RowQuantity
 from headscope.attention.tile import AttentionTile
+from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import KeyClass
 
 _SINKS = [RowQuantity.CLS, RowQuantity.SEP, RowQuantity.SINK]
 
 
+def content_tokens(info: SegmentInfo) -> Tensor:
+    """Return which tokens are neither padding nor special tokens, `[batch, position]` bool."""
+    return info.valid & (info.classes != KeyClass.CLS) & (info.classes != KeyClass.SEP)
+
+
 def asked_rows(tile: AttentionTile) -> Tensor:
     """Return which of a tile's rows are asked, `[batch, row]` bool: neither padding nor special tokens."""
-    classes = tile.row_classes
-    return tile.row_valid & (classes != KeyClass.CLS) & (classes != KeyClass.SEP)
+    return content_tokens(tile.queries)[:, tile.rows]
 
 
 def row_values(tile: AttentionTile) -> dict[str, Tensor]:

@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.analyses.distribution.kept_rows import PADDING, KeptRows, Segment, smallest
-from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
-from headscope.analyses.distribution.row_values import asked_rows, content
+from headscope.analyses.distribution.drawn_tokens import ids_around, strongest_keys
+from headscope.analyses.distribution.kept_rows import KeptRows, Segment, smallest
+from headscope.analyses.distribution.row_hashes import row_hashes, segment_keys
+from headscope.analyses.distribution.row_values import asked_rows, content, content_tokens
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.vocabulary import KeyClass
@@ -123,7 +124,7 @@ class ActiveRowAccumulator(Accumulator):
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
         names = zip(batch.info.documents, batch.info.indices, strict=True)
-        self._keys = np.array([segment_key(*name, seed=self.seed) for name in names], dtype=np.uint64)
+        self._keys = segment_keys(names, seed=self.seed)
 
     def update(self, tile: AttentionTile) -> None:
         """Offer a tile's active rows."""
@@ -189,7 +190,8 @@ def _told(chosen: NDArray[Any], tile: AttentionTile, positions: NDArray[np.int64
     item, head, at = (
         torch.from_numpy(chosen[name].astype(np.int64)).to(device) for name in ("item", "head", "at")
     )
-    weight, key = _strongest(tile, item, head, at)
+    # Off the sink and separators.
+    weight, key = strongest_keys(tile, item, head, at, keys=content_tokens(tile.keys))
     row = at + tile.start
     queries, keys = tile.queries, tile.keys
     told = np.zeros(len(chosen), dtype=ACTIVE_ROW)
@@ -205,10 +207,7 @@ def _told(chosen: NDArray[Any], tile: AttentionTile, positions: NDArray[np.int64
     if tile.square:
         told["after_copy"] = _behind_copies(tile, item, row).gather(1, key[:, None])[:, 0].cpu().numpy()
     told["even"] = _evenly(tile, item, at).float().cpu().numpy()
-    around = row[:, None] + torch.arange(-BEFORE, AFTER + 1, device=device)
-    inside = around.clamp(0, queries.ids.shape[1] - 1)
-    there = (around == inside) & queries.valid[item[:, None], inside]
-    told["ids"] = torch.where(there, queries.ids[item[:, None], inside], PADDING).cpu().numpy()
+    told["ids"] = ids_around(queries, item, row, before=BEFORE, after=AFTER).cpu().numpy()
     if tile.vectors is None:
         told["output"] = np.nan
     else:
@@ -234,7 +233,7 @@ def _evenly(tile: AttentionTile, item: torch.Tensor, at: torch.Tensor) -> torch.
     for own in numbers.split(max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])):
         items, places = own // height, own % height
         classes = keys.classes[items]
-        seen = tile.visibility.visible[items, places] & _off_sink(tile)[items]
+        seen = tile.visibility.visible[items, places] & content_tokens(keys)[items]
         other = torch.zeros_like(seen)
         sorts = [other, other, classes == KeyClass.PUNCTUATION, classes == KeyClass.OTHER_PUNCTUATION]
         if tile.square:
@@ -245,12 +244,6 @@ def _evenly(tile: AttentionTile, item: torch.Tensor, at: torch.Tensor) -> torch.
         counts = torch.stack([(sort & seen).sum(1) for sort in sorts], dim=1)
         shares.append(counts / seen.sum(1, keepdim=True).clamp(min=1))
     return torch.cat(shares)[back]
-
-
-def _off_sink(tile: AttentionTile) -> torch.Tensor:
-    """Return which keys are neither the sink nor separators, `[batch, key]`."""
-    classes = tile.keys.classes
-    return tile.keys.valid & (classes != KeyClass.CLS) & (classes != KeyClass.SEP)
 
 
 def shortened(outputs: torch.Tensor) -> torch.Tensor:
@@ -273,22 +266,6 @@ def _drawn_directions(width: int) -> torch.Tensor:
     """Return directions at right angles, `[width, OUTPUT]`, the same in every run."""
     drawn = np.random.default_rng(width).normal(size=(width, OUTPUT))
     return torch.from_numpy(np.linalg.qr(drawn)[0]).float()
-
-
-def _strongest(
-    tile: AttentionTile, item: torch.Tensor, head: torch.Tensor, at: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the largest weight of each row off the sink and separators, and its key on the axis: the leftmost."""
-    content_keys = _off_sink(tile)
-    weights, keys = [], []
-    step = max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])
-    for begin in range(0, len(item), step):
-        own = tuple(each[begin : begin + step] for each in (item, head, at))
-        lines = tile.weights[own].masked_fill(~content_keys[own[0]], -1.0)
-        place = lines.argmax(-1)
-        weights.append(lines.gather(1, place[:, None])[:, 0])
-        keys.append(place)
-    return torch.cat(weights), torch.cat(keys)
 
 
 def _starts(words: torch.Tensor) -> torch.Tensor:
