@@ -29,6 +29,7 @@ from headscope.analyses.experiments.accumulators import CopyAccumulator, Retriev
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import importance_differences, importance_table
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
+from headscope.analyses.jobs.tagged_rows import TaggedRowAccumulator
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.norms.measure import norm_table
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
@@ -36,6 +37,7 @@ from headscope.analyses.surface.layout import surface_table
 from headscope.analyses.surface.norm_accumulator import NormSurfaceAccumulator
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
+from headscope.corpora.trees.universal_tags import TAGS
 from headscope.encoding.segment import Segment
 from headscope.examples.clearest import ClearestAccumulator
 from headscope.models.examination import examine
@@ -122,8 +124,11 @@ def examples_frame(results) -> pd.DataFrame:
 
 def active_frame(results) -> pd.DataFrame:
     """Every row of the sample of each head, in order, with all that is kept of it, and how many were active."""
-    rows, shares = [], ("weight", "output", "even")
+    rows: list[tuple[object, ...]] = []
     for result in results:
+        shares = [
+            name for name in ("weight", "output", "even", "even_tags") if name in result.rows.dtype.names
+        ]
         rows.append((result.kind, "active", str(result.active.tolist()), float(result.asked)))
         for row in result.rows:
             names = [name for name in row.dtype.names if name not in ("segment", *shares)]
@@ -221,6 +226,7 @@ FAMILY = {
     "row_examples": (ExampleAccumulator, examples_frame),
     # So few that most are let go.
     "active_rows": (lambda layout: ActiveRowAccumulator(layout, most=9), active_frame),
+    "tagged_rows": (lambda layout: TaggedRowAccumulator(layout, most=9), active_frame),
     "divergence": (lambda layout: DivergenceAccumulator(layout, groups=GROUPS), divergence_frame),
     # So little may be held that of most segments some rows are drawn.
     "divergence_sampled": (
@@ -234,7 +240,7 @@ FAMILY = {
 
 
 def dressed(number: int, *, seed: int, **how: int) -> list[Segment]:
-    """Made-up segments with all that any accumulator asks about: trees, mentions, names and a pronoun."""
+    """Made-up segments with all that any accumulator asks about: trees, tags, mentions, names and a pronoun."""
     rng = np.random.default_rng(seed)
     made = []
     for plain in made_up_segments(number, seed=seed, **how):
@@ -245,6 +251,8 @@ def dressed(number: int, *, seed: int, **how: int) -> list[Segment]:
             ids[1 + half : 1 + 2 * half] = ids[1 : 1 + half]
             places = {"needle": (1, 1 + half), "copy": (1 + half, 1 + 2 * half)}
             segment = replace(segment, ids=ids, fields={**segment.fields, **places})
+        tags = np.random.default_rng(number).choice(TAGS, size=int(segment.word_ids.max(initial=-1)) + 1)
+        segment = replace(segment, fields={**segment.fields, "tags": tags.tolist()})
         known = np.unique(segment.word_ids[segment.word_ids >= 0])
         if len(known) > 2:
             pronoun, a, b = rng.permutation(known)[:3].tolist()

@@ -30,6 +30,8 @@ NO_MEASURE = {
     "directions_map": "tokens",
     "job_examples": "sentences",
     "job_tokens": "tokens",
+    "tree_job_examples": "sentences",
+    "tree_job_tokens": "tokens",
 }
 # Numbers that stand beside a measure.
 BESIDE = {"n", "uniform", "ci_low", "ci_high", "q_value", "reachable"}

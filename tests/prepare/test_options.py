@@ -86,11 +86,16 @@ def test_precisions_are_torchs():
         ({}, ("surface", "syntax", "coreference", "norms", *ALWAYS, *LAST)),
         ({"loss": "mlm"}, ("surface", "syntax", "coreference", "norms", "importance", *ALWAYS, *LAST)),
         ({"text": ("a",)}, ("surface", "norms", *ALWAYS, *LAST)),
-        ({"treebank": ("a",)}, ("surface", "syntax", "norms", *ALWAYS, *LAST)),
+        ({"treebank": ("a",)}, ("surface", "syntax", "norms", *ALWAYS, *LAST, "tree_jobs")),
+        # By itself, or beside jobs where a treebank is given.
+        ({"stages": ("jobs",)}, ("jobs",)),
+        ({"treebank": ("a",), "stages": ("jobs",)}, ("jobs", "tree_jobs")),
+        ({"treebank": ("a",), "stages": ("syntax",)}, ("syntax",)),
+        ({"stages": ("tree_jobs",)}, ("tree_jobs",)),
         ({"coref": ("a",)}, ("surface", "coreference", "norms", *ALWAYS, *LAST)),
         (
             {"treebank": ("a",), "treebank_train": ("b",)},
-            ("surface", "syntax", "norms", *ALWAYS, "probes", *LAST),
+            ("surface", "syntax", "norms", *ALWAYS, "probes", *LAST, "tree_jobs"),
         ),
         (
             {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
@@ -153,6 +158,7 @@ def test_the_order_of_signatures_stays():
         "map",
         "probes",
         *LAST,
+        "tree_jobs",
         *BY_NAME,
     )
     assert expected == ASKABLE

@@ -130,6 +130,7 @@ def test_every_stage_that_scans_text_in_shards_says_how(asked, folders):
         "behaviours",
         "distribution",
         "jobs",
+        "tree_jobs",
         "directions",
         "importance",
         "syntax",

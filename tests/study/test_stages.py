@@ -16,7 +16,8 @@ from headscope.study.writing import read_stages, write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
-MEASURED = ["surface", "norms", "behaviours", "experiments", "distribution", "jobs", "syntax", "coreference"]
+FIRST = ["surface", "norms", "behaviours", "experiments", "distribution", "jobs"]
+MEASURED = [*FIRST, "tree_jobs", "syntax", "coreference"]
 SYNTAX = {
     *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
     *("dependency_differences", "dependency_examples"),
@@ -24,7 +25,8 @@ SYNTAX = {
 COREFERENCE = {"coreference", "coreference_heads", "coreference_differences", "coreference_examples"}
 SURFACE = {"surface", "surface_differences", "examples", "clearest", "norms"}
 BEHAVIOURS = {"behaviours", "behaviours_best", "experiments", "experiments_best"}
-ROWS = {"distribution", "distribution_examples", "jobs", "job_tokens", "job_examples"}
+JOBS = {"jobs", "job_tokens", "job_examples"}
+ROWS = {"distribution", "distribution_examples", *JOBS, *(f"tree_{name}" for name in JOBS)}
 DISTANCES = {"head_distances", "head_map", "head_clusters", "layer_effect"}
 
 
@@ -118,7 +120,13 @@ def test_nothing_given_means_the_demonstration_corpora(model, tmp_path, monkeypa
     annotated.demo_documents.cache_clear()
     try:
         run = prepare(RunOptions(model=model, controls=0, limit=40))
-        assert [stage.name for stage in stages_of(run)] == [*MEASURED, "distances", "map"]
+        assert [stage.name for stage in stages_of(run)] == [
+            *FIRST,
+            "syntax",
+            "coreference",
+            "distances",
+            "map",
+        ]
         write_run(run, tmp_path / "out")
     finally:
         annotated.demo_documents.cache_clear()
@@ -191,17 +199,16 @@ def test_which_options_shape_which_numbers():
 @pytest.mark.slow
 def test_stages_follow_what_was_given(corpora, model, tmp_path):
     one, text = (str(corpora / name) for name in ("one.conllu", "text.txt"))
-    first = ["surface", "norms", "behaviours", "experiments", "distribution", "jobs"]
     always = ["distances", "map"]
     cases = [
-        ({"text": (text,)}, [*first, *always]),
-        ({"text": (text,), "loss": "mlm"}, [*first, "importance", *always]),
-        ({"treebank": (one,)}, [*first, "syntax", *always]),
-        ({"coref": (one,)}, [*first, "coreference", *always]),
+        ({"text": (text,)}, [*FIRST, *always]),
+        ({"text": (text,), "loss": "mlm"}, [*FIRST, "importance", *always]),
+        ({"treebank": (one,)}, [*FIRST, "tree_jobs", "syntax", *always]),
+        ({"coref": (one,)}, [*FIRST, "coreference", *always]),
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
         (
             {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
-            [*first, "syntax", "probes", *always],
+            [*FIRST, "tree_jobs", "syntax", "probes", *always],
         ),
     ]
     for options, expected in cases:
@@ -215,7 +222,13 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
     alone = RunOptions(model=model, coref=(str(gap),), stages=("coreference",))
     assert [stage.name for stage in stages_of(prepare(alone))] == ["gap"]
     together = RunOptions(model=model, coref=(str(gap),), treebank=(one,))
-    assert [stage.name for stage in stages_of(prepare(together))] == [*first, "syntax", "gap", *always]
+    assert [stage.name for stage in stages_of(prepare(together))] == [
+        *FIRST,
+        "tree_jobs",
+        "syntax",
+        "gap",
+        *always,
+    ]
     with pytest.raises(OptionError) as refused:
         prepare(RunOptions(model=model, coref=(str(gap),)))
     assert str(refused.value) == ("GAP has no text to read heads on; give --text too, or use headscope coref")

@@ -36,6 +36,8 @@ class Stage:
             another is measured again.
         asked: what it is asked for as, where that is not its name; see `asked_as`.
         given: options without which it is measured only where asked for; see `RunOptions.wanted`.
+        beside: the stage with which it is measured, whoever asks for that, where what it is `given` is given; empty for
+            one that goes by itself.
         by_name: measured only where it is asked for by its name, whatever is given.
         place: among what can be asked for; signatures keep that order. The report's where none is given.
         refused: why it cannot be measured over saved maps, as a sentence with what to do; empty where it can.
@@ -54,6 +56,7 @@ class Stage:
     listed: str = ""
     asked: str = ""
     given: tuple[str, ...] = ()
+    beside: str = ""
     by_name: bool = False
     place: int = 0
     refused: str = ""
@@ -131,7 +134,7 @@ class Analysis:
     @property
     def measured(self) -> tuple[str, ...]:
         """What its command measures, as one asks for it."""
-        own = tuple(dict.fromkeys(stage.asked_as for stage in self.stages))
+        own = tuple(dict.fromkeys(stage.asked_as for stage in self.stages if not stage.beside))
         return own if self.command is None else self.command.stages or own
 
     def load(self, where: str) -> Any:

@@ -86,7 +86,11 @@ class SentencePacker:
             index=index,
             alignment=alignment,
             words=sentence.words,
-            fields={"heads": list(sentence.heads), "relns": list(sentence.relations)},
+            fields={
+                "heads": list(sentence.heads),
+                "relns": list(sentence.relations),
+                **({"tags": list(sentence.tags)} if sentence.tags else {}),
+            },
         )
 
 

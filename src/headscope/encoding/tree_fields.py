@@ -34,6 +34,24 @@ def arcs_of_fields(fields: Mapping[str, Any], words: int, origin: str) -> tuple[
     return list(heads[:words]), list(relations[:words])
 
 
+def tags_of_fields(fields: Mapping[str, Any], words: int, origin: str) -> list[str]:
+    """Take the parts of speech out of a segment's fields; empty where it has none.
+
+    Raises:
+        InputError: they are not one a word, or no names.
+    """
+    tags = fields.get("tags")
+    if tags is None:
+        return []
+    if not _names(tags) or len(tags) < words:
+        found = f"{len(tags)}" if _names(tags) else "something else"
+        raise InputError(
+            f"{origin}: expected tags as a list of names, one for each of its {words} words, found {found}; give a "
+            "treebank, or maps that were extracted from one"
+        )
+    return list(tags[:words])
+
+
 def _whole_numbers(values: Any) -> bool:
     """Whether these are numbers of words: -1 or 0 for the root, and none that an array has no place for."""
     return isinstance(values, list | tuple) and all(

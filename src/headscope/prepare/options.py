@@ -1,6 +1,6 @@
 """What a run was asked to do."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -243,13 +243,28 @@ class RunOptions:
     def wanted(self) -> tuple[str, ...]:
         """What to measure, of `ASKABLE`."""
         if self.stages:
-            return tuple(dict.fromkeys((*self.stages, *self.also)))
-        wanted = {stage.asked_as for stage in STAGES.values() if self._wants(stage)} | set(self.also)
+            wanted = dict.fromkeys((*self.stages, *self.also))
+            return tuple(dict.fromkeys((*wanted, *self._beside(wanted))))
+        wanted = dict.fromkeys(
+            (*(each.asked_as for each in STAGES.values() if self._wants(each)), *self.also)
+        )
+        wanted.update(dict.fromkeys(self._beside(wanted)))
         return tuple(name for name in ASKABLE if name in wanted)
+
+    def _beside(self, wanted: Collection[str]) -> Iterator[str]:
+        """Yield what goes beside what is wanted, as all that it needs was given."""
+        for stage in STAGES.values():
+            if stage.beside in wanted and self._given(stage):
+                yield stage.asked_as
+
+    def _given(self, stage: Stage) -> bool:
+        """Whether the options were given without which a stage is measured only where asked for."""
+        options = options_of(type(self))
+        return all(getattr(self, name) != options[name].default for name in stage.given)
 
     def _wants(self, stage: Stage) -> bool:
         """Whether a stage is measured though nobody named it: all that it is about was given."""
-        if stage.by_name or (self.maps is not None and stage.refused):
+        if stage.by_name or stage.beside or (self.maps is not None and stage.refused):
             return False
         options = options_of(type(self))
         found = self.corpora
@@ -258,7 +273,7 @@ class RunOptions:
             found = frozenset(corpus for holds in shown for corpus in holds)
         # Text there always is: that of the annotated corpora, where there is no other.
         read = all(corpus == "text" or corpus in found for corpus in stage.corpora)
-        return read and all(getattr(self, name) != options[name].default for name in stage.given)
+        return read and self._given(stage)
 
     def reads(self, corpus: str) -> bool:
         """Whether anything that is measured reads a corpus, named as stages do; `text` for the text itself."""

@@ -1,7 +1,7 @@
 """The sentences with trees of a run, whatever it reads: a treebank through a model, or saved maps of one."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import singledispatch
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
@@ -19,6 +19,9 @@ from headscope.prepare.held_segments import HeldSegments
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Run
+from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.sharded_scan import scan_shards
+from headscope.statistics.accumulator import Accumulator
 
 _EXAMPLE_SENTENCES = 400
 _USUAL_LENGTH = 32  # tokens in most sentences, for the size of batches
@@ -200,6 +203,36 @@ def _short(segments: Iterable[Segment]) -> Iterator[Segment]:
     """Keep sentences of 6 to 20 words, at most so many; one that has few relations is no loss."""
     short = (s for s in segments if FEWEST_WORDS <= len(s.words) <= MOST_WORDS)
     return islice(short, _EXAMPLE_SENTENCES)
+
+
+def scan_trees(
+    run: Run,
+    trees: Trees,
+    accumulators: Sequence[Accumulator],
+    *,
+    said: str,
+    watch: Watcher | None,
+    source: TileSource | None = None,
+    scan_name: str = "trained",
+) -> None:
+    """Feed sentences with trees to accumulators.
+
+    Args:
+        run: whose shards are kept.
+        trees: the sentences.
+        accumulators: updated in place.
+        said: what is being done, in a word or two.
+        watch: told of progress.
+        source: of their tiles, where that is not the trained model's.
+        scan_name: which scan of its stage it is.
+    """
+
+    def documents(segments: int) -> int:
+        return trees.documents * segments // max(1, trees.sentences)
+
+    tell = scan_teller(watch, said, documents, total=trees.documents, limit=run.options.limit)
+    tiles = trees.source() if source is None else source
+    scan_shards(tiles, accumulators, kept=run.kept, scan_name=scan_name, progress=tell)
 
 
 @singledispatch

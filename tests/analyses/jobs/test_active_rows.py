@@ -10,14 +10,10 @@ import torch
 from headscope.analyses.distribution.kept_rows import PADDING
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
 from headscope.analyses.jobs.active_rows import (
-    ACTIVE_ROW,
-    AFTER,
-    BEFORE,
-    OUTPUT,
     ActiveRowAccumulator,
     rows_for,
-    shortened,
 )
+from headscope.analyses.jobs.row_facts import ACTIVE_ROW, AFTER, BEFORE, OUTPUT, shortened
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass

@@ -5,7 +5,7 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from headscope.analyses.jobs import clusters
+from headscope.analyses.jobs import apart, clusters
 from headscope.analyses.jobs.clusters import AGREEMENT, job_clusters
 from headscope.analyses.jobs.features import FEATURES
 
@@ -136,8 +136,8 @@ def test_clusters_that_halves_do_not_agree_on_are_no_jobs(monkeypatch):
 def test_how_far_apart_two_clusters_lie():
     one, other = RNG.normal(size=(4000, 2)), RNG.normal(size=(4000, 2)) * [1, 3] + [5, 0]
     # Along the line between them only the first feature counts.
-    assert clusters._distance(one, other) == pytest.approx(5.0, rel=0.05)
+    assert apart._distance(one, other) == pytest.approx(5.0, rel=0.05)
     even = RNG.random((100000, 1))
     halves = even[even[:, 0] < 0.5], even[even[:, 0] >= 0.5]
-    assert clusters._distance(*halves) == pytest.approx(np.sqrt(12), rel=0.01)
-    assert clusters._distance(one, one) == 0.0
+    assert apart._distance(*halves) == pytest.approx(np.sqrt(12), rel=0.01)
+    assert apart._distance(one, one) == 0.0

@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from headscope.analyses.jobs.found_jobs import found_jobs
 from headscope.analyses.jobs.measure import scan_jobs
+from headscope.analyses.jobs.tables import TEXT
 from headscope.analyses.jobs.written_jobs import job_tables
 from headscope.encoding.vocabulary import KeyClass
 from headscope.prepare.options import RunOptions
@@ -162,7 +163,7 @@ def one_hump(looks):
 
 def test_tokens_are_those_of_the_formula(run, found, plain):
     kept, jobs = found
-    tables = job_tables(run, [found])
+    tables = job_tables(run, [found], corpus=TEXT)
     all_rows = [(place // 12 + 1, place % 12 + 1) for place in kept.rows["place"].tolist()]
     named = names_of(kept, slice(None))
     counted = {}

@@ -57,7 +57,7 @@ def test_the_page_says_which_heads_have_several(run):
 def test_a_run_that_looked_for_no_jobs_says_nothing():
     bare = mock_inputs.encoder(2, 3)
     assert (job_findings(about(bare)), job_section(about(bare))) == ([], [])
-    assert job_cards(bare, kinds_of(bare)[0]) == {"jobs": None}
+    assert job_cards(bare, kinds_of(bare)[0]) == {"jobs": None, "tree_jobs": None}
 
 
 def test_a_card_has_its_jobs(run):

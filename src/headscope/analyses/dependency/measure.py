@@ -23,9 +23,8 @@ from headscope.examples.arc_examples import (
 )
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import Run
-from headscope.prepare.progress import Watcher, scan_teller
-from headscope.prepare.sharded_scan import scan_shards
-from headscope.prepare.trees import trees_of
+from headscope.prepare.progress import Watcher
+from headscope.prepare.trees import scan_trees, trees_of
 from headscope.statistics.confidence import too_few
 from headscope.statistics.kept import in_single_precision
 
@@ -132,14 +131,10 @@ class _Scans:
         return sums
 
     def _count(self, source: TileSource, stage: str, scan_name: str) -> DependencyAccumulator:
-        sums, bench = DependencyAccumulator(self.run.layout, self.table, self.how), self.bench
-
-        def documents(segments: int) -> int:
-            return bench.documents * segments // max(1, bench.sentences)
-
-        limit = self.run.options.limit
-        tell = scan_teller(self.watch, stage, documents, total=bench.documents, limit=limit)
-        scan_shards(source, [sums], kept=self.run.kept, scan_name=scan_name, progress=tell)
+        sums = DependencyAccumulator(self.run.layout, self.table, self.how)
+        scan_trees(
+            self.run, self.bench, [sums], said=stage, watch=self.watch, source=source, scan_name=scan_name
+        )
         return sums
 
 

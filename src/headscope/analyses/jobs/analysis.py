@@ -16,13 +16,26 @@ ANALYSIS = Analysis(
             options=TEXT_INPUTS,
             place=7,
         ),
+        # The same over a treebank, whose parts of speech tell jobs apart, too.
+        Stage(
+            name="tree_jobs",
+            measure="measure_trees:measure_tree_jobs",
+            scans="measure_trees:scan_tree_jobs",
+            tables="tables:TREE_TABLES",
+            corpora=("treebank",),
+            options=("spacing",),
+            given=("treebank",),
+            beside="jobs",
+            place=7,
+        ),
     ),
     command=Command(
         name="jobs",
         help=(
             "Say whether each head does one thing or several.\n\nA mean over all rows mixes what a head does here "
             "with what it does there. Rows in which it is active are grouped by where it looks, at what, and "
-            "what it writes; a head has several jobs where such groups come out again of half of the rows."
+            "what it writes; a head has several jobs where such groups come out again of half of the rows. With "
+            "--treebank its sentences are read as well, where parts of speech tell jobs apart, too."
         ),
         place=27,
     ),

@@ -1,26 +1,19 @@
 """Clusters of a head's rows that are jobs: that come out again of half of the rows, and lie apart."""
 
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.jobs.features import FEATURES, RELATION, WRITTEN
+from headscope.analyses.jobs.apart import are_apart, looks_of
+from headscope.analyses.jobs.features import FEATURES, TAGS_OF_KEYS, WRITTEN
 
 MOST_JOBS = 6
 AGREEMENT = 0.75
 """Two halves of the rows must cluster all rows alike, by an adjusted Rand index above this."""
 LEAST_SHARE = 0.05
 """No job has a smaller share of the rows, and a feature that fewer have tells none."""
-APART = 4.0
-"""The middles of two jobs lie so many standard deviations apart; those of halves of what is spread evenly lie 3.5."""
-ELSEWHERE = 1.0
-"""The same for where the key is alone: looking back one token, or at copies, is one job, whatever stands there. Where
-clusters do not look alike so, what is written may lie `APART` instead."""
-ALIKE = 0.8
-"""The share of rows with their keys at one place, or of one relation, from which a cluster looks there."""
 FEWEST_ROWS = 100
 """Of fewer rows no jobs are told."""
 _HALVES, _STARTS = 2, 10
@@ -53,8 +46,8 @@ def job_clusters(
     """Return the most clusters, 6 at most, that are jobs; one where none are.
 
     k-means on standardised features: on those of where rows look and at what, and, for more clusters than that finds,
-    on what they write beside. Clusters are jobs where those of half-samples agree on all rows, none is smaller than 5%
-    of them, and any two lie apart.
+    on the parts of speech looked at beside, then on what rows write beside. Clusters are jobs where those of
+    half-samples agree on all rows, none is smaller than 5% of them, and any two lie apart.
 
     Args:
         found: `[row, FEATURES]`.
@@ -62,13 +55,18 @@ def job_clusters(
         square: whether rows and keys are the same tokens, so that it is known where keys are.
         used: the features by which rows are told apart, `[FEATURES]`; all when None.
     """
-    own, names = _standardised(found if used is None else np.where(used, found, 0.0), seed=seed)
-    looks = _looks(found, square=square)
-    written = np.isin(names, WRITTEN)
-    best = _clusters(own[:, ~written], names[~written], looks, above=1, seed=seed)
-    if written.any():
-        more = _clusters(own, names, looks, above=1 if best is None else best.number, seed=seed)
-        best = best if more is None else replace(more, by_output=True)
+    counting = found if used is None else np.where(used, found, 0.0)
+    own, names = _standardised(counting, seed=seed)
+    looks = looks_of(found, counting, square=square)
+    looking = ~np.isin(names, (*TAGS_OF_KEYS, *WRITTEN))
+    best: Clusters | None = None
+    for beside in ((), TAGS_OF_KEYS, WRITTEN):
+        by = looking | np.isin(names, beside)
+        if beside and not (by & ~looking).any():
+            continue
+        above = 1 if best is None else best.number
+        more = _clusters(own[:, by], names[by], looks, above=above, seed=seed)
+        best = best if more is None else replace(more, by_output=beside == WRITTEN)
     return best or Clusters(np.zeros(len(found), dtype=np.int64), 1, float("nan"))
 
 
@@ -85,7 +83,7 @@ def _clusters(
     Args:
         own: standardised features, `[row, feature]`.
         names: of these, `[feature]`.
-        looks: from `_looks`.
+        looks: from `looks_of`.
         above: how many there must be more than.
         seed: of k-means and of the halves.
     """
@@ -96,7 +94,7 @@ def _clusters(
         centres = _centres(points, weights, number, seed=seed)
         labels = _nearest(points, centres)[numbers]
         shares = np.bincount(labels, minlength=number) / len(labels)
-        if shares.min() < LEAST_SHARE or not _apart(own, labels, names, looks, number):
+        if shares.min() < LEAST_SHARE or not are_apart(own, names, looks, labels):
             continue
         agreement = _agreement(points, numbers, number, seed=seed)
         if agreement > AGREEMENT:
@@ -144,59 +142,6 @@ def _centres(
 
 def _nearest(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(((points[:, None] - centres) ** 2).sum(-1).argmin(1))
-
-
-def _apart(
-    own: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    names: NDArray[Any],
-    looks: NDArray[np.int64],
-    number: int,
-) -> bool:
-    """Return whether any two clusters lie apart by all features, and besides by where the key is or what is written."""
-    relation, written = np.isin(names, RELATION), np.isin(names, WRITTEN)
-    members = [labels == one for one in range(number)]
-
-    def far(one: NDArray[np.bool_], other: NDArray[np.bool_], by: NDArray[np.bool_], least: float) -> bool:
-        return _distance(own[one][:, by], own[other][:, by]) >= least
-
-    return all(
-        far(one, other, np.ones_like(relation), APART)
-        and (
-            far(one, other, relation, ELSEWHERE)
-            or (not _alike(looks[one], looks[other]) and far(one, other, written, APART))
-        )
-        for one, other in combinations(members, 2)
-    )
-
-
-def _looks(found: NDArray[np.float64], *, square: bool) -> NDArray[np.int64]:
-    """Return numbers that rows share which look at one place, at copies, and behind them, `[row, 3]`; -1 for none."""
-    offset, side, *relations = (found[:, FEATURES.index(name)] for name in RELATION)
-    place = (
-        np.unique(offset * side, return_inverse=True)[1].reshape(-1) if square else np.full(len(found), -1)
-    )
-    return np.stack([place, *(np.where(one > 0, 0, -1) for one in relations)], axis=1)
-
-
-def _alike(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
-    """Return whether nearly all rows of two clusters look at one and the same place, or at copies, or behind them."""
-
-    def shared(members: NDArray[np.int64]) -> int:
-        numbers, counts = np.unique(members, return_counts=True)
-        return int(numbers[counts.argmax()]) if counts.max() >= ALIKE * len(members) else -1
-
-    return any(shared(mine) == shared(theirs) >= 0 for mine, theirs in zip(one.T, other.T, strict=True))
-
-
-def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Return how many standard deviations the means of two clusters lie apart, along the line between them."""
-    between = one.mean(0) - other.mean(0)
-    length = float(np.sqrt(between @ between))
-    if length < 1e-9:
-        return 0.0
-    spread = np.sqrt(((one @ between).var() + (other @ between).var()) / 2) / length
-    return length / max(float(spread), 1e-9)
 
 
 def _agreement(points: NDArray[np.float64], place: NDArray[np.int64], number: int, *, seed: int) -> float:

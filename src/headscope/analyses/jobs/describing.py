@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.jobs.features import CONTEXT, FEATURES
+from headscope.analyses.jobs.row_facts import TAGGED
 
 MOSTLY, HARDLY = 0.5, 0.1
 """What more, or fewer, than such a share of the rows has is said of a job."""
@@ -16,11 +17,24 @@ _ONE_SIDED = 0.8
 _SAME_PLACE = 0.25  # a deviation of log2(1 + tokens), below which a job looks at one place
 
 
+_PARTS_OF_SPEECH = {
+    **{
+        "ADJ": "adjectives",
+        "ADP": "prepositions",
+        "ADV": "adverbs",
+        "AUX": "auxiliaries",
+        "CCONJ": "conjunctions",
+    },
+    **{"DET": "determiners", "INTJ": "interjections", "NOUN": "nouns", "NUM": "numbers", "PART": "particles"},
+    **{"PRON": "pronouns", "PROPN": "names", "SCONJ": "subordinating conjunctions", "VERB": "verbs"},
+}
+
+
 def described(found: NDArray[np.float64], around: NDArray[np.float64], *, square: bool) -> str:
     """Return what a job's rows do: "looks back one token", "looks at the same word earlier, about 20 tokens back".
 
     Args:
-        found: features of the job's rows, `[row, FEATURES]`.
+        found: features of the job's rows, `[row, FEATURES]`; parts of speech that chance gives as well are 0.
         around: `[row, CONTEXT]`.
         square: whether rows and keys are the same tokens.
     """
@@ -34,8 +48,11 @@ def described(found: NDArray[np.float64], around: NDArray[np.float64], *, square
         says = f"looks {where}" if where else "looks at tokens of the other side"
     else:
         says = f"looks at {at}, {where}" if where else f"looks at {at}"
+    tag = next((tag for tag in TAGGED if beside[f"row {tag}"] > MOSTLY), "")
     if beside["row punctuation"] > MOSTLY:
         says += ", from punctuation"
+    elif tag:
+        says += f", from {_PARTS_OF_SPEECH[tag]}"
     elif beside["row starts a word"] < HARDLY:
         says += ", from within words"
     return says
@@ -66,6 +83,7 @@ def _target(mean: dict[str, float]) -> str:
         ("after copy", "what followed an earlier copy"),
         ("key punctuation", "a period or comma"),
         ("key other punctuation", "punctuation"),
+        *((f"key {tag}", _PARTS_OF_SPEECH[tag]) for tag in TAGGED),
     )
     return next((words for name, words in said if mean[name] > MOSTLY), "")
 

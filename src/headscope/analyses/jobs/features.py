@@ -6,19 +6,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.jobs.active_rows import BEFORE, SORTS
+from headscope.analyses.jobs.evenly import SORTS
+from headscope.analyses.jobs.row_facts import BEFORE, TAG_NUMBERS, TAGGED
 from headscope.encoding.vocabulary import KeyClass
 
 RELATION = ("offset", "side", "same id", "after copy")
 """Where the key is as seen from the row."""
 KEY = ("key punctuation", "key other punctuation")
 """What it is."""
+TAGS_OF_KEYS = tuple(f"key {tag}" for tag in TAGGED)
+"""Which part of speech, where there are trees."""
 DIRECTIONS = 8
 WRITTEN = tuple(f"output {place}" for place in range(1, DIRECTIONS + 1))
 """What the row writes, along the directions in which that varies most."""
-FEATURES = (*RELATION, *KEY, *WRITTEN)
+FEATURES = (*RELATION, *KEY, *TAGS_OF_KEYS, *WRITTEN)
 """What rows are told apart by, in the order of arrays."""
-CONTEXT = ("row punctuation", "row starts a word", "key starts a word")
+TAGS_OF_ROWS = tuple(f"row {tag}" for tag in TAGGED)
+CONTEXT = ("row punctuation", "row starts a word", "key starts a word", *TAGS_OF_ROWS)
 """What jobs are described by beside: what text is like where they are done makes no job."""
 
 ABOVE_CHANCE = 2.0
@@ -36,7 +40,7 @@ def features(rows: NDArray[Any], *, square: bool, same_ids: bool) -> NDArray[np.
     where rows and keys are other tokens. `output` is from the mean, and 0 where it is not known. Others are 0 or 1.
 
     Args:
-        rows: of `ACTIVE_ROW`, of one head.
+        rows: of `ACTIVE_ROW` or `TAGGED_ROW`, of one head.
         square: whether rows and keys are the same tokens.
         same_ids: whether equal ids are equal tokens.
     """
@@ -55,6 +59,8 @@ def features(rows: NDArray[Any], *, square: bool, same_ids: bool) -> NDArray[np.
     }
     for name, classes in kinds.items():
         found[:, FEATURES.index(name)] = np.isin(rows["key_class"], classes)
+    if is_tagged(rows):
+        found[:, FEATURES.index(TAGS_OF_KEYS[0]) :][:, : len(TAGGED)] = _of_each(rows["key_tag"])
     written = along_principal_directions(rows["output"].astype(np.float64))
     found[:, FEATURES.index(WRITTEN[0]) :][:, : written.shape[1]] = written
     return found
@@ -68,12 +74,15 @@ def chosen(found: NDArray[np.float64], rows: NDArray[Any]) -> NDArray[np.bool_]:
 
     Args:
         found: `features` of the rows.
-        rows: of `ACTIVE_ROW`, of one head.
+        rows: of `ACTIVE_ROW` or `TAGGED_ROW`, of one head.
     """
     kept = np.ones(len(FEATURES), dtype=bool)
-    for place, name in enumerate(SORTS):
+    chances = dict(zip(SORTS, rows["even"].mean(0).tolist(), strict=True))
+    if is_tagged(rows):
+        chances |= zip(TAGS_OF_KEYS, rows["even_tags"].mean(0).tolist(), strict=True)
+    for name, chance in chances.items():
         column = FEATURES.index(name)
-        kept[column] = found[:, column].mean() >= ABOVE_CHANCE * rows["even"][:, place].mean()
+        kept[column] = found[:, column].mean() >= ABOVE_CHANCE * chance
     offset, side = (found[:, FEATURES.index(name)] for name in ("offset", "side"))
     tokens = np.exp2(offset) - 1
     kept[FEATURES.index("side")] = _gap(tokens[side > 0], tokens[side < 0])
@@ -118,4 +127,16 @@ def along_principal_directions(
 def context(rows: NDArray[Any]) -> NDArray[np.float64]:
     """Return what rows and keys are like as text, `[row, CONTEXT]`, each 0 or 1."""
     punctuation = np.isin(rows["row_class"], (KeyClass.PUNCTUATION, KeyClass.OTHER_PUNCTUATION))
-    return np.stack([punctuation, rows["row_starts"], rows["key_starts"]], axis=1).astype(np.float64)
+    own = np.stack([punctuation, rows["row_starts"], rows["key_starts"]], axis=1)
+    tags = _of_each(rows["row_tag"]) if is_tagged(rows) else np.zeros((len(rows), len(TAGGED)), dtype=bool)
+    return np.concatenate([own, tags], axis=1).astype(np.float64)
+
+
+def is_tagged(rows: NDArray[Any]) -> bool:
+    """Return whether parts of speech are kept of rows."""
+    return "key_tag" in (rows.dtype.names or ())
+
+
+def _of_each(tags: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return which rows are of each of `TAGGED`, `[row, TAGGED]`."""
+    return np.asarray(tags[:, None] == np.array([TAG_NUMBERS[tag] for tag in TAGGED]))

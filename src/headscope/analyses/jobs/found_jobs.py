@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.jobs.active_rows import BEFORE, ActiveRows
+from headscope.analyses.jobs.active_rows import ActiveRows
 from headscope.analyses.jobs.clusters import FEWEST_ROWS, job_clusters
 from headscope.analyses.jobs.describing import described, told_apart
-from headscope.analyses.jobs.features import chosen, context, features
+from headscope.analyses.jobs.features import FEATURES, TAGS_OF_KEYS, chosen, context, features
+from headscope.analyses.jobs.row_facts import BEFORE
 from headscope.analyses.jobs.telling_tokens import TellingToken, telling_tokens
 from headscope.statistics.confidence import Interval, ratio_interval
 from headscope.statistics.groups import GROUPS, group_of
@@ -69,6 +70,8 @@ def found_jobs(kept: ActiveRows, *, seed: int, same_ids: bool = True) -> Iterato
         found = features(rows, square=square, same_ids=same_ids)
         around, used = context(rows), chosen(found, rows)
         clusters = job_clusters(found, seed=seed, square=square, used=used)
+        # Parts of speech that chance gives as well say nothing of a job either.
+        found = np.where(np.isin(FEATURES, TAGS_OF_KEYS) & ~used, 0.0, found)
         shares = _shares(clusters.labels, clusters.number, groups[begin:end])
         whole = np.arange(len(kept.rows))
         members = [np.flatnonzero(clusters.labels == job) for job in range(clusters.number)]

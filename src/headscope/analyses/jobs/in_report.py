@@ -10,7 +10,8 @@ TERMS = (
      "a learned sink; special tokens are no rows"),
     ("Job", f"a group of a head’s active rows, of a sample of at most 2,048 drawn by hashes, at least {FEWEST_ROWS}: "
      "k-means on standardised features of the strongest key off the sink (how far away, on which side, the same "
-     "token, after an earlier copy, punctuation; no feature that chance gives as well) and of what the row writes (8 "
+     "token, after an earlier copy, punctuation, in a treebank its part of speech; no feature that chance gives as "
+     "well) and of what the row writes (8 "
      "principal directions), with the most groups, six at most, that halves of the rows agree on (adjusted Rand index "
      "above 0.75), of which none has less than 5% of the rows and any two lie four standard deviations apart"),
     ("Tells a job", "a token that stands in its rows more often than in the head’s others, or in those of all other "
@@ -21,7 +22,7 @@ PARTS = Parts(
     findings=job_findings,
     sections=job_section,
     terms=TERMS,
-    explained=("jobs",),
+    explained=("jobs", "tree_jobs"),
     cards=job_cards,
     needed={"jobs": ("jobs", "run headscope report again")},
 )

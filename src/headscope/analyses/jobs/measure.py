@@ -2,7 +2,8 @@
 
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
 from headscope.analyses.jobs.found_jobs import found_jobs
-from headscope.analyses.jobs.written_jobs import job_tables
+from headscope.analyses.jobs.tables import TEXT
+from headscope.analyses.jobs.written_jobs import Found, job_tables
 from headscope.analyses.stage_result import StageResult
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.prepared_run import Run, Stream
@@ -18,12 +19,25 @@ def measure_jobs(run: Run, watch: Watcher | None = None) -> StageResult:
         watch: told of progress.
     """
     rows = scan_jobs(run, watch)
+    tables = job_tables(run, found_in(run, rows), corpus=TEXT)
+    return StageResult(name="jobs", tables=tables, state=rows.state())
+
+
+def found_in(run: Run, rows: ActiveRowAccumulator) -> Found:
+    """Return the sample of each kind of attention, and the jobs found in it.
+
+    Args:
+        run: what was read.
+        rows: the samples.
+    """
     # Maps joined to words name words by numbers of their own input.
     same_ids = not (isinstance(run, MapsRun) and run.signature["options"]["word_level"] is not None)
-    found = [
-        (kept, list(found_jobs(kept, seed=run.options.seed, same_ids=same_ids))) for kept in rows.compute()
-    ]
-    return StageResult(name="jobs", tables=job_tables(run, found), state=rows.state())
+    from threadpoolctl import threadpool_limits
+
+    seed = run.options.seed
+    # A head has few rows: threads would wait for one another, on a busy machine for ever.
+    with threadpool_limits(1):
+        return [(kept, list(found_jobs(kept, seed=seed, same_ids=same_ids))) for kept in rows.compute()]
 
 
 def scan_jobs(run: Stream, watch: Watcher | None = None) -> ActiveRowAccumulator:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
 from headscope.analyses.jobs.telling import told_tokens
 from headscope.figures.labels import label
 from headscope.reporting.kit.cells import records
@@ -18,22 +19,26 @@ MANY_HEADS = 512
 
 
 def job_cards(run: Measured, kind: Kind) -> dict[str, Any]:
-    """Return `jobs` for the cards of the heads of a kind; None where the run looked for none.
+    """Return `jobs` and `tree_jobs` for the cards of the heads of a kind; None where the run looked for none.
 
-    It has `words`: every token as it is drawn, and in full where that differs; and `heads`: by the head's place its
+    Each has `words`: every token as it is drawn, and in full where that differs; and `heads`: by the head's place its
     jobs, each with `share`, its ends `low` and `high` (None where they are not known), `says`, the words `from` and
     `at` that tell it, and `rows`: the weight of its strongest key, the key's word, how many
     tokens the key is behind it (None across attention), which of its words attends, and its words.
     """
-    jobs = run.table("jobs")
+    return {corpus.jobs.name: _cards(run, kind, corpus) for corpus in (TEXT, TREES)}
+
+
+def _cards(run: Measured, kind: Kind, corpus: JobTables) -> dict[str, Any] | None:
+    jobs = run.table(corpus.jobs.name)
     if jobs is None:
-        return {"jobs": None}
+        return None
     words: dict[str, int] = {}
 
     def number(token: Any) -> int:
         return words.setdefault(str(token), len(words))
 
-    tokens, examples = run.table("job_tokens"), run.table("job_examples")
+    tokens, examples = run.table(corpus.tokens.name), run.table(corpus.examples.name)
     told = {} if tokens is None else told_tokens(tokens)
     rows = _rows(examples, kind, number)
     heads: dict[int, list[dict[str, Any]]] = {}
@@ -49,7 +54,7 @@ def job_cards(run: Measured, kind: Kind) -> dict[str, Any]:
             }
         )
     named = [list(dict.fromkeys((label(word), titled(word)))) for word in words]
-    return {"jobs": {"words": named, "heads": heads}}
+    return {"words": named, "heads": heads}
 
 
 _ENDS = {"share": "share", "low": "ci_low", "high": "ci_high"}

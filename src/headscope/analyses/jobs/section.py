@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 
 from headscope.analyses.jobs.clusters import FEWEST_ROWS
+from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
 from headscope.analyses.jobs.telling import told_tokens
 from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.claim_rules import WHERE
@@ -16,7 +19,7 @@ from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import capital, count
 from headscope.views.markup import Html, el
 
-TOPIC = "jobs"
+TOPIC, TREE_TOPIC = "jobs", "jobs in the treebank"
 TITLE = "One job or several"
 WHY = (
     "A mean over all rows mixes what a head does here with what it does there. Here rows in which it is active are "
@@ -29,44 +32,45 @@ CAPTION = (
 )
 
 
+IN_TREES = "In the treebank, parts of speech beside"
+
+
 def job_findings(about: Context) -> list[Sentence]:
-    """Say how many heads have several jobs, and which; none where the run looked for none."""
-    table = about.run.table("jobs")
-    if table is None:
-        return []
-    return [made for kind in about.kinds for made in _of_kind(table, kind, several=about.several)]
+    """Say how many heads have several jobs, and which, in text and treebank; none where the run looked for none."""
+    found: list[Sentence] = []
+    for corpus, topic, where in ((TEXT, TOPIC, ""), (TREES, TREE_TOPIC, " of the treebank")):
+        table = about.run.table(corpus.jobs.name)
+        if table is not None:
+            for kind in about.kinds:
+                found += _of_kind(table, kind, topic=topic, where=where, several=about.several)
+    return found
 
 
-def _of_kind(table: pd.DataFrame, kind: Kind, *, several: bool) -> list[Sentence]:
+def _of_kind(table: pd.DataFrame, kind: Kind, *, topic: str, where: str, several: bool) -> list[Sentence]:
     first = table[(table["kind"] == kind.name) & (table["job"] == 1)]
     of = f" of {WHERE[kind.name]}" if several else ""
     if first.empty:
-        words = f"no head{of} is active in {FEWEST_ROWS} rows, so that no jobs were looked for."
-        return [Sentence(TOPIC, (capital(words),), kind.name)]
+        words = f"no head{of} is active in {FEWEST_ROWS} rows{where}, so that no jobs were looked for."
+        return [Sentence(topic, (capital(words),), kind.name)]
     many = first[first["jobs"] > 1].sort_values(["jobs", "layer", "head"], ascending=[False, True, True])
-    of_all = f"of {count(len(first), 'head')}{of} active in at least {FEWEST_ROWS} rows"
+    of_all = f"of {count(len(first), 'head')}{of} active in at least {FEWEST_ROWS} rows{where}"
     if many.empty:
         words = f"{of_all}, none is shown to have more than one job."
-        return [Sentence(TOPIC, (capital(words),), kind.name)]
+        return [Sentence(topic, (capital(words),), kind.name)]
     heads = [numbered(kind.name, int(row["layer"]), int(row["head"])) for row in records(many)]
     has = "has" if len(many) == 1 else "have"
-    made = sentence(TOPIC, f"{of_all}, {len(many):,} {has} several jobs: ", *listed(heads), ".")
+    made = sentence(topic, f"{of_all}, {len(many):,} {has} several jobs: ", *listed(heads), ".")
     return [Sentence(made.topic, made.parts, kind.name)]
 
 
 def job_section(about: Context) -> list[Section]:
     """Build the section; none where no head of the run has a job."""
-    table = about.run.table("jobs")
-    if table is None or table.empty:
+    parts = [*_told(about, TEXT, TOPIC)]
+    of_trees = [*_told(about, TREES, TREE_TOPIC)]
+    if of_trees:
+        parts += [el("h3", IN_TREES), *of_trees]
+    if not parts:
         return []
-    parts: list[Html | None] = []
-    for kind in about.kinds:
-        if about.several:
-            parts.append(el("h3", capital(kind.name)))
-        parts += linked([one for one in about.found if one.topic == TOPIC and one.kind in ("", kind.name)])
-        own = table[table["kind"] == kind.name]
-        if len(own):
-            parts.append(job_table(own, about.run.table("job_tokens"), kind, several=about.several).html())
     html = el(
         "section",
         el("h2", TITLE),
@@ -78,8 +82,32 @@ def job_section(about: Context) -> list[Section]:
     return [Section(name="jobs", title=TITLE, html=html)]
 
 
-def job_table(jobs: pd.DataFrame, tokens: pd.DataFrame | None, kind: Kind, *, several: bool) -> Table:
-    """Tabulate every job of a kind: its share with the interval, what it is, the tokens that tell it."""
+def _told(about: Context, corpus: JobTables, topic: str) -> Iterator[Html | None]:
+    """Yield what is told of the jobs in one corpus; nothing where no head has one."""
+    table = about.run.table(corpus.jobs.name)
+    if table is None or table.empty:
+        return
+    for kind in about.kinds:
+        if about.several:
+            yield el("h3", capital(kind.name))
+        yield from linked([one for one in about.found if one.topic == topic and one.kind in ("", kind.name)])
+        own = table[table["kind"] == kind.name]
+        if len(own):
+            tokens = about.run.table(corpus.tokens.name)
+            yield job_table(own, tokens, kind, name=corpus.jobs.name, several=about.several).html()
+
+
+def job_table(
+    jobs: pd.DataFrame, tokens: pd.DataFrame | None, kind: Kind, *, name: str, several: bool
+) -> Table:
+    """Tabulate every job of a kind: its share with the interval, what it is, the tokens that tell it.
+
+    Args:
+        jobs, tokens: the tables.
+        kind: of attention, which is all that `jobs` has.
+        name: of the first of them.
+        several: whether the run has other kinds.
+    """
     told = {} if tokens is None else told_tokens(tokens)
     rows = []
     for row in records(jobs.sort_values(["layer", "head", "job"])):
@@ -97,10 +125,10 @@ def job_table(jobs: pd.DataFrame, tokens: pd.DataFrame | None, kind: Kind, *, se
         )
     whose = f" ({kind.name})" if several else ""
     return Table(
-        summary=f"Table: the jobs of every head{whose}",
+        summary=f"Table: the jobs of every head{' in the treebank' if name != TEXT.jobs.name else ''}{whose}",
         groups=(),
         header=("head", "job", "share of rows, %", "95% interval", "what it does", "from", "at"),
         rows=tuple(rows),
-        name=f"table-jobs-{kind.name}",
+        name=f"table-{name.replace('_', '-')}-{kind.name}",
         words=(0, 4, 5, 6),
     )

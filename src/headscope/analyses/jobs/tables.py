@@ -1,4 +1,6 @@
-"""The tables of what jobs heads have."""
+"""The tables of what jobs heads have, in the text and in a treebank."""
+
+from dataclasses import dataclass, replace
 
 from headscope.analyses.jobs.found_jobs import SIDES
 from headscope.statistics.columns import FROM_ONE, PLACE, POSITIVE, SHARE, count, number, share, shares, text
@@ -66,4 +68,44 @@ EXAMPLES = TableSchema(
     key=("kind", "layer", "head", "job", "rank"),
 )
 
-TABLES = (JOBS, TOKENS, EXAMPLES)
+
+@dataclass(frozen=True)
+class JobTables:
+    """The tables of jobs in one corpus: the jobs, the tokens that tell them, rows of each."""
+
+    jobs: TableSchema
+    tokens: TableSchema
+    examples: TableSchema
+
+    @property
+    def schemas(self) -> tuple[TableSchema, ...]:
+        """All three."""
+        return self.jobs, self.tokens, self.examples
+
+
+TEXT = JobTables(JOBS, TOKENS, EXAMPLES)
+TABLES = TEXT.schemas
+TAG_COLUMNS = ("row_tag", "key_tag")
+
+
+def _of_trees(schema: TableSchema, *further: Column) -> TableSchema:
+    return replace(
+        schema,
+        name=f"tree_{schema.name}",
+        meaning=f"{schema.meaning} In the treebank, whose parts of speech tell jobs apart, too.",
+        columns=(*schema.columns, *further),
+    )
+
+
+TREES = JobTables(
+    _of_trees(JOBS),
+    _of_trees(TOKENS),
+    _of_trees(
+        EXAMPLES,
+        *(
+            text(name, f"universal part of speech of the word of {token}; empty where it has none")
+            for name, token in zip(TAG_COLUMNS, ("the row", "its strongest key off the sink"), strict=True)
+        ),
+    ),
+)
+TREE_TABLES = TREES.schemas

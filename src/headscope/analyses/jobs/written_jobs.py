@@ -10,24 +10,29 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.distribution.kept_rows import PADDING
-from headscope.analyses.jobs.active_rows import BEFORE, ActiveRows
+from headscope.analyses.jobs.active_rows import ActiveRows
+from headscope.analyses.jobs.features import is_tagged
 from headscope.analyses.jobs.found_jobs import SIDES, Job
-from headscope.analyses.jobs.tables import EXAMPLES, JOBS, TOKENS
+from headscope.analyses.jobs.row_facts import BEFORE
+from headscope.analyses.jobs.tables import TAG_COLUMNS, JobTables
+from headscope.corpora.trees.universal_tags import TAGS
 from headscope.examples.excerpts import Excerpt, WantedExcerpt
 from headscope.prepare.prepared_run import Run
 from headscope.statistics.confidence import ends_of
 
+_TAGS = ("", *TAGS)
 SHOWN = 3
 """Rows of each job."""
 Found = Sequence[tuple[ActiveRows, Sequence[Job]]]
 
 
-def job_tables(run: Run, found: Found) -> dict[str, pd.DataFrame]:
-    """Lay jobs out as the tables that `tables.TABLES` declares.
+def job_tables(run: Run, found: Found, *, corpus: JobTables) -> dict[str, pd.DataFrame]:
+    """Lay jobs out as tables.
 
     Args:
         run: says what tokens are called.
         found: the sample of each kind of attention, and the jobs found in it.
+        corpus: the tables of what was read.
     """
     jobs: list[dict[str, Any]] = []
     tokens: list[dict[str, Any]] = []
@@ -54,9 +59,8 @@ def job_tables(run: Run, found: Found) -> dict[str, pd.DataFrame]:
                 for rank, at in enumerate(job.rows[:SHOWN].tolist(), 1)
             ]
     return {
-        "jobs": pd.DataFrame(jobs, columns=JOBS.names),
-        "job_tokens": pd.DataFrame(tokens, columns=TOKENS.names),
-        "job_examples": pd.DataFrame(examples, columns=EXAMPLES.names),
+        schema.name: pd.DataFrame(rows, columns=schema.names)
+        for schema, rows in zip(corpus.schemas, (jobs, tokens, examples), strict=True)
     }
 
 
@@ -85,6 +89,7 @@ def _example(run: Run, kept: ActiveRows, job: Job, at: int) -> dict[str, Any]:
         "row": int(row["row"]),
         "key": int(row["key"]),
         "weight": float(row["weight"]),
+        **({side: _TAGS[int(row[side])] for side in TAG_COLUMNS} if is_tagged(kept.rows) else {}),
         "start": start,
         "tokens": words,
         "key_token": key_word,

@@ -39,9 +39,9 @@ export function tenthsOf(kind, index) {
 }
 
 // The jobs of a head, the largest first: {share, low, high, says, from, at, rows}, from and at tokens as they are drawn; empty
-// where it is active in too few rows, null where the run looked for none.
-export function jobsOf(kind, index) {
-  const { jobs } = partsOf(kind);
+// where it is active in too few rows, null where the run looked for none. Of a treebank they are named tree_jobs.
+export function jobsOf(kind, index, name = "jobs") {
+  const { [name]: jobs } = partsOf(kind);
   if (!jobs) return null;
   const { words, heads } = jobs;
   const told = ([weight, key, apart, at, tokens]) => ({ weight, key: words[key], apart, at, tokens: tokens.map((token) => words[token]) });

@@ -44,7 +44,7 @@ function bar(one) {
 
 const ends = (one) => (one.low === null ? "" : `, 95% interval ${percent(one.low)} to ${percent(one.high)}`);
 
-function several(kind, index, jobs) {
+function several(kind, index, jobs, where) {
   const shown = el("div", {});
   const status = el("p", { class: "at-told", role: "status" });
   const buttons = jobs.map((one, place) => {
@@ -59,18 +59,28 @@ function several(kind, index, jobs) {
   }
 
   show(0);
-  return [el("div", { class: "at-job-list", role: "group", "aria-label": `${headTitle(kind, index)}: its jobs, by share of its active rows` }, buttons), status, shown];
+  return [el("div", { class: "at-job-list", role: "group", "aria-label": `${headTitle(kind, index)}: its jobs${where}, by share of its active rows` }, buttons), status, shown];
+}
+
+// Its jobs in one corpus.
+function inCorpus(kind, index, jobs, where = "") {
+  if (!jobs.length) return [el("p", { class: "caption" }, "This head is active in too few rows to tell.")];
+  const one = jobs.length === 1;
+  const than = one ? "Told are tokens that stand there more often than in the rows of other heads" : "The tokens tell a job from the head’s other rows";
+  return [
+    one ? [el("p", { class: "at-told" }, `One job: ${jobs[0].says}`), told(jobs[0])] : several(kind, index, jobs, where),
+    el("p", { class: "caption" }, `It is active where more than half of its weight lies off the sink. ${than}; the rows shown are drawn at random. Marked: the token that attends.`),
+  ];
 }
 
 export function jobsPart(kind, index) {
   const jobs = jobsOf(kind, index);
-  const part = (...children) => el("section", { class: "at-jobs" }, el("h3", {}, "What it does where it is active"), children);
-  if (!jobs) return part(el("p", { class: "caption" }, `This run looked for no jobs: ${atlas.missing.jobs || "ask for the stage jobs"}.`));
-  if (!jobs.length) return part(el("p", { class: "caption" }, "This head is active in too few rows to tell."));
-  const one = jobs.length === 1;
-  const than = one ? "Told are tokens that stand there more often than in the rows of other heads" : "The tokens tell a job from the head’s other rows";
-  return part(
-    one ? [el("p", { class: "at-told" }, `One job: ${jobs[0].says}`), told(jobs[0])] : several(kind, index, jobs),
-    el("p", { class: "caption" }, `It is active where more than half of its weight lies off the sink. ${than}; the rows shown are drawn at random. Marked: the token that attends.`),
+  const inTrees = jobsOf(kind, index, "tree_jobs");
+  return el(
+    "section",
+    { class: "at-jobs" },
+    el("h3", {}, "What it does where it is active"),
+    jobs ? inCorpus(kind, index, jobs) : el("p", { class: "caption" }, `This run looked for no jobs: ${atlas.missing.jobs || "ask for the stage jobs"}.`),
+    inTrees ? [el("h3", {}, "The same in the treebank, parts of speech beside"), inCorpus(kind, index, inTrees, " in the treebank")] : null,
   );
 }

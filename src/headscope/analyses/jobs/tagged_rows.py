@@ -1,0 +1,46 @@
+"""The sample of active rows of a treebank, with the parts of speech of rows and of the keys that they look at."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
+from headscope.analyses.jobs.row_facts import TAG_NUMBERS, TAGGED_ROW
+from headscope.corpora.trees.universal_tags import universal_tag
+from headscope.encoding.batching import Batch
+from headscope.encoding.tree_fields import tags_of_fields
+
+
+class TaggedRowAccumulator(ActiveRowAccumulator):
+    """The same as `ActiveRowAccumulator`, of inputs whose words have parts of speech (`tags` in their fields).
+
+    All pieces of a word are of its part of speech; words without one, and those whose tag is neither universal nor
+    Penn's, are of none.
+    """
+
+    row: ClassVar[np.dtype[Any]] = TAGGED_ROW
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch.
+
+        Raises:
+            InputError: tags of a segment are not one a word.
+        """
+        super().begin(batch)
+        self._tags = word_tags(batch)
+
+
+def word_tags(batch: Batch) -> torch.Tensor:
+    """Return the number of each word's part of speech, `[batch, word]`; 0 for none, as in the last column.
+
+    Raises:
+        InputError: tags of a segment are not one a word.
+    """
+    words = [int(segment.word_ids.max(initial=-1)) + 1 for segment in batch.segments]
+    numbers = np.zeros((len(words), max(words) + 1), dtype=np.int64)
+    for own, segment, count in zip(numbers, batch.segments, words, strict=True):
+        origin = f"segment {segment.index + 1} of document {segment.document}"
+        tags = tags_of_fields(segment.fields, count, origin)
+        own[: len(tags)] = [TAG_NUMBERS.get(universal_tag(tag), 0) for tag in tags]
+    return torch.from_numpy(numbers)
