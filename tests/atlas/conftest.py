@@ -11,7 +11,7 @@ from support.mock_behaviours import with_behaviours
 from support.mock_directions import with_directions
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
-from support.mock_jobs import with_jobs
+from support.mock_jobs import with_jobs, with_jobs_in_trees
 from support.mock_study import write_study
 
 __all__ = ["inputs", "sites", "studies", "visit"]
@@ -43,7 +43,7 @@ def inputs():
         "sentences": with_sentences(
             with_distances(mock_inputs.encoder(2, 3)), "The second one .", "And a third !"
         ),
-        "doing": with_behaviours(with_distances(mock_inputs.section_4(4, 8))),
+        "doing": with_jobs_in_trees(with_behaviours(with_distances(mock_inputs.section_4(4, 8)))),
         "directed": with_directions(with_distances(mock_inputs.section_4(4, 6)), layers=(2, 3, 4)),
         "bare": mock_inputs.encoder(2, 3),
         "few": mock_inputs.section_4(2, 3, documents=4),

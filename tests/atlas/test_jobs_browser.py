@@ -85,6 +85,29 @@ def test_hostile_tokens_of_jobs_stay_text(visit):
     assert own.locator("b b, i").count() == 0
 
 
+def test_jobs_in_the_treebank_stand_below_those_in_the_text(visit):
+    own = jobs_of(visit("doing"), "encoder-1-1")
+    assert own.locator("h3").all_inner_texts() == [
+        "What it does where it is active",
+        "The same in the treebank, by part of speech too",
+    ]
+    assert own.locator(".at-told").all_inner_texts() == [
+        "One job: looks back one token",
+        "One job: looks back one token, from nouns",
+    ]
+    own = jobs_of(own.page, "encoder-3-5")
+    assert own.locator(".at-job").count() == 6
+    own.locator(".at-job").nth(4).click()
+    # Each list keeps its own choice.
+    pressed = [one.get_attribute("aria-pressed") for one in own.locator(".at-job").all()]
+    assert pressed == ["true", "false", "false", "false", "true", "false"]
+    labels = [group.get_attribute("aria-label") for group in own.get_by_role("group").all()]
+    assert labels == [
+        f"Head 3-5: its jobs{where}, by share of its active rows" for where in ("", " in the treebank")
+    ]
+    assert visit("whole").locator(".at-jobs h3").count() == 1
+
+
 def test_a_run_that_looked_for_no_jobs_says_what_to_do(visit):
     said = visit("bare").locator(".at-jobs").inner_text()
     assert said.endswith("This run looked for no jobs: run headscope report again.")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.analyses.jobs.tables import EXAMPLES, JOBS, TOKENS
+from headscope.analyses.jobs.tables import TAG_COLUMNS, TEXT, TREES
 from support.measured import with_parts
 from support.stand_ins import table_of
 
@@ -19,8 +19,9 @@ def jobs_of(layer, head):
     return 0 if head == 2 else 3 if (layer + head) % 4 == 0 else 1
 
 
-def with_jobs(inputs, *, words=WORDS):
+def with_jobs(inputs, *, words=WORDS, corpus=TEXT):
     """Add the jobs of every head to a run, their telling tokens, and two rows of each."""
+    of_trees = corpus is TREES
     rows, tokens, examples = [], [], []
     for entry in inputs.manifest["kinds"]:
         heads = np.indices((entry["layers"], entry["heads"])).reshape(2, -1).T + 1
@@ -30,7 +31,7 @@ def with_jobs(inputs, *, words=WORDS):
                 place = {"kind": entry["kind"], "layer": layer, "head": head, "job": job}
                 told = {"share": share, "ci_low": 0.8 * share, "ci_high": min(1.2 * share, 1.0)}
                 agreement = {"agreement": 0.9} if jobs > 1 else {}
-                says = {"says": SAYS[job - 1], "n": 900, "active": 0.5}
+                says = {"says": SAYS[job - 1] + ", from nouns" * of_trees, "n": 900, "active": 0.5}
                 rows.append({**place, "jobs": jobs, **told, **agreement, **says})
                 for side, token in (("row", words[job]), ("key", words[job - 1])):
                     telling = {"rank": 1, "token": token, "log_odds": 1.5, "z": 4.0, "n": 30}
@@ -38,12 +39,14 @@ def with_jobs(inputs, *, words=WORDS):
                 for rank in (1, 2):
                     row = {"document": "made-up", "segment": 0, "row": 20 + job, "key": 20 + job - rank}
                     seen = {"weight": 0.5, "start": 20, "tokens": list(words)}
+                    seen |= dict(zip(TAG_COLUMNS, ("NOUN", "")) if of_trees else ())
                     examples.append(
                         {**place, "rank": rank, **row, **seen, "key_token": words[max(0, job - rank)]}
                     )
-    return with_parts(
-        inputs,
-        jobs=table_of(JOBS, rows),
-        job_tokens=table_of(TOKENS, tokens),
-        job_examples=table_of(EXAMPLES, examples),
-    )
+    made = zip(corpus.schemas, (rows, tokens, examples), strict=True)
+    return with_parts(inputs, **{schema.name: table_of(schema, own) for schema, own in made})
+
+
+def with_jobs_in_trees(inputs):
+    """Add jobs in the text and in a treebank."""
+    return with_jobs(with_jobs(inputs), corpus=TREES)

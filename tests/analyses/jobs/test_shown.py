@@ -6,13 +6,14 @@ import pytest
 
 from headscope.analyses.jobs.in_terminal import shown
 from headscope.analyses.jobs.on_cards import job_cards
-from headscope.analyses.jobs.section import job_findings, job_section
-from headscope.analyses.jobs.tables import EXAMPLES, JOBS, TOKENS
+from headscope.analyses.jobs.section import IN_TREES, job_findings, job_section
+from headscope.analyses.jobs.tables import EXAMPLES, JOBS, TOKENS, TREES
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.kinds import kinds_of
 from headscope.views.script_data import json_text
 from support import mock_inputs
 from support.measured import about, with_parts
+from support.mock_jobs import with_jobs_in_trees
 from support.stand_ins import table_of
 
 
@@ -69,6 +70,24 @@ def test_a_card_has_its_jobs(run):
     weight, key, apart, at, words = second["rows"][0]
     assert (weight, apart, at) == (0.5, 1, 1)
     assert [told["words"][word][0] for word in (key, *words)] == ["the", "the", "cat"]
+
+
+def test_jobs_in_a_treebank_stand_by_themselves():
+    run = with_jobs_in_trees(mock_inputs.encoder(2, 3))
+    in_text, in_trees = job_findings(about(run))
+    assert in_trees.text == in_text.text.replace("100 rows", "100 rows of the treebank")
+    (section,) = job_section(about(run, found=[in_text, in_trees]))
+    page = str(section.html)
+    assert page.index(in_text.parts[0]) < page.index(IN_TREES) < page.index(in_trees.parts[0])
+    assert "Table: the jobs of every head in the treebank" in page
+    assert page.count("Looks back one token, from nouns") == page.count(">Looks back one token<")
+    cards = job_cards(run, kinds_of(run)[0])
+    assert cards["tree_jobs"]["heads"][0][0]["says"] == "looks back one token, from nouns"
+    trees = {schema.name: run.table(schema.name) for schema in TREES.schemas}
+    results = [StageResult(name="jobs", tables=tables()), StageResult(name="tree_jobs", tables=trees)]
+    first, _, second, grid, _ = shown(*results)
+    assert (first, second) == ("In the text", "In the treebank")
+    assert grid.rows[0][3] == "looks back one token, from nouns"
 
 
 def test_a_terminal_has_a_line_a_job():

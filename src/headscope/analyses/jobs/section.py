@@ -32,7 +32,7 @@ CAPTION = (
 )
 
 
-IN_TREES = "In the treebank, parts of speech beside"
+IN_TREES = "In the treebank, by part of speech too"
 
 
 def job_findings(about: Context) -> list[Sentence]:

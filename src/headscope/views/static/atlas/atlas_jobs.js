@@ -81,6 +81,6 @@ export function jobsPart(kind, index) {
     { class: "at-jobs" },
     el("h3", {}, "What it does where it is active"),
     jobs ? inCorpus(kind, index, jobs) : el("p", { class: "caption" }, `This run looked for no jobs: ${atlas.missing.jobs || "ask for the stage jobs"}.`),
-    inTrees ? [el("h3", {}, "The same in the treebank, parts of speech beside"), inCorpus(kind, index, inTrees, " in the treebank")] : null,
+    inTrees ? [el("h3", {}, "The same in the treebank, by part of speech too"), inCorpus(kind, index, inTrees, " in the treebank")] : null,
   );
 }
