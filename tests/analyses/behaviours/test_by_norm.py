@@ -13,28 +13,13 @@ from headscope.attention.scan import scan
 from headscope.attention.written import Written
 from headscope.models.examination import examine
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
-from support.behaving import DELIMITERS, keys_of, masks, of_ids
+from support.behaving import DELIMITERS, few_words, keys_of, masks, of_ids
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, SEP, eager_maps, vocabulary
 from support.tiny_models import tiny_model
 
 # By its own experiment alone.
 MEASURED = tuple(name for name in NAMES if name != "retrieval")
-
-
-def few_words(number, *, seed=0):
-    """Segments over few ids, so that many tokens have copies, and special tokens stand among them."""
-    rng = np.random.default_rng(seed)
-    made = []
-    for place in range(number):
-        ids = rng.integers(8, 18, size=int(rng.integers(1, 14)))
-        ids[0] = CLS
-        if len(ids) > 6:
-            ids[3] = SEP
-        if len(ids) > 1:
-            ids[-1] = SEP
-        made.append(of_ids(ids, document=f"doc{place}", index=place))
-    return made
 
 
 SEGMENTS = few_words(24)
