@@ -29,13 +29,14 @@ def test_every_number_is_the_tables(make):
     run = with_behaviours(make())
     data, shown = blocks_of(run)
     measures = {one["name"]: one for one in data["measures"]}
-    assert {name for name in measures if not name.startswith("norm ")} == set(shown)
+    assert set(measures) == {*shown, *(f"norm {name}" for name in shown)}
     width = {part["kind"]: part["heads"] for part in run.manifest["kinds"]}
     seen = Counter()
     for table, of in (("behaviours", "behaviour"), ("experiments", "experiment")):
         own = run.table(table)
         own = own[(own["model"] == "trained") & own["head"].notna() & (own["n"] > 0)]
-        norms = of_measure(own, "norm").set_index(["kind", "layer", "head", "behaviour"])["value"]
+        keys = ["kind", "layer", "head", "behaviour", *(["experiment"] if of == "experiment" else [])]
+        norms = of_measure(own, "norm").set_index(keys)["value"]
         for row in of_measure(own).to_dict("records"):
             where = of if table == "behaviours" else row["experiment"]
             if where == "shuffled":
@@ -48,11 +49,9 @@ def test_every_number_is_the_tables(make):
             np.testing.assert_allclose(columns["low"][place], row["ci_low"], atol=6e-5)
             np.testing.assert_allclose(columns["high"][place], row["ci_high"], atol=6e-5)
             assert columns["uniform"] == row["uniform"]
-            if table == "behaviours":
-                place_of_it = (row["kind"], row["layer"], row["head"], row["behaviour"])
-                np.testing.assert_allclose(columns["written"][place], norms[place_of_it], atol=6e-5)
-            else:
-                assert "written" not in columns
+            written = norms[tuple(row[key] for key in keys)]
+            np.testing.assert_allclose(columns["written"][place], written, atol=6e-5)
+            assert measures[f"norm {name}"]["values"][row["kind"]][place] == pytest.approx(written, rel=1e-3)
             assert columns["shows"][place] == SHOWS.get(row["shows"])
             seen[name] += 1
     assert set(seen) == set(shown) >= {"behaviour.induction", "repeated.previous", "needle.retrieval"}
@@ -68,7 +67,7 @@ def test_the_head_that_shows_it_is_named_with_its_number_and_chance():
         place = (layer - 1) * 8 + head - 1
         (one,) = [each for each in kind["shows"][str(place)] if each["id"] == name]
         assert (one["value"], one["low"], one["high"]) == (0.62, 0.558, 0.682)
-        assert one.get("written") == (0.62 if name == "behaviour.induction" else None)
+        assert one["written"] == 0.62
         strongest = shown[name]["heads"]["encoder"]["strongest"]
         assert strongest == {"index": place, "chance": 0.041, "tested": True}
         assert sum(each["id"] == name for own in kind["shows"].values() for each in own) == 1

@@ -25,7 +25,8 @@ from headscope.analyses.directions.measure import directions_table, map_table
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distribution.accumulator import DistributionAccumulator
 from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
-from headscope.analyses.experiments.accumulators import CopyAccumulator, RetrievalAccumulator
+from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
+from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import importance_differences, importance_table
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator

@@ -134,7 +134,8 @@ def test_a_row_a_head_and_a_column_a_measure(tables):
             "behaviour first",
             "norm behaviour first",
         ),
-        *("repeated induction", "needle retrieval", "decile written 5", "weight_times_gradient sep"),
+        *("repeated induction", "norm repeated induction", "needle retrieval", "norm needle retrieval"),
+        *("decile written 5", "weight_times_gradient sep"),
         *(
             "a relation dependent->head",
             "a probe head->dependent",
@@ -152,8 +153,7 @@ def test_what_a_head_shows_is_by_weights(tables):
     for name, first in (("behaviours", "behaviour"), ("experiments", None)):
         rows = tables[name]
         own = rows[(rows["model"] == "trained") & rows["head"].notna() & (rows["shows"] == "yes")]
-        own = own[own["measure"] == "weight"] if "measure" in own else own
-        for row in own.to_dict("records"):
+        for row in own[own["measure"] == "weight"].to_dict("records"):
             expected["decoder", 2, row["head"]].append(f"{first or row['experiment']} {row['behaviour']}")
     assert found == expected
     assert all(found.values())

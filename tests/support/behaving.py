@@ -23,6 +23,24 @@ def of_ids(ids, *, document="d", index=0):
     )
 
 
+def few_words(number, *, seed=0, documents=None):
+    """Segments over few ids, so that many tokens have copies, and special tokens stand among them.
+
+    Each is a document of its own, or they take turns over so many `documents`.
+    """
+    rng = np.random.default_rng(seed)
+    made = []
+    for place in range(number):
+        ids = rng.integers(8, 18, size=int(rng.integers(1, 14)))
+        ids[0] = CLS
+        if len(ids) > 6:
+            ids[3] = SEP
+        if len(ids) > 1:
+            ids[-1] = SEP
+        made.append(of_ids(ids, document=f"doc{place % (documents or number)}", index=place))
+    return made
+
+
 def keys_of(name, ids, row, visible, *, special=(CLS, SEP)):
     """The keys that a behaviour is about in one row, from its definition; None where it is no share of them."""
     if name == "first":

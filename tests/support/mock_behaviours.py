@@ -35,11 +35,10 @@ def with_behaviours(inputs, *, never=("blank",), shown=True, interval=True, unwr
             rows, best = _rows(part, name, gone=gone, shown=shown, interval=interval)
             which = "experiments" if experiment else "behaviours"
             of = {"experiment": experiment} if experiment else {}
-            measured = of or {"measure": "weight"}
-            tables[which] += [{**measured, **row} for row in rows]
-            if not experiment and unwritten is not None:
+            tables[which] += [{**of, **row, "measure": "weight"} for row in rows]
+            if unwritten is not None:
                 little = name in unwritten
-                tables[which] += [{**_written(row, little=little), "measure": "norm"} for row in rows]
+                tables[which] += [{**of, **_written(row, little=little), "measure": "norm"} for row in rows]
             tables[f"{which}_best"] += [{**of, **row} for row in best]
     schemas = (BEHAVIOURS_TABLE, BEHAVIOURS_BEST, EXPERIMENTS_TABLE, EXPERIMENTS_BEST)
     return with_parts(inputs, **{schema.name: table_of(schema, tables[schema.name]) for schema in schemas})

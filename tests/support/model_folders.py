@@ -43,8 +43,46 @@ def _save_bert(make: Callable[[Any], Any], folder: Path, *, heads: int, layers: 
 
 def save_tiny_gpt2(folder: Path, sentences: Sequence[str]) -> Path:
     """Write a tiny random GPT-2 with a byte-level BPE of its own: no token is put around a text."""
+    from transformers import GPT2Config, GPT2Model
+
+    size = _save_bpe(folder, sentences)
+    config = GPT2Config(n_embd=16, n_layer=2, n_head=2, vocab_size=size, n_positions=128)
+    GPT2Model(config).save_pretrained(folder)
+    return folder
+
+
+def save_tiny_llama(folder: Path, sentences: Sequence[str]) -> Path:
+    """Write a tiny random Llama whose heads share keys and values two by two, with the same tokeniser."""
+    from transformers import LlamaConfig, LlamaModel
+
+    size = _save_bpe(folder, sentences)
+    config = LlamaConfig(
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        vocab_size=size,
+        max_position_embeddings=128,
+        initializer_range=0.5,  # so that its heads look here and there
+    )
+    LlamaModel(config).save_pretrained(folder)
+    return folder
+
+
+def save_tiny_bloom(folder: Path, sentences: Sequence[str]) -> Path:
+    """Write a tiny random BLOOM, whose attention cannot be taken at the interface, with the same tokeniser."""
+    from transformers import BloomConfig, BloomModel
+
+    size = _save_bpe(folder, sentences)
+    BloomModel(BloomConfig(hidden_size=16, n_layer=2, n_head=2, vocab_size=size)).save_pretrained(folder)
+    return folder
+
+
+def _save_bpe(folder: Path, sentences: Sequence[str]) -> int:
+    """Write a byte-level BPE trained on the sentences, and return how many tokens it knows."""
     from tokenizers import ByteLevelBPETokenizer
-    from transformers import GPT2Config, GPT2Model, GPT2TokenizerFast
+    from transformers import GPT2TokenizerFast
 
     torch.manual_seed(0)
     end = "<|endoftext|>"
@@ -53,9 +91,8 @@ def save_tiny_gpt2(folder: Path, sentences: Sequence[str]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     trained.save_model(str(folder))
     GPT2TokenizerFast.from_pretrained(folder).save_pretrained(folder)
-    config = GPT2Config(n_embd=16, n_layer=2, n_head=2, vocab_size=trained.get_vocab_size(), n_positions=128)
-    GPT2Model(config).save_pretrained(folder)
-    return folder
+    size: int = trained.get_vocab_size()
+    return size
 
 
 def save_tiny_t5(folder: Path, sentences: Sequence[str]) -> Path:

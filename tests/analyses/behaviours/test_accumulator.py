@@ -10,28 +10,13 @@ from headscope.analyses.behaviours.layout import best_table, heads_table
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.models.examination import examine
-from support.behaving import DELIMITERS, keys_of, masks, of_ids
+from support.behaving import DELIMITERS, few_words, keys_of, masks, of_ids
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, SEP, eager_maps, made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model
 
 # By its own experiment alone.
 MEASURED = tuple(name for name in NAMES if name != "retrieval")
-
-
-def few_words(number, *, seed=0, documents=None):
-    """Segments over few ids, so that many tokens have copies, and special tokens stand among them."""
-    rng = np.random.default_rng(seed)
-    made = []
-    for place in range(number):
-        ids = rng.integers(8, 18, size=int(rng.integers(1, 14)))
-        ids[0] = CLS
-        if len(ids) > 6:
-            ids[3] = SEP
-        if len(ids) > 1:
-            ids[-1] = SEP
-        made.append(of_ids(ids, document=f"doc{place % (documents or number)}", index=place))
-    return made
 
 
 def plain(segments, maps, visible_of, *, special=(CLS, SEP)):

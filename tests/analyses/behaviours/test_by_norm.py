@@ -13,28 +13,14 @@ from headscope.attention.scan import scan
 from headscope.attention.written import Written
 from headscope.models.examination import examine
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
-from support.behaving import DELIMITERS, keys_of, masks, of_ids
+from support.behaving import DELIMITERS, few_words, keys_of, masks, of_ids
 from support.hand_made import HandMadeSource, random_map
-from support.inputs import CLS, SEP, eager_maps, vocabulary
+from support.inputs import CLS, SEP, vocabulary
 from support.tiny_models import tiny_model
+from support.written_by_hand import PARTS, lengths_by_hand
 
 # By its own experiment alone.
 MEASURED = tuple(name for name in NAMES if name != "retrieval")
-
-
-def few_words(number, *, seed=0):
-    """Segments over few ids, so that many tokens have copies, and special tokens stand among them."""
-    rng = np.random.default_rng(seed)
-    made = []
-    for place in range(number):
-        ids = rng.integers(8, 18, size=int(rng.integers(1, 14)))
-        ids[0] = CLS
-        if len(ids) > 6:
-            ids[3] = SEP
-        if len(ids) > 1:
-            ids[-1] = SEP
-        made.append(of_ids(ids, document=f"doc{place}", index=place))
-    return made
 
 
 SEGMENTS = few_words(24)
@@ -114,41 +100,6 @@ def test_rows_cut_into_blocks_give_the_same(monkeypatch):
         results.append(sums.compute())
     for whole, cut in zip(*results, strict=True):
         np.testing.assert_allclose(cut.heads.value, whole.heads.value, atol=1e-13)
-
-
-# Where the values and the output projection of a layer are, for a loop that knows nothing of how headscope finds them.
-PARTS = {
-    "bert": lambda model: [
-        (layer.attention.self.value, layer.attention.output.dense) for layer in model.encoder.layer
-    ],
-    "llama": lambda model: [(layer.self_attn.v_proj, layer.self_attn.o_proj) for layer in model.layers],
-}
-
-
-def lengths_by_hand(model, family, segment):
-    """`|f_j|` of every layer and head in float64, `[layer, head, key]`: each value times its head's rows of W_O."""
-    values = {}
-    hooks = [
-        projection.register_forward_hook(lambda _, __, out, at=at: values.__setitem__(at, out[0]))
-        for at, (projection, _) in enumerate(PARTS[family](model))
-    ]
-    maps = eager_maps(model, input_ids=torch.from_numpy(segment.ids)[None])["self"]
-    for hook in hooks:
-        hook.remove()
-    heads = maps[0].shape[1]
-    found = []
-    for at, (_, output) in enumerate(PARTS[family](model)):
-        matrix = output.weight.detach().numpy()  # [stream, head x width]
-        width = matrix.shape[1] // heads
-        groups = values[at].shape[-1] // width
-        by_head = []
-        for head in range(heads):
-            group = head // (heads // groups)
-            own = values[at][:, group * width : (group + 1) * width].numpy()
-            rows = matrix[:, head * width : (head + 1) * width]
-            by_head.append([np.sqrt(((rows @ value) ** 2).sum()) for value in own])
-        found.append(by_head)
-    return [each[0].numpy() for each in maps], np.array(found)
 
 
 def models():

@@ -1,12 +1,17 @@
-"""What the page says of behaviours by what heads write: a column, a sentence, a table of those that differ."""
+"""What page and terminal say of behaviours by what heads write, in text and by experiment."""
 
 import pytest
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL
 from headscope.analyses.behaviours.chosen import shown_of
+from headscope.analyses.behaviours.figure import WRITTEN_KEY
+from headscope.analyses.behaviours.in_terminal import shown as shown_behaviours
 from headscope.analyses.behaviours.section import behaviours_findings, behaviours_section
 from headscope.analyses.behaviours.telling import WRITTEN, WRITTEN_CAPTION, apart, written_sentence
-from headscope.analyses.experiments.section import experiments_section
+from headscope.analyses.experiments.catalogue import EXPERIMENTS
+from headscope.analyses.experiments.in_terminal import shown as shown_experiments
+from headscope.analyses.experiments.section import experiments_findings, experiments_section
+from headscope.analyses.stage_result import StageResult
 from support import mock_inputs
 from support.measured import about, only
 from support.mock_behaviours import place_of, with_behaviours
@@ -78,7 +83,58 @@ def test_the_column_is_there_where_it_is_known(run):
     bare = page_of(with_behaviours(mock_inputs.section_4(4, 8), unwritten=None))
     assert WRITTEN not in bare
     assert "dotted" not in bare
-    # Experiments are measured by weight.
-    experiments = str(only(experiments_section(about(run))))
-    assert WRITTEN not in experiments
-    assert "dotted" not in experiments
+
+
+def experiments_of(run):
+    """What is said of experiments by what is written, and the section."""
+    found = experiments_findings(about(run))
+    told = [one.text for one in found if "write" in one.text]
+    return told, str(only(experiments_section(about(run, found=found))))
+
+
+def test_experiments_say_the_same_where_heads_are_told_by_them():
+    told, page = experiments_of(with_behaviours(mock_inputs.section_4(4, 8), unwritten=("duplicate",)))
+    layer, head = place_of("duplicate", 4, 8)
+    # Of shuffled words nothing is said.
+    assert told == [
+        "Over random tokens repeated, 1 of 3 behaviours that heads show by where they look is not in what they write "
+        f"(each weight times the length of what is written of its token): {BEHAVIOURS['duplicate'].label}, with 1 of "
+        f"1, {layer}-{head}.",
+        "While a needle is written again, heads write of what they show by where they look.",
+    ]
+    assert page.count(f">{WRITTEN}</th>") == len(EXPERIMENTS)
+    assert page.count(WRITTEN_KEY) == 2
+    assert WRITTEN_CAPTION in page
+    assert page.count('id="table-experiment-repeated-encoder-written"') == 1
+    assert "table-experiment-needle-encoder-written" not in page
+    assert "table-experiment-shuffled-encoder-written" not in page
+
+
+def test_experiments_by_weight_alone_say_nothing_of_it():
+    told, page = experiments_of(with_behaviours(mock_inputs.section_4(4, 8), unwritten=None))
+    assert told == []
+    assert WRITTEN not in page
+    assert WRITTEN_KEY not in page
+    assert WRITTEN_CAPTION not in page
+
+
+def test_the_terminal_has_the_number_of_the_named_head_where_it_is_known(run):
+    def lines(run):
+        names = ("behaviours", "behaviours_best", "experiments", "experiments_best")
+        result = StageResult(name="made", tables={name: run.table(name) for name in names})
+        for shown_by in (shown_behaviours, shown_experiments):
+            yield from (line for line in shown_by(result) if isinstance(line, str) and "write:" in line)
+
+    natural = "first 6.2, local 62.0, duplicate 62.0, induction 62.0, newline 62.0, quote 6.2, bracket 62.0, mark 62.0"
+    assert list(lines(run)) == [
+        f"the same of what these heads write: {said}"
+        for said in (
+            natural,
+            "induction 62.0, duplicate 62.0, previous 62.0",
+            "retrieval 62.0",
+            natural,
+        )
+    ]
+    assert list(lines(with_behaviours(mock_inputs.section_4(4, 8), unwritten=None))) == []
+    two = with_behaviours(mock_inputs.t5())
+    assert "decoder first 6.2, decoder local 62.0" in next(lines(two))

@@ -5,10 +5,12 @@ import pytest
 
 from headscope.analyses.behaviours.catalogue import NAMES
 from headscope.analyses.behaviours.layout import best_table, heads_table
-from headscope.analyses.experiments.accumulators import CopyAccumulator, RetrievalAccumulator
+from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.analyses.experiments.made_text import needles, repeated_tokens
+from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
 from headscope.attention.scan import scan
 from headscope.encoding.frame import Frame
+from headscope.statistics.measures import NORM, WEIGHT
 from support.hand_made import HandMadeSource, random_map
 
 FRAME = Frame((2,), ())
@@ -28,8 +30,9 @@ def summed(make, segments, weights, **how):
     source = HandMadeSource(segments, weights, kind="decoder", **how)
     sums = make(source.layout, NONE)
     scan(source, [sums])
-    (result,) = sums.compute()
-    return result
+    weight, norm = sums.compute()
+    assert (weight.measure, norm.measure) == (WEIGHT, NORM)
+    return weight
 
 
 def keys_in_copy(name, ids, row, _segment):

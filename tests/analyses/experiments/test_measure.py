@@ -15,6 +15,7 @@ from headscope.analyses.for_study import head_columns
 from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
+from headscope.statistics.measures import of_measure
 from headscope.study.stages import check_maps, measure_stage
 from support import mock_inputs
 from support.inputs import eager_maps
@@ -71,7 +72,7 @@ def test_every_experiment_is_done_on_a_decoder_and_its_control(result):
 def test_each_behaviour_of_each_experiment_is_a_column_of_a_study(result):
     columns = head_columns(result.tables.get)
     expected = {f"{name} {each}" for name, one in EXPERIMENTS.items() for each in one.behaviours}
-    assert expected <= set(columns)
+    assert expected | {f"norm {name}" for name in expected} <= set(columns)
     assert len(columns) == 4  # 2 layers of 2 heads
 
 
@@ -90,7 +91,7 @@ def test_induction_over_random_tokens_is_that_of_eager_attention_in_float64(run,
                     sums[layer] += own[0, :, row, keys].sum(-1).numpy()
     finally:
         model.float()
-    table = result.tables["experiments"]
+    table = of_measure(result.tables["experiments"])
     own = table[
         (table["experiment"] == "repeated")
         & (table["model"] == "trained")

@@ -53,7 +53,7 @@ def heads_of(heads: pd.DataFrame, kind: str | None = None, measure: str = WEIGHT
     Args:
         heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
         kind: of attention; all when None.
-        measure: of `measures.MEASURES`; experiments know weights alone.
+        measure: of `measures.MEASURES`.
     """
     own = of_measure(heads, measure)
     own = own[(own["model"] == "trained") & own["head"].notna()]

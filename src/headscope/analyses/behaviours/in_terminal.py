@@ -23,18 +23,27 @@ NOTE = (
 def shown(result: StageResult) -> Iterator[Grid | str]:
     """Yield the head chosen for each behaviour in text."""
     natural = tuple(BEHAVIOURS[name] for name in NATURAL)
-    yield chosen_grid(result.tables["behaviours"], result.tables["behaviours_best"], natural)
+    yield from chosen_heads(result.tables["behaviours"], result.tables["behaviours_best"], natural)
     yield NOTE
 
 
-def chosen_grid(heads: pd.DataFrame, best: pd.DataFrame, behaviours: Sequence[Behaviour]) -> Grid:
-    """Return a row for the head chosen for each behaviour, kind by kind."""
+def chosen_heads(
+    heads: pd.DataFrame, best: pd.DataFrame, behaviours: Sequence[Behaviour]
+) -> Iterator[Grid | str]:
+    """Yield a row for the head chosen for each behaviour, kind by kind, and where it is known what these write."""
     kinds = list(dict.fromkeys(heads["kind"]))
-    rows = [
-        _row(one, several=len(kinds) > 1) for kind in kinds for one in shown_of(heads, best, kind, behaviours)
-    ]
+    chosen = [one for kind in kinds for one in shown_of(heads, best, kind, behaviours)]
+    several = len(kinds) > 1
     sides = ["left", "left"] + ["right"] * (len(_COLUMNS) - 2)
-    return Grid(list(zip(_COLUMNS, sides, strict=True)), rows)
+    yield Grid(list(zip(_COLUMNS, sides, strict=True)), [_row(one, several=several) for one in chosen])
+    # A column more would be too wide for most terminals.
+    written = [
+        f"{f'{one.kind} ' if several else ''}{one.behaviour.name} {percent_or_hyphen(one.written.value)}"
+        for one in chosen
+        if one.written is not None
+    ]
+    if written:
+        yield f"the same of what these heads write: {', '.join(written)}"
 
 
 def _row(one: Shown, *, several: bool) -> list[str]:

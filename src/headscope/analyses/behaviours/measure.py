@@ -12,8 +12,8 @@ from headscope.analyses.behaviours.catalogue import NATURAL
 from headscope.analyses.behaviours.delimiters import delimiters_of, delimiters_of_tokeniser
 from headscope.analyses.behaviours.layout import best_table, heads_table, of_model
 from headscope.analyses.behaviours.norm_accumulator import NormBehaviourAccumulator
+from headscope.analyses.behaviours.not_written import not_written
 from headscope.analyses.stage_result import StageResult, notes_on
-from headscope.counted import count
 from headscope.encoding.segment import Segment
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.maps_run import MapsRun
@@ -48,7 +48,7 @@ def measure_behaviours(run: Run, watch: Watcher | None = None) -> StageResult:
             "behaviours": pd.concat(heads, ignore_index=True),
             "behaviours_best": pd.concat(best, ignore_index=True),
         },
-        notes=notes_on("behaviours", *_left_out(sums)),
+        notes=notes_on("behaviours", *not_written(sums)),
         state=sums.state(),
     )
 
@@ -109,16 +109,6 @@ def accumulator_of(run: Run) -> BehaviourAccumulator:
     assert isinstance(run, MapsRun)  # which hold no values
     by_word = run.signature["options"]["word_level"] is not None
     return BehaviourAccumulator(run.layout, _delimiters_of_maps(run, by_word=by_word), same_ids=not by_word)
-
-
-def _left_out(sums: BehaviourAccumulator) -> Iterator[str]:
-    if isinstance(sums, NormBehaviourAccumulator):
-        for kind, rows in sums.left_out.items():
-            if number := int(rows.sum()):
-                yield (
-                    f"of {count(number, 'row')} of {kind} heads nothing at all is written; they are left out of the "
-                    "behaviours by what heads write"
-                )
 
 
 def _delimiters_of_maps(run: MapsRun, *, by_word: bool) -> NDArray[np.uint8]:

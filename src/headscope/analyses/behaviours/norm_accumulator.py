@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from headscope.analyses.behaviours.accumulator import BehaviourAccumulator, BehaviourResult, result_of
 from headscope.analyses.behaviours.catalogue import NAMES
@@ -41,7 +41,7 @@ class NormBehaviourAccumulator(BehaviourAccumulator):
     def begin(self, batch: Batch | None) -> None:
         """Start a batch."""
         super().begin(batch)
-        self._written: dict[tuple[str, int], tuple[torch.Tensor, ...]] = {}
+        self._written: dict[tuple[str, int], tuple[Tensor, ...]] = {}
 
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums."""
@@ -53,8 +53,18 @@ class NormBehaviourAccumulator(BehaviourAccumulator):
         self.add_sums(tile, even, sums)
         assert sums.norm is not None
         assert sums.nothing is not None
-        own = (sums.norm, even.number_without(sums.nothing), sums.nothing.sum(-1))
-        before = self._written.get((tile.kind, tile.layer))
+        self.add_written(tile, sums.norm, even.number_without(sums.nothing), sums.nothing.sum(-1))
+
+    def add_written(self, tile: AttentionTile, sums: Tensor, number: Tensor, nothing: Tensor) -> None:
+        """Add what a tile's rows come to, of what each head writes.
+
+        Args:
+            tile: says which layer.
+            sums: `[batch, head, NAMES]` float64.
+            number: of how many rows it is, `[batch, head, NAMES]` int64.
+            nothing: how many rows more were asked of which nothing at all is written, `[batch, head]` int64.
+        """
+        own, before = (sums, number, nothing), self._written.get((tile.kind, tile.layer))
         self._written[tile.kind, tile.layer] = (
             own if before is None else tuple(a + b for a, b in zip(before, own, strict=True))
         )
@@ -93,3 +103,15 @@ class NormBehaviourAccumulator(BehaviourAccumulator):
     def left_out(self) -> Mapping[str, NDArray[np.int64]]:
         """How many rows of each head write nothing at all, by kind, `[layer, head]`."""
         return {part.kind: self.totals[f"left_out_{part.kind}"] for part in self.layout}
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The kinds of which rows were read, and of none is it known what is written."""
+        stacked = self.sums.stacked()
+        return tuple(
+            part.kind
+            for part in self.layout
+            if stacked[f"n_{part.kind}"].any()
+            and not stacked[f"n_norm_{part.kind}"].any()
+            and not self.totals[f"left_out_{part.kind}"].any()
+        )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL
+import pandas as pd
+
+from headscope.analyses.behaviours.catalogue import BEHAVIOURS, Behaviour
 from headscope.analyses.behaviours.chosen import heads_of
+from headscope.analyses.behaviours.on_cards import IN_TEXT
 from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
 from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.showings import Showable
 from headscope.reporting.kit.words import capital
 from headscope.statistics.measures import NORM
 
@@ -15,20 +19,34 @@ TOPIC = "Behaviours by what it writes"
 
 
 def written_measures(about: Context) -> Iterator[HeadMeasure]:
-    """Yield each behaviour that can occur; none where it is not known what heads write."""
+    """Yield each behaviour in text that can occur; none where it is not known what heads write."""
     heads = about.run.table("behaviours")
-    if heads is None:
-        return
+    if heads is not None:
+        wanted = [(BEHAVIOURS[name], what) for name, what in IN_TEXT.items()]
+        yield from measures_by_norm(about, heads, wanted, topic=TOPIC)
+
+
+def measures_by_norm(
+    about: Context, heads: pd.DataFrame, wanted: Sequence[tuple[Behaviour, Showable]], *, topic: str
+) -> Iterator[HeadMeasure]:
+    """Yield behaviours by what heads write, those that can occur; none where that is not known.
+
+    Args:
+        about: says which kinds of attention there are.
+        heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
+        wanted: which, and what each is called by weight.
+        topic: what stands above them.
+    """
     written = heads_of(heads, measure=NORM)
-    for name in NATURAL:
-        one, rows = BEHAVIOURS[name], written[written["behaviour"] == name]
+    for behaviour, what in wanted:
+        rows = written[written["behaviour"] == behaviour.name]
         if rows["value"].notna().any():
             yield HeadMeasure(
-                name=f"norm behaviour.{name}",
-                label=f"{capital(name)}, by what is written",
-                topic=TOPIC,
-                unit="tokens" if one.unit == "tokens" else "",
-                share=one.unit == "share",
+                name=f"norm {what.name}",
+                label=f"{capital(what.label)}, by what is written",
+                topic=topic,
+                unit=what.unit,
+                share=not what.unit,
                 values={
                     kind.name: in_head_order(rows[rows["kind"] == kind.name], kind) for kind in about.kinds
                 },

@@ -7,12 +7,14 @@ ANALYSIS = Analysis(
     name="experiments",
     question="What do heads do where the answer is known: tokens repeated, words shuffled, a needle in a haystack?",
     stages=(
+        # 2: the same by what heads write.
         Stage(
             name="experiments",
             measure="measure:measure_experiments",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
             place=5,
+            version=2,
             listed="analyses.experiments.catalogue:NAMES",
             refused="saved maps answer no new inputs; give a model and text in place of --maps for experiments",
         ),

@@ -3,6 +3,7 @@
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS
 from headscope.analyses.experiments.catalogue import EXPERIMENTS
 from headscope.analyses.experiments.on_cards import BY_EXPERIMENT, experiments_showings
+from headscope.analyses.experiments.on_grid import written_in_experiments
 from headscope.analyses.experiments.section import (
     experiments_figures,
     experiments_findings,
@@ -13,7 +14,11 @@ from headscope.reporting.kit.report_parts import Parts
 
 TERMS = (
     *((one.title, one.meaning) for one in EXPERIMENTS.values()),
-    ("Retrieval", f"{BEHAVIOURS['retrieval'].meaning} (Wu et al. 2024); the copy is given, not written by the model"),
+    (
+        "Retrieval",
+        f"{BEHAVIOURS['retrieval'].meaning} (Wu et al. 2024); the copy is given, not written by the model. "
+        "By what is written: the key of which the head writes most in place of the strongest",
+    ),
 )  # fmt: skip
 
 PARTS = Parts(
@@ -24,6 +29,7 @@ PARTS = Parts(
     explained=("experiments",),
     headline={topic_of(EXPERIMENTS["repeated"]): 64},
     showings=experiments_showings,
+    measures=written_in_experiments,
     showable=BY_EXPERIMENT,
     needed={"experiments": ("experiments", "run headscope report again, with a model and text")},
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS
-from headscope.analyses.behaviours.in_terminal import NOTE, chosen_grid
+from headscope.analyses.behaviours.in_terminal import NOTE, chosen_heads
 from headscope.analyses.experiments.catalogue import EXPERIMENTS
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.terminal import Grid
@@ -20,5 +20,5 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
         )
         if len(best):
             yield f"{experiment.title}: {experiment.meaning}".replace("’", "'")
-            yield chosen_grid(heads, best, [BEHAVIOURS[each] for each in experiment.behaviours])
+            yield from chosen_heads(heads, best, [BEHAVIOURS[each] for each in experiment.behaviours])
     yield NOTE

@@ -1,4 +1,4 @@
-"""The stage: each experiment on the model, and on models with random weights."""
+"""The stage: where heads look in each experiment and what they write there, and the same of random weights."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -6,11 +6,12 @@ from typing import Any
 import pandas as pd
 from torch import nn
 
-from headscope.analyses.behaviours.accumulator import BehaviourAccumulator
 from headscope.analyses.behaviours.delimiters import delimiters_of_tokeniser
 from headscope.analyses.behaviours.layout import best_table, heads_table, of_model
-from headscope.analyses.experiments.accumulators import CopyAccumulator, RetrievalAccumulator
+from headscope.analyses.behaviours.norm_accumulator import NormBehaviourAccumulator
+from headscope.analyses.behaviours.not_written import not_written
 from headscope.analyses.experiments.catalogue import EXPERIMENTS
+from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.analyses.experiments.made_text import (
     needles,
     ordinary_ids,
@@ -18,6 +19,7 @@ from headscope.analyses.experiments.made_text import (
     shuffled_words,
     text_of,
 )
+from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
 from headscope.analyses.experiments.tables import EXPERIMENTS_BEST, EXPERIMENTS_TABLE
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.scan import scan
@@ -31,10 +33,10 @@ from headscope.prepare.progress import Watcher, scan_teller
 SHUFFLED_INPUTS = 128
 _HAYSTACK_INPUTS = 256
 
-_SUMS: Mapping[str, Callable[..., BehaviourAccumulator]] = {
+_SUMS: Mapping[str, Callable[..., NormBehaviourAccumulator]] = {
     "repeated": CopyAccumulator,
     "needle": RetrievalAccumulator,
-    "shuffled": BehaviourAccumulator,
+    "shuffled": NormBehaviourAccumulator,
 }
 
 
@@ -48,11 +50,14 @@ def measure_experiments(run: ModelRun, watch: Watcher | None = None) -> StageRes
     inputs, delimiters = inputs_of(run), delimiters_of_tokeniser(run.loaded.tokeniser)
     heads: list[pd.DataFrame] = []
     best: list[pd.DataFrame] = []
+    notes = list(_left_out(inputs, run))
     for model, number, weights in _models(run):
         for name, segments in inputs.items():
             if segments:
                 sums = _SUMS[name](run.layout, delimiters)
                 _scan(run, sums, name, segments, weights, watch, number)
+                if model == "trained":
+                    notes += not_written(sums, where=EXPERIMENTS[name].where)
                 results, behaviours = sums.compute(), EXPERIMENTS[name].behaviours
                 tables = (
                     heads_table(results, behaviours),
@@ -67,7 +72,7 @@ def measure_experiments(run: ModelRun, watch: Watcher | None = None) -> StageRes
             "experiments_best": _joined(best, EXPERIMENTS_BEST.names),
         },
         facts={"experiments": {name: facts_of(segments) for name, segments in inputs.items()}},
-        notes=notes_on("experiments", *_left_out(inputs, run)),
+        notes=notes_on("experiments", *dict.fromkeys(notes)),
     )
 
 
@@ -111,7 +116,7 @@ def _models(run: ModelRun) -> Iterator[tuple[str, int | None, nn.Module | None]]
 
 def _scan(
     run: ModelRun,
-    sums: BehaviourAccumulator,
+    sums: NormBehaviourAccumulator,
     name: str,
     segments: list[Segment],
     model: nn.Module | None,

@@ -24,8 +24,8 @@ def _of(experiment: Experiment) -> list[tuple[Behaviour, Showable]]:
     ]
 
 
-_ON_CARDS = {name: _of(one) for name, one in EXPERIMENTS.items() if one.on_cards}
-BY_EXPERIMENT = tuple(what for wanted in _ON_CARDS.values() for _, what in wanted)
+ON_CARDS = {name: _of(one) for name, one in EXPERIMENTS.items() if one.on_cards}
+BY_EXPERIMENT = tuple(what for wanted in ON_CARDS.values() for _, what in wanted)
 
 
 def experiments_showings(run: Measured) -> list[Showing]:
@@ -35,6 +35,6 @@ def experiments_showings(run: Measured) -> list[Showing]:
         return []
     return [
         one
-        for name, wanted in _ON_CARDS.items()
+        for name, wanted in ON_CARDS.items()
         for one in showings(heads[heads["experiment"] == name], best[best["experiment"] == name], wanted)
     ]

@@ -10,13 +10,22 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS
 from headscope.analyses.behaviours.chosen import Shown, shown_of
-from headscope.analyses.behaviours.figure import KEY, figures_of, inlined
-from headscope.analyses.behaviours.telling import CAPTION, best_heads, every_head, sentences
+from headscope.analyses.behaviours.figure import KEY, WRITTEN_KEY, figures_of, inlined
+from headscope.analyses.behaviours.telling import (
+    CAPTION,
+    WRITTEN_CAPTION,
+    apart,
+    best_heads,
+    every_head,
+    sentences,
+    written_sentence,
+)
 from headscope.analyses.experiments.catalogue import EXPERIMENTS, Experiment
 from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import file_links, linked
 from headscope.reporting.kit.report_parts import Context, Section
 from headscope.reporting.kit.words import capital
+from headscope.statistics.measures import NORM, of_measure
 from headscope.views.markup import Html, el
 
 _TITLE = "By experiment"
@@ -25,6 +34,8 @@ _WHY = (
     "comes next; where words are shuffled, what is left does not depend on their order; and where a needle is written "
     "again, it is known from where each token comes."
 )  # fmt: skip
+
+_RETRIEVAL = "Retrieval: the token of which the head writes most takes the place of the one it looks at most."
 
 
 def topic_of(experiment: Experiment) -> str:
@@ -38,7 +49,10 @@ def experiments_findings(about: Context) -> list[Sentence]:
     for experiment in EXPERIMENTS.values():
         for kind in about.kinds:
             shown = _shown(about, experiment, kind.name)
-            made = sentences(shown, topic_of(experiment), where=experiment.where, several=about.several)
+            topic, where = topic_of(experiment), experiment.where
+            made = sentences(shown, topic, where=where, several=about.several)
+            if experiment.on_cards:
+                made += written_sentence(shown, topic, where=where, several=about.several)
             found += [replace(one, kind=kind.name) for one in made]
     return found
 
@@ -54,6 +68,7 @@ def experiments_section(about: Context) -> list[Section]:
         el("p", _WHY, class_="why"),
         parts,
         el("p", CAPTION, class_="caption"),
+        el("p", f"{WRITTEN_CAPTION} {_RETRIEVAL}", class_="caption") if _written(about) else None,
         [file_links(f"behaviours-{each.name}", each.title) for each in _drawn(about)]
         if about.links
         else None,
@@ -101,9 +116,18 @@ def _part(about: Context, experiment: Experiment) -> list[Html]:
         behaviours = [BEHAVIOURS[each] for each in experiment.behaviours]
         if experiment.on_cards:
             grids = inlined(heads, kind.name, behaviours, prefix=experiment.name, where=experiment.where)
-            parts += [el("div", grids, class_="panels"), el("p", KEY, class_="caption")] if grids else []
+            key = f"{KEY} {WRITTEN_KEY}" if any(one.written is not None for one in shown) else KEY
+            parts += [el("div", grids, class_="panels"), el("p", key, class_="caption")] if grids else []
+            little = apart(heads, kind.name, shown, name=f"{name}-written", several=about.several)
+            parts += [] if little is None else [little.html()]
         parts.append(every_head(heads, kind.name, behaviours, name=name, several=about.several).html())
     return parts
+
+
+def _written(about: Context) -> bool:
+    """Whether it is known what heads write."""
+    heads = about.run.table("experiments")
+    return heads is not None and not of_measure(heads, NORM).empty
 
 
 def _shown(about: Context, experiment: Experiment, kind: str) -> list[Shown]:

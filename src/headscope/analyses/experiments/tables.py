@@ -1,20 +1,27 @@
 """The tables of experiments."""
 
+from dataclasses import replace
+
 from headscope.analyses.behaviours.catalogue import SHARES
-from headscope.analyses.behaviours.tables import MODEL, SEED, best, measured
+from headscope.analyses.behaviours.tables import MEASURE, MODEL, SEED, best, measured
 from headscope.analyses.experiments.catalogue import MEASURED, NAMES
 from headscope.statistics.columns import HEAD_OR_MEAN, KIND, LAYER, text
 from headscope.statistics.table_schema import TableSchema
 
 _EXPERIMENT = text("experiment", "what the model was given", choices=NAMES)
 _OF = (_EXPERIMENT, MODEL, SEED, KIND)
+_MEASURE = replace(
+    MEASURE,
+    meaning=f"{MEASURE.meaning}; in `retrieval` by `norm` the key of which the head writes most stands for its "
+    "strongest",
+)
 
 EXPERIMENTS_TABLE = TableSchema(
     name="experiments",
     meaning="What every head does where the answer is known, beside uniform attention in the same rows; the same of "
-    "models with random weights.",
-    columns=(*_OF, LAYER, HEAD_OR_MEAN, *measured(MEASURED)),
-    key=("experiment", "model", "seed", "kind", "layer", "head", "behaviour"),
+    "models with random weights. What is said of a head is by weights.",
+    columns=(*_OF, LAYER, HEAD_OR_MEAN, _MEASURE, *measured(MEASURED)),
+    key=("experiment", "model", "seed", "kind", "layer", "head", "measure", "behaviour"),
 )  # fmt: skip
 
 EXPERIMENTS_BEST = TableSchema(

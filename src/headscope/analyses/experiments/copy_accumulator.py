@@ -1,0 +1,48 @@
+"""What is summed over random tokens repeated: behaviours in the second copy alone."""
+
+import torch
+from torch import Tensor
+
+from headscope.analyses.behaviours.norm_accumulator import NormBehaviourAccumulator
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import Batch
+from headscope.encoding.segment import SegmentInfo
+
+
+class CopyAccumulator(NormBehaviourAccumulator):
+    """Sum behaviours over the rows of a repeated stretch's second copy: an input's field `copy`."""
+
+    def begin(self, batch: Batch | None) -> None:
+        """Start a batch, and read where the copies lie."""
+        super().begin(batch)
+        self._places: dict[str, Tensor] = {}
+        if batch is not None:
+            names = ("needle", "copy")
+            # Other inputs have no copy, and no row is counted.
+            none = (0, 0)
+            self._places = {
+                name: torch.tensor([segment.fields.get(name, none) for segment in batch.segments])
+                for name in names
+            }
+
+    def counted_rows(self, tile: AttentionTile) -> Tensor:
+        """Return which of a tile's rows are tokens of the second copy, `[batch, row]` bool."""
+        return self.within(tile.queries, "copy", shift=self._shift(tile.kind))[:, tile.rows]
+
+    def within(self, tokens: SegmentInfo, name: str, *, shift: int = 0, last: int = 0) -> Tensor:
+        """Return which tokens lie in a stretch of their input, `[batch, position]` bool.
+
+        Args:
+            tokens: along an axis.
+            name: the field that says where it lies.
+            shift: how many positions later these tokens stand.
+            last: how many tokens at the stretch's end do not count.
+        """
+        places = self._places[name].to(tokens.ids.device) + shift
+        at = tokens.positions
+        return (at >= places[:, :1]) & (at < places[:, 1:] - last) & tokens.valid
+
+    def _shift(self, kind: str) -> int:
+        """A decoder behind an encoder reads the text behind a start token."""
+        behind = any(part.kind == "encoder" for part in self.layout)
+        return int(kind != "encoder" and behind)
