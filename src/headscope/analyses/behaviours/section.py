@@ -21,7 +21,7 @@ from headscope.analyses.behaviours.telling import (
 )
 from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import file_links, linked
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital
 from headscope.statistics.measures import NORM
 from headscope.views.markup import Html, el
@@ -74,17 +74,9 @@ def behaviours_section(about: Context) -> list[Section]:
             heads, kind.name, _NATURAL, name=f"table-behaviours-{kind.name}", several=about.several
         )
         parts.append(table.html())
-    html = el(
-        "section",
-        el("h2", _TITLE),
-        el("p", _WHY, class_="why"),
-        parts,
-        el("p", CAPTION, class_="caption"),
-        el("p", WRITTEN_CAPTION, class_="caption") if NORM in set(heads.get("measure", ())) else None,
-        file_links("behaviours", "Heads by behaviours") if about.links else None,
-        id="section-behaviours",
-    )
-    return [Section(name="behaviours", title=_TITLE, html=html)]
+    captions = (CAPTION, WRITTEN_CAPTION) if NORM in set(heads.get("measure", ())) else (CAPTION,)
+    files = file_links("behaviours", "Heads by behaviours") if about.links else None
+    return section("behaviours", _TITLE, _WHY, parts, captions=captions, files=files)
 
 
 def behaviours_figures(about: Context) -> Iterator[tuple[str, Figure]]:

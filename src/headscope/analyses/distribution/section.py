@@ -15,7 +15,7 @@ from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_file, file_links
 from headscope.reporting.kit.page_rows import Table
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital
 from headscope.views.markup import Html, el
 
@@ -49,18 +49,8 @@ def distribution_section(about: Context) -> list[Section]:
         )
         parts.append(el("figure", inline(figure, name=f"{kind.name}-distribution", label=label)))
         parts.append(decile_table(table, kind, several=about.several).html())
-    if not parts:
-        return []
-    html = el(
-        "section",
-        el("h2", TITLE),
-        el("p", WHY, class_="why"),
-        parts,
-        el("p", CAPTION, class_="caption"),
-        file_links(FIGURE, "The tenths of every head, drawn for this model") if about.links else None,
-        id="section-distribution",
-    )
-    return [Section(name="distribution", title=TITLE, html=html)]
+    files = file_links(FIGURE, "The tenths of every head, drawn for this model") if about.links else None
+    return section("distribution", TITLE, WHY, parts, captions=(CAPTION,), files=files)
 
 
 def distribution_figures(about: Context) -> Iterator[tuple[str, Figure]]:

@@ -15,7 +15,7 @@ from headscope.analyses.behaviours.telling import CAPTION, best_heads, every_hea
 from headscope.analyses.experiments.catalogue import EXPERIMENTS, Experiment
 from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import file_links, linked
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital
 from headscope.views.markup import Html, el
 
@@ -46,20 +46,9 @@ def experiments_findings(about: Context) -> list[Sentence]:
 def experiments_section(about: Context) -> list[Section]:
     """Build the section; none where no experiment was done."""
     parts = [part for experiment in EXPERIMENTS.values() for part in _part(about, experiment)]
-    if not parts:
-        return []
-    html = el(
-        "section",
-        el("h2", _TITLE),
-        el("p", _WHY, class_="why"),
-        parts,
-        el("p", CAPTION, class_="caption"),
-        [file_links(f"behaviours-{each.name}", each.title) for each in _drawn(about)]
-        if about.links
-        else None,
-        id="section-experiments",
-    )
-    return [Section(name="experiments", title=_TITLE, html=html)]
+    drawn = _drawn(about) if about.links else []
+    files = [file_links(f"behaviours-{each.name}", each.title) for each in drawn]
+    return section("experiments", _TITLE, _WHY, parts, captions=(CAPTION,), files=files)
 
 
 def experiments_figures(about: Context) -> Iterator[tuple[str, Figure]]:

@@ -12,7 +12,7 @@ from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence, listed, numbered, sentence
 from headscope.reporting.kit.links import linked
 from headscope.reporting.kit.page_rows import Table
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital, count
 from headscope.views.markup import Html, el
 
@@ -67,15 +67,7 @@ def job_section(about: Context) -> list[Section]:
         own = table[table["kind"] == kind.name]
         if len(own):
             parts.append(job_table(own, about.run.table("job_tokens"), kind, several=about.several).html())
-    html = el(
-        "section",
-        el("h2", TITLE),
-        el("p", WHY, class_="why"),
-        parts,
-        el("p", CAPTION, class_="caption"),
-        id="section-jobs",
-    )
-    return [Section(name="jobs", title=TITLE, html=html)]
+    return section("jobs", TITLE, WHY, parts, captions=(CAPTION,))
 
 
 def job_table(jobs: pd.DataFrame, tokens: pd.DataFrame | None, kind: Kind, *, several: bool) -> Table:

@@ -17,7 +17,7 @@ from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_file, file_links, linked
 from headscope.reporting.kit.page_rows import Table
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import Words, capital, percent
 from headscope.views.markup import Html, el
 
@@ -63,18 +63,8 @@ def norm_section(about: Context) -> list[Section]:
         drawn = el("figure", inline(figure, name=f"{kind.name}-norms", label=label))
         parts.append(el("div", drawn, class_="panels"))
         parts.append(head_table(table, kind, about.words, several=about.several).html())
-    if not parts:
-        return []
-    html = el(
-        "section",
-        el("h2", TITLE),
-        el("p", WHY, class_="why"),
-        parts,
-        el("p", CAPTION, class_="caption"),
-        file_links(FIGURE, "Both axes, drawn for this model") if about.links else None,
-        id="section-norms",
-    )
-    return [Section(name="norms", title=TITLE, html=html)]
+    files = file_links(FIGURE, "Both axes, drawn for this model") if about.links else None
+    return section("norms", TITLE, WHY, parts, captions=(CAPTION,), files=files)
 
 
 def norm_figures(about: Context) -> Iterator[tuple[str, Figure]]:
