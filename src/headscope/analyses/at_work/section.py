@@ -20,16 +20,15 @@ from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import offset_words, share
 from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.relation_names import COREFERENCE, DIRECTIONS, short, terms
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital, count, head_name, join, plain
 from headscope.views.markup import Html, el
 
 FILE_WORDS, COLUMN_WORDS = 24, 16
 """Of a sentence in the file; on one column three stand over one another on a page."""
+WHY = "Two of the clearest sentences of each head, and one where it goes wrong."
 SHOWN = 8
 """How many relations stand open in the page, coreference among them."""
-FILE_WORDS = 24
-"""How many words of a sentence are drawn in the figure's files."""
 
 
 @dataclass(frozen=True)
@@ -116,10 +115,7 @@ def arcs_section(about: Context) -> list[Section]:
         if folded
         else None
     )  # fmt: skip
-    html = el(
-        "section",
-        el("h2", "The best heads at work"),
-        el("p", "Two of the clearest sentences of each head, and one where it goes wrong.", class_="why"),
+    parts = [
         switch,
         el("div", shown, class_="arc-groups"),
         el("p", "On the left the words that attend, on the right those attended to; the darkness of a line is its "
@@ -127,10 +123,9 @@ def arcs_section(about: Context) -> list[Section]:
            "dashed the right one. Percent: the weight of the right lines, on average.", class_="caption"),
         more,
         _table(groups, several),
-        file_links("figure-5", "Figure 5 of the paper, drawn for this model") if about.links else None,
-        id="section-arcs",
-    )  # fmt: skip
-    return [Section(name="arcs", title="The best heads at work", html=html)]
+    ]  # fmt: skip
+    files = file_links("figure-5", "Figure 5 of the paper, drawn for this model") if about.links else None
+    return section("arcs", "The best heads at work", WHY, parts, files=files)
 
 
 def _title(relation: str) -> str:

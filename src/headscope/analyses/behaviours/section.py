@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL
 from headscope.analyses.behaviours.chosen import Shown, shown_of
-from headscope.analyses.behaviours.figure import KEY, WRITTEN_KEY, figures_of, inlined
+from headscope.analyses.behaviours.figure import KEY, WRITTEN_KEY, figures_of, files_of, inlined
 from headscope.analyses.behaviours.telling import (
     CAPTION,
     WRITTEN_CAPTION,
@@ -20,8 +20,8 @@ from headscope.analyses.behaviours.telling import (
     written_sentence,
 )
 from headscope.reporting.kit.linked_sentences import Sentence
-from headscope.reporting.kit.links import file_links, linked
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.links import linked
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital
 from headscope.statistics.measures import NORM
 from headscope.views.markup import Html, el
@@ -74,17 +74,9 @@ def behaviours_section(about: Context) -> list[Section]:
             heads, kind.name, _NATURAL, name=f"table-behaviours-{kind.name}", several=about.several
         )
         parts.append(table.html())
-    html = el(
-        "section",
-        el("h2", _TITLE),
-        el("p", _WHY, class_="why"),
-        parts,
-        el("p", CAPTION, class_="caption"),
-        el("p", WRITTEN_CAPTION, class_="caption") if NORM in set(heads.get("measure", ())) else None,
-        file_links("behaviours", "Heads by behaviours") if about.links else None,
-        id="section-behaviours",
-    )
-    return [Section(name="behaviours", title=_TITLE, html=html)]
+    captions = (CAPTION, WRITTEN_CAPTION) if NORM in set(heads.get("measure", ())) else (CAPTION,)
+    files = files_of(about, heads, _NATURAL, name="behaviours", what="Heads by behaviours")
+    return section("behaviours", _TITLE, _WHY, parts, captions=captions, files=files)
 
 
 def behaviours_figures(about: Context) -> Iterator[tuple[str, Figure]]:

@@ -11,7 +11,7 @@ from headscope.reporting.kit.links import head_link, linked
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import DASH, ends, share, told
 from headscope.reporting.kit.page_rows import scrolled
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.strip import scale, strip
 from headscope.reporting.kit.words import capital, percent, plain
 from headscope.views.markup import Html, el
@@ -24,6 +24,7 @@ SYSTEM_NAMES = {
     "random": "Random",
     "first": "First name",
 }
+WHY = "Does a mention’s head word attend most, among the earlier mentions, to one of its own entity?"
 MOST_HEADS = 10
 
 
@@ -48,15 +49,7 @@ def coreference_section(about: Context) -> list[Section]:
         read = lost(run.manifest)
         parts.append(el("p", " ".join(read), class_="caption") if read else None)
     parts += _gap(run, several)
-    html = el(
-        "section",
-        el("h2", "Coreference"),
-        el("p", "Does a mention’s head word attend most, among the earlier mentions, to one of its own entity?",
-           class_="why"),
-        parts,
-        id="section-coreference",
-    )  # fmt: skip
-    return [Section(name="coreference", title="Coreference", html=html)]
+    return section("coreference", "Coreference", WHY, parts)
 
 
 def table_2(table: Antecedents, run: Measured, *, several: bool) -> Html:

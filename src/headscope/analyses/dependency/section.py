@@ -22,10 +22,11 @@ from headscope.reporting.kit.links import file_links, linked
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.page_rows import scrolled
 from headscope.reporting.kit.relation_names import OVERALL, short
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital, count, join, percent, plain
 from headscope.views.markup import Html, el
 
+WHY = "Does one head find a word’s syntactic head, better than always pointing a fixed number of words away?"
 CURVES = 8
 """How many relations' curves stand open in the page; the table below has them all."""
 
@@ -49,15 +50,7 @@ def syntax_section(about: Context) -> list[Section]:
     parts += _layers(about, relations)
     parts += _distances(about, relations)
     parts += _noop(about, relations)
-    html = el(
-        "section",
-        el("h2", "Dependency relations"),
-        el("p", "Does one head find a word’s syntactic head, better than always pointing a fixed number of words away?",
-           class_="why"),
-        parts,
-        id="section-syntax",
-    )  # fmt: skip
-    return [Section(name="syntax", title="Dependency relations", html=html)]
+    return section("syntax", "Dependency relations", WHY, parts)
 
 
 def _legend(relations: Sequence[Relation]) -> list[Html | str]:

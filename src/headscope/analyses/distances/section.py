@@ -18,7 +18,7 @@ from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_file, figure_links, file_links, linked
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.groups import GROUPS
@@ -29,6 +29,7 @@ GROUPED = (
     f"groups by a hash of their id (elsewhere {GROUPS}); for more than 512 heads in fewer groups, {FEWEST_GROUPS} from "
     "1,024 heads on."
 )
+WHY = "How far apart are two heads’ attention, token by token, and do heads of a layer or of a role stand together?"
 MOST_IN_TREE = 200
 """A larger tree would be the longest thing in the page; its file has it all the same."""
 
@@ -40,22 +41,12 @@ def distances_section(about: Context) -> list[Section]:
     if places is None or pairs is None or run.table("layer_effect") is None:
         return []
     present = [kind for kind in about.kinds if (places["kind"] == kind.name).any()]
-    if not present:
-        return []
     parts: list[Html | None] = []
     for place, kind in enumerate(present):
         parts += [el("h3", capital(kind.name))] if about.several else []
         parts += linked([one for one in about.found if one.topic == TOPIC and one.kind == kind.name])
         parts += _kind(about, places, pairs, kind, first=place == 0)
-    html = el(
-        "section",
-        el("h2", "Which heads are alike"),
-        el("p", "How far apart are two heads’ attention, token by token, and do heads of a layer or of a role stand "
-           "together?", class_="why"),
-        parts,
-        id="section-distances",
-    )  # fmt: skip
-    return [Section(name="distances", title="Which heads are alike", html=html)]
+    return section("distances", "Which heads are alike", WHY, parts)
 
 
 def map_name(kind: str, *, first: bool) -> str:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS
 from headscope.analyses.behaviours.chosen import Shown, shown_of
-from headscope.analyses.behaviours.figure import KEY, WRITTEN_KEY, figures_of, inlined
+from headscope.analyses.behaviours.figure import KEY, WRITTEN_KEY, figures_of, files_of, inlined
 from headscope.analyses.behaviours.telling import (
     CAPTION,
     WRITTEN_CAPTION,
@@ -22,8 +22,8 @@ from headscope.analyses.behaviours.telling import (
 )
 from headscope.analyses.experiments.catalogue import EXPERIMENTS, Experiment
 from headscope.reporting.kit.linked_sentences import Sentence
-from headscope.reporting.kit.links import file_links, linked
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.links import linked
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital
 from headscope.statistics.measures import NORM, of_measure
 from headscope.views.markup import Html, el
@@ -60,21 +60,18 @@ def experiments_findings(about: Context) -> list[Sentence]:
 def experiments_section(about: Context) -> list[Section]:
     """Build the section; none where no experiment was done."""
     parts = [part for experiment in EXPERIMENTS.values() for part in _part(about, experiment)]
-    if not parts:
-        return []
-    html = el(
-        "section",
-        el("h2", _TITLE),
-        el("p", _WHY, class_="why"),
-        parts,
-        el("p", CAPTION, class_="caption"),
-        el("p", f"{WRITTEN_CAPTION} {_RETRIEVAL}", class_="caption") if _written(about) else None,
-        [file_links(f"behaviours-{each.name}", each.title) for each in _drawn(about)]
-        if about.links
-        else None,
-        id="section-experiments",
-    )
-    return [Section(name="experiments", title=_TITLE, html=html)]
+    files = [
+        files_of(
+            about,
+            _rows(about, "experiments", each),
+            [BEHAVIOURS[name] for name in each.behaviours],
+            name=f"behaviours-{each.name}",
+            what=each.title,
+        )
+        for each in _drawn(about)
+    ]
+    written = (f"{WRITTEN_CAPTION} {_RETRIEVAL}",) if _written(about) else ()
+    return section("experiments", _TITLE, _WHY, parts, captions=(CAPTION, *written), files=files)
 
 
 def experiments_figures(about: Context) -> Iterator[tuple[str, Figure]]:

@@ -21,7 +21,7 @@ from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.links import figure_links, linked
 from headscope.reporting.kit.page_rows import Table
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import Words, capital, count
 from headscope.views.markup import Html, el
 
@@ -73,15 +73,8 @@ def importance_section(about: Context) -> list[Section]:
         if differences is not None:
             apart = differences_table(differences, kind.name, names, several=several)
             parts.append(apart.html())
-    html = el(
-        "section",
-        el("h2", "What the loss depends on"),
-        el("p", WHY, class_="why"),
-        parts,
-        figure_links("figure-3") if about.links else None,
-        id="section-importance",
-    )
-    return [Section(name="importance", title="What the loss depends on", html=html)]
+    files = figure_links("figure-3") if about.links else None
+    return section("importance", "What the loss depends on", WHY, parts, files=files)
 
 
 def importance_figures(about: Context) -> Iterator[tuple[str, Figure]]:

@@ -15,7 +15,7 @@ from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence, listed, numbered, sentence
 from headscope.reporting.kit.links import linked
 from headscope.reporting.kit.page_rows import Table
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital, count
 from headscope.views.markup import Html, el
 
@@ -69,17 +69,7 @@ def job_section(about: Context) -> list[Section]:
     of_trees = [*_told(about, TREES, TREE_TOPIC)]
     if of_trees:
         parts += [el("h3", IN_TREES), *of_trees]
-    if not parts:
-        return []
-    html = el(
-        "section",
-        el("h2", TITLE),
-        el("p", WHY, class_="why"),
-        parts,
-        el("p", CAPTION, class_="caption"),
-        id="section-jobs",
-    )
-    return [Section(name="jobs", title=TITLE, html=html)]
+    return section("jobs", TITLE, WHY, parts, captions=(CAPTION,))
 
 
 def _told(about: Context, corpus: JobTables, topic: str) -> Iterator[Html | None]:

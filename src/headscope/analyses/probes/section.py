@@ -16,7 +16,7 @@ from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import file_links, linked
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.page_rows import scrolled
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital, count, plain
 from headscope.views.markup import Html, el
 
@@ -53,14 +53,7 @@ def probes_section(about: Context) -> list[Section]:
     parts += _near_and_far(run, drawings, links)
     parts += _weights(about, drawings)
     parts += _layers(run, found, drawings, links)
-    html = el(
-        "section",
-        el("h2", "What all heads know together"),
-        el("p", WHY, class_="why"),
-        parts,
-        id="section-probes",
-    )
-    return [Section(name="probes", title="What all heads know together", html=html)]
+    return section("probes", "What all heads know together", WHY, parts)
 
 
 _CAPTION = (

@@ -18,7 +18,7 @@ from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import figure_links, linked
 from headscope.reporting.kit.page_rows import Table, example_table, layer_table, role_table
-from headscope.reporting.kit.report_parts import Context, Section
+from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import Words, anchor, capital, plain
 from headscope.statistics.measures import NORM, of_measure
 from headscope.statistics.role_catalogue import SHOWN
@@ -81,12 +81,11 @@ def surface_sections(about: Context) -> list[Section]:
     for plan in plans(about.words):
         occurring = [kind for kind in about.kinds if any(kind.occurs(name) for name in plan.statistics)]
         if occurring:
-            html = _section(plan, about, occurring, explain=not made)
-            made.append(Section(name=plan.name, title=plan.title, html=html))
+            made += _section(plan, about, occurring, explain=not made)
     return [*made, Section(name="roles", title="Roles and examples", html=roles_section(about))]
 
 
-def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: bool) -> Html:
+def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: bool) -> list[Section]:
     words, several = about.words, about.several
     parts: list[Html | None] = []
     for kind in occurring:
@@ -107,15 +106,8 @@ def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: 
             kind, plan.statistics, words, name=f"table-{plan.name}-{kind.name}", several=several
         )
         parts.append(table.html() if table else None)
-    download = figure_links(plan.figure) if about.links else None
-    return el(
-        "section",
-        el("h2", plan.title),
-        el("p", plan.why, class_="why"),
-        parts,
-        download,
-        id=f"section-{plan.name}",
-    )
+    files = figure_links(plan.figure) if about.links else None
+    return section(plan.name, plan.title, plan.why, parts, files=files)
 
 
 def _is_of(sentence: Sentence, kind: Kind, several: bool) -> bool:

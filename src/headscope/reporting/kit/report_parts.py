@@ -15,7 +15,7 @@ from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.showings import Showable, Showing
 from headscope.reporting.kit.targets import Findable, Target
 from headscope.reporting.kit.words import Words, count, plain, words_for
-from headscope.views.markup import Html
+from headscope.views.markup import Html, el
 
 Term = tuple[str, str]
 
@@ -62,6 +62,42 @@ class Section:
     name: str
     title: str
     html: Html
+
+
+def section(
+    name: str,
+    title: str,
+    why: str,
+    parts: Sequence[Html | None],
+    *,
+    captions: Sequence[str] = (),
+    files: Html | Sequence[Html | None] | None = None,
+) -> list[Section]:
+    """Put a section together: its heading, why it is there, its parts, what explains them, its figures' files.
+
+    Args:
+        name: in its address.
+        title: its heading, also in the contents list.
+        why: the question, in a sentence or two.
+        parts: what it shows, in order.
+        captions: a paragraph each, below the parts.
+        files: links to its figures' files; they come last.
+
+    Returns:
+        The section alone; none where there are no parts.
+    """
+    if not parts:
+        return []
+    html = el(
+        "section",
+        el("h2", title),
+        el("p", why, class_="why"),
+        parts,
+        [el("p", one, class_="caption") for one in captions],
+        files,
+        id=f"section-{name}",
+    )
+    return [Section(name=name, title=title, html=html)]
 
 
 def corpus_line(told: Mapping[str, Any] | None, unit: str) -> tuple[str, ...]:

@@ -1,0 +1,39 @@
+"""Sections of the page are put together in one place."""
+
+import re
+
+import pytest
+
+from headscope.reporting.kit.report_parts import section
+from headscope.reporting.report_page import render_report
+from headscope.views.markup import el
+from support import mock_inputs
+from support.mock_behaviours import with_behaviours
+from support.mock_distribution import with_distribution
+from support.mock_norms import with_norms
+
+
+def test_a_section_has_its_parts_what_explains_them_and_its_files_in_that_order():
+    parts = [el("p", "first"), None, el("p", "second")]
+    (made,) = section("here", "A <title>", "Why?", parts, captions=("One.", "Two."), files=el("p", "SVG"))
+    assert (made.name, made.title) == ("here", "A <title>")
+    assert made.html == (
+        '<section id="section-here"><h2>A &lt;title&gt;</h2><p class="why">Why?</p><p>first</p><p>second</p>'
+        '<p class="caption">One.</p><p class="caption">Two.</p><p>SVG</p></section>'
+    )
+
+
+def test_a_section_without_parts_is_not_made():
+    assert section("here", "Title", "Why?", [], captions=("One.",), files=el("p", "SVG")) == []
+
+
+@pytest.mark.slow
+def test_every_section_of_a_page_says_what_it_is_and_why_before_anything_else():
+    run = with_norms(with_distribution(with_behaviours(mock_inputs.encoder(2, 2))))
+    page = render_report(run)
+    sections = re.findall(r'<section id="section-([a-z]+)">(.*?)</section>', page, flags=re.DOTALL)
+    names = [name for name, _ in sections if name not in ("how", "roles")]
+    assert {"norms", "distribution", "behaviours", "position", "heads"} <= set(names)
+    for name, inner in sections:
+        if name in names:
+            assert re.match(r'<h2>[^<]+</h2><p class="why">[^<]+</p>', inner), name
