@@ -1,6 +1,7 @@
 """Treebank sentences as model inputs: alignment with the tree, limits, counts, words in random order."""
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -58,6 +59,8 @@ def test_a_sentence_worked_by_hand():
     assert segment.fields == {"heads": [2, 0, 2], "relns": ["nsubj", "root", "advmod"]}
     assert (segment.document, segment.index) == ("d0", 0)
     assert packer.counts == SentenceCounts(documents=1, sentences=1, words=3, words_split=1)
+    (tagged,) = packer.pack(documents(replace(CATS, tags=("NOUN", "VERB", "ADV"))))
+    assert tagged.fields == {**segment.fields, "tags": ["NOUN", "VERB", "ADV"]}
 
 
 def test_words_that_lose_their_piece_are_counted_and_keep_their_arc():
