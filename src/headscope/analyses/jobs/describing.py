@@ -15,18 +15,21 @@ _THINGS = ("one thing", "another", "a third", "a fourth", "a fifth", "a sixth")
 _NUMBER = re.compile(r"\d+")
 _ONE_SIDED = 0.8
 _SAME_PLACE = 0.25  # a deviation of log2(1 + tokens), below which a job looks at one place
-
-
 _PARTS_OF_SPEECH = {
-    **{
-        "ADJ": "adjectives",
-        "ADP": "prepositions",
-        "ADV": "adverbs",
-        "AUX": "auxiliaries",
-        "CCONJ": "conjunctions",
-    },
-    **{"DET": "determiners", "INTJ": "interjections", "NOUN": "nouns", "NUM": "numbers", "PART": "particles"},
-    **{"PRON": "pronouns", "PROPN": "names", "SCONJ": "subordinating conjunctions", "VERB": "verbs"},
+    "ADJ": "adjectives",
+    "ADP": "prepositions",
+    "ADV": "adverbs",
+    "AUX": "auxiliaries",
+    "CCONJ": "conjunctions",
+    "DET": "determiners",
+    "INTJ": "interjections",
+    "NOUN": "nouns",
+    "NUM": "numbers",
+    "PART": "particles",
+    "PRON": "pronouns",
+    "PROPN": "names",
+    "SCONJ": "subordinating conjunctions",
+    "VERB": "verbs",
 }
 
 
