@@ -5,6 +5,9 @@ import pytest
 
 from headscope.reporting.from_study import measured_in
 from headscope.reporting.report_page import write_report
+from support import mock_inputs
+from support.measured import with_parts
+from support.mock_distribution import with_distribution
 
 pytestmark = pytest.mark.browser
 
@@ -92,3 +95,37 @@ def test_a_report_without_rows_draws_all_heads_by_their_statistics(studies, visi
     assert page.locator("#section-heads select[data-axis=x]").input_value() == "previous"
     page.locator("#head-scatter .scatter-point[data-index='4']").dispatch_event("click")
     assert page.locator("#card h2").inner_text().startswith("Head 2-2")
+
+
+def test_axes_fit_what_is_measured_in_percent_where_it_is_a_share(visit, studies):
+    page = visit("whole")
+    ticks = page.locator(".scatter-tick").all_text_contents()
+    across = [text for text in ticks if text.endswith("%")]
+    table = studies["whole"].table("distribution")
+    top = table[(table["measure"] == "content") & (table["decile"] == 5)]["value"].max()
+    assert across[0] == "0%"
+    assert 100 * top <= float(across[-1].rstrip("%")) < 100 * top + 20
+    drawn = points(page)
+    assert max(x for x, _, _ in drawn.values()) - min(x for x, _, _ in drawn.values()) > 300
+
+
+def test_each_kind_of_attention_is_drawn_by_measures_that_it_has(visit_file, tmp_path):
+    run = with_distribution(mock_inputs.t5(), known=("content", "entropy"))
+    run = with_parts(
+        run, distribution=run.tables["distribution"][run.tables["distribution"]["kind"] != "cross"]
+    )
+    page = visit_file(write_report(run, tmp_path))
+    axes = lambda: [page.locator(f"#head-scatter select[data-axis={one}]").input_value() for one in "xy"]  # noqa: E731
+    assert axes() == ["decile content 5", "decile entropy 5"]
+    page.locator("[role=tab][data-kind=cross]").click()
+    assert not [name for name in axes() if name.startswith("decile")]
+    assert (
+        page.locator("#head-scatter .scatter-point").count() == page.locator("#grid [data-index]").count() > 0
+    )
+    page.locator("[role=tab][data-kind=encoder]").click()
+    assert axes() == ["decile content 5", "decile entropy 5"]
+    # What the reader has picked stays, also where it has no numbers.
+    page.select_option("#head-scatter select[data-axis=y]", "decile content 9")
+    page.locator("[role=tab][data-kind=cross]").click()
+    assert axes() == ["decile content 5", "decile content 9"]
+    assert "No head has both" in page.locator("#head-scatter").inner_text()

@@ -11,7 +11,7 @@ from headscope.reporting.kit.words import capital
 
 TOPIC = "Over all its rows"
 DECILES = {5: "median", 9: "9th decile"}
-_UNITS = {"share": "of the weight", "nats": "nats", "tokens": "tokens"}
+_UNITS = {"share": "", "nats": "nats", "tokens": "tokens"}
 
 
 def decile_measures(about: Context) -> Iterator[HeadMeasure]:
@@ -28,6 +28,7 @@ def decile_measures(about: Context) -> Iterator[HeadMeasure]:
                     label=f"{capital(measure.label)}, {says}",
                     topic=TOPIC,
                     unit=_UNITS.get(measure.unit, "units of length"),
+                    share=measure.unit == "share",
                     values={
                         kind.name: in_head_order(rows[rows["kind"] == kind.name], kind)
                         for kind in about.kinds

@@ -3,12 +3,14 @@ import { el, svg } from "../core/dom.js";
 import { amount } from "../core/format.js";
 import { cellOf, columnsOf, data, headTitle, roleOf, statisticNamed } from "./data.js";
 import { lower } from "./grid.js";
-import { scaleOf } from "./scatter_scale.js";
+import { firstAxes, scaleOf } from "./scatter_scale.js";
 
 const WIDTH = 640;
 const HEIGHT = 380;
 const EDGE = { left: 58, right: 14, top: 12, bottom: 44 };
 const MANY = 400;
+// What the axes have at first, where the run and the kind of attention have it.
+const WANTED = { x: ["decile content 5"], y: ["decile written 5", "decile entropy 5"] };
 
 function topicsOf() {
   const topics = { "What it looks at": data.statistics, "How well it finds": data.relations || [] };
@@ -16,16 +18,13 @@ function topicsOf() {
   return Object.entries(topics).filter(([, measures]) => measures.length);
 }
 
-const short = (value, share) => (share ? `${Math.round(100 * value)}%` : String(Number(value.toPrecision(3))));
-
 export class HeadScatter {
-  // `measures`: names of the two axes at first, where the run has them.
-  constructor(box, onOpen, { measures = ["decile content 5", "decile written 5"] } = {}) {
+  constructor(box, onOpen) {
     this.onOpen = onOpen;
     this.keep = null;
-    const names = topicsOf().flatMap(([, each]) => each.map(({ name }) => name));
-    const [x, y] = measures.every((name) => names.includes(name)) ? measures : names;
-    this.axes = { x, y: y || x, colour: "" };
+    this.axes = { x: "", y: "", colour: "" };
+    this.selects = {};
+    this.picked = false;
     this.picture = el("div");
     this.readout = el("p", { class: "readout" });
     this.key = el("p", { class: "caption" });
@@ -34,16 +33,24 @@ export class HeadScatter {
   }
 
   select(axis) {
-    const option = ({ name, label }) => el("option", { value: name, selected: name === this.axes[axis] }, label);
+    const option = ({ name, label }) => el("option", { value: name }, label);
     const pick = (event) => {
       this.axes[axis] = event.target.value;
+      this.picked = this.picked || axis !== "colour";
       this.draw();
     };
-    return el("select", { "data-axis": axis, onchange: pick }, axis === "colour" ? el("option", { value: "" }, "role") : null, topicsOf().map(([label, measures]) => el("optgroup", { label }, measures.map(option))));
+    this.selects[axis] = el("select", { "data-axis": axis, onchange: pick }, axis === "colour" ? el("option", { value: "" }, "role") : null, topicsOf().map(([label, measures]) => el("optgroup", { label }, measures.map(option))));
+    return this.selects[axis];
   }
 
+  // Of another kind of attention other measures may have numbers; what the reader has picked stays.
   show(kind) {
     this.kind = kind;
+    if (!this.picked) {
+      const names = topicsOf().flatMap(([, each]) => each.map(({ name }) => name));
+      Object.assign(this.axes, firstAxes(WANTED, names, (name) => this.values(name)));
+      for (const axis of ["x", "y"]) this.selects[axis].value = this.axes[axis];
+    }
     this.draw();
   }
 
@@ -90,8 +97,8 @@ export class HeadScatter {
       });
     });
     const lines = [
-      ...sx.ticks.map((tick) => [svg("path", { class: "scatter-line", d: `M${x(tick)} ${EDGE.top}V${HEIGHT - EDGE.bottom}` }), svg("text", { class: "scatter-tick", x: x(tick), y: HEIGHT - EDGE.bottom + 16, "text-anchor": "middle" }, short(tick, h.share))]),
-      ...sy.ticks.map((tick) => [svg("path", { class: "scatter-line", d: `M${EDGE.left} ${y(tick)}H${WIDTH - EDGE.right}` }), svg("text", { class: "scatter-tick", x: EDGE.left - 7, y: y(tick) + 4, "text-anchor": "end" }, short(tick, v.share))]),
+      ...sx.ticks.map((tick) => [svg("path", { class: "scatter-line", d: `M${x(tick)} ${EDGE.top}V${HEIGHT - EDGE.bottom}` }), svg("text", { class: "scatter-tick", x: x(tick), y: HEIGHT - EDGE.bottom + 16, "text-anchor": "middle" }, sx.text(tick))]),
+      ...sy.ticks.map((tick) => [svg("path", { class: "scatter-line", d: `M${EDGE.left} ${y(tick)}H${WIDTH - EDGE.right}` }), svg("text", { class: "scatter-tick", x: EDGE.left - 7, y: y(tick) + 4, "text-anchor": "end" }, sy.text(tick))]),
     ];
     const named = (one) => `${one.label}${one.share ? "" : one.unit ? `, ${one.unit}` : ", nats"}`;
     const frame = svg(
