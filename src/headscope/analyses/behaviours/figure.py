@@ -16,7 +16,8 @@ from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across
 from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure, role_colour
 from headscope.reporting.kit.drawing import inline
-from headscope.reporting.kit.links import figure_file
+from headscope.reporting.kit.links import figure_file, kind_links
+from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import percent
 from headscope.statistics.measures import NORM
 from headscope.views.markup import Html, el
@@ -95,6 +96,16 @@ def figures_of(
         for page, figure in enumerate(behaviour_grids(heads, kind, behaviours, prefix=prefix), 1):
             own = figure_file(name, kind, first=place == 0)
             yield f"{own}-{page}" if page > 1 else own, figure
+
+
+def files_of(
+    about: Context, heads: pd.DataFrame | None, behaviours: Sequence[Behaviour], *, name: str, what: str
+) -> Html | None:
+    """Link the files of `figures_of`, under a few words on what they are; None where there are none."""
+    if heads is None:
+        return None
+    kinds = [kind.name for kind in about.kinds if drawn(heads, kind.name, behaviours)]
+    return kind_links(about, name, what, kinds)
 
 
 def inlined(

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS, NATURAL
 from headscope.analyses.behaviours.chosen import Shown, shown_of
-from headscope.analyses.behaviours.figure import KEY, WRITTEN_KEY, figures_of, inlined
+from headscope.analyses.behaviours.figure import KEY, WRITTEN_KEY, figures_of, files_of, inlined
 from headscope.analyses.behaviours.telling import (
     CAPTION,
     WRITTEN_CAPTION,
@@ -20,7 +20,7 @@ from headscope.analyses.behaviours.telling import (
     written_sentence,
 )
 from headscope.reporting.kit.linked_sentences import Sentence
-from headscope.reporting.kit.links import file_links, linked
+from headscope.reporting.kit.links import linked
 from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital
 from headscope.statistics.measures import NORM
@@ -75,7 +75,7 @@ def behaviours_section(about: Context) -> list[Section]:
         )
         parts.append(table.html())
     captions = (CAPTION, WRITTEN_CAPTION) if NORM in set(heads.get("measure", ())) else (CAPTION,)
-    files = file_links("behaviours", "Heads by behaviours") if about.links else None
+    files = files_of(about, heads, _NATURAL, name="behaviours", what="Heads by behaviours")
     return section("behaviours", _TITLE, _WHY, parts, captions=captions, files=files)
 
 

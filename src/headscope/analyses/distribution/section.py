@@ -13,7 +13,7 @@ from headscope.analyses.distribution.scales import MEASURES
 from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.links import figure_file, file_links
+from headscope.reporting.kit.links import figure_file, kind_links
 from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital
@@ -38,9 +38,11 @@ def distribution_section(about: Context) -> list[Section]:
     if table is None:
         return []
     parts: list[Html | None] = []
+    drawn: list[str] = []
     for kind in about.kinds:
         if not _has(table, kind):
             continue
+        drawn.append(kind.name)
         if about.several:
             parts.append(el("h3", capital(kind.name)))
         figure = decile_figure(table, kind=kind.name, roles=about.run.roles)
@@ -49,7 +51,7 @@ def distribution_section(about: Context) -> list[Section]:
         )
         parts.append(el("figure", inline(figure, name=f"{kind.name}-distribution", label=label)))
         parts.append(decile_table(table, kind, several=about.several).html())
-    files = file_links(FIGURE, "The tenths of every head, drawn for this model") if about.links else None
+    files = kind_links(about, FIGURE, "The tenths of every head, drawn for this model", drawn)
     return section("distribution", TITLE, WHY, parts, captions=(CAPTION,), files=files)
 
 

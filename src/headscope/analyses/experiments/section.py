@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.behaviours.catalogue import BEHAVIOURS
 from headscope.analyses.behaviours.chosen import Shown, shown_of
-from headscope.analyses.behaviours.figure import KEY, figures_of, inlined
+from headscope.analyses.behaviours.figure import KEY, figures_of, files_of, inlined
 from headscope.analyses.behaviours.telling import CAPTION, best_heads, every_head, sentences
 from headscope.analyses.experiments.catalogue import EXPERIMENTS, Experiment
 from headscope.reporting.kit.linked_sentences import Sentence
-from headscope.reporting.kit.links import file_links, linked
+from headscope.reporting.kit.links import linked
 from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital
 from headscope.views.markup import Html, el
@@ -46,8 +46,16 @@ def experiments_findings(about: Context) -> list[Sentence]:
 def experiments_section(about: Context) -> list[Section]:
     """Build the section; none where no experiment was done."""
     parts = [part for experiment in EXPERIMENTS.values() for part in _part(about, experiment)]
-    drawn = _drawn(about) if about.links else []
-    files = [file_links(f"behaviours-{each.name}", each.title) for each in drawn]
+    files = [
+        files_of(
+            about,
+            _rows(about, "experiments", each),
+            [BEHAVIOURS[name] for name in each.behaviours],
+            name=f"behaviours-{each.name}",
+            what=each.title,
+        )
+        for each in _drawn(about)
+    ]
     return section("experiments", _TITLE, _WHY, parts, captions=(CAPTION,), files=files)
 
 

@@ -15,7 +15,7 @@ from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT, VALUE
 from headscope.reporting.kit.cells import Cell, cell_of, records
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.links import figure_file, file_links, linked
+from headscope.reporting.kit.links import figure_file, kind_links, linked
 from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import Words, capital, percent
@@ -49,10 +49,12 @@ def norm_section(about: Context) -> list[Section]:
     if table is None:
         return []
     parts: list[Html | None] = []
+    drawn: list[str] = []
     for kind in about.kinds:
         heads = standings(table, kind)
         if not heads:
             continue
+        drawn.append(kind.name)
         if about.several:
             parts.append(el("h3", capital(kind.name)))
         parts += linked([one for one in about.found if one.topic == TOPIC and one.kind in ("", kind.name)])
@@ -60,10 +62,10 @@ def norm_section(about: Context) -> list[Section]:
         label = (
             f"Weight on the sink and length of the output of each {kind.name} head; the table below has them."
         )
-        drawn = el("figure", inline(figure, name=f"{kind.name}-norms", label=label))
-        parts.append(el("div", drawn, class_="panels"))
+        panel = el("figure", inline(figure, name=f"{kind.name}-norms", label=label))
+        parts.append(el("div", panel, class_="panels"))
         parts.append(head_table(table, kind, about.words, several=about.several).html())
-    files = file_links(FIGURE, "Both axes, drawn for this model") if about.links else None
+    files = kind_links(about, FIGURE, "Both axes, drawn for this model", drawn)
     return section("norms", TITLE, WHY, parts, captions=(CAPTION,), files=files)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from headscope.reporting.kit.linked_sentences import HeadRef, Sentence
+from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import anchor
 from headscope.views.markup import Html, el
 
@@ -49,6 +50,31 @@ def file_links(name: str, what: str) -> Html:
     return el(
         "p",
         f"{what}: ",
-        el("a", "SVG", href=f"figures/{name}.svg"),
+        _file(name, "SVG"),
         class_="files",
     )
+
+
+def kind_links(about: Context, name: str, what: str, drawn: Collection[str]) -> Html | None:
+    """Link the files of a figure that has one for each kind of attention, under a few words on what it is.
+
+    Args:
+        about: the run.
+        name: of the figure; `figure_file` names its files.
+        what: it is.
+        drawn: the kinds that have numbers, and so a file.
+
+    Returns:
+        None where no figures lie beside the page, or no kind has numbers.
+    """
+    links: list[Html | str] = []
+    for place, kind in enumerate(about.kinds):
+        if kind.name in drawn:
+            file = figure_file(name, kind.name, first=place == 0)
+            links += [", "] if links else []
+            links.append(_file(file, f"{kind.name} SVG" if about.several else "SVG"))
+    return el("p", f"{what}: ", links, class_="files") if about.links and links else None
+
+
+def _file(name: str, words: str) -> Html:
+    return el("a", words, href=f"figures/{name}.svg")

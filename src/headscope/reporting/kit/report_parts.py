@@ -71,7 +71,7 @@ def section(
     parts: Sequence[Html | None],
     *,
     captions: Sequence[str] = (),
-    files: Html | Sequence[Html] | None = None,
+    files: Html | Sequence[Html | None] | None = None,
 ) -> list[Section]:
     """Put a section together: its heading, why it is there, its parts, what explains them, its figures' files.
 

@@ -1,0 +1,76 @@
+"""Sections link each file of a figure that lies beside the page, and no other, whatever kinds have numbers."""
+
+import re
+from importlib import import_module
+
+import pytest
+
+from headscope.analyses.norms.section import norm_section
+from support import mock_inputs
+from support.measured import about, with_parts
+from support.mock_behaviours import with_behaviours
+from support.mock_directions import with_directions
+from support.mock_distances import with_distances
+from support.mock_distribution import with_distribution
+from support.mock_importance import with_importance
+from support.mock_norms import with_norms
+
+pytestmark = pytest.mark.slow
+
+MEASURED = {
+    "norms": with_norms,
+    "distribution": with_distribution,
+    "directions": with_directions,
+    "behaviours": with_behaviours,
+    "importance": with_importance,
+    "distances": with_distances,
+}
+
+
+def lacking(run, kinds):
+    """Take these kinds of attention out of all that was measured beside the surface."""
+    tables = {
+        name: table[~table["kind"].isin(kinds)]
+        for name, table in run.tables.items()
+        if name not in ("surface", "roles", "examples") and "kind" in table.columns
+    }
+    return with_parts(run, **tables)
+
+
+def linked_and_written(run, name):
+    """The files that an analysis's sections link, and those that it writes."""
+    parts = import_module(f"headscope.analyses.{name}.in_report").PARTS
+    with_links = about(run, links=True)
+    page = "".join(one.html for one in parts.sections(with_links))
+    linked = re.findall(r'href="figures/([^"]+).svg"', page)
+    return sorted(set(linked)), sorted(file for file, _ in parts.figures(with_links))
+
+
+@pytest.mark.parametrize("without", [(), ("encoder",), ("encoder", "cross")], ids="-".join)
+@pytest.mark.parametrize("name", MEASURED)
+def test_every_figure_is_linked_and_every_link_has_a_figure(name, without):
+    linked, written = linked_and_written(lacking(MEASURED[name](mock_inputs.t5()), without), name)
+    assert linked == written
+
+
+def test_experiments_link_the_grids_of_the_kinds_that_they_are_done_with():
+    for without in ((), ("encoder",)):
+        run = lacking(with_behaviours(mock_inputs.t5()), without)
+        linked, written = linked_and_written(run, "experiments")
+        assert linked == written
+        assert written
+
+
+def test_a_kind_of_which_every_number_is_missing_has_no_link():
+    linked, written = linked_and_written(with_norms(mock_inputs.t5(), absent=("encoder",)), "norms")
+    assert linked == written == ["figure-norms-cross", "figure-norms-decoder"]
+
+
+def test_files_of_several_kinds_are_told_apart_by_name():
+    for run, says in (
+        (mock_inputs.t5(), "encoder SVG, decoder SVG, cross SVG"),
+        (mock_inputs.encoder(2, 2), "SVG"),
+    ):
+        (section,) = norm_section(about(with_norms(run), links=True))
+        (line,) = re.findall(r'<p class="files">Both axes[^:]*: (.*?)</p>', section.html)
+        assert re.sub("<[^>]+>", "", line) == says
