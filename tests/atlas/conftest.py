@@ -16,6 +16,7 @@ from support.mock_study import write_study
 
 __all__ = ["inputs", "sites", "studies", "visit"]
 
+PIECES = ("he", "w", "ished", "frac", "##tions", "\u05d0", "\u05d1", "end")
 HOSTILE = ("<b>", "<i>x", "\u202e", "&amp;")
 
 
@@ -46,6 +47,9 @@ def inputs():
         "doing": with_behaviours(with_distances(mock_inputs.section_4(4, 8))),
         "directed": with_directions(with_distances(mock_inputs.section_4(4, 6)), layers=(2, 3, 4)),
         "bare": mock_inputs.encoder(2, 3),
+        "pieces": with_jobs(
+            with_distribution(mock_inputs.encoder(1, 2), words=PIECES, joined=(2, 6)), words=PIECES
+        ),
         "few": mock_inputs.section_4(2, 3, documents=4),
         "two": with_distances(mock_inputs.two_kinds()),
         "t5": mock_inputs.t5(),

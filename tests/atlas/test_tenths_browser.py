@@ -64,3 +64,28 @@ def test_a_run_that_counted_no_rows_says_what_to_do(visit):
         .inner_text()
         .endswith("This run counted no rows: run headscope report again.")
     )
+
+
+def test_pieces_of_a_word_stand_together_and_are_copied_as_one_word(visit):
+    page = visit("pieces")
+    rows = page.locator(".at-tenths .at-rows .at-row-words")
+    assert rows.count() > 0
+    for text in rows.all_text_contents():
+        assert text == "he wished fractions \u05d0\u05d1 end"
+    copied = page.evaluate(
+        """() => {
+            const row = document.querySelector('.at-tenths .at-row-words');
+            getSelection().selectAllChildren(row);
+            return String(getSelection());
+        }"""
+    )
+    assert copied == "he wished fractions \u05d0\u05d1 end"
+    # What runs right to left is one word, its pieces in one isolate.
+    assert rows.first.locator("bdi").inner_text() == "\u05d0\u05d1"
+    assert rows.first.locator("mark").count() == 1
+    # No gap is drawn between the pieces.
+    one, other = (rows.first.get_by_text(text, exact=True).bounding_box() for text in ("w", "ished"))
+    assert abs(one["x"] + one["width"] - other["x"]) < 1
+    # Jobs say by the pieces' own marks alone that they go on.
+    for text in page.locator(".at-jobs .at-row-words").all_text_contents():
+        assert "##" not in text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.encoding.token_names import named_tokens
+from headscope.encoding.token_names import joined_tokens, named_tokens
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,19 @@ def test_tokens_are_read_by_their_marks(tokens, shown, words, text):
 def test_special_tokens_are_known_by_name():
     named = named_tokens(["<s>", "a", "[MASK]", "</s>", "<pad>", "<|im_start|>", "[X]", "<b>"])
     assert named.special == (0, 2, 3, 4, 5)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "joined"),
+    [
+        (["ĠThe", "Ġw", "ished", "Ġ(", "qu", "iet", ")", "Ċ", "So"], [2, 4, 5, 6, 8]),
+        (["[CLS]", "frac", "##tion", "##s", ".", "##x"], [2, 3, 5]),
+        (["▁the", "▁cat", "s", "</s>", "s"], [2]),
+        (["low", "er</w>", "new</w>"], [1]),
+        (["ished", "Ġthe", "<s>", "The"], []),
+        (["a", "b"], []),
+        ([], []),
+    ],
+)
+def test_tokens_that_go_on_with_the_word_before_are_told_by_their_marks(tokens, joined):
+    assert joined_tokens(tokens) == joined

@@ -12,8 +12,8 @@ from support.stand_ins import table_of
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "slept")
 
 
-def with_distribution(inputs, *, known=NAMES, shown=2, words=WORDS, sink=False):
-    """Add the tenths of every head's rows to a run, and rows of every tenth.
+def with_distribution(inputs, *, known=NAMES, shown=2, words=WORDS, joined=(), sink=False):
+    """Add the tenths of every head's rows to a run, and rows of every tenth; of their words those at `joined` go on.
 
     `known` names the measures that there are; of others all is missing. With `sink` the first row of each tenth looks
     at a learned sink.
@@ -46,7 +46,7 @@ def with_distribution(inputs, *, known=NAMES, shown=2, words=WORDS, sink=False):
                                 "weight": 0.5,
                                 "start": 20,
                             },
-                            **{"tokens": list(words), **looked},
+                            **{"tokens": list(words), "joined": list(joined), **looked},
                         }
                     )
     return with_parts(

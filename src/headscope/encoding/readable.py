@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.encoding.token_names import joined_tokens
+
 
 def readable_tokens(tokeniser: Any, ids: NDArray[np.int64]) -> list[str]:
     """Name tokens for display: without byte-level marks, with WordPiece's `##` kept.
@@ -25,3 +27,14 @@ def readable_tokens(tokeniser: Any, ids: NDArray[np.int64]) -> list[str]:
         )
         named.append(text if text and "\ufffd" not in text else raw)
     return named
+
+
+def joined_pieces(tokeniser: Any, ids: NDArray[np.int64]) -> list[int]:
+    """Return the places of tokens that go on with the word of the token before them, from 0, ascending.
+
+    Args:
+        tokeniser: of transformers.
+        ids: of tokens one after another in a text.
+    """
+    raw = tokeniser.convert_ids_to_tokens([int(i) for i in ids])
+    return joined_tokens(["" if token is None else str(token) for token in raw])

@@ -62,6 +62,20 @@ def named_tokens(tokens: Sequence[str]) -> NamedTokens:
     return NamedTokens(tuple(names), tuple(words) if text else (), tuple(text), special)
 
 
+def joined_tokens(tokens: Sequence[str]) -> list[int]:
+    """Return the places of tokens that go on with the word of the token before them, from 0, ascending.
+
+    Args:
+        tokens: one after another in a text, as `convert_ids_to_tokens` names them; what no mark tells is not joined.
+    """
+    words = named_tokens(tokens).words
+    return [
+        place
+        for place in range(1, len(words))
+        if words[place] is not None and words[place] == words[place - 1]
+    ]
+
+
 def _starts(tokens: Sequence[str]) -> list[bool]:
     """Return whether each token begins a word; nothing where no mark tells."""
     if any(token.startswith("##") for token in tokens):

@@ -7,7 +7,7 @@ from typing import Any
 
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.spread import spread
-from headscope.encoding.token_names import named_tokens
+from headscope.encoding.token_names import joined_tokens, named_tokens
 from headscope.errors import OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps
 from headscope.examples.excerpts import Excerpt
@@ -152,6 +152,14 @@ class MapsRun:
         ]
         named = named_tokens(pieces)
         return rows, keys, " ".join(named.text or named.tokens)
+
+    def joined(self, excerpt: Excerpt) -> list[int]:
+        """Return which of an excerpt's rows, from 0, go on with the word of the row before them; words never do."""
+        if self._source.index.word_level is not None:
+            return []
+        entry = self._by_name[excerpt.wanted.document, excerpt.wanted.segment]
+        tokens = entry.queries(excerpt.wanted.kind).tokens
+        return joined_tokens([tokens[place] for place in excerpt.rows.tolist()])
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the run beyond its signature."""

@@ -13,7 +13,7 @@ from headscope.counted import count
 from headscope.encoding.document_shards import document_shards
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer, PackingCounts
-from headscope.encoding.readable import readable_tokens
+from headscope.encoding.readable import joined_pieces, readable_tokens
 from headscope.encoding.segment import Segment
 from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.encoding.unknown import KnownPieces
@@ -245,6 +245,10 @@ class ModelRun:
         ids = excerpt.keys if excerpt.wanted.kind == "cross" else excerpt.queries
         known = [int(number) for number in ids if number < len(tokeniser)]
         return rows, keys, str(tokeniser.decode(known, skip_special_tokens=True)).strip()
+
+    def joined(self, excerpt: Excerpt) -> list[int]:
+        """Return which of an excerpt's rows, from 0, go on with the word of the row before them."""
+        return joined_pieces(self.loaded.tokeniser, excerpt.queries)
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the run beyond its signature; complete once it was scanned."""

@@ -46,6 +46,9 @@ class Run(Stream, Protocol):
     def written(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
         """Return readable tokens of an excerpt's rows and columns, and what the model read of it as text."""
 
+    def joined(self, excerpt: Excerpt) -> list[int]:
+        """Return which of an excerpt's rows, from 0, go on with the word of the row before them."""
+
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the run beyond its signature."""
 

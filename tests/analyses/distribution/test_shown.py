@@ -144,3 +144,22 @@ def test_the_grid_can_be_coloured_by_the_middle_and_the_ninth_decile(run):
     without = with_distribution(mock_inputs.encoder(2, 3), known=("entropy",))
     assert [one.name for one in decile_measures(about(without))] == ["decile entropy 5", "decile entropy 9"]
     assert list(decile_measures(about(mock_inputs.encoder(2, 3)))) == []
+
+
+def test_tokens_that_go_on_with_a_word_are_told_where_they_do_not_say_so_themselves():
+    words, joined = ("he", "w", "ished", "frac", "##s", "he"), (2, 4, 5)
+    run = with_distribution(mock_inputs.encoder(1, 1), words=words, joined=joined)
+    told = tenths(run, kinds_of(run)[0])["tenths"]
+    assert len(told["words"]) == 5
+    for rows in told["rows"][0]:
+        for *_, numbers in rows:
+            names = [told["words"][number if number >= 0 else ~number][0] for number in numbers]
+            assert names == list(words)
+            assert [place for place, number in enumerate(numbers) if number < 0] == [2, 5]
+
+
+def test_runs_of_before_do_not_say_which_tokens_go_on():
+    run = with_distribution(mock_inputs.encoder(1, 1))
+    before = run.tables["distribution_examples"].drop(columns="joined")
+    told = tenths(with_parts(run, distribution_examples=before), kinds_of(run)[0])["tenths"]
+    assert min(number for rows in told["rows"][0] for *_, numbers in rows for number in numbers) == 0

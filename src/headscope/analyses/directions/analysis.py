@@ -13,6 +13,7 @@ ANALYSIS = Analysis(
             scans="measure:scan_directions",
             sums="measure:direction_sums",
             corpora=("text",),
+            version=2,
             options=TEXT_INPUTS,
             place=7,
             by_name=True,

@@ -17,7 +17,7 @@ from headscope.analyses.directions.tables import DIRECTIONS, EFFECTIVE, MAP, SHA
 from headscope.analyses.directions.token_sample import BEFORE
 from headscope.analyses.distribution.kept_rows import PADDING
 from headscope.analyses.stage_result import StageResult, notes_on
-from headscope.encoding.readable import readable_tokens
+from headscope.encoding.readable import joined_pieces, readable_tokens
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.model_run import ModelRun
@@ -153,6 +153,7 @@ def _tokens(run: ModelRun, result: DirectionResult, axis: str) -> Iterator[dict[
             "token_class": KeyClass(int(token["class"])).name.lower(),
             "start": int(token["position"]) - BEFORE + int(there.argmax()),
             "tokens": readable_tokens(run.loaded.tokeniser, ids[there]),
+            "joined": joined_pieces(run.loaded.tokeniser, ids[there]),
         }
 
 

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from headscope.analyses.directions.accumulator import KEY, ROW
 from headscope.analyses.directions.tables import SHARE_NAMES
-from headscope.figures.labels import label
+from headscope.reporting.kit.card_words import CardWords
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.measured import Measured
-from headscope.visible import titled
 
 ORDER = ("output", "query", "key")
 """In which the sides are offered: what a head makes first."""
@@ -38,10 +37,10 @@ def direction_cards(run: Measured, kind: Kind) -> dict[str, Any]:
 
     It has `words`: every token as it is drawn, and in full where that differs; `classes`: what they are called;
     `tokens`: by axis (`row`, `key`) those on the maps, each its class, its position in its input, which of its words it
-    is, and the words around it; and `sides`: `side`, `axis`, and `heads`, in head order, each with the `shares` of the
-    variance along both directions, and of the tokens in their order `x` and `y` in steps of the map, `STEPS` from the
-    mean to its edge, and `length` of the vectors from 0 to `LONGEST`, the longest of them; None where the layer was not
-    measured.
+    is, and the words around it as `CardWords.row` numbers them; and `sides`: `side`, `axis`, and `heads`, in head
+    order, each with the `shares` of the variance along both directions, and of the tokens in their order `x` and `y` in
+    steps of the map, `STEPS` from the mean to its edge, and `length` of the vectors from 0 to `LONGEST`, the longest of
+    them; None where the layer was not measured.
     """
     table, tokens = run.table("directions_map"), run.table("directions_tokens")
     if table is None or tokens is None or kind.size > MANY_HEADS:
@@ -49,7 +48,7 @@ def direction_cards(run: Measured, kind: Kind) -> dict[str, Any]:
     own = table[(table["kind"] == kind.name) & (table["token"] <= MOST_TOKENS)]
     if not len(own):
         return {"directions": None}
-    words: dict[str, int] = {}
+    words = CardWords()
     drawn = _tokens(tokens[(tokens["kind"] == kind.name) & (tokens["token"] <= MOST_TOKENS)], words)
     shares = _shares(run.table("directions"), kind)
     sides = []
@@ -60,7 +59,7 @@ def direction_cards(run: Measured, kind: Kind) -> dict[str, Any]:
             sides.append({"side": side, "axis": axis, "heads": heads})
     return {
         "directions": {
-            "words": [list(dict.fromkeys((label(word), titled(word)))) for word in words],
+            "words": words.drawn(),
             "classes": list(CLASSES.values()),
             "tokens": drawn,
             "sides": sides,
@@ -68,11 +67,11 @@ def direction_cards(run: Measured, kind: Kind) -> dict[str, Any]:
     }
 
 
-def _tokens(table: pd.DataFrame, words: dict[str, int]) -> dict[str, list[list[Any]]]:
+def _tokens(table: pd.DataFrame, words: CardWords) -> dict[str, list[list[Any]]]:
     drawn: dict[str, list[list[Any]]] = {}
     numbers = {name: place for place, name in enumerate(CLASSES)}
     for row in table.sort_values(["axis", "token"]).to_dict("records"):
-        around = [words.setdefault(str(token), len(words)) for token in row["tokens"]]
+        around = words.row(row["tokens"], row.get("joined"))
         at = int(row["position"]) - int(row["start"])
         told = [numbers[str(row["token_class"])], int(row["position"]), at, around]
         drawn.setdefault(str(row["axis"]), []).append(told)

@@ -66,6 +66,7 @@ TOKENS = TableSchema(
         text("token_class", "its class as a key", choices=tuple(one.name.lower() for one in KeyClass)),
         Column("start", "position of the first of `tokens`", "int64", bounds=POSITIVE),
         Column("tokens", "readable tokens around it", "list of text"),
+        Column("joined", "which of `tokens`, from 0, go on with the word of the one before", "list of int64"),
     ),
     key=("kind", "axis", "token"),
 )

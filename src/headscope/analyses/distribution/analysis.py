@@ -13,6 +13,7 @@ ANALYSIS = Analysis(
             scans="measure:scan_distribution",
             sums="measure:distribution_sums",
             corpora=("text",),
+            version=2,
             options=TEXT_INPUTS,
             place=6,
         ),

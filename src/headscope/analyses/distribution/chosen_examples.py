@@ -135,5 +135,6 @@ def _row(run: Run, kept: ExampleResult, chosen: ChosenRow) -> dict[str, Any]:
         "weight": float(row["weight"]),
         "start": int(positions[0]),
         "tokens": tokens,
+        "joined": run.joined(excerpt),
         "key_token": key_tokens[0] if on_token else None,
     }

@@ -10,10 +10,9 @@ import pandas as pd
 
 from headscope.analyses.distribution.deciles import DECILES
 from headscope.analyses.distribution.scales import MEASURES
-from headscope.figures.labels import label
+from headscope.reporting.kit.card_words import CardWords
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.measured import Measured
-from headscope.visible import titled
 
 DIGITS = 3
 MANY_HEADS = 512
@@ -27,7 +26,7 @@ def tenths(run: Measured, kind: Kind) -> dict[str, Any]:
     `words`: every token as it is drawn, and in full where that differs; `strengths`: by the head's place, the measure
     that its rows go by; and `rows`: by the head's place those of each tenth, weakest first, each a list: its value, the
     weight of its strongest key, the key's word (-1 for a learned sink), how many tokens the key is behind it (None
-    across attention), which of its words attends, and its words.
+    across attention), which of its words attends, and its words as `CardWords.row` numbers them.
     """
     table, examples = run.table("distribution"), run.table("distribution_examples")
     if table is None or not (table["kind"] == kind.name).any():
@@ -62,7 +61,7 @@ def _measure(table: pd.DataFrame, name: str, kind: Kind) -> dict[str, Any]:
 def _rows(examples: pd.DataFrame, kind: Kind) -> dict[str, Any]:
     rows: dict[int, list[list[list[Any]]]] = {}
     strengths: dict[int, str] = {}
-    words: dict[str, int] = {}
+    words = CardWords()
     if kind.size > MANY_HEADS:
         examples = examples[examples["rank"] == 1]
     for place, row in zip(kind.places(examples).tolist(), examples.to_dict("records"), strict=True):
@@ -70,24 +69,21 @@ def _rows(examples: pd.DataFrame, kind: Kind) -> dict[str, Any]:
         own = rows.setdefault(place, [[] for _ in range(len(DECILES) + 1)])
         own[int(row["tenth"]) - 1].append(_row(row, words))
     return {
-        "words": [list(dict.fromkeys((label(word), titled(word)))) for word in words],
+        "words": words.drawn(),
         "strengths": strengths,
         "rows": rows,
     }
 
 
-def _row(row: Mapping[Any, Any], words: dict[str, int]) -> list[Any]:
-    def number(token: Any) -> int:
-        return words.setdefault(str(token), len(words))
-
+def _row(row: Mapping[Any, Any], words: CardWords) -> list[Any]:
     on_token = not pd.isna(row["key"])
     return [
         _short(row["value"]),
         round(float(row["weight"]), 3),
-        number(row["key_token"]) if on_token else -1,
+        words.number(row["key_token"]) if on_token else -1,
         int(row["row"]) - int(row["key"]) if on_token and row["kind"] != "cross" else None,
         int(row["row"]) - int(row["start"]),
-        [number(token) for token in row["tokens"]],
+        words.row(row["tokens"], row.get("joined")),
     ]
 
 

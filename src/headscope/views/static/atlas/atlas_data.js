@@ -1,6 +1,7 @@
 // What the atlas knows beside the report's numbers: accuracies, places, nearest heads, sentences, words to ask with.
 import { bytesOfBase64 } from "../core/weights.js";
 import { block, cellOf, data, findsOf, headNumber, pick, roleOf, showsOf } from "../report/data.js";
+import { rowOf } from "./atlas_words.js";
 
 const NO_ATLAS = { model: "", run: "", report: null, missing: {}, vocabulary: [], relations: [], showings: [], kinds: {} };
 
@@ -28,13 +29,14 @@ export function writtenOf(kind, index) {
 
 // What a head does over all its rows: {measures: [{name, label, unit, deciles}], strength: the name of the measure that its
 // rows go by, rows: those of each tenth}; null where the run counted none. A row has value, weight, key and tokens as
-// they are drawn (key null for a learned sink), apart, and at: which of the tokens attends.
+// they are drawn (key null for a learned sink), joins: which tokens go on with the word before, apart, and at: which of
+// the tokens attends.
 export function tenthsOf(kind, index) {
   const { tenths } = partsOf(kind);
   if (!tenths) return null;
   const { words, strengths, rows } = tenths;
   const measures = tenths.measures.filter(({ deciles }) => deciles[index]).map((one) => ({ ...one, deciles: one.deciles[index] }));
-  const told = ([value, weight, key, apart, at, tokens]) => ({ value, weight, key: key < 0 ? null : words[key], apart, at, tokens: tokens.map((token) => words[token]) });
+  const told = ([value, weight, key, apart, at, tokens]) => ({ value, weight, key: key < 0 ? null : words[key], apart, at, ...rowOf(words, tokens) });
   return { measures, strength: strengths[index] || null, rows: (rows[index] || []).map((each) => each.map(told)) };
 }
 
@@ -44,19 +46,19 @@ export function jobsOf(kind, index) {
   const { jobs } = partsOf(kind);
   if (!jobs) return null;
   const { words, heads } = jobs;
-  const told = ([weight, key, apart, at, tokens]) => ({ weight, key: words[key], apart, at, tokens: tokens.map((token) => words[token]) });
+  const told = ([weight, key, apart, at, tokens]) => ({ weight, key: words[key], apart, at, ...rowOf(words, tokens) });
   const named = (tokens) => tokens.map((token) => words[token]);
   return (heads[index] || []).map((one) => ({ ...one, from: named(one.from), at: named(one.at), rows: one.rows.map(told) }));
 }
 
 // What there is of a head's directions: [{side, axis, shares, points: [{x, y, length, token}]}], coordinates in steps, 0 the mean;
-// a token has class (a name), position, at: which of its words it is, and the words around it as they are drawn. Empty
+// a token has class (a name), position, at: which of the tokens around it it is, and these as rows have them. Empty
 // where its layer was not measured, null where the page has no maps.
 export function directionsOf(kind, index) {
   const { directions } = partsOf(kind);
   if (!directions) return null;
   const { words, classes, tokens, sides } = directions;
-  const told = ([which, position, at, around]) => ({ class: classes[which], position, at, words: around.map((word) => words[word]) });
+  const told = ([which, position, at, around]) => ({ class: classes[which], position, at, ...rowOf(words, around) });
   const own = ({ side, axis, heads }) => {
     const { shares, x, y, length } = heads[index];
     return { side, axis, shares, points: tokens[axis].slice(0, x.length).map((token, i) => ({ x: x[i], y: y[i], length: length[i], token: told(token) })) };

@@ -1,9 +1,9 @@
 // Where tokens lie along the first two principal directions of a head's output, queries or keys: a map on its card. The same
 // tokens are on the maps of all heads; one that is chosen is ringed on all that are open.
 import { el, svg } from "../core/dom.js";
-import { isolatedToken } from "../core/token_text.js";
 import { data, headTitle } from "../report/data.js";
 import { atlas, directionsOf } from "./atlas_data.js";
+import { writtenRow } from "./atlas_words.js";
 import { placeNames, towards } from "./map_layout.js";
 
 const WIDTH = 460;
@@ -36,8 +36,7 @@ function drawAll() {
   for (const one of opened) one.draw();
 }
 
-const drawn = ([short, whole]) => el("span", whole ? { title: whole } : {}, isolatedToken(short));
-const wordOf = ({ at, words }) => words[at][0];
+const wordOf = ({ at, tokens }) => tokens[at][0];
 const percent = (share) => (share === null ? "" : `, ${Math.round(100 * share)}% of the variance`);
 const lookOf = (token) => LOOKS[token.class] || OTHER_LOOK;
 
@@ -185,8 +184,7 @@ class DirectionMap {
       return;
     }
     const { token } = this.own.points[at];
-    const words = token.words.flatMap((word, place) => [place === token.at ? el("mark", {}, drawn(word)) : drawn(word), " "]);
-    this.told.replaceChildren(el("p", { class: "at-row-words" }, words), el("p", { class: "at-soft at-row-told" }, `${token.class}, at position ${token.position} of its input`));
+    this.told.replaceChildren(el("p", { class: "at-row-words" }, writtenRow(token)), el("p", { class: "at-soft at-row-told" }, `${token.class}, at position ${token.position} of its input`));
   }
 
   choose(at) {

@@ -5,6 +5,7 @@ import { headTitle } from "../report/data.js";
 import { isolatedToken } from "../core/token_text.js";
 import { atlas, jobsOf } from "./atlas_data.js";
 import { where } from "./atlas_tenths.js";
+import { writtenRow } from "./atlas_words.js";
 
 const LENGTH = 1000;
 const HEIGHT = 18;
@@ -14,7 +15,7 @@ const percent = (share) => `${(100 * share).toFixed(0)}%`;
 const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
 
 function row(one) {
-  const words = one.tokens.flatMap((token, place) => [place === one.at ? el("mark", {}, drawn(token)) : drawn(token), " "]);
+  const words = writtenRow(one);
   return el("li", {}, el("p", { class: "at-row-words" }, words), el("p", { class: "at-soft at-row-told" }, "looked at ", el("b", {}, drawn(one.key)), `${where(one)} (${percent(one.weight)})`));
 }
 

@@ -2,8 +2,8 @@
 // other measures beside.
 import { el, svg } from "../core/dom.js";
 import { headTitle } from "../report/data.js";
-import { isolatedToken } from "../core/token_text.js";
 import { atlas, tenthsOf } from "./atlas_data.js";
+import { drawnToken, writtenRow } from "./atlas_words.js";
 
 const HEIGHT = 40;
 const ORDINALS = ["1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th", "9th", "10th"];
@@ -22,8 +22,6 @@ export function rangeOf(deciles, tenth, unit) {
   return `${told(deciles[tenth - 1], unit === "share" ? unit : "")} to ${told(deciles[tenth], unit)}`;
 }
 
-const drawn = ([short, whole]) => el("span", whole ? { title: whole } : {}, isolatedToken(short));
-
 // How far back, or ahead, what a row looked at is.
 export function where({ key, apart }) {
   if (key === null || apart === null) return "";
@@ -32,13 +30,12 @@ export function where({ key, apart }) {
 }
 
 function row(one, { name, unit }) {
-  const words = one.tokens.flatMap((token, place) => [place === one.at ? el("mark", {}, drawn(token)) : drawn(token), " "]);
-  const looked = one.key === null ? "the learned sink" : drawn(one.key);
+  const looked = one.key === null ? "the learned sink" : drawnToken(one.key);
   const says = name === "written" ? "wrote " : "off the sink ";
   return el(
     "li",
     {},
-    el("p", { class: "at-row-words" }, words),
+    el("p", { class: "at-row-words" }, writtenRow(one)),
     el("p", { class: "at-soft at-row-told" }, "looked at ", el("b", {}, looked), `${where(one)} (${told(one.weight, "share")}); ${says}${told(one.value, unit)}`),
   );
 }

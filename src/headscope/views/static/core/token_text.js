@@ -37,9 +37,13 @@ export function cutToken(text, most) {
   return `${letters.slice(0, most - 1).join("")}…`;
 }
 
+export function rightToLeft(text) {
+  return RIGHT_TO_LEFT.test(text);
+}
+
 // A token inside a sentence: its direction must not turn the words around it.
 export function isolatedToken(text) {
-  return RIGHT_TO_LEFT.test(text) ? `${ISOLATE}${text}${POP}` : text;
+  return rightToLeft(text) ? `${ISOLATE}${text}${POP}` : text;
 }
 
 // As much of a text as fits a width, by a function that measures; an ellipsis where it was cut.

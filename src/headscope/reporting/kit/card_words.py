@@ -1,0 +1,42 @@
+"""Words of rows on the atlas's cards: each once for all cards of a kind, rows naming them by number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headscope.figures.labels import label
+from headscope.visible import titled
+
+_GOES_ON = "##"
+
+
+class CardWords:
+    """The words of some rows, numbered as they come."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, token: Any) -> int:
+        """Return a token's number, from 0."""
+        return self._numbers.setdefault(str(token), len(self._numbers))
+
+    def row(self, tokens: Iterable[Any], joined: Iterable[Any] | None = None) -> list[int]:
+        """Return the numbers of tokens one after another; `~number` of one that goes on with the word before it.
+
+        Args:
+            tokens: of the row.
+            joined: the places of those that go on, as a table has them; None for a table of before they were told.
+                Those that say so by a `##` of their own keep their number.
+        """
+        goes_on = set() if joined is None else {int(place) for place in joined}
+        return [
+            ~self.number(token)
+            if place in goes_on and not str(token).startswith(_GOES_ON)
+            else self.number(token)
+            for place, token in enumerate(tokens)
+        ]
+
+    def drawn(self) -> list[list[str]]:
+        """Return every word by its number: as it is drawn, and in full where that differs."""
+        return [list(dict.fromkeys((label(word), titled(word)))) for word in self._numbers]
