@@ -453,6 +453,17 @@ def test_the_page_never_scrolls_sideways(visit, name, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("name", ["whole", "doing", "directed", "pieces"])
+def test_no_part_of_a_card_is_wider_than_a_phone(visit, name):
+    page = visit(name, width=390, height=800)
+    for section in page.locator(".at-card section").all():
+        wide, there = section.evaluate("one => [one.scrollWidth, one.clientWidth]")
+        assert wide <= there + 1, section.inner_text()[:80]
+    # Of one number no part stands on another line.
+    for cell in page.locator(".at-card .at-relations td:nth-child(2) small").all():
+        assert cell.evaluate("one => one.getClientRects().length") == 1
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     ("name", "anchor", "words"),

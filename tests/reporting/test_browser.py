@@ -7,6 +7,8 @@ from headscope.reporting.kit.words import words_for
 from headscope.reporting.report_page import render_report
 from headscope.statistics.statistic_catalogue import NAMES, is_share
 from support import mock_inputs
+from support.mock_behaviours import with_behaviours
+from support.mock_distribution import with_distribution
 
 pytestmark = pytest.mark.browser
 
@@ -19,6 +21,7 @@ def inputs():
         "decoder": mock_inputs.decoder(),
         "hostile": mock_inputs.hostile(),
         "random": mock_inputs.random_weights(),
+        "rows": with_behaviours(with_distribution(mock_inputs.encoder())),
     }
 
 
@@ -342,6 +345,21 @@ def test_the_page_never_scrolls_sideways(visit, name, width):
     page = visit(name, width=width, height=800)
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_on_a_phone_wide_figures_can_be_read_and_scrolled(visit):
+    page = visit("rows", width=390, height=760)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for section in ("distribution", "behaviours"):
+        figure = page.locator(f"#section-{section} figure:has(> svg.figure)").first
+        letters = figure.locator("text").first.evaluate("one => one.getBoundingClientRect().height")
+        assert letters >= 8
+        wide, there = figure.evaluate("one => [one.scrollWidth, one.clientWidth]")
+        assert wide > there > 330
+        figure.evaluate("one => { one.scrollLeft = 100; }")
+        assert figure.evaluate("one => one.scrollLeft") == 100
+    tick = page.locator("#head-scatter .scatter-tick").first
+    assert tick.evaluate("one => one.getBoundingClientRect().height") >= 9
 
 
 def test_cells_can_be_hit_by_a_finger(visit):

@@ -9,6 +9,9 @@ const WIDTH = 640;
 const HEIGHT = 380;
 const EDGE = { left: 58, right: 14, top: 12, bottom: 44 };
 const MANY = 400;
+// Letters of an axis's name that fit on a phone, too.
+const MOST_ACROSS = 56;
+const MOST_UP = 34;
 // What the axes have at first, where the run and the kind of attention have it.
 const WANTED = { x: ["decile content 5"], y: ["decile written 5", "decile entropy 5"] };
 
@@ -100,7 +103,11 @@ export class HeadScatter {
       ...sx.ticks.map((tick) => [svg("path", { class: "scatter-line", d: `M${x(tick)} ${EDGE.top}V${HEIGHT - EDGE.bottom}` }), svg("text", { class: "scatter-tick", x: x(tick), y: HEIGHT - EDGE.bottom + 16, "text-anchor": "middle" }, sx.text(tick))]),
       ...sy.ticks.map((tick) => [svg("path", { class: "scatter-line", d: `M${EDGE.left} ${y(tick)}H${WIDTH - EDGE.right}` }), svg("text", { class: "scatter-tick", x: EDGE.left - 7, y: y(tick) + 4, "text-anchor": "end" }, sy.text(tick))]),
     ];
-    const named = (one) => `${one.label}${one.share ? "" : one.unit ? `, ${one.unit}` : ", nats"}`;
+    // With its unit where there is room.
+    const named = ({ label, share, unit }, most) => {
+      const whole = `${label}${share ? "" : `, ${unit || "nats"}`}`;
+      return whole.length > most ? label : whole;
+    };
     const frame = svg(
       "svg",
       {
@@ -114,7 +121,7 @@ export class HeadScatter {
         onmouseleave: () => this.tell(null),
         onkeydown: (event) => this.pressed(event),
       },
-      svg("g", { "aria-hidden": "true" }, lines, svg("text", { class: "scatter-name", x: (WIDTH + EDGE.left) / 2, y: HEIGHT - 8, "text-anchor": "middle" }, named(h)), svg("text", { class: "scatter-name", transform: `translate(13 ${(HEIGHT - EDGE.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, named(v))),
+      svg("g", { "aria-hidden": "true" }, lines, svg("text", { class: "scatter-name", x: (WIDTH + EDGE.left) / 2, y: HEIGHT - 8, "text-anchor": "middle" }, named(h, MOST_ACROSS)), svg("text", { class: "scatter-name", transform: `translate(13 ${(HEIGHT - EDGE.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, named(v, MOST_UP))),
       this.points,
     );
     this.points[0].setAttribute("tabindex", 0);
