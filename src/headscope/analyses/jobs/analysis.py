@@ -9,6 +9,7 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="jobs",
+            version=2,
             measure="measure:measure_jobs",
             scans="measure:scan_jobs",
             sums="measure:job_sums",

@@ -8,11 +8,10 @@ import pandas as pd
 
 from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
 from headscope.analyses.jobs.telling import told_tokens
-from headscope.figures.labels import label
+from headscope.reporting.kit.card_words import CardWords
 from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.measured import Measured
-from headscope.visible import titled
 
 MANY_HEADS = 512
 """Of more heads of a kind a card has one row a job, so that the page opens at once."""
@@ -24,7 +23,8 @@ def job_cards(run: Measured, kind: Kind) -> dict[str, Any]:
     Each has `words`: every token as it is drawn, and in full where that differs; and `heads`: by the head's place its
     jobs, each with `share`, its ends `low` and `high` (None where they are not known), `says`, the words `from` and
     `at` that tell it, and `rows`: the weight of its strongest key, the key's word, how many
-    tokens the key is behind it (None across attention), which of its words attends, and its words.
+    tokens the key is behind it (None across attention), which of its words attends, and its words as `CardWords.row`
+    numbers them.
     """
     return {corpus.jobs.name: _cards(run, kind, corpus) for corpus in (TEXT, TREES)}
 
@@ -33,14 +33,10 @@ def _cards(run: Measured, kind: Kind, corpus: JobTables) -> dict[str, Any] | Non
     jobs = run.table(corpus.jobs.name)
     if jobs is None:
         return None
-    words: dict[str, int] = {}
-
-    def number(token: Any) -> int:
-        return words.setdefault(str(token), len(words))
-
+    words = CardWords()
     tokens, examples = run.table(corpus.tokens.name), run.table(corpus.examples.name)
     told = {} if tokens is None else told_tokens(tokens)
-    rows = _rows(examples, kind, number)
+    rows = _rows(examples, kind, words)
     heads: dict[int, list[dict[str, Any]]] = {}
     for row in records(jobs[jobs["kind"] == kind.name].sort_values(["layer", "head", "job"])):
         place = (kind.name, int(row["layer"]), int(row["head"]), int(row["job"]))
@@ -48,20 +44,19 @@ def _cards(run: Measured, kind: Kind, corpus: JobTables) -> dict[str, Any] | Non
             {
                 **{name: _share(row[column]) for name, column in _ENDS.items()},
                 "says": str(row["says"]),
-                "from": [number(token) for token in told.get((*place, "row"), ())],
-                "at": [number(token) for token in told.get((*place, "key"), ())],
+                "from": [words.number(token) for token in told.get((*place, "row"), ())],
+                "at": [words.number(token) for token in told.get((*place, "key"), ())],
                 "rows": rows.get(place[1:], []),
             }
         )
-    named = [list(dict.fromkeys((label(word), titled(word)))) for word in words]
-    return {"words": named, "heads": heads}
+    return {"words": words.drawn(), "heads": heads}
 
 
 _ENDS = {"share": "share", "low": "ci_low", "high": "ci_high"}
 
 
 def _rows(
-    examples: pd.DataFrame | None, kind: Kind, number: Any
+    examples: pd.DataFrame | None, kind: Kind, words: CardWords
 ) -> dict[tuple[int, int, int], list[list[Any]]]:
     found: dict[tuple[int, int, int], list[list[Any]]] = {}
     if examples is None:
@@ -73,10 +68,10 @@ def _rows(
         found.setdefault((int(row["layer"]), int(row["head"]), int(row["job"])), []).append(
             [
                 round(float(row["weight"]), 3),
-                number(row["key_token"]),
+                words.number(row["key_token"]),
                 int(row["row"]) - int(row["key"]) if kind.name != "cross" else None,
                 int(row["row"]) - int(row["start"]),
-                [number(token) for token in row["tokens"]],
+                words.row(row["tokens"], row.get("joined")),
             ]
         )
     return found

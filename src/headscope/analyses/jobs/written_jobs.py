@@ -72,8 +72,11 @@ def _tokens(run: Run, kept: ActiveRows, job: Job, names: dict[tuple[str, int], s
         for rank, one in enumerate(job.tokens.get(side, ()), 1):
             if (side, one.token) not in names:
                 at = int(job.rows[np.flatnonzero(ids == one.token)[0]])
-                words, key, start = _words(run, kept, job, at)
-                names[side, one.token] = words[int(kept.rows[at]["row"]) - start] if side == "row" else key
+                excerpt = _excerpt(kept, job, at)
+                words, (key,), _ = run.written(excerpt)
+                names[side, one.token] = (
+                    words[int(kept.rows[at]["row"]) - excerpt.start] if side == "row" else key
+                )
             told = {"token": names[side, one.token], "log_odds": one.log_odds, "z": one.z, "n": one.count}
             lines.append({"of": side, "rank": rank, **told})
     return lines
@@ -82,7 +85,8 @@ def _tokens(run: Run, kept: ActiveRows, job: Job, names: dict[tuple[str, int], s
 def _example(run: Run, kept: ActiveRows, job: Job, at: int) -> dict[str, Any]:
     row = kept.rows[at]
     document, segment = kept.segments[int(row["segment"])]
-    words, key_word, start = _words(run, kept, job, at)
+    excerpt = _excerpt(kept, job, at)
+    words, (key_word,), _ = run.written(excerpt)
     return {
         "document": document,
         "segment": segment,
@@ -90,20 +94,21 @@ def _example(run: Run, kept: ActiveRows, job: Job, at: int) -> dict[str, Any]:
         "key": int(row["key"]),
         "weight": float(row["weight"]),
         **({side: _TAGS[int(row[side])] for side in TAG_COLUMNS} if is_tagged(kept.rows) else {}),
-        "start": start,
+        "start": excerpt.start,
         "tokens": words,
+        "joined": run.joined(excerpt),
         "key_token": key_word,
     }
 
 
-def _words(run: Run, kept: ActiveRows, job: Job, at: int) -> tuple[list[str], str, int]:
-    """Return the readable tokens around a row, that of its key, and where the first of them stands."""
+def _excerpt(kept: ActiveRows, job: Job, at: int) -> Excerpt:
+    """Return the tokens around a row, and its key."""
     row = kept.rows[at]
     document, segment = kept.segments[int(row["segment"])]
     ids: NDArray[np.int64] = row["ids"].astype(np.int64)
     there = np.flatnonzero(ids != PADDING)
     positions = int(row["row"]) - BEFORE + there
-    excerpt = Excerpt(
+    return Excerpt(
         wanted=WantedExcerpt(kept.kind, job.layer, job.head, "jobs", 1, 0.0, document, segment),
         rows=positions,
         columns=np.array([row["key"]], dtype=np.int64),
@@ -112,5 +117,3 @@ def _words(run: Run, kept: ActiveRows, job: Job, at: int) -> tuple[list[str], st
         weights=np.full((len(there), 1), row["weight"], dtype=np.float32),
         start=int(positions[0]),
     )
-    tokens, key_tokens, _ = run.written(excerpt)
-    return tokens, key_tokens[0], int(positions[0])
