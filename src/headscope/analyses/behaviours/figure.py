@@ -9,6 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 
 from headscope.analyses.behaviours.catalogue import Behaviour
 from headscope.analyses.behaviours.chosen import heads_of
@@ -142,9 +144,9 @@ def _panel(
     corners = [(-_SIDE, -_SIDE), (_SIDE, -_SIDE), (_SIDE, _SIDE), (-_SIDE, _SIDE)]
     cells = [[(a + across_, b + down) for across_, down in corners] for a, b in zip(x, y)]
     colour, shows = role_colour(behaviour.role), (rows["shows"] == "yes").to_numpy()
-    ax.add_collection(
-        PolyCollection(cells, facecolors="none", edgecolors=LINE, linewidths=0.5), autolim=False
-    )
+    # One outline of all cells, and nothing clipped, for nothing reaches out: of a thousand heads it is half the page.
+    outline = Path.make_compound_path(*(Path([*cell, cell[0]], closed=True) for cell in cells))
+    ax.add_patch(PathPatch(outline, facecolor="none", edgecolor=LINE, linewidth=0.5, clip_on=False))
     own = PolyCollection(
         cells,
         facecolors=[to_rgba(colour, min(max(float(value), 0.0), 1.0)) for value in rows["value"]],
@@ -154,6 +156,8 @@ def _panel(
             _DOTTED if shown and written == "no" else "solid"
             for shown, written in zip(shows, rows["written"])
         ],
+        clip_on=False,
+        zorder=2,
     )
     own.set_urls([f"#{kind}-{b}-{a}" for a, b in zip(x, y)])
     own.set_gid(f"heads--{kind}--{name}--{behaviour.role}")

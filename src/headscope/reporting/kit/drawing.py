@@ -60,12 +60,18 @@ def _hoist(found: re.Match[str]) -> str:
     """Say once, on the group, the style that all its points share: most of a big model's page is points."""
     name = blake2b(found.group(1).encode(), digest_size=2).hexdigest()
     group = stamped(found.group(), name=f"p{name}-")
-    styles = {style for style in _STYLE.findall(group) if "fill" in style}
-    if len(styles) != 1:
+    styles = [style.split("; ") for style in _STYLE.findall(group) if "fill" in style]
+    shared = [said for said in styles[0] if all(said in style for style in styles)] if styles else []
+    if not shared:
         return group
-    (style,) = styles
-    without = _STYLE.sub(lambda one: "" if one.group(1) == style else one.group(), group)
-    return without.replace(">", f' style="{style}">', 1)
+
+    def own(one: re.Match[str]) -> str:
+        if "fill" not in one.group(1):
+            return one.group()
+        left = "; ".join(said for said in one.group(1).split("; ") if said not in shared)
+        return f' style="{left}"' if left else ""
+
+    return _STYLE.sub(own, group).replace(">", f' style="{"; ".join(shared)}">', 1)
 
 
 def _tag(tag: str, name: str) -> str:
