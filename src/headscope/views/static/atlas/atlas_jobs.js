@@ -2,24 +2,21 @@
 // that tell it, and rows of it.
 import { el, svg } from "../core/dom.js";
 import { headTitle } from "../report/data.js";
-import { isolatedToken } from "../core/token_text.js";
 import { atlas, jobsOf } from "./atlas_data.js";
 import { where } from "./atlas_tenths.js";
-import { writtenRow } from "./atlas_words.js";
+import { drawnToken, writtenRow } from "./atlas_words.js";
 
 const LENGTH = 1000;
 const HEIGHT = 18;
 
-const drawn = ([short, whole]) => el("span", whole ? { title: whole } : {}, isolatedToken(short));
 const percent = (share) => `${(100 * share).toFixed(0)}%`;
 const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
 
 function row(one) {
-  const words = writtenRow(one);
-  return el("li", {}, el("p", { class: "at-row-words" }, words), el("p", { class: "at-soft at-row-told" }, "looked at ", el("b", {}, drawn(one.key)), `${where(one)} (${percent(one.weight)})`));
+  return el("li", {}, el("p", { class: "at-row-words" }, writtenRow(one)), el("p", { class: "at-soft at-row-told" }, "looked at ", el("b", {}, drawnToken(one.key)), `${where(one)} (${percent(one.weight)})`));
 }
 
-const telling = (says, tokens) => (tokens.length ? [says, tokens.flatMap((token) => [" ", el("b", {}, drawn(token))])] : null);
+const telling = (says, tokens) => (tokens.length ? [says, tokens.flatMap((token) => [" ", el("b", {}, drawnToken(token))])] : null);
 
 // The tokens that tell a job, and its rows.
 function told(one) {
@@ -45,7 +42,7 @@ function bar(one) {
 
 const ends = (one) => (one.low === null ? "" : `, 95% interval ${percent(one.low)} to ${percent(one.high)}`);
 
-function several(kind, index, jobs, where) {
+function several(kind, index, jobs, inWhat) {
   const shown = el("div", {});
   const status = el("p", { class: "at-told", role: "status" });
   const buttons = jobs.map((one, place) => {
@@ -60,16 +57,16 @@ function several(kind, index, jobs, where) {
   }
 
   show(0);
-  return [el("div", { class: "at-job-list", role: "group", "aria-label": `${headTitle(kind, index)}: its jobs${where}, by share of its active rows` }, buttons), status, shown];
+  return [el("div", { class: "at-job-list", role: "group", "aria-label": `${headTitle(kind, index)}: its jobs${inWhat}, by share of its active rows` }, buttons), status, shown];
 }
 
 // Its jobs in one corpus.
-function inCorpus(kind, index, jobs, where = "") {
+function inCorpus(kind, index, jobs, inWhat = "") {
   if (!jobs.length) return [el("p", { class: "caption" }, "This head is active in too few rows to tell.")];
   const one = jobs.length === 1;
   const than = one ? "Told are tokens that stand there more often than in the rows of other heads" : "The tokens tell a job from the head’s other rows";
   return [
-    one ? [el("p", { class: "at-told" }, `One job: ${jobs[0].says}`), told(jobs[0])] : several(kind, index, jobs, where),
+    one ? [el("p", { class: "at-told" }, `One job: ${jobs[0].says}`), told(jobs[0])] : several(kind, index, jobs, inWhat),
     el("p", { class: "caption" }, `It is active where more than half of its weight lies off the sink. ${than}; the rows shown are drawn at random. Marked: the token that attends.`),
   ];
 }
