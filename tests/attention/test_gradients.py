@@ -96,7 +96,8 @@ def test_every_family_against_torchs_own(family):
     """A padded batch through the tap, and segment by segment through eager attention."""
     source, keep = gradients(family)
     model = tiny_task_model(family, dtype=next(source.model.parameters()).dtype)
-    exact = 1e-5 if family in SINGLE else 1e-8
+    # Many families take the softmax in float32 in any precision: its last digit is the processor's.
+    exact = 1e-5 if family in SINGLE else 2.5e-7
     total = 0.0
     for segment in SEGMENTS:
         loss, expected = by_autograd(model, source.anatomy, source.ask(segment))

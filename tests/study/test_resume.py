@@ -28,6 +28,7 @@ ALL = [
     "experiments",
     "distribution",
     "jobs",
+    "tree_jobs",
     "importance",
     "syntax",
     "coreference",
