@@ -93,6 +93,8 @@ pictures: .venv/.dev demo-report/report.html demo-report-decoder/report.html
 
 bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py $(if $(QUICK),--quick)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_worlds.py $(if $(QUICK),--runs 200)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/job_worlds.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/scan_overhead.py
 	$(BIN)/python benchmarks/long_inputs.py
 	$(BIN)/python benchmarks/long_memory.py
@@ -103,7 +105,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/dependency_heads.py $(if $(TREEBANK),--treebank $(TREEBANK))
 	$(BIN)/python benchmarks/head_distances.py
 	$(BIN)/python benchmarks/probe_epoch.py $(if $(TREEBANK_TRAIN),--treebank $(TREEBANK_TRAIN))
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/whole_run.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/whole_run.py --demo
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/start_up.py

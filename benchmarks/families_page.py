@@ -20,6 +20,13 @@ attention interface, `fallback` reads `output_attentions`. Of a model that also 
 alone is read, where the model can be run on text alone. Granite SWA scales its output for its learned sink and returns
 weights without it: its rows are compared as shares of what lies on tokens.
 
+What heads add to the residual stream is measured wherever the attention is tapped (`fused`, `eager`), through output
+gates and through a norm behind the output projection, but for DeepSeek V4, JetMoE and Muse Spark, in which no single
+linear map takes the attention's output. In Gemma 3n, GLM 5 Next, Inkling, MobileBERT, Qwen4-Exp and Zamba it is
+measured at the projection: what is added to the stream there is no such sum.
+`tests/attention/test_stream_addition.py` adds up every head and key of each family in double precision
+(but for Inkling 2 and ZAYA, whose code computes in single).
+
 """
 
 

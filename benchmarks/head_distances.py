@@ -11,7 +11,7 @@ import torch
 from transformers import BertModel
 
 from headscope.analyses.distances.definition import jensen_shannon
-from headscope.analyses.distances.kernels.pairs import has_numba, pair_sums
+from headscope.analyses.distances.kernels.pairs import has_compiler, pair_sums
 from headscope.corpora.demo import demo_text
 from headscope.corpora.text.plain import read_text
 from headscope.encoding.encoder import Encoder
@@ -104,12 +104,12 @@ def compare(
     shipped = min(slow["float16"]) * len(heads) / few
     print(
         f"{name}: {len(heads)} heads, {heads.shape[1]} tokens, {torch.get_num_threads()} threads, "
-        f"{'numba' if has_numba() else 'torch'}: bare sdpa {min(times['bare']) / batch * 1e3:.1f} ms a segment in "
-        f"batches of {batch}; all {len(heads) * (len(heads) - 1) // 2} distances {own * 1e3:.1f} ms; "
+        f"{'compiled' if has_compiler() else 'torch'}: bare sdpa {min(times['bare']) / batch * 1e3:.1f} ms a segment "
+        f"in batches of {batch}; all {len(heads) * (len(heads) - 1) // 2} distances {own * 1e3:.1f} ms; "
         f"ratio {ratio:.3f} (target 0.15; rounds "
         f"{' '.join(f'{a / b:.3f}' for a, b in zip(times['distances'], times['bare']))})\n"
         f"  the original's formula, float32 {single:.1f} s: {single / own:.0f}x; as shipped, float16 "
-        f"{shipped:.1f} s: {shipped / own:.0f}x (from {loop} and {few} heads against all); torch without numba "
+        f"{shipped:.1f} s: {shipped / own:.0f}x (from {loop} and {few} heads against all); in torch "
         f"{min(slow['torch']) * 1e3:.0f} ms",
         flush=True,
     )

@@ -2,15 +2,19 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.statistics.groups import GROUPS
+
 SIZES = ("mild", "heavy-tailed", "size-dependent")
+STEEP = "steeply size-dependent"
 _OWN = 0.5
 """Standard deviation, in log odds, of what is a document's own."""
-_LEANING = 0.3
-"""Log odds that a document gains for each e-fold of size, where the mean depends on size."""
+_LEANING = {"size-dependent": 0.3, STEEP: 0.6}
+"""Log odds, or logarithm of a value, that a document gains for each e-fold of size, where the mean depends on size."""
 
 
 def sizes(world: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -22,8 +26,7 @@ def sizes(world: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArr
 
 def log_odds(world: str, number: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
     """Draw what is each document's own, in log odds; in one world larger documents are easier."""
-    own = rng.normal(0, _OWN, number.shape)
-    return own + _LEANING * np.log(number / 10) if world == "size-dependent" else own
+    return _effects(world, number, _OWN, rng)
 
 
 def sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -75,22 +78,92 @@ def contest(
     relations: int,
     better: float,
     rng: np.random.Generator,
+    effects: float = 0.0,
     best: float = 0.4,
     second: float = 0.35,
 ) -> Contest:
     """Draw heads that are exactly as good as the best offset, but for one in each relation that is `better`.
 
     Of ten offsets one is right as often as the heads and two nearly, so that a split may take the wrong one for the
-    strongest; documents are easy or hard for all alike.
+    strongest; documents are easy or hard for all alike. With `effects`, a standard deviation in log odds, a document is
+    also easy or hard for each head and offset by itself. More than 256 documents are summed in 256 groups, as in a run.
     """
     asked = sizes(world, (documents, relations), rng)
-    own = log_odds(world, asked, rng)[:, None]
+    shared = log_odds(world, asked, rng)[:, None]
 
     def drawn(shares: NDArray[np.float64]) -> NDArray[np.int32]:
-        odds = np.log(shares / (1 - shares))[None, :, None]
-        return rng.binomial(asked[:, None], sigmoid(odds + own)).astype(np.int32)
+        odds = np.log(shares / (1 - shares))[None, :, None] + shared
+        if effects:
+            odds = odds + rng.normal(0, effects, (documents, len(shares), relations))
+        return grouped(rng.binomial(asked[:, None], sigmoid(odds)).astype(np.int32))
 
     skill = np.full(heads, best)
     skill[heads // 2] += better
     offsets = np.array([best, second, second, *[0.1] * 7])
-    return Contest(drawn(skill), drawn(offsets), asked.astype(np.int32))
+    return Contest(drawn(skill), drawn(offsets), grouped(asked.astype(np.int32)))
+
+
+def grouped(table: NDArray[Any], groups: int = GROUPS) -> NDArray[Any]:
+    """Sum documents, the first axis, in at most so many groups."""
+    if len(table) <= groups:
+        return table
+    return np.stack([table[first::groups].sum(0, dtype=table.dtype) for first in range(groups)])
+
+
+@dataclass(frozen=True)
+class Means:
+    """Sums and counts `[document, run]` of which a mean is estimated, and the true mean."""
+
+    sums: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    truth: float
+
+
+def positive_values(
+    world: str, *, effects: float, documents: int, runs: int, rng: np.random.Generator
+) -> Means:
+    """Draw exponential values about a level of each document's own, log-normal; in one world it grows with size."""
+    counts = sizes(world, (documents, runs), rng)
+    sums = rng.gamma(counts) * np.exp(_effects(world, counts, effects, rng))
+    return Means(sums, counts.astype(float), _mean_value(world, effects))
+
+
+def attention_shares(
+    world: str, *, share: float, effects: float, documents: int, runs: int, rng: np.random.Generator
+) -> Means:
+    """Draw 30 rows for each unit of a document's size, some of which put 0.6 of their weight where a behavior would.
+
+    Args:
+        world: of `SIZES`.
+        share: of rows that do, in a document of the middle.
+        effects: standard deviation, in log odds, of what is a document's own.
+        documents, runs: how many are drawn.
+        rng: of the draws.
+    """
+    size = sizes(world, (documents, runs), rng)
+    odds = np.log(share / (1 - share)) + _effects(world, size, effects, rng)
+    sums = 0.6 * rng.binomial(30 * size, sigmoid(odds))
+    return Means(sums, 30.0 * size, 0.6 * _mean_share(world, share, effects))
+
+
+@cache
+def _mean_value(world: str, effects: float, *, documents: int = 2_000_000) -> float:
+    rng = np.random.default_rng(1)
+    number = sizes(world, (documents,), rng)
+    leaning = np.exp(_effects(world, number, 0.0, rng))
+    return float(np.exp(effects**2 / 2) * (number * leaning).sum() / number.sum())
+
+
+@cache
+def _mean_share(world: str, share: float, effects: float, *, documents: int = 2_000_000) -> float:
+    rng = np.random.default_rng(1)
+    number = sizes(world, (documents,), rng)
+    odds = np.log(share / (1 - share)) + _effects(world, number, effects, rng)
+    return float((number * sigmoid(odds)).sum() / number.sum())
+
+
+def _effects(
+    world: str, number: NDArray[np.int64], spread: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    own = rng.normal(0, spread, number.shape)
+    return own + _LEANING.get(world, 0.0) * np.log(number / 10)

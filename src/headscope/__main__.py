@@ -1,4 +1,4 @@
-"""`python -m headscope`."""
+"""`python -P -m headscope`; without `-P` Python imports from the current folder first."""
 
 from headscope.app.entry import main
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headscope.analyses.distances.clusters import structure
 from headscope.reporting.kit.terminal import nats_to_four as nats
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_t5
@@ -17,7 +18,7 @@ SINGLE = ("--packing", "single", "--quiet")
 SCHEMAS = {
     "head_distances": "kind_a layer_a head_a kind_b layer_b head_b divergence ci_low ci_high sampling_error n",
     "head_map": "kind layer head x y cluster role finds",
-    "head_clusters": "kind cluster size stability ci_low ci_high medoid_layer medoid_head divergence n",
+    "head_clusters": "kind cluster size stability ci_low ci_high silhouette medoid_layer medoid_head divergence n",
     "layer_effect": "kind within between effect ci_low ci_high p n stress clusters silhouette adjusted_rand "
     "adjusted_rand_low adjusted_rand_high reason",
 }
@@ -89,19 +90,23 @@ def test_what_the_terminal_says(done):
         f"divergence within layers {effect['within']:.4f}, between {effect['between']:.4f}: between less within "
         f"{nats(effect['effect'])} ({nats(effect['ci_low'])} to {nats(effect['ci_high'])}) nats, p = {effect['p']:.4f}"
     )
-    assert lines[1].split() == ["cluster", "heads", "stability", "roles", "which"]
+    assert lines[1].split() == ["cluster", "heads", "stability", "silhouette", "roles", "which"]
     clusters, heads = table(out, "head_clusters"), table(out, "head_map")
     for line, row in zip([line.rstrip() for line in lines[2:]], clusters.to_dict("records")):
         own = heads[heads["cluster"] == row["cluster"]]
         names = [f"{layer}-{head}" for layer, head in zip(own["layer"], own["head"])]
-        assert line.split()[:3] == [str(row["cluster"]), str(len(own)), f"{row['stability']:.2f}"]
+        assert line.split()[:3] == [
+            str(row["cluster"]),
+            str(len(own)),
+            "-" if len(own) == 1 else f"{row['stability']:.2f}",
+        ]
         assert line.endswith(" ".join(names))
         for role, number in own["role"].value_counts().items():
             assert f"{role} {number}" in line
     place = 2 + len(clusters)
-    found = (
-        f"({effect['silhouette']:.2f}), adjusted Rand {effect['adjusted_rand']:.2f} on resampled documents"
-    )
+    weak = structure(effect["silhouette"])
+    again = f"adjusted Rand {effect['adjusted_rand']:.2f} on resampled documents"
+    found = f"({effect['silhouette']:.2f}{weak and f': {weak}'}), {again}"
     assert lines[place] == (
         "average linkage on the root of the divergence, cut where the silhouette is best "
         f"{found}; stress of the map {effect['stress']:.3f}"

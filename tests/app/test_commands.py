@@ -41,7 +41,7 @@ PARAMETERS = {
     "deciles": ["files", "out", *TEXT, "maps", *PACKED],
     "jobs": [
         *("files", "out", *TEXT[:3], "treebank", *TEXT[3:], "maps", "packing", "too_long", "spacing"),
-        *("compat", "strict_input"),
+        *("compat", "controls", "strict_input"),
     ],
     "directions": ["files", "out", *TEXT, *PACKED],
     "importance": ["files", "loss", "out", *TEXT, *PACKED],

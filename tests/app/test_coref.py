@@ -13,7 +13,7 @@ from support.shared_data import data
 
 SCHEMAS = {
     "coreference": "model seed selection system kind layer head share mention_type n accuracy ci_low ci_high "
-    "held_out held_out_ci_low held_out_ci_high q_value",
+    "all_documents all_documents_ci_low all_documents_ci_high held_out held_out_ci_low held_out_ci_high q_value",
     "coreference_differences": "mention_type system than than_type seed n difference ci_low ci_high",
     "coreference_heads": "model seed kind layer head mention_type n accuracy ci_low ci_high",
     "coreference_examples": "kind layer head direction relation outcome value document segment tokens weights queries "
@@ -126,7 +126,8 @@ def test_table_2_for_a_terminal(coref):
     )
     assert cells[-1] == ("<0.001" if best["q_value"] < 0.001 else f"{best['q_value']:.3f}")
     assert lines[10] == (
-        "held-out: the head that halves of the documents choose most often; what is chosen on one half is right for "
+        "held-out: the head that halves of the documents choose most often, on documents that did not choose it; on "
+        f"all documents {100 * best['all_documents']:.1f}; what is chosen on one half is right for "
         f"{100 * best['held_out']:.1f} on the other; q: one-sided test of the choice against nearest and against head "
         "match, else nearest"
     )
@@ -226,6 +227,7 @@ def test_gap_by_gender(coref, gap, corpus):
         "value",
         "ci_low",
         "ci_high",
+        *("all_documents", "all_documents_ci_low", "all_documents_ci_high"),
     ]
     assert own[["value", "ci_low", "ci_high"]].stack().dropna().between(0, 1).all()
     value = own.set_index(["system", "measure", "gender"])["value"]
@@ -240,7 +242,10 @@ def test_gap_by_gender(coref, gap, corpus):
     assert facts(out, "gap") == {
         **{"name": "own.tsv", "kinds": ["encoder"], "rows": 12, "used": 12, "shortened": 0, "lost": {}},
     }
-    assert said.splitlines()[-2] == "own.tsv: 12 of 12 rows of GAP; percent"
+    assert said.splitlines()[-2] == (
+        "own.tsv: 12 of 12 rows of GAP; percent; held-out: the head that halves of the rows choose most often, on rows "
+        "that did not choose it"
+    )
     assert sorted(path.stem for path in (out / "tables").iterdir()) == sorted([*SCHEMAS, "gap"])
 
 

@@ -119,7 +119,7 @@ def test_a_page_is_saved(bert, tmp_path):
     kept = tmp_path / "kept" / "notes.txt"
     kept.parent.mkdir()
     kept.write_text("mine")
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(OptionError, match="is a folder; expected a file"):
         page.save(kept.parent)
     assert kept.read_text() == "mine"
 

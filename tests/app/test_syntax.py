@@ -18,6 +18,7 @@ from support.shared_data import data
 SCHEMAS = {
     "dependency": "model seed kind layer head direction relation n reachable accuracy ci_low ci_high q_value",
     "dependency_best": "model seed selection relation n kind layer head share direction accuracy ci_low ci_high "
+    "all_documents all_documents_ci_low all_documents_ci_high "
     "held_out held_out_ci_low held_out_ci_high baseline_offset baseline_accuracy baseline_ci_low baseline_ci_high "
     "margin margin_ci_low margin_ci_high q_value",
     "dependency_differences": "relation than seed n difference ci_low ci_high",
@@ -133,7 +134,8 @@ def test_table_1_for_a_terminal(syntax):
         assert words[16:] == ([] if row["relation"] in TOTALS else [tested])
     assert lines[1 + len(shown)] == (
         "small.conllu: 129 sentences of 24 documents; percent; head, direction and offset: those that halves of the "
-        "documents choose most often, on all documents; held out: what the choice is worth on the other half; "
+        "documents choose most often, on documents that did not choose them; held out: what the choice is worth on the "
+        "other half; "
         "relations of at least 100 arcs; control: random weights; q: one-sided test of the choice against every "
         "offset, false discovery rate"
     )

@@ -11,7 +11,8 @@ from headscope.attention.row_statistics import OFFSETS, RowQuantity, row_statist
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import collate
 from headscope.models.examination import examine
-from headscope.models.forward_inputs import left_padding_works, model_inputs
+from headscope.models.forward_inputs import model_inputs
+from headscope.models.left_padding import left_padding_works
 from support.inputs import eager_maps, made_up_segments, vocabulary
 from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
 
@@ -117,11 +118,11 @@ def test_padding_and_batch_size_do_not_matter(family, side, size):
     model = shared_tiny_model(family)
     segments = made_up_segments(9, seed=1)
     anatomy, keep = run(family, segments, size=16)
-    if side == "left" and not left_padding_works(model, anatomy):
+    if side == "left" and not left_padding_works(model, anatomy, vocabulary(has_cls=family not in DECODERS)):
         from headscope.errors import ModelError
 
         with pytest.raises(
-            ModelError, match="takes no position ids, so padding on the left would move its tokens"
+            ModelError, match="reads an input otherwise when it is padded on the left; pad on the right"
         ):
             run(family, segments, size=size, side=side)
         return
@@ -166,7 +167,7 @@ def test_fused_row_statistics_are_those_of_the_weights(family, side):
     model = shared_tiny_model(family)
     segments = made_up_segments(5, seed=4)
     anatomy = examine(model, vocabulary())
-    if side == "left" and not left_padding_works(model, anatomy):
+    if side == "left" and not left_padding_works(model, anatomy, vocabulary()):
         pytest.skip("this family cannot be padded on the left (refusal tested elsewhere)")
     _, keep = run(family, segments, side=side)
     _, bare = run(family, segments, side=side, need_weights=False)
@@ -244,7 +245,7 @@ def test_masked_keys_have_a_weight_of_exactly_nothing(family, side, need_statist
     """Padding, later tokens, tokens outside a window: 0, not a small number; so ties and maxima are safe."""
     model = shared_tiny_model(family)
     anatomy = examine(model, vocabulary(has_cls=family not in DECODERS))
-    if side == "left" and not left_padding_works(model, anatomy):
+    if side == "left" and not left_padding_works(model, anatomy, vocabulary()):
         pytest.skip("this family cannot be padded on the left (refusal tested elsewhere)")
     _, keep = run(family, made_up_segments(6, seed=7), side=side, need_statistics=need_statistics)
     hidden = 0

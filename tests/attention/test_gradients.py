@@ -324,7 +324,10 @@ def test_a_model_off_the_interface_is_refused():
 
 
 def test_left_padding_is_refused_where_it_would_move_tokens():
-    with pytest.raises(ModelError, match=r"^BartForConditionalGeneration takes no position ids"):
+    with pytest.raises(
+        ModelError,
+        match=r"^BartForConditionalGeneration reads an input otherwise when it is padded on the left",
+    ):
         source_of("bart", padding_side="left")
 
 

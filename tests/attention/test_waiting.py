@@ -69,7 +69,7 @@ def count(family, accumulators_of, *, layers, tile_limit=WHOLE, gradient=False, 
 @pytest.mark.parametrize("name", SCANS)
 def test_a_pass_waits_a_few_times_a_batch(monkeypatch, family, name):
     """As often with six layers as with two, and in many tiles as in one."""
-    monkeypatch.setattr(kernels, "has_numba", lambda: False)  # what an accelerator runs
+    monkeypatch.setattr(kernels, "has_compiler", lambda: False)  # what an accelerator runs
     accumulators, most = SCANS[name]
     few = count(family, accumulators, layers=2)
     assert few.counts, "nothing was counted: the stand-in is broken"

@@ -42,7 +42,7 @@ from headscope.corpora.trees.universal_tags import TAGS
 from headscope.encoding.segment import Segment
 from headscope.examples.clearest import ClearestAccumulator
 from headscope.models.examination import examine
-from headscope.models.forward_inputs import left_padding_works
+from headscope.models.left_padding import left_padding_works
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.groups import GROUPS
 from headscope.statistics.kept import counted, largest, summed, total
@@ -525,9 +525,9 @@ LOOSER = {"arcs": 1e-4, "directions": 5e-3}
 def test_end_to_end_padding_and_batch_size_do_not_matter(family, side, size):
     """In float32, where another batch shape changes the last digits."""
     model = shared_tiny_model(family)
-    if side == "left" and not left_padding_works(model, examine(model, vocabulary())):
+    if side == "left" and not left_padding_works(model, examine(model, vocabulary()), vocabulary()):
         pytest.skip(
-            f"{family} takes no position ids: left padding is refused, which is tested with the families"
+            f"{family} is wrong when padded on the left: that is refused, which is tested with the families"
         )
     for name, found in by_model(family, side, size).items():
         assert_same(found, by_model(family, "right", 5)[name], atol=LOOSER.get(name, 1e-5))

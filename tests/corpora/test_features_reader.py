@@ -45,11 +45,12 @@ def test_the_three_contents_and_the_other_fields(tmp_path):
 
 def test_ids_and_origins(tmp_path):
     documents = read(tmp_path, ENTRIES)
-    contents = [document.lines or document.words or document.tokens for document in documents]
-    assert [document.id for document in documents] == [document_id(c, n) for n, c in enumerate(contents)]
+    ids = [document_id(document.content()) for document in documents]
+    assert [document.id for document in documents] == ids
+    assert len(set(ids)) == 3
     assert [document.origin for document in documents] == [f"{tmp_path}/x.json, entry {n}" for n in (1, 2, 3)]
-    later = list(read_features([tmp_path / "x.json", tmp_path / "x.json"], start=10))
-    assert [document.id for document in later] == [document_id(c, 10 + n) for n, c in enumerate(contents * 2)]
+    later = list(read_features([tmp_path / "x.json", tmp_path / "x.json"]))
+    assert [document.id for document in later] == [*ids, *(f"{each}-2" for each in ids)]
 
 
 def test_lists_lines_and_gzip_give_the_same(tmp_path):

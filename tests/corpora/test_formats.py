@@ -3,7 +3,6 @@
 import gzip
 import io
 import sys
-from collections import Counter
 
 import pytest
 
@@ -63,20 +62,3 @@ def test_a_treebank_is_read_by_its_ending(ending, tmp_path):
         *(("it", "slept"), (2, 0)),
         ("nsubj", "root"),
     )
-
-
-@pytest.mark.parametrize("ending", TREES)
-def test_a_treebank_counts_its_documents_from_where_it_is_told(ending):
-    read = tree_format(ending).documents
-    ids = [
-        next(
-            read(
-                tree_format(ending).example.splitlines(keepends=True),
-                name="my",
-                start=start,
-                left_out=Counter(),
-            )
-        ).id
-        for start in (0, 7)
-    ]
-    assert ids[0] != ids[1]

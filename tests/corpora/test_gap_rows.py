@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from headscope.corpora.document import document_id
+from headscope.corpora.identity import distinct
 from headscope.corpora.mentions.gap_rows import GapRow, gap_rows, read_gap, split_words
 from headscope.errors import InputError
 from support.shared_data import data
@@ -36,7 +37,7 @@ def read(*lines: str, **options) -> list[GapRow]:
 
 
 def test_a_row_in_words():
-    (row,) = read(HEADER, line(), start=4)
+    (row,) = read(HEADER, line())
     assert row.words == (
         *("Bob", "Suter", "met", "Alfredo", "Di", "St*fano", "'s", "well-known", "aunt", "-"),
         *("Ann", ";", "she", "didn", "'t", "see", "her", "."),
@@ -46,8 +47,8 @@ def test_a_row_in_words():
     assert row.words[slice(*row.b)] == ("Ann",)
     assert row.truth == (False, True)
     assert row.gender == "feminine"
-    assert row.id == "test-1"
-    assert row.document_id == document_id(row.words, 4)
+    assert row.name == "test-1"
+    assert row.id == document_id(row.content())
     assert row.origin == "gap.tsv, line 2"
 
 
@@ -76,10 +77,10 @@ def test_neither_name_may_be_right():
     assert row.truth == (False, False)
 
 
-def test_equal_texts_are_documents_of_their_own():
-    first, second = read(HEADER, line(), "", line())
+def test_equal_rows_are_documents_of_their_own():
+    first, second = distinct(read(HEADER, line(), "", line(ID="test-2")))
     assert first.words == second.words
-    assert first.document_id != second.document_id
+    assert second.id == f"{first.id}-2"
     assert second.origin == "gap.tsv, line 4"
 
 
@@ -170,8 +171,8 @@ def test_a_directory_of_files(tmp_path: Path):
     for name in ("b.tsv", "a.tsv"):
         (tmp_path / name).write_text(f"{HEADER}\n{line(ID=name)}\n")
     rows = list(read_gap(tmp_path))
-    assert [row.id for row in rows] == ["a.tsv", "b.tsv"]
-    assert rows[0].document_id != rows[1].document_id
+    assert [row.name for row in rows] == ["a.tsv", "b.tsv"]
+    assert rows[1].id == f"{rows[0].id}-2"
 
 
 def test_the_released_test_set():

@@ -29,8 +29,8 @@ def test_blank_lines_part_documents_and_the_last_needs_none():
     assert [document.lines for document in documents] == [("One.", "Two."), ("Three.",)]
     assert [document.origin for document in documents] == ["x.txt, line 1", "x.txt, line 4"]
     assert [document.id for document in documents] == [
-        document_id(("One.", "Two."), 0),
-        document_id(("Three.",), 1),
+        document_id(b'[["One.","Two."],false,null,null,{}]\n'),
+        document_id(b'[["Three."],false,null,null,{}]\n'),
     ]
     assert all(document.words is None and document.tokens is None for document in documents)
     assert all(document.fields == {} and not document.whole for document in documents)
@@ -47,12 +47,13 @@ def test_without_blank_lines_a_file_is_one_document():
     assert len(document.lines) == 500
 
 
-def test_every_file_begins_a_document_and_ordinals_run_on(tmp_path):
+def test_every_file_begins_a_document_and_equal_ones_are_numbered(tmp_path):
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("Same.\n\nSame.", encoding="utf-8")
-    documents = list(read_text([tmp_path], start=3))
+    documents = list(read_text([tmp_path]))
     assert [document.lines for document in documents] == [("Same.",)] * 4
-    assert [document.id for document in documents] == [document_id(("Same.",), n) for n in (3, 4, 5, 6)]
+    first = documents[0].id
+    assert [document.id for document in documents] == [first, f"{first}-2", f"{first}-3", f"{first}-4"]
     assert documents[3].origin == f"{tmp_path}/b.txt, line 3"
 
 

@@ -11,7 +11,7 @@ from headscope.encoding.segment import Segment
 
 
 def document(ordinal, *lines, **given):
-    return Document(id=document_id(lines, ordinal), lines=lines, **given)
+    return Document(id=document_id(f"{ordinal} {lines}".encode()), lines=lines, **given)
 
 
 def segment(of, index, length):

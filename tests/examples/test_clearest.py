@@ -11,9 +11,10 @@ from headscope.analyses.surface.measure import measure_surface
 from headscope.attention.scan import scan
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import KeyClass
+from headscope.examples import few_inputs
 from headscope.examples.clearest import CLEAREST_STATISTICS, ClearestAccumulator
 from headscope.examples.example_tables import CLEAREST
-from headscope.examples.excerpts import ExcerptCollector, best_stretch, shown_on, wanted_segments
+from headscope.examples.excerpts import ExcerptCollector, best_stretch, highest, inputs_to_read, shown_on
 from headscope.models.loading import load_model
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
@@ -158,34 +159,74 @@ def test_a_stretch_holds_most_and_is_cut_between_words():
     assert len(best_stretch(shown, one_word, most=32)[1]) == 32
 
 
-def test_a_role_decides_what_a_head_is_shown_by():
-    source = HandMadeSource([segment("a", 8), segment("b", 40)], looking({"a": 0.5, "b": 0.9}, step=-1))
+def shown(source, role, *, tokens=10**6, **how):
+    """What heads of a role are shown by, and the inputs that were chosen."""
     accumulator = ClearestAccumulator(source.layout)
     scan(source, [accumulator])
-    named = pd.DataFrame([{"kind": "encoder", "layer": 1, "head": 1, "role": "previous"}])
-    wanted = wanted_segments(accumulator.compute(), named)
-    assert [(w.behaviour, w.statistic, w.rank, w.document) for w in wanted] == [
-        ("previous", "previous", 1, "b"),
-        ("previous", "previous", 2, "a"),
+    named = pd.DataFrame([{"kind": "encoder", "layer": 1, "head": 1, "role": role}])
+    lengths = {key: len(one) for key, one in accumulator.segments.items()}
+    chosen = inputs_to_read(accumulator.compute(), named, lengths, tokens=tokens)
+    collector = ExcerptCollector(named)
+    segments = [one for one in source.segments if (one.document, one.index) in chosen]
+    scan(HandMadeSource(segments, source.weights, **how), [collector])
+    return collector.excerpts, chosen
+
+
+@pytest.mark.parametrize("how", [{}, {"height": 7, "side": "left"}])
+def test_a_role_decides_what_a_head_is_shown_by(how):
+    source = HandMadeSource([segment("a", 8), segment("b", 40)], looking({"a": 0.5, "b": 0.9}, step=-1))
+    (long, short), _ = shown(source, "previous", **how)
+    assert [(one.wanted.behaviour, one.wanted.rank, one.wanted.document) for one in (long, short)] == [
+        ("previous", 1, "b"),
+        ("previous", 2, "a"),
     ]
-    mixed = wanted_segments(accumulator.compute(), named.assign(role="mixed"))
-    assert {one.statistic for one in mixed} == {"max_weight"}
-    assert {one.statistic for one in wanted_segments(accumulator.compute(), named.assign(role="broad"))} == {
-        "entropy"
-    }
-    for height in (None, 7):
-        collector = ExcerptCollector(wanted)
-        scan(HandMadeSource(source.segments, source.weights, height=height, side="left"), [collector])
-        long, short = collector.excerpts
-        assert long.weights.shape == (32, 32)
-        np.testing.assert_allclose(long.weights[2, 1], 0.9, atol=1e-6)
-        np.testing.assert_array_equal(short.queries, source.segments[0].ids)
+    assert long.wanted.value == pytest.approx(0.9 * 39 / 40)
+    assert long.weights.shape == (32, 32)
+    np.testing.assert_allclose(long.weights[2, 1], 0.9, atol=1e-6)
+    np.testing.assert_array_equal(short.queries, source.segments[0].ids)
+    # The largest weight is 0.9 or, on the token itself, 1; of both segments the entropy is 0.33 and 0.69.
+    assert [one.wanted.document for one in shown(source, "mixed", **how)[0]] == ["b", "a"]
+    assert [one.wanted.document for one in shown(source, "broad", **how)[0]] == ["a", "b"]
+
+
+def test_no_more_is_read_again_than_there_is_room_for():
+    names = "abcdef"
+    source = HandMadeSource([segment(name, 8) for name in names], looking(dict.fromkeys(names, 0.5), step=-1))
+    assert shown(source, "previous", tokens=8 * 3)[1] == [("a", 0), ("b", 0), ("c", 0)]
+    excerpts, chosen = shown(source, "previous", tokens=8 * 2 + 7)
+    assert chosen == [("a", 0), ("b", 0)]
+    assert [one.wanted.rank for one in excerpts] == [1, 2]
+    assert shown(source, "previous", tokens=0)[1] == [("a", 0)]
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_of_a_long_input_the_part_is_looked_at_where_the_head_does_it_most(side):
+    """The token before from row 300 on; the excerpt lies there, and its weights are those of the whole map."""
+    long = segment("long", 500)
+
+    def weights(one):
+        table = np.eye(len(one))
+        for row in range(300, min(340, len(one))):
+            table[row] = 0
+            table[row, row - 1] = 1.0
+        return table[None, None]
+
+    source = HandMadeSource([long, segment("short", 9)], weights)
+    (excerpt, *_), _ = shown(source, "previous", side=side)
+    assert (excerpt.wanted.document, len(excerpt.rows)) == ("long", 32)
+    assert set(excerpt.rows[1:-1]) <= set(range(299, 340))
+    np.testing.assert_array_equal(excerpt.weights, weights(long)[0, 0][np.ix_(excerpt.rows, excerpt.columns)])
+    assert highest(np.arange(500.0)) == slice(372, 500)
+    assert highest(np.ones(500)) == slice(0, 128)
 
 
 @pytest.fixture(scope="module")
 def measured():
+    """With room for all of the few inputs."""
     run = prepare(RunOptions(limit=24, stages=("surface",)))
-    return run, measure_surface(run)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(few_inputs, "_SHARE", 1)
+        return run, measure_surface(run)
 
 
 @pytest.mark.slow

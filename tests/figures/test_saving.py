@@ -1,6 +1,7 @@
 import re
 import xml.etree.ElementTree as ET
 
+import matplotlib as mpl
 import pytest
 from matplotlib.figure import Figure
 
@@ -42,6 +43,32 @@ def test_same_figure_gives_the_same_bytes():
     assert png_bytes(panel()) == png_bytes(panel())
     assert pdf_bytes(panel()) == pdf_bytes(panel())
     assert b"CreationDate" not in pdf_bytes(panel())
+
+
+def test_no_setting_of_the_users_matplotlib_changes_a_figure():
+    forms = (svg_text, png_bytes, pdf_bytes)
+    plain = [form(panel()) for form in forms]
+    others = {
+        "text.usetex": True,
+        "text.latex.preamble": r"\input{secret}",
+        "lines.linewidth": 9,
+        "lines.markersize": 30,
+        "axes.labelsize": 25,
+        "axes.prop_cycle": mpl.cycler(color=["red"]),
+        "axes.unicode_minus": False,
+        "axes.xmargin": 0.4,
+        "figure.dpi": 37,
+        "figure.constrained_layout.w_pad": 1.0,
+        "savefig.bbox": "tight",
+        "savefig.dpi": 20,
+        "savefig.transparent": True,
+        "svg.image_inline": False,
+        "pdf.compression": 0,
+        "path.sketch": (5, 100, 5),
+    }
+    with mpl.rc_context(others):
+        assert [form(panel()) for form in forms] == plain
+        assert mpl.rcParams["lines.linewidth"] == 9
 
 
 def test_a_pdf_is_as_large_as_the_figure():

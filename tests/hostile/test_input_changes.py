@@ -31,6 +31,12 @@ def short_wait(monkeypatch):
     monkeypatch.setattr("headscope.corpora.opening.WRITER_SECONDS", 0.1)
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_held(monkeypatch):
+    """Corpora are read anew each time, as one that is too large to be held is."""
+    monkeypatch.setattr("headscope.corpora.ordered.MOST_HELD", 0)
+
+
 @dataclass(frozen=True)
 class Twice:
     """A corpus as it is read first, and read again."""
@@ -40,6 +46,16 @@ class Twice:
     opened: Callable[[Path], Any]
     first: Callable[[Any], object]
     again: Callable[[Any], object]
+
+
+@dataclass(frozen=True)
+class Named:
+    """Something with an id."""
+
+    id: str
+
+    def text(self):
+        return ()
 
 
 def digest(corpus):
@@ -109,12 +125,12 @@ def test_a_change_between_two_readings_is_noticed(kind, change, tmp_path):
 
 
 def test_what_is_said():
-    held = ["a", "b"]
-    passes = Passes("x.txt", str.encode)
+    held = [Named("a"), Named("b")]
+    passes = Passes("x.txt")
 
     def changed(*items):
         with pytest.raises(InputError) as caught:
-            list(passes.watch(lambda: iter(items)))
+            list(passes.watch(lambda: map(Named, items)))
         return str(caught.value)
 
     assert list(passes.watch(lambda: iter(held))) == held
@@ -128,12 +144,12 @@ def test_what_is_said():
 
 
 def test_a_reading_that_stops_early_is_compared_as_far_as_it_goes():
-    passes = Passes("x.txt", str.encode)
-    part = passes.watch(lambda: iter("abc"))
-    assert [next(part), next(part)] == ["a", "b"]
-    assert list(passes.watch(lambda: iter("abcd"))) == list("abcd")
-    assert next(passes.watch(lambda: iter("a?"))) == "a"
-    later = passes.watch(lambda: iter("a?"))
+    passes = Passes("x.txt")
+    part = passes.watch(lambda: map(Named, "abc"))
+    assert [next(part).id, next(part).id] == ["a", "b"]
+    assert [each.id for each in passes.watch(lambda: map(Named, "abcd"))] == list("abcd")
+    assert next(passes.watch(lambda: map(Named, "a?"))).id == "a"
+    later = passes.watch(lambda: map(Named, "a?"))
     next(later)
     with pytest.raises(InputError, match="document 2 is another"):
         next(later)

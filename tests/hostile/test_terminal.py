@@ -97,7 +97,7 @@ def test_a_table_of_probes(text, capsys):
 
 @each_held
 def test_a_table_of_clusters(text, capsys):
-    clusters = pd.DataFrame({"cluster": [1], "size": [2], "stability": [0.5]})
+    clusters = pd.DataFrame({"cluster": [1], "size": [2], "stability": [0.5], "silhouette": [0.3]})
     heads = pd.DataFrame(
         {"cluster": 1, "layer": 1, "head": [1, 2], "role": pd.Series([text, text], dtype=object)}
     )

@@ -25,7 +25,7 @@ from headscope.maps.index_reader import read_index
 from headscope.maps.maps_source import MapsSource, MapsWriter
 from headscope.models.anatomy import KindLayout
 from headscope.models.examination import examine
-from headscope.models.forward_inputs import left_padding_works
+from headscope.models.left_padding import left_padding_works
 from headscope.storage.lock import place_held
 from headscope.storage.unfinished import is_own
 from support.inputs import eager_maps, made_up_segments, vocabulary
@@ -109,7 +109,9 @@ def test_statistics_from_saved_maps_equal_those_from_the_model(family, tmp_path)
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "t5", "modernbert"])
 def test_left_padding_gives_the_same_maps(family, tmp_path):
-    assert left_padding_works(shared_tiny_model(family), examine(shared_tiny_model(family), vocabulary()))
+    assert left_padding_works(
+        shared_tiny_model(family), examine(shared_tiny_model(family), vocabulary()), vocabulary()
+    )
     segments = made_up_segments(6)
     save(tmp_path / "right", family, segments)
     save(tmp_path / "left", family, segments, side="left")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -17,6 +18,7 @@ from headscope.models.examination import examine
 from headscope.models.families import WORKING_FAMILIES
 from headscope.models.hashing import weights_hash
 from headscope.models.loading import LoadedModel, load_model, longest_input
+from headscope.models.loading_errors import in_words
 from support.hub_server import HubServer
 from support.inputs import PAD, eager_maps, vocabulary
 from support.model_folders import save_tiny_bert
@@ -50,12 +52,17 @@ def hub(folder):
 
 
 def load_from_hub(address, *arguments, cache):
-    """Load in a fresh process, which believes that the hub is at an address."""
+    """Load in a fresh process; return what it says of the model."""
+    return run_with_hub(LOAD, address, *arguments, cache=cache)
+
+
+def run_with_hub(code, address, *arguments, cache):
+    """Run a program that believes that the hub is at an address; return its last line."""
     environment = {**os.environ, "HF_ENDPOINT": address, "HF_HUB_OFFLINE": "0", "HF_HOME": str(cache)}
     environment["HF_HUB_DISABLE_XET"] = "1"
     environment["HF_HUB_ETAG_TIMEOUT"] = "3"
     done = subprocess.run(
-        [sys.executable, "-c", LOAD, *arguments], capture_output=True, text=True, env=environment, timeout=120
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, env=environment, timeout=120
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout.strip().splitlines()[-1]
@@ -255,3 +262,56 @@ def test_positions_without_an_end_limit_no_input():
     ids = torch.tensor([loaded.tokeniser("the old bridge .")["input_ids"]])
     theirs = eager_maps(model, input_ids=ids)["self"]
     np.testing.assert_allclose(found, torch.cat(theirs).numpy(), atol=2e-6)
+
+
+CONFIGS = (
+    "import json, sys\n"
+    "from pathlib import Path\n"
+    "from headscope.errors import ModelError\n"
+    "from headscope.models.loading import load_model\n"
+    "folder, words = Path(sys.argv[1]), {}\n"
+    "config = json.loads((folder / 'config.json').read_text())\n"
+    "for family in sys.argv[2:]:\n"
+    "    named = {'model_type': family, 'backbone': 'tiny/bert', 'use_timm_backbone': False}\n"
+    "    (folder / 'config.json').write_text(json.dumps(config | named | {'architectures': None}))\n"
+    "    try:\n"
+    "        load_model(folder)\n"
+    "    except ModelError as error:\n"
+    "        words[family] = str(error)\n"
+    "print(json.dumps(words))\n"
+)
+FAMILIES = ("detr", "mask2former", "oneformer", "grounding-dino", "dpt", "upernet", "vitpose", "omdet-turbo")
+"""Families whose configuration may name another model in `backbone`, of the hub."""
+
+
+@pytest.mark.slow
+def test_nothing_is_fetched_that_only_a_configuration_names(hub, folder, tmp_path):
+    made = tmp_path / "model"
+    shutil.copytree(folder, made)
+    before = list(hub.seen)
+    words = json.loads(run_with_hub(CONFIGS, hub.address, str(made), *FAMILIES, cache=tmp_path))
+    assert hub.seen == before
+    assert set(words.values()) == {
+        f"{made} names a part that lies on the hub, which is not fetched, since nobody named it here; expected a "
+        "folder that holds the whole model: save it with save_pretrained"
+    }
+    assert set(words) == set(FAMILIES)
+
+
+def test_a_refusal_does_not_speak_pythons_language():
+    for error in (
+        AttributeError("'NoneType' object has no attribute 'get'"),
+        KeyError("x"),
+        RecursionError("deep"),
+    ):
+        with pytest.raises(ModelError) as refused, in_words("mine", part="its config.json"):
+            raise error
+        assert str(refused.value) == (
+            "mine could not be loaded, for its config.json is not as it should be; expected what save_pretrained "
+            "writes: save model and tokeniser again into one folder"
+        )
+    with (
+        pytest.raises(ModelError, match="could not be loaded: 3 heads do not divide a width of 16; expected"),
+        in_words("mine"),
+    ):
+        raise ValueError("3 heads do not divide a width of 16")

@@ -97,7 +97,7 @@ def test_rank_is_claimed_only_beyond_the_runner_up():
 
 def test_more_than_half_needs_the_whole_interval():
     inputs = mock_inputs.encoder()
-    claim = "2 of 72 heads put more than half of their attention on the previous token, the whole interval above 50%: "
+    claim = "2 of 72 heads put more than half of their attention on the previous token, each by its own 95% interval: "
     assert f"{claim}1-2 and 2-6." in texts(inputs, "position")
     inputs = put(inputs, "previous", (2, 6), ci_low=0.49)
     assert not [text for text in texts(inputs, "position") if "more than half" in text and "previous" in text]
@@ -167,7 +167,7 @@ def test_broad_heads_need_the_whole_interval():
     inputs = put(inputs, "entropy", (1, 1), value=4.0, ci_low=3.9, ci_high=4.1, uniform=5.0)
     inputs = put(inputs, "entropy", (1, 2), value=4.0, ci_low=3.92, ci_high=4.1, uniform=5.0)
     assert texts(inputs, "focus")[0] == (
-        "1 of 2 heads attends broadly: entropy above 78% of that of uniform attention, the whole interval."
+        "1 of 2 heads attends broadly: entropy above 78% of that of uniform attention, each by its own 95% interval."
     )
 
 

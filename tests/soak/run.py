@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -55,6 +56,8 @@ def main() -> int:
                     soak.about_renames()
             wrong += soak.wrong
             print(soak.line(), flush=True)
+        if not given.only or "cluster" in given.only:
+            wrong += _cluster(base, given.kills, given.seed)
     print(
         f"{'all identical, nothing left' if not wrong else f'{wrong} WRONG'}; {time.monotonic() - began:.0f} s"
     )
@@ -68,6 +71,20 @@ def shares(listed: list[Task], kills: int) -> dict[str, int]:
         task.name: kills - rest * (len(listed) - 1) if not place else rest
         for place, task in enumerate(listed)
     }
+
+
+def _cluster(base: Path, kills: int, seed: int) -> int:
+    """Kill the driver of a Ray cluster, one in twenty of all kills; return how many answers were wrong."""
+    if find_spec("ray") is None:
+        print("cluster         left out: Ray is not installed")
+        return 0
+    from soak.cluster import ClusterSoak
+
+    soak = ClusterSoak(base)
+    soak.driver_killed(max(1, kills // 20), seed=seed)
+    soak.workers_without_model()
+    print(soak.line(), flush=True)
+    return soak.wrong
 
 
 class _Soak:

@@ -1,4 +1,4 @@
-"""The work that is killed: every stage of a report, attention maps of each form, and a training."""
+"""The work that is killed: a report with every stage, parts that are merged, pages, attention maps, and a training."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -84,8 +84,43 @@ def tasks(base: Path) -> list[Task]:
             every=6,
         )
 
+    def part_options() -> Any:
+        from headscope.prepare.options import RunOptions
+
+        text = (str(base / "text.txt"),)
+        stages = ("surface", "distances", "map")
+        return RunOptions(
+            model=model, text=text, packing="single", max_length=32, stages=stages, shard_minutes=0
+        )
+
+    def merge(out: Path) -> None:
+        from headscope.atlas.atlas_files import run_report
+        from headscope.prepare.kept_shards import Part
+        from headscope.prepare.prepared_run import prepare
+        from headscope.study.parts import read_parts, write_part
+
+        # Killed, too, while the parts are scanned.
+        folders = [out / "part-1", out / "part-2"]
+        for number, folder in enumerate(folders, 1):
+            write_part(prepare(part_options()), folder, Part(number, 2))
+        parts = read_parts(folders)
+        run_report(parts[0].options, out=out / "report", parts=parts)
+
+    def pages(out: Path) -> None:
+        import headscope as hs
+        from headscope.atlas.atlas_files import run_report
+        from headscope.study.export import export
+
+        if not (base / "finished").exists():  # made once, before anything is killed
+            run_report(part_options(), out=base / "finished")
+        hs.head_atlas(base / "finished", out=out / "site")
+        export(hs.open_study(base / "finished"), out / "paper", form="csv")
+        hs.head_view(model, "The cat sat.", static=True).save(out / "view.html")
+
     return [
         Task("report", report),
+        Task("merge", merge),
+        Task("pages", pages),
         Task("extract", maps),
         Task("extract words", lambda out: maps(out, word_level="mean")),
         Task("extract pickle", lambda out: maps(out, pickle=True)),

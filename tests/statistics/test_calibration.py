@@ -22,7 +22,10 @@ def bench():
         yield module
     finally:
         sys.path.remove(str(FOLDER))
-        for name in ("calibration", "worlds", "alternatives"):
+        for name in (
+            *("calibration", "cells", "worlds", "alternatives"),
+            *("value_worlds", "decile_worlds"),
+        ):
             sys.modules.pop(name, None)
 
 
@@ -31,15 +34,45 @@ def bench():
 @pytest.mark.parametrize("test", ["selection", "each head"])
 def test_equal_heads_declare_nothing(bench, test, world):
     for documents in (10, 30):
-        cell = bench.of_heads((test, world, documents, 144, 0.0, 30))
+        cell = bench.of_heads((test, world, documents, 144, 0.0, 1.0, 30))
         assert cell.check == "false-discovery"
         assert cell.kept, cell
 
 
 def test_a_better_head_is_found(bench):
-    cell = bench.of_heads(("selection", "mild", 100, 72, 0.10, 8))
+    cell = bench.of_heads(("selection", "mild", 100, 72, 0.10, 0.0, 4))
     assert cell.check == "power"
     assert cell.value > 0.8
+
+
+def test_effects_of_documents_that_heads_do_not_share_cost_power(bench):
+    cell = bench.of_heads(("selection", "mild", 100, 72, 0.10, 1.0, 4))
+    assert cell.check == "power"
+    assert cell.value < 0.2
+
+
+def test_runs_are_enough_for_a_level_of_eight_percent_to_fail(bench):
+    for quick in (True, False):
+        checked = set()
+        for function, task in bench.plan(quick=quick):
+            if function is bench.of_heads:
+                better, runs = task[4], task[-1]
+                assert better or bench.Cell("false-discovery", "", 30, runs, 0.08).kept is False
+            elif function is not bench.of_selection:
+                assert (
+                    bench.Cell(
+                        "coverage", "", 30, task[3 if function is bench.of_intervals else -1], 0.92
+                    ).kept
+                    is False
+                )
+            checked.add(function)
+        assert {
+            bench.of_heads,
+            bench.of_positive,
+            bench.of_shares,
+            bench.of_layers,
+            bench.of_deciles,
+        } <= checked
 
 
 @pytest.mark.parametrize("world", ["mild", "heavy-tailed", "size-dependent"])
@@ -47,6 +80,31 @@ def test_a_better_head_is_found(bench):
 def test_intervals_cover(bench, world, accuracy):
     for documents in (10, 30, 100):
         (cell,) = bench.of_intervals((world, accuracy, documents, 600, False))
+        assert cell.kept, cell
+
+
+@pytest.mark.parametrize("world", ["mild", "heavy-tailed", "size-dependent"])
+def test_intervals_of_values_cover(bench, world):
+    """Positive values and small shares whose documents have a tail: 87 to 92% before intervals reached after it."""
+    for documents in (10, 30, 100):
+        cells = bench.of_positive((world, 0.5, documents, 2500))
+        for share in (0.01, 0.1):
+            cells += bench.of_shares((world, share, 0.5, documents, 2500))
+        for cell in cells:
+            assert cell.check == "coverage"
+            assert cell.kept, cell
+
+
+def test_one_head_over_its_layer_covers(bench):
+    for cell in bench.of_layers(("heavy-tailed", 0.5, 30, 1000)):
+        assert cell.kept, cell
+
+
+@pytest.mark.slow
+def test_deciles_of_continuous_values_cover(bench):
+    cells = [cell for cell in bench.of_deciles(("mild", 30, 600)) if "written" in cell.world]
+    assert len(cells) == 3
+    for cell in cells:
         assert cell.kept, cell
 
 
@@ -65,6 +123,16 @@ def test_differences_cover(bench):
         assert cell.kept, cell
 
 
+def test_many_documents_are_summed_in_as_many_groups_as_a_run_has(bench):
+    made = bench.contest(
+        "mild", documents=600, heads=3, relations=2, better=0.0, rng=np.random.default_rng(0)
+    )
+    assert made.heads.shape == (256, 3, 2)
+    table = np.arange(600)[:, None]
+    groups = sys.modules["worlds"].grouped(table)
+    assert groups[:, 0].tolist() == [sum(range(first, 600, 256)) for first in range(256)]
+
+
 def test_a_line_of_json_for_each_cell(bench):
     cell = bench.Cell("coverage", "accuracy 0.5, mild", 30, 100, 0.5)
     assert cell.kept is False
@@ -81,6 +149,13 @@ def test_worlds_have_the_truth_they_promise(bench):
     for world in bench.SIZES:
         drawn = bench.answers(world, bench.level(world, 0.9), 4000, 20, rng)
         assert drawn.right.sum() / drawn.asked.sum() == pytest.approx(0.9, abs=0.004)
+    for world in bench.SIZES:
+        values = sys.modules["worlds"].positive_values(world, effects=0.5, documents=20_000, runs=20, rng=rng)
+        assert values.sums.sum() / values.counts.sum() == pytest.approx(values.truth, rel=0.02)
+        shares = sys.modules["worlds"].attention_shares(
+            world, share=0.1, effects=0.5, documents=20_000, runs=5, rng=rng
+        )
+        assert shares.sums.sum() / shares.counts.sum() == pytest.approx(shares.truth, rel=0.02)
     made = bench.contest("mild", documents=3000, heads=5, relations=1, better=0.1, rng=rng)
     shares = made.heads.sum((0, 2)) / made.asked.sum()
     assert shares[2] - np.delete(shares, 2).mean() == pytest.approx(0.095, abs=0.01)

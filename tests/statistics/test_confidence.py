@@ -124,7 +124,8 @@ def test_what_is_positive_stays_positive():
     sums = rng.lognormal(0, 2, size=(12, 50))
     found = ratio_interval(sums, np.ones((12, 1)), scale="positive")
     assert (found.low > 0).all()
-    np.testing.assert_allclose(found.high / found.value, found.value / found.low)
+    # Log-normal documents have a tail above alone.
+    assert (found.high / found.value > found.value / found.low).all()
     nothing = ratio_interval(np.zeros((12, 1)), np.ones((12, 1)), scale="positive")
     assert (nothing.low[0], nothing.high[0]) == (0.0, 0.0)
 

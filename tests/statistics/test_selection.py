@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headscope.statistics.confidence import difference_interval, ratio_interval
-from headscope.statistics.selection import halves, held_out, margin, same_data
+from headscope.statistics.selection import beside_rival, halves, held_out, same_data
 
 
 def made_up(groups=14, candidates=5, items=4, *, seed=0, most=4):
@@ -95,16 +95,19 @@ def test_the_named_head_has_its_own_accuracy_not_the_selections():
     assert 0.5 < chosen.share[0] < 1
 
 
-def test_a_margin_is_the_paired_difference_of_the_two_that_are_named():
+def test_a_margin_on_the_same_data_is_the_paired_difference_of_the_two_that_are_named():
     """The issue's table subtracted a mean over selections from one offset's accuracy."""
     hits, counts = made_up(groups=30, seed=8, most=7)
     rivals, _ = made_up(groups=30, candidates=3, seed=9, most=7)
     rivals = np.minimum(rivals, counts[:, None])
-    counts[:, 3] = 0
-    named, rival = np.array([4, 0, 2, -1]), np.array([1, 2, 0, 0])
-    found = margin(hits, named, rivals, rival, counts)
+    counts[:, 3] = hits[:, :, 3] = 0
+    rivals[:, :, 3] = 0
+    chosen, rival = same_data(hits, counts), same_data(rivals, counts)
+    contest = beside_rival(hits, chosen, rivals, rival, counts)
+    found = contest.margin
+    assert contest.rival.tolist() == rival.candidate.tolist()
     for item in range(3):
-        one, other = hits[:, named[item], item], rivals[:, rival[item], item]
+        one, other = hits[:, chosen.candidate[item], item], rivals[:, rival.candidate[item], item]
         assert found.value[item] == pytest.approx((one - other).sum() / counts[:, item].sum())
         own = difference_interval(one, counts[:, item], other, counts[:, item], answers=True)
         np.testing.assert_allclose([found.low[item], found.high[item]], [own.low, own.high])
@@ -113,7 +116,7 @@ def test_a_margin_is_the_paired_difference_of_the_two_that_are_named():
 
 def test_fewer_than_ten_documents_have_no_interval():
     hits, counts = made_up(groups=9, seed=1)
-    for choose, value in ((held_out, "held_out"), (held_out, "own"), (same_data, "own")):
+    for choose, value in ((held_out, "held_out"), (held_out, "own"), (held_out, "value"), (same_data, "own")):
         found = getattr(choose(hits, counts), value)
         assert np.isfinite(found.value).all()
         assert np.isnan([found.low, found.high]).all()
@@ -121,7 +124,7 @@ def test_fewer_than_ten_documents_have_no_interval():
     hits, counts = made_up(groups=12, seed=1)
     counts += 1
     counts[:3, 0] = hits[:3, :, 0] = 0
-    for choose, value in ((held_out, "held_out"), (held_out, "own"), (same_data, "own")):
+    for choose, value in ((held_out, "held_out"), (held_out, "own"), (held_out, "value"), (same_data, "own")):
         found = getattr(choose(hits, counts), value)
         assert np.isnan(found.low).tolist() == [True, False, False, False]
         assert np.isnan(found.high).tolist() == [True, False, False, False]
@@ -133,7 +136,7 @@ def test_nothing_can_be_held_out_of_one_document():
     counts[0, 0], hits[0, :, 0] = 5, [1, 2, 3, 4, 5]
     chosen = held_out(hits, counts)
     assert chosen.candidate[0] == -1
-    for found in (chosen.own, chosen.held_out):
+    for found in (chosen.value, chosen.own, chosen.held_out):
         assert np.isnan([found.value[0], found.low[0], found.high[0], chosen.share[0]]).all()
     assert np.isnan(chosen.scored[:, :, 0]).all()
     assert (chosen.candidate[1:] >= 0).all()
@@ -150,8 +153,8 @@ def test_a_candidate_that_is_always_best_is_chosen_always_and_is_the_selection()
     assert chosen.share.tolist() == [1.0]
     for name in ("value", "low", "high"):
         expected = getattr(same.own, name)
-        np.testing.assert_allclose(getattr(chosen.own, name), expected)
-        np.testing.assert_allclose(getattr(chosen.held_out, name), expected)
+        for found in (chosen.value, chosen.own, chosen.held_out):
+            np.testing.assert_allclose(getattr(found, name), expected)
 
 
 def test_the_best_of_pure_noise():

@@ -43,8 +43,8 @@ def test_every_changed_character_is_noticed(tmp_path):
     [
         (b"{", "is not JSON (Expecting property name"),
         (b"\xff", "is not JSON ('utf-8' codec can't decode"),
-        (b"[" * 100_000, "is nested too deeply; throw it away"),
-        (b'{"a":' * 100_000, "is nested too deeply; throw it away"),
+        (b"[" * 100_000, "is nested more than 50 deep; throw it away"),
+        (b'{"a":' * 100_000, "is nested more than 50 deep; throw it away"),
     ],
 )
 def test_what_is_no_json(content, says, tmp_path):
@@ -61,12 +61,10 @@ def test_what_is_no_file_or_far_too_large(tmp_path):
     assert read_sealed(tmp_path / "none" / "none.json", remedy="") is None
     with pytest.raises(InputError) as refused:
         read_sealed(tmp_path, remedy="throw it away")
-    assert str(refused.value) == f"{tmp_path} is a folder and should be a file; throw it away"
+    assert str(refused.value) == f"{tmp_path} is a folder; expected a regular file; throw it away"
     large = tmp_path / "large.json"
     with large.open("wb") as file:
         file.truncate(65 << 20)
     with pytest.raises(InputError) as refused:
         read_sealed(large, remedy="throw it away")
-    assert str(refused.value) == (
-        f"{large} is larger than 64 MiB, and headscope writes none so large; throw it away"
-    )
+    assert str(refused.value) == f"{large} has 68,157,440 bytes; expected at most 67,108,864; throw it away"

@@ -171,7 +171,7 @@ def test_a_stage_killed_while_it_writes_is_measured_again(asked, folder, measure
                 "map",
             ],
         ),
-        ({"controls": 0}, ["behaviours", "experiments", "syntax", "coreference", "map"]),
+        ({"controls": 0}, ["behaviours", "experiments", "jobs", "syntax", "coreference", "map"]),
         ({"seeds": 2}, ["probes"]),
         ({"limit": 9}, ALL),
         ({"seed": 1}, ALL),

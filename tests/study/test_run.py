@@ -160,12 +160,12 @@ def test_intervals_are_those_of_documents(study):
     assert len(of_head) == study.manifest["counts"]["documents_used"]
     own = ratio_interval(of_head, counts, scale="share")
     low, high = float(own.low), float(own.high)
-    # About as wide as resampling the documents says.
+    # About as wide as resampling the documents says, which reaches too little where few of them carry a tail.
     draws = np.random.default_rng(0).multinomial(
         len(counts), np.full(len(counts), 1 / len(counts)), size=2000
     )
     ends = np.percentile([(of_head * draw).sum() / (counts * draw).sum() for draw in draws], [2.5, 97.5])
-    assert 0.9 < (high - low) / (ends[1] - ends[0]) < 1.3
+    assert 0.9 < (high - low) / (ends[1] - ends[0]) < 1.5
     array = study["cls"].sel(layer=4, head=7)
     assert float(array) == pytest.approx(of_head.sum() / counts.sum(), abs=1e-12)
     assert float(array.coords["ci_low"]) == pytest.approx(low, abs=1e-12)
@@ -275,7 +275,16 @@ def test_a_study_shows_itself(study):
     assert study.tables == [
         *("behaviours", "behaviours_best", "clearest", "distribution", "distribution_examples", "examples"),
         *("experiments", "experiments_best", "head_clusters", "head_distances", "head_map"),
-        *("job_examples", "job_tokens", "jobs", "layer_effect", "norms", "surface", "surface_differences"),
+        *(
+            "job_counts",
+            "job_examples",
+            "job_tokens",
+            "jobs",
+            "layer_effect",
+            "norms",
+            "surface",
+            "surface_differences",
+        ),
     ]
     with pytest.raises(KeyError, match="no table 'probes'; this study has behaviours, "):
         study.table("probes")

@@ -31,7 +31,7 @@ def check_calls() -> None:
 
     jaxtyping binds every call's arguments anew, which doubles what a run takes: only the modules that need it pay.
     """
-    # Innermost, so that what others decorate (numba's kernels, dataclasses) is theirs.
+    # Innermost, so that what others decorate (dataclasses) is theirs.
     innermost = BeartypeDecorPlace.FIRST
     beartype_package(
         PACKAGE,

@@ -143,8 +143,8 @@ def index_values() -> Iterator[Case]:
         "another store": (_set("float32", "store"), "are of type F16, expected F32 as the index says"),
         "other words": (_set("average", "word_level"), "expected one of mean, first, max, null"),
         "by word, and stored by token": (_set("mean", "word_level"), "have shape [2, 2, 5, 5], expected [2, 2, 4, 4]"),
-        "fields in fields": (_set(_nested(200), "entries", 0, "fields"), "at most 64 objects and lists in one"),
-        "a signature in a signature": (_set(_nested(200), "signature"), "at most 64 objects and lists in one"),
+        "fields in fields": (_set(_nested(200), "entries", 0, "fields"), "nested more than 72 deep"),
+        "a signature in a signature": (_set(_nested(200), "signature"), "nested more than 72 deep"),
         "a corpus of a list": (_set({"treebank": [1]}, "signature", "corpus"), "the signature's corpus"),
         "options that are a text": (_set("x", "signature", "options"), "options: expected an object"),
         "a model without a name": (_set(None, "model", "name"), "the model's name: expected a text, found null"),
@@ -231,9 +231,11 @@ def index_files() -> Iterator[Case]:
         yield Case(f"an index of {name}", partial(put, content), "is not an index of saved maps")
     for share in (0.1, 0.3, 0.5, 0.7, 0.9, 0.99):
         yield Case(f"an index cut at {share}", partial(_cut_index, share), DAMAGED)
-    yield Case("an index of a gigabyte", _huge_index, "expected an index smaller than its maps")
-    yield Case("a folder for an index", _folder_for_index, "holds no saved maps")
-    yield Case("a pipe for an index", _pipe_for_index, "holds no saved maps")
+    yield Case(
+        "an index of a gigabyte", _huge_index, "it has 1,073,741,824 bytes; expected at most 33,554,432"
+    )
+    yield Case("a folder for an index", _folder_for_index, "it is a folder; expected a regular file")
+    yield Case("a pipe for an index", _pipe_for_index, "it is a FIFO; expected a regular file")
 
 
 def _cut_index(share: float, folder: Path) -> Path:

@@ -97,15 +97,18 @@ def shards() -> Iterator[Case]:
     }
     for name, (change, says) in changes.items():
         yield Case(name, partial(resealed, partial(_header, change)), says)
-    for name, place in {
-        "missing": lambda path: None,
-        "a folder": lambda path: path.mkdir(),
-        "a pipe": os.mkfifo,
-        "a link to itself": lambda path: path.symlink_to(path),
-        "a link to nothing": lambda path: path.symlink_to(path.parent / "nothing"),
-        "a device": lambda path: path.symlink_to("/dev/zero"),
+    for name, (place, says) in {
+        "missing": (lambda path: None, "is missing"),
+        "a folder": (lambda path: path.mkdir(), "is a folder; expected a regular file"),
+        "a pipe": (os.mkfifo, "is a FIFO; expected a regular file"),
+        "a link to itself": (
+            lambda path: path.symlink_to(path),
+            "is a link to itself; expected a regular file",
+        ),
+        "a link to nothing": (lambda path: path.symlink_to(path.parent / "nothing"), "is missing"),
+        "a device": (lambda path: path.symlink_to("/dev/zero"), "is a device; expected a regular file"),
     }.items():
-        yield Case(f"a shard that is {name}", partial(_instead, place), f"{SHARD} is missing")
+        yield Case(f"a shard that is {name}", partial(_instead, place), f"{SHARD} {says}")
     yield Case(
         "a shard that is a link out of the folder", _linked_out, "is a link that leads out of its folder"
     )

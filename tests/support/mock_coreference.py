@@ -37,13 +37,14 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
             held = value - 0.004 if selection == "held-out" else np.nan
             rows.append(
                 (model, None, selection, system, *named, mention, n, value, *ends(value, n, documents),
-                 held, *ends(held, n, documents), np.nan)
+                 held + 0.01, *ends(held + 0.01, n, documents), held, *ends(held, n, documents), np.nan)
             )  # fmt: skip
     for seed in range(3):
         for mention, n in TYPES.items():
             value = rng.uniform(0.2, 0.3)
             rows.append(("control", seed, "held-out", "head", kind, 1, 2 + seed, 0.4, mention, n, value,
-                         *ends(value, n, documents), value, *ends(value, n, documents), np.nan))  # fmt: skip
+                         *ends(value, n, documents), value + 0.01, np.nan, np.nan, value, *ends(value, n, documents),
+                         np.nan))  # fmt: skip
     table = table_of(COREFERENCE, rows)
     arcs = [
         arc_row(
@@ -114,7 +115,9 @@ def _gap(kind, layer, head, documents):
         for gender, n, change in (("all", 2000, 0.0), ("masculine", 1000, 0.02), ("feminine", 1000, -0.02)):
             for measure, less in (("accuracy", 0.0), ("f1", -0.12)):
                 value = base + change + less
+                every = value + 0.01 if selection == "held-out" else np.nan
                 rows.append(
-                    (system, selection, *named, gender, measure, n, value, *ends(value, n, documents))
-                )
+                    (system, selection, *named, gender, measure, n, value, *ends(value, n, documents),
+                     every, *ends(every, n, documents))
+                )  # fmt: skip
     return table_of(GAP, rows)

@@ -30,7 +30,7 @@ def with_jobs(inputs, *, words=WORDS, corpus=TEXT):
             for job, share in enumerate({1: (1.0,), 3: (0.7, 0.2, 0.1)}.get(jobs, ()), 1):
                 place = {"kind": entry["kind"], "layer": layer, "head": head, "job": job}
                 told = {"share": share, "ci_low": 0.8 * share, "ci_high": min(1.2 * share, 1.0)}
-                agreement = {"agreement": 0.9} if jobs > 1 else {}
+                agreement = {"agreement": 0.9, "q_value": 0.001} if jobs > 1 else {"q_value": 1.0}
                 says = {"says": SAYS[job - 1] + ", from nouns" * of_trees, "n": 900, "active": 0.5}
                 rows.append({**place, "jobs": jobs, **told, **agreement, **says})
                 for side, token in (("row", words[job]), ("key", words[job - 1])):

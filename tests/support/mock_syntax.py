@@ -128,18 +128,20 @@ def _best(places, kind, rng, documents, controls, shuffled):
         ):
             between = nothing if few else (accuracy - wide, accuracy + wide)
             around = nothing if few else (value - wide, value + wide)
+            every = nothing if few or np.isnan(value) else (value - wide + 0.01, value + wide + 0.01)
             rows.append(("trained", None, selection, name, n, kind, layer, head, max(share, 0.3), direction, accuracy,
-                         *between, value, *around, offset, offset_accuracy, *beside, *margin, q))  # fmt: skip
+                         *between, value + 0.01, *every, value, *around, offset, offset_accuracy, *beside, *margin,
+                         q))  # fmt: skip
         for seed in range(controls):
             low = offset_accuracy * rng.uniform(0.55, 0.8)
             around = nothing if few else (low - even, low + even)
             rows.append(("control", seed, "held-out", name, n, kind, 1, 1 + seed, 0.3, direction, low + 0.01, *around,
-                         low, *around, offset, offset_accuracy, *beside, low + 0.01 - offset_accuracy, *nothing,
-                         np.nan))  # fmt: skip
+                         low + 0.02, *nothing, low, *around, offset, offset_accuracy, *beside,
+                         low + 0.01 - offset_accuracy, *nothing, np.nan))  # fmt: skip
         if shuffled:
             low = 0.4 * accuracy
             rows.append(("shuffled", None, "held-out", name, n, kind, 1, 2, 0.4, direction, low, *nothing, low,
-                         *nothing, offset, offset_accuracy, *nothing, low - offset_accuracy, *nothing,
+                         *nothing, low, *nothing, offset, offset_accuracy, *nothing, low - offset_accuracy, *nothing,
                          np.nan))  # fmt: skip
     return rows
 

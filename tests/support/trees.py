@@ -108,7 +108,8 @@ def plain_loop(
 
     Keys are of `hits` (document, relation, distance, layer, head, direction), `counts` (document, relation,
     distance), `offsets` (document, relation, distance, offset), `reachable` (relation, layer, direction), `attending`
-    (document, relation, direction), `noop` (document, relation, direction, layer, head, class). The root has distance
+    (document, relation, direction), `noop` (document, relation, direction, layer, head, class), both without a
+    segment's first and last word. The root has distance
     None. `row_of` names the row that a label is counted in, for sets of words that several labels share.
     """
     found: dict[str, Counter] = {
@@ -128,12 +129,13 @@ def plain_loop(
             for place, tokens in enumerate(places)
             if word_ids[tokens[0]] != NO_WORD
         }
+        inner = set(sorted(at, key=at.__getitem__)[1:-1])
         rows = [row_of(name) for name in relations]
         for relation in set(rows):
             below = [word for word, name in enumerate(rows) if name == relation]
             above = [heads[word] - 1 for word in below if heads[word]]
             for direction, who in zip(DIRECTIONS, ({*below}, {*above}, {*below, *above})):
-                for word in who & set(at):
+                for word in who & inner:
                     found["attending"][segment.document, relation, direction] += 1
                     for (layer, head), (_, table) in tables.items():
                         for place, tokens in enumerate(places):

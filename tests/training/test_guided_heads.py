@@ -89,8 +89,8 @@ HOW = {
     "repeated": 0.6,
     "learning_rate": 1e-2,
     "seed": 3,
-    "steps": 150,
-    "every": 150,
+    "steps": 300,
+    "every": 300,
 }
 
 

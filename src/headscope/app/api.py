@@ -16,6 +16,7 @@ from headscope.analyses.option import choose
 from headscope.app.asking import OPTIONS, given_model, in_python, options_asked
 from headscope.app.calls import check_model, check_one_text, checked, offering, positional
 from headscope.app.looking import ATTENTION, VIEW
+from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.attention.scan import ScanCounts
@@ -123,6 +124,10 @@ def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
     from headscope.atlas.atlas_page import write_atlas
     from headscope.study.study import Study, open_study
 
+    if not isinstance(study, Study | str | Path):
+        raise OptionError(
+            f"study is a {type(study).__name__}; expected a study, or the folder of a finished run"
+        )
     opened = study if isinstance(study, Study) else open_study(study)
     return write_atlas(opened, Path(out))
 

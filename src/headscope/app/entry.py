@@ -7,6 +7,7 @@ import warnings
 from contextlib import suppress
 from types import TracebackType
 
+from headscope.app.settings_files import hide_settings_files
 from headscope.app.stopping import leave, take_signals
 
 
@@ -16,6 +17,7 @@ def main() -> None:
     Whoever calls the command line from Python wants `headscope.app.cli.main`, which leaves the process as it was.
     """
     _plug_closed_streams()
+    hide_settings_files()
     take_signals(lambda number, frame: leave(number))
     sys.excepthook = _say_traceback
     threading.excepthook = lambda problem: _say_traceback(

@@ -9,6 +9,7 @@ from headscope.attention.scan import ScanCounts
 from headscope.attention.scan import scan as scan_source
 from headscope.corpora.demo import demo_text
 from headscope.corpora.document import Document
+from headscope.corpora.identity import distinct
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.text.plain import text_documents
 from headscope.counted import count
@@ -17,6 +18,7 @@ from headscope.encoding.packing import Packer
 from headscope.errors import InputError, OptionError
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.options import RunOptions
+from headscope.statistics.accumulator import Accumulator
 from headscope.views.snapshot.snapshot_of import reader_of
 
 _EXPECTED = (
@@ -36,6 +38,15 @@ def scan_texts(
     """Do what `hs.scan` does, with the options of the text put together, and those of the model in `reading`."""
     if not isinstance(accumulators, Sequence) or not accumulators:
         raise OptionError(f"accumulators is {accumulators!r}; expected a list of one accumulator or more")
+    for each in accumulators:
+        if isinstance(each, type):
+            raise OptionError(f"accumulators holds the class {each.__name__} itself; expected what it makes")
+        if not isinstance(each, Accumulator):
+            raise OptionError(
+                f"accumulators holds a {type(each).__name__}; expected what a subclass of headscope.Accumulator makes"
+            )
+    if getattr(texts, "closed", None) is True:
+        raise OptionError(f"texts is a file that was closed; {_EXPECTED}")
     documents = _documents(texts)
     reader = reader_of(model, **reading)
     loaded, encoder, anatomy = reader.loaded, reader.encoder, reader.anatomy
@@ -45,7 +56,7 @@ def scan_texts(
     size = options.batch_size or auto_batch_size(length, anatomy, loaded)
     batches = length_buckets(packer.pack(documents, limit=options.limit), batch_size=size)
     scan_source(
-        ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), accumulators, progress=progress
+        ModelSource(reader.model, anatomy, encoder.vocabulary, batches), accumulators, progress=progress
     )
     if not packer.counts.segments:
         why = "; ".join(f"{reason}: {n}" for reason, n in sorted(packer.counts.skipped.items()))
@@ -82,15 +93,11 @@ def _of_texts(texts: Sequence[str]) -> Iterator[Document]:
             raise OptionError(
                 f'texts holds {text!r}, the name of a file; give Path("{text}") to read the file'
             )
-    return _numbered(texts)
-
-
-def _numbered(texts: Sequence[str]) -> Iterator[Document]:
-    ordinal = 0
-    for number, text in enumerate(texts, 1):
-        for document in text_documents(text.splitlines(), name=f"text {number}", start=ordinal):
-            ordinal += 1
-            yield document
+    return distinct(
+        document
+        for number, text in enumerate(texts, 1)
+        for document in text_documents(text.splitlines(), name=f"text {number}")
+    )
 
 
 def _checked(documents: Iterable[Any]) -> Iterator[Document]:

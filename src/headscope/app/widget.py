@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-from headscope.storage.files import place_text
 from headscope.views.attention_page import ATTENTION_STYLE, attention_page
 from headscope.views.bundle import script, source
 from headscope.views.script_data import json_text
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
-from headscope.views.static_page import HEIGHT, frame
+from headscope.views.static_page import HEIGHT, frame, save_page
 from headscope.views.view_payload import payload
 
 MOST_FALLBACK = 8_000_000
@@ -56,9 +55,8 @@ class AttentionWidget(anywidget.AnyWidget):
         return f"<headscope view of {self.view.title!r}: {self.state}>"
 
     def save(self, path: str | Path) -> Path:
-        """Write the view as it is now as one page that opens offline; return its path."""
-        place_text(Path(path), self._page())
-        return Path(path)
+        """Write the view as it is now as one page that opens offline; return its path. Errors as `save_page`."""
+        return save_page(path, self._page())
 
     def _page(self) -> str:
         return attention_page(self.view, state=self.state, call=self.call)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from headscope.atlas.blocks import atlas_blocks, check_study
 from headscope.errors import OutputError
+from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.files import place_text
 from headscope.storage.unfinished import contents
 from headscope.study.manifest import MANIFEST
@@ -16,6 +17,7 @@ from headscope.views.markup import el
 ENTRY = "atlas/atlas_page.js"
 STYLES = ("core/base.css", "report/grid.css", "atlas/atlas.css")
 INDEX = "index.html"
+_MOST_PAGE = 1 << 30  # bytes
 _MARK = b'<script type="application/json" id="atlas">'
 
 
@@ -76,4 +78,7 @@ def check_site(out: Path) -> None:
 
 
 def _is_atlas(page: Path) -> bool:
-    return page.is_file() and _MARK in page.read_bytes()
+    try:
+        return _MARK in read_regular(page, most=_MOST_PAGE)
+    except (FileNotFoundError, UnreadableFileError):
+        return False

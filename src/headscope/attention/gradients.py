@@ -25,7 +25,7 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy, CallSite
-from headscope.models.forward_inputs import check_padding
+from headscope.models.left_padding import check_padding
 from headscope.models.losses import asked_logits, frozen, segment_losses
 
 _TOLERANCE = 1e-5  # of output against weights times values, relative to the largest
@@ -87,7 +87,7 @@ class GradientSource:
         counts: what the loss was taken of so far.
 
     Raises:
-        ModelError: the model does not hand its attention to the tap, or left padding would move its tokens.
+        ModelError: the model does not hand its attention to the tap, or padding on the left changes its numbers.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class GradientSource:
                 f"{type(model).__name__} does not hand its attention to transformers' attention interface, so no "
                 "gradient of it can be taken; use --loss none, or another model"
             )
-        check_padding(model, anatomy, padding_side)
+        check_padding(model, anatomy, vocabulary, padding_side)
         self.model = model
         self.anatomy = anatomy
         self.layout = anatomy.layout

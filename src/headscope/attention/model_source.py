@@ -1,6 +1,6 @@
 """Where tiles come from: a model run over segments (saved maps are the other source, in `maps.maps_source`)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from contextlib import nullcontext
 from functools import cache, partial
 from typing import Protocol, runtime_checkable
@@ -8,20 +8,21 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from headscope.attention.fused import fused_attention, fusible
+from headscope.attention.fused import FusedResult, fused_attention, fusible
 from headscope.attention.head_vectors import vectors_of
 from headscope.attention.learned_sink import attended, sink_beside, sink_logits
 from headscope.attention.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.tap import AttentionCall, bias_of, eager_evaluation, scaling_of
 from headscope.attention.writing import Writing
-from headscope.attention.written import Written
+from headscope.attention.written import key_norms
 from headscope.encoding.ahead import ahead
 from headscope.encoding.batching import of_one_length
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy, CallSite, KindLayout
-from headscope.models.forward_inputs import check_padding, no_cache
-from headscope.models.projections import find_projections
+from headscope.models.left_padding import check_padding
+from headscope.models.projections import Projection, find_projections
+from headscope.models.returned_weights import fallback_weights
 
 
 @runtime_checkable
@@ -57,7 +58,7 @@ class ModelSource:
         tile_limit: weights in a tile at most.
 
     Raises:
-        ModelError: left padding asked of a model that cannot be told its tokens' positions.
+        ModelError: left padding of a model whose numbers it changes.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class ModelSource:
         self.batches = batches
         self.padding_side = padding_side
         self.tile_limit = tile_limit
-        check_padding(model, anatomy, padding_side)
+        check_padding(model, anatomy, vocabulary, padding_side)
         # Found once, by whoever asks first, for the copies that read a part of the batches too.
         self._projections = cache(partial(find_projections, model, anatomy, vocabulary))
 
@@ -168,80 +169,102 @@ class _Forward:
                     shared.consumer.update(tile)
 
     def listen(self, call: AttentionCall, site: CallSite) -> Tensor:
-        """Compute one layer, in tiles, and hand them on."""
-        shared = self.shared
-        fused = self.path == "fused" and fusible(call)
+        """Compute one layer and hand it on in tiles: at once, or when its gate is known."""
+        projection = None if self.writing is None else self.writing.of(site)
+        if self.writing is None or projection is None or projection.gate == "none":
+            return self._tiles(call, site, projection)
+        output = (
+            call.eager()[0]
+            if not self._fuses(call)
+            else self._fused(call, site, slice(0, call.query.shape[2])).output
+        )
+        # The layer is computed again then, so that its tiles never wait in memory.
+        self.writing.when_gated(projection, output, partial(self._tiles, call, site, projection))
+        return output
+
+    def _tiles(
+        self, call: AttentionCall, site: CallSite, projection: Projection | None, gate: Tensor | None = None
+    ) -> Tensor:
+        shared, fused = self.shared, self._fuses(call)
         outputs = []
         batch, heads = call.query.shape[:2]
+        # By channel gated, what is written is of each pair, and is summed up from the weights.
+        by_pair = gate is not None and projection is not None and projection.gate == "channel"
+        need_weights = self.need_weights or by_pair
         # Row statistics alone take little room, and the fused path cuts its own blocks: a layer is one tile then.
-        weights_per_row = batch * heads * call.key.shape[2] if self.need_weights or not fused else 0
+        weights_per_row = batch * heads * call.key.shape[2] if need_weights or not fused else 0
         cuts = shared.cuts(site, weights_per_row)
-        norms = None if self.writing is None else self.writing.norms(call, site)
+        norms = None if projection is None else key_norms(call.value, projection.factor)
         for rows in cuts:
+            statistics, of_written = None, None
+            weights: Tensor | None
             if not fused:
                 own = attended(call, rows if len(cuts) > 1 else None)
-                output = own.output
-                written = self._written(call, site, rows=rows, output=output, norms=norms)
-                tile = shared.tile(
-                    site,
-                    rows,
-                    call.mask,
-                    weights=own.weights,
-                    sink=own.sink,
-                    written=written,
-                    vectors=vectors_of(call, rows=rows, output=output) if self.need_vectors else None,
-                )
+                output, weights, sink = own.output, own.weights, own.sink
             else:
-                mask = (
-                    call.mask[:, :, rows] if call.mask is not None and call.mask.shape[2] > 1 else call.mask
-                )
-                result = fused_attention(
-                    call.query[:, :, rows],
-                    call.key,
-                    call.value,
-                    mask=mask,
-                    bias=bias_of(call, rows),
-                    sink=sink_logits(call, rows),
-                    reach=partial(shared.reach, call.mask, call.key.shape[2], rows),
-                    scaling=scaling_of(call),
-                    keys=shared.keys(site),
-                    start=rows.start,
-                    square=site.kind != "cross",
-                    need_weights=self.need_weights,
-                    need_statistics=self.need_statistics,
-                    norms=norms if self.need_statistics else None,
-                )
-                output = result.output
-                written = self._written(
-                    call, site, rows=rows, output=output, norms=norms, statistics=result.norm_statistics
-                )
-                tile = shared.tile(
+                result = self._fused(
+                    call,
                     site,
                     rows,
-                    call.mask,
-                    weights=result.weights,
-                    statistics=result.statistics,
-                    written=written,
-                    sink=result.sink,
-                    vectors=vectors_of(call, rows=rows, output=output) if self.need_vectors else None,
+                    need_weights=need_weights,
+                    norms=norms if self.need_statistics and not by_pair else None,
                 )
+                output, weights, sink = result.output, result.weights, result.sink
+                statistics, of_written = result.statistics, result.norm_statistics
+            written = None
+            if self.writing is not None and projection is not None:
+                written = self.writing.written(
+                    call,
+                    projection,
+                    rows=rows,
+                    output=output,
+                    keys=norms,
+                    gate=None if gate is None else gate[:, rows],
+                    statistics=of_written,
+                )
+            tile = shared.tile(
+                site,
+                rows,
+                call.mask,
+                weights=weights,
+                statistics=statistics,
+                written=written,
+                sink=sink,
+                vectors=vectors_of(call, rows=rows, output=output) if self.need_vectors else None,
+            )
             shared.consumer.update(tile)
             outputs.append(output)
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1)
 
-    def _written(
+    def _fuses(self, call: AttentionCall) -> bool:
+        return self.path == "fused" and fusible(call)
+
+    def _fused(
         self,
         call: AttentionCall,
         site: CallSite,
-        *,
         rows: slice,
-        output: Tensor,
-        norms: Tensor | None,
-        statistics: Tensor | None = None,
-    ) -> Written | None:
-        if self.writing is None or norms is None:
-            return None
-        return self.writing.written(call, site, rows=rows, output=output, norms=norms, statistics=statistics)
+        *,
+        need_weights: bool = False,
+        norms: Tensor | None = None,
+    ) -> FusedResult:
+        shared = self.shared
+        return fused_attention(
+            call.query[:, :, rows],
+            call.key,
+            call.value,
+            mask=call.mask[:, :, rows] if call.mask is not None and call.mask.shape[2] > 1 else call.mask,
+            bias=bias_of(call, rows),
+            sink=sink_logits(call, rows),
+            reach=partial(shared.reach, call.mask, call.key.shape[2], rows),
+            scaling=scaling_of(call),
+            keys=shared.keys(site),
+            start=rows.start,
+            square=site.kind != "cross",
+            need_weights=need_weights,
+            need_statistics=self.need_statistics,
+            norms=norms,
+        )
 
 
 def _seen(weights: Tensor, before: list[Tensor]) -> Tensor:
@@ -259,19 +282,3 @@ def _seen(weights: Tensor, before: list[Tensor]) -> Tensor:
         return same
     before.append(seen)
     return seen
-
-
-def fallback_weights(
-    model: nn.Module, anatomy: Anatomy, inputs: Mapping[str, Tensor]
-) -> Iterator[tuple[CallSite, Tensor]]:
-    """Yield each layer's weights `[batch, head, query, key]` as `output_attentions=True` gives them.
-
-    The model must be in eager evaluation.
-    """
-    out = model(**inputs, **no_cache(anatomy), output_attentions=True, return_dict=True)
-    names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
-    for part in anatomy.layout:
-        layers = out[names[part.kind] if anatomy.encoder_decoder else "attentions"]
-        for layer, place in enumerate(anatomy.given[part.kind]):
-            groups, sink = tuple(range(part.heads)), layer in part.sinks
-            yield CallSite(part.kind, layer, groups, sink=sink), layers[place]

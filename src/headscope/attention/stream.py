@@ -12,8 +12,8 @@ from torch import Tensor, nn
 class StreamNorms:
     """How long the stream's vectors are that each layer of a model reads, for the forward pass under way.
 
-    A block is the innermost element of a list of modules that holds the attention module (`encoder.layer.3`), and
-    what it reads is its first argument of one vector a token.
+    A block is the innermost element of a list of modules around the attention module (`encoder.layer.3`), and what it
+    reads is its first argument, one vector a token.
 
     Args:
         model: a transformers model.
@@ -24,8 +24,11 @@ class StreamNorms:
         for part in model.modules():  # outer lists come before those inside
             if isinstance(part, nn.ModuleList):
                 for element in part:
-                    self._block.update(dict.fromkeys(element.modules(), element))
-        self._norms: dict[nn.Module, Tensor] = {}
+                    # Not of the element itself: LongCat's list of two attention modules is no list of blocks.
+                    self._block.update(
+                        {inner: element for inner in element.modules() if inner is not element}
+                    )
+        self._vectors: dict[nn.Module, tuple[Tensor, int]] = {}
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -39,15 +42,27 @@ class StreamNorms:
         finally:
             for hook in hooks:
                 hook.remove()
-            self._norms.clear()
+            self._vectors.clear()
 
     def of(self, module: nn.Module) -> Float[Tensor, "batch row"] | None:
         """Return the length of what an attention module's block read last, at each row; None where none is known."""
+        return self._read(module)[0]
+
+    def width(self, module: nn.Module) -> int:
+        """Return how wide the vectors are that an attention module's block read last; 0 where none are known."""
+        return self._read(module)[1]
+
+    def _read(self, module: nn.Module) -> tuple[Tensor | None, int]:
         block = self._block.get(module)
-        return None if block is None else self._norms.get(block)
+        return (None, 0) if block is None else self._vectors.get(block, (None, 0))
 
     def _keep(self, block: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-        for each in (*given, *named.values()):
-            if isinstance(each, Tensor) and each.is_floating_point() and each.ndim == 3:
-                self._norms[block] = torch.linalg.vector_norm(each.detach().float(), dim=-1)
-                return
+        self._vectors.pop(block, None)
+        numbers = (
+            each
+            for each in (*given, *named.values())
+            if isinstance(each, Tensor) and each.is_floating_point()
+        )
+        # The first: where that is no vector a token (Gemma 3n's stream is four), what comes behind it is no stream.
+        if (first := next(numbers, None)) is not None and first.ndim == 3:
+            self._vectors[block] = torch.linalg.vector_norm(first.detach().float(), dim=-1), first.shape[-1]

@@ -109,7 +109,7 @@ class AttentionTile:
             return self.written.given_statistics
         return norm_row_statistics(
             self.weights,
-            self.written.keys,
+            self.written.lengths,
             key_classes=self.keys.classes,
             start=self.start,
             square=self.square,

@@ -1,19 +1,20 @@
-"""What heads write, along with a pass: the lengths of keys' writes, of rows' outputs and of the stream that is read."""
+"""What heads add to the residual stream, along with a pass: by key, by row, and beside the stream that is read."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from torch import Tensor, nn
 
 from headscope.attention.stream import StreamNorms
 from headscope.attention.tap import AttentionCall
-from headscope.attention.written import Written, key_norms, output_norms
+from headscope.attention.written import Written, key_norms, output_norms, pair_norms
 from headscope.models.anatomy import CallSite
-from headscope.models.projections import Projections
+from headscope.models.projections import Projection, Projections
 
 
 class Writing:
-    """What a model's heads write, while it runs.
+    """What a model's heads add to the residual stream, while it runs.
 
     Args:
         model: a transformers model.
@@ -23,43 +24,87 @@ class Writing:
     def __init__(self, model: nn.Module, projections: Projections) -> None:
         self.projections = projections
         self._streams = StreamNorms(model)
+        self._waiting: dict[nn.Module, tuple[Tensor, Callable[[Tensor], object]]] = {}
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Watch the stream for as long as the `with` block lasts."""
-        with self._streams.listening():
-            yield
+        """Watch the stream and the gates for as long as the `with` block lasts."""
+        gated = {each.module for each in self.projections.layers.values() if each.gate != "none"}
+        hooks = [part.register_forward_pre_hook(self._gated, with_kwargs=True) for part in gated]
+        try:
+            with self._streams.listening():
+                yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+            self._waiting.clear()
 
-    def norms(self, call: AttentionCall, site: CallSite) -> Tensor | None:
-        """Return how long what each head writes of each key is, `[batch, head, key]`; None where it is not known."""
-        factor = self.projections.factors.get((site.kind, site.layer))
-        return None if factor is None else key_norms(call.value, factor)
+    def of(self, site: CallSite) -> Projection | None:
+        """Return where the output of a layer's attention goes; None where that is not known."""
+        return self.projections.layers.get((site.kind, site.layer))
+
+    def when_gated(self, projection: Projection, output: Tensor, then: Callable[[Tensor], object]) -> None:
+        """Call with the gate of a layer, `[batch, row, head, width]`, as soon as the model has applied it.
+
+        Args:
+            projection: of the layer.
+            output: of its attention, before the gate, `[batch, row, head, width]`.
+            then: what to do; it is done before the model goes on.
+        """
+        self._waiting[projection.module] = output, then
+
+    def _gated(self, part: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        if part not in self._waiting:
+            return
+        output, then = self._waiting.pop(part)
+        gated = next(each for each in (*given, *named.values()) if isinstance(each, Tensor))
+        # Where the output is 0 there is nothing to be gated.
+        then((gated.reshape(output.shape) / output).masked_fill(output == 0, 0.0))
 
     def written(
         self,
         call: AttentionCall,
-        site: CallSite,
+        projection: Projection,
         *,
         rows: slice,
         output: Tensor,
-        norms: Tensor,
-        statistics: Tensor | None,
+        keys: Tensor | None = None,
+        gate: Tensor | None = None,
+        statistics: Tensor | None = None,
     ) -> Written:
-        """Return what some rows of a layer write.
+        """Return what some rows of a layer add to the stream.
 
         Args:
             call: of the attention function.
-            site: whose layer it is.
+            projection: of the layer.
             rows: on the query axis.
-            output: of these rows, `[batch, row, head, width]`.
-            norms: from `norms`.
-            statistics: of what is written, where the pass made them along with its softmax.
+            output: of these rows, before a gate, `[batch, row, head, width]`.
+            keys: `key_norms` of the call, where they were taken before.
+            gate: of these rows, as `output`; None where there is none.
+            statistics: of what is added, where the pass made them along with its softmax.
         """
-        stream = self._streams.of(call.module)
+        factor = projection.factor
+        gated = output if gate is None else output * gate
+        scale = projection.scale(gated.flatten(2))
+        outputs = output_norms(gated, factor)
+        if scale is not None:
+            scale = scale[:, None].to(outputs.dtype)
+            outputs = outputs * scale
+        pairs = None
+        if gate is not None and projection.gate == "channel":
+            pairs = pair_norms(call.value, gate, factor)
+        elif gate is not None:
+            by_head = (
+                gate.abs().amax(-1).transpose(1, 2).to(outputs.dtype)
+            )  # all channels' alike, 0 where unknown
+            scale = by_head if scale is None else scale * by_head
+        stream = self._streams.of(call.module) if projection.in_stream else None
         fits = stream is not None and stream.shape == (call.query.shape[0], call.query.shape[2])
         return Written(
-            keys=norms,
-            outputs=output_norms(output, self.projections.factors[site.kind, site.layer]),
+            keys=key_norms(call.value, factor) if keys is None else keys,
+            outputs=outputs,
             stream=stream[:, rows] if stream is not None and fits else None,
+            scale=scale,
+            pairs=pairs,
             given_statistics=statistics,
         )

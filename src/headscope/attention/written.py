@@ -1,34 +1,57 @@
-"""What a head writes of a key, and of a row: how long the vectors are that it adds to the stream (Kobayashi 2020).
+"""What a head adds to the residual stream of a key, and at a row: how long these vectors are (Kobayashi 2020).
 
-A head's write of key j is `f_j = v_j W_O`, with its rows of the output projection; a row's output is the sum of
-`a_ij f_j`. A weight on a key whose f is short moves nothing.
+Of key j a head adds `a_ij f_j` with `f_j = v_j W_O`, its rows of the output projection; at row i the sum of these. A
+weight on a key whose f is short moves nothing. Where a gate stands before the projection or a norm behind it, f is of
+the row too: `f_ij = s_i (g_i * v_j) W`, with the norm's scale of that row frozen and its weight in W.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Float, Float64, Int
+from jaxtyping import Bool, Float, Float64, Int
 from torch import Tensor
 
 from headscope.attention.row_statistics import row_statistics
 
+# So many numbers are gated at once: a head's values, once for each of some rows.
+_GATED = 1 << 22
+
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """What some rows of a layer write, as lengths.
+    """What some rows of a layer add to the stream, as lengths: `|f_ij|` is `scale_i` times that of the key or the pair.
 
     Attributes:
-        keys: `|f_j|` of the whole axis, `[batch, head, key]`.
-        outputs: `|sum_j a_ij f_j|`, `[batch, head, row]`.
-        stream: the length of what the layer reads at each row, `[batch, row]`; None where it is not known.
-        given_statistics: row statistics of `a_ij |f_j|`, where the pass made them along with its softmax.
+        keys: `|v_j W|` of the whole axis, `[batch, head, key]`.
+        outputs: `|sum_j a_ij f_ij|`, `[batch, head, row]`.
+        stream: the length of what the layer reads at each row, `[batch, row]`; None where it is not known, or not
+            known whether the outputs are what is added to it.
+        scale: of each row, `[batch, head or 1, row]`; None where it is 1.
+        pairs: `|(g_i * v_j) W|` in place of `keys` where a gate differs by channel, `[batch, head, row, key]`.
+        given_statistics: row statistics of `a_ij |f_ij|`, where the pass made them along with its softmax.
     """
 
     keys: Tensor = field(repr=False)
     outputs: Tensor = field(repr=False)
     stream: Tensor | None = field(default=None, repr=False)
+    scale: Tensor | None = field(default=None, repr=False)
+    pairs: Tensor | None = field(default=None, repr=False)
     given_statistics: Tensor | None = field(default=None, repr=False)
+
+    @property
+    def lengths(self) -> Tensor:
+        """`|f_ij|` without its row's scale, on which no share of a row depends, `[batch, head, (row,) key]`."""
+        return self.keys if self.pairs is None else self.pairs
+
+    def over_rows(self, visible: Bool[Tensor, "batch row key"]) -> Float64[Tensor, "batch head key"]:
+        """Sum `|f_ij|` over the rows that see each key."""
+        seen = visible[:, None].double()
+        if self.scale is not None:
+            seen = seen * self.scale.double()[..., None]
+        if self.pairs is not None:
+            return torch.where(visible[:, None], self.pairs.double() * seen, 0.0).sum(2)
+        return torch.where(visible.any(1)[:, None], self.keys.double() * seen.sum(2), 0.0)
 
 
 def key_norms(
@@ -38,7 +61,7 @@ def key_norms(
 
     Args:
         value: as the model's own code made it; consecutive heads share a group.
-        factor: of `Projections.factors`.
+        factor: of `Projection`.
     """
     shared = factor.shape[0] // value.shape[1]
     by_head = value if shared == 1 else value.repeat_interleave(shared, dim=1)
@@ -54,18 +77,42 @@ def output_norms(
     return lengths
 
 
+def pair_norms(
+    value: Float[Tensor, "batch group key width"],
+    gate: Float[Tensor, "batch row head width"],
+    factor: Float[Tensor, "head width rank"],
+) -> Float[Tensor, "batch head row key"]:
+    """Return `|(g_i * v_j) W|` of each head, row and key: a gate by channel does not leave `|v_j W|` alone.
+
+    Args:
+        value: as the model's own code made it; consecutive heads share a group.
+        gate: what each channel of a row's output is multiplied by.
+        factor: of `Projection`.
+    """
+    batch, rows, heads, width = gate.shape
+    shared, keys = heads // value.shape[1], value.shape[2]
+    found = factor.new_empty((batch, heads, rows, keys))
+    step = max(1, _GATED // (batch * keys * width))
+    for head in range(heads):
+        own = value[:, head // shared, None].to(factor.dtype)
+        for start in range(0, rows, step):
+            gated = own * gate[:, start : start + step, head, None].to(factor.dtype)
+            torch.linalg.vector_norm(gated @ factor[head], dim=-1, out=found[:, head, start : start + step])
+    return found
+
+
 def norm_shares(
-    weights: Float[Tensor, "batch head row key"], norms: Float[Tensor, "batch head key"]
+    weights: Float[Tensor, "batch head row key"], norms: Float[Tensor, "batch head *row key"]
 ) -> Float64[Tensor, "batch head row key"]:
     """Return `a_ij |f_j|`, each row divided by its sum; NaN in rows that write nothing at all."""
-    written = weights.double() * norms.double()[:, :, None, :]
+    written = weights.double() * (norms if norms.ndim == 4 else norms[:, :, None]).double()
     total = written.sum(-1, keepdim=True)
     return written / torch.where(total > 0, total, torch.nan)
 
 
 def norm_row_statistics(
     weights: Float[Tensor, "batch head row key"],
-    norms: Float[Tensor, "batch head key"],
+    norms: Float[Tensor, "batch head *row key"],
     *,
     key_classes: Int[Tensor, "batch key"],
     start: int = 0,
@@ -73,7 +120,8 @@ def norm_row_statistics(
 ) -> Float64[Tensor, "batch head row quantity"]:
     """Compute the statistics of every row with `norm_shares` in place of the weights.
 
-    Args and result are those of `row_statistics`; a row that writes nothing is NaN throughout.
+    Args and result are those of `row_statistics`; `norms` are `Written.lengths`. A row that writes nothing is NaN
+    throughout.
     """
     shares = norm_shares(weights, norms)
     found = row_statistics(shares, key_classes=key_classes, start=start, square=square)
@@ -85,11 +133,16 @@ def join_written(parts: Sequence[Written | None]) -> Written | None:
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
-    streams = [part.stream for part in known if part.stream is not None]
-    statistics = [part.given_statistics for part in known if part.given_statistics is not None]
     return Written(
         keys=known[0].keys,
         outputs=torch.cat([part.outputs for part in known], dim=2),
-        stream=torch.cat(streams, dim=1) if len(streams) == len(known) else None,
-        given_statistics=torch.cat(statistics, dim=2) if len(statistics) == len(known) else None,
+        stream=_joined([part.stream for part in known], dim=1),
+        scale=_joined([part.scale for part in known], dim=2),
+        pairs=_joined([part.pairs for part in known], dim=2),
+        given_statistics=_joined([part.given_statistics for part in known], dim=2),
     )
+
+
+def _joined(parts: Sequence[Tensor | None], *, dim: int) -> Tensor | None:
+    known = [part for part in parts if part is not None]
+    return torch.cat(known, dim=dim) if len(known) == len(parts) else None

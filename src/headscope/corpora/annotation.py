@@ -1,8 +1,11 @@
 """Documents with gold structure: dependency trees, mentions of entities, or both."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from headscope.corpora.document import document_id
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,20 +80,38 @@ class AnnotatedDocument:
     """A document of sentences; the unit of resampling.
 
     Attributes:
-        id: hash of its words with its ordinal (`document.document_id`); never a file's name alone.
         sentences: in order.
         mentions: sorted by start, longer first; empty where the corpus has no coreference.
         unmatched: the brackets of mentions that match no other, in order; their mentions are not among `mentions`.
         origin: where it begins, for messages.
         file: which of a treebank's files it stands in, from 0, and that file's name; no part of what the document is.
+        id: hash of its content (`document.document_id`) where none is given; equal documents are numbered.
     """
 
-    id: str
     sentences: tuple[AnnotatedSentence, ...]
     mentions: tuple[Mention, ...] = ()
     unmatched: tuple[Unmatched, ...] = ()
     origin: str = ""
     file: tuple[int, str] = field(default=(0, ""), compare=False)
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            object.__setattr__(self, "id", document_id(self.content()))
+
+    def content(self) -> bytes:
+        """Return the bytes that it is known by: all that may be read or said of it, but where it stands."""
+        sentences = [
+            (each.words, each.heads, each.relations, each.tags, each.spaces, each.text)
+            for each in self.sentences
+        ]
+        mentions = [(mention.start, mention.end, mention.entity) for mention in self.mentions]
+        faults = [each.fault for each in self.unmatched]
+        return json.dumps([sentences, mentions, faults], separators=(",", ":")).encode()
+
+    def text(self) -> Iterable[str]:
+        """Return what the model reads of it, in pieces."""
+        return self.words
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -1,11 +1,9 @@
 """What was read, as a count and a hash: the part of a run's signature that stands for its corpus."""
 
-import json
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
 from headscope.corpora.document import Document
-from headscope.errors import InputError
 
 
 class CorpusDigest(Iterator[Document]):
@@ -26,7 +24,7 @@ class CorpusDigest(Iterator[Document]):
 
     def __next__(self) -> Document:
         document = next(self._source)
-        self._hash.update(content_of(document))
+        self._hash.update(document.content())
         self._documents += 1
         return document
 
@@ -39,20 +37,3 @@ class CorpusDigest(Iterator[Document]):
     def hexdigest(self) -> str:
         """The hash of the documents drawn so far: 32 hexadecimal digits of BLAKE2b."""
         return self._hash.hexdigest()
-
-
-def content_of(document: Document) -> bytes:
-    """Return the bytes that a document is hashed by.
-
-    Raises:
-        InputError: its fields are not JSON or are nested too deeply.
-    """
-    # one line of JSON, in which line ends are escaped: no two contents can run into one another
-    parts = [document.lines, document.whole, document.words, document.tokens, dict(document.fields)]
-    try:
-        return json.dumps(parts, sort_keys=True, separators=(",", ":")).encode() + b"\n"
-    except (TypeError, ValueError, RecursionError) as error:
-        origin = document.origin or f"document {document.id}"
-        raise InputError(
-            f"{origin}: its fields cannot be written as JSON ({error}); leave them out"
-        ) from None

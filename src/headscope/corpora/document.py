@@ -1,9 +1,12 @@
 """The unit that a corpus is made of, and that every interval resamples."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
+
+from headscope.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,16 +16,16 @@ class Document:
     Exactly one of `lines`, `words` and `tokens` is given.
 
     Attributes:
-        id: hash of the content with its ordinal (`document_id`); never a file name.
+        id: hash of the content (`document_id`) where none is given; equal documents are numbered (`identity.distinct`).
         lines: plain text, one sentence or one paragraph a line, none empty.
         whole: whether each line is an input as it stands, never packed with another (a features entry).
         words: one input, already cut into words (the model adds its special tokens).
         tokens: one input, already cut into the tokeniser's pieces, special tokens included.
         fields: the other fields of a features entry, kept as they came.
-        origin: where it stands, for error messages: `wiki.txt, line 12`, `dev.json, entry 3`.
+        origin: where it stands, for error messages: `wiki.txt, line 12`, `dev.json, entry 3`; no part of its content.
     """
 
-    id: str
+    id: str = ""
     lines: tuple[str, ...] = ()
     whole: bool = False
     words: tuple[str, ...] | None = None
@@ -30,13 +33,31 @@ class Document:
     fields: Mapping[str, Any] = field(default_factory=dict)
     origin: str = ""
 
+    def __post_init__(self) -> None:
+        if not self.id:
+            object.__setattr__(self, "id", document_id(self.content()))
 
-def document_id(pieces: tuple[str, ...], ordinal: int) -> str:
-    """Return a document's id: 16 hex digits of BLAKE2b over its content and its place in the corpus.
+    def content(self) -> bytes:
+        """Return the bytes that it is known by.
 
-    The ordinal tells two equal documents apart; the content keeps ids from depending on file names.
-    """
-    digest = blake2b(digest_size=8)
-    digest.update(ordinal.to_bytes(8, "little"))
-    digest.update("\x1f".join(pieces).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+        Raises:
+            InputError: its fields are not JSON or are nested too deeply.
+        """
+        # one line of JSON, in which line ends are escaped: no two contents can run into one another
+        parts = [self.lines, self.whole, self.words, self.tokens, dict(self.fields)]
+        try:
+            return json.dumps(parts, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+        except (TypeError, ValueError, RecursionError) as error:
+            origin = self.origin or (f"document {self.id}" if self.id else "a document")
+            raise InputError(
+                f"{origin}: its fields cannot be written as JSON ({error}); leave them out"
+            ) from None
+
+    def text(self) -> Iterable[str]:
+        """Return what the model reads of it, in pieces: two documents of the same text are copies of each other."""
+        return self.lines or self.words or self.tokens or ()
+
+
+def document_id(content: bytes) -> str:
+    """Return the id of a document with this content: 16 hex digits of BLAKE2b."""
+    return blake2b(content, digest_size=8).hexdigest()

@@ -40,13 +40,12 @@ TREES: Mapping[str, str] = {
 class TextReader(Protocol):
     """From one file's text to its documents, as they are drawn."""
 
-    def __call__(self, pieces: Iterable[str], /, *, name: str, start: int) -> Iterator[Document]:
+    def __call__(self, pieces: Iterable[str], /, *, name: str) -> Iterator[Document]:
         """Yield the documents.
 
         Args:
             pieces: the text, in pieces that may end anywhere; lines end in a line feed (`files.split_lines`).
             name: what errors and `Document.origin` call the file.
-            start: ordinal of the file's first document within the corpus, which its id is made with.
         """
 
 
@@ -54,13 +53,12 @@ class TextReader(Protocol):
 class TableReader(Protocol):
     """From one file to the documents in one of its columns, as they are drawn."""
 
-    def __call__(self, path: str | Path, /, *, column: str | None, start: int) -> Iterator[Document]:
+    def __call__(self, path: str | Path, /, *, column: str | None) -> Iterator[Document]:
         """Yield the documents.
 
         Args:
             path: of the file.
             column: name of the column of text; None where none was said, which is refused with the names.
-            start: as `TextReader`.
         """
 
 
@@ -69,7 +67,7 @@ class TreeReader(Protocol):
     """From one file's text to its documents with trees, as they are drawn."""
 
     def __call__(
-        self, pieces: Iterable[str], /, *, name: str, start: int, left_out: Counter[str]
+        self, pieces: Iterable[str], /, *, name: str, left_out: Counter[str]
     ) -> Iterator[AnnotatedDocument]:
         """Yield the documents; as `TextReader`, and `left_out` counts what a document does not hold, by name."""
 

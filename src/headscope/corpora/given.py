@@ -5,12 +5,14 @@ the name of one. Each text is a document of its own; blank lines part one into s
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from headscope.corpora.document import Document
 from headscope.corpora.fetch.by_name import is_remote
 from headscope.corpora.formats import TEXT
+from headscope.corpora.identity import distinct
 from headscope.corpora.text.plain import text_documents
 from headscope.errors import InputError, OptionError
 
@@ -49,10 +51,12 @@ def given_text(text: Any) -> tuple[str, ...] | tuple[Document, ...]:
         if all(isinstance(each, str | Path) for each in text):
             return _of_strings(list(text))
         if all(isinstance(each, Document) for each in text):
-            return tuple(text)
+            return _identified(text)
+    if getattr(text, "closed", None) is True:
+        raise OptionError("text is a file that was closed; give its path as a Path, or what was read from it")
     column = list(_column(text))
     if column and all(isinstance(each, Document) for each in column):
-        return tuple(column)
+        return _identified(column)
     return _documents(column)
 
 
@@ -118,6 +122,11 @@ def _column(text: Any) -> Iterator[Any]:
     yield from chosen[_COLUMN if _COLUMN in names else columns[0]]
 
 
+def _identified(documents: Iterable[Document]) -> tuple[Document, ...]:
+    """Give documents the ids of their content: those of several readings may share ids that are not."""
+    return tuple(distinct(replace(document, id="") for document in documents))
+
+
 def _documents(texts: Iterable[Any]) -> tuple[Document, ...]:
     """Make documents of texts; blank ones are left out."""
     found: list[Document] = []
@@ -131,14 +140,14 @@ def _documents(texts: Iterable[Any]) -> tuple[Document, ...]:
                 f"text holds {what} at place {number}; {'expected texts' + remedy if missing else EXPECTED}"
             )
         if text.strip():
-            found.extend(text_documents(text.splitlines(), name=f"text {number}", start=len(found)))
+            found.extend(text_documents(text.splitlines(), name=f"text {number}"))
     if not found:
         raise InputError(
             f"text holds {number:,} texts of blank lines only; {EXPECTED}"
             if number
             else f"text is empty; {EXPECTED}"
         )
-    return tuple(found)
+    return tuple(distinct(found))
 
 
 def _short(text: str) -> str:

@@ -5,30 +5,28 @@ from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import Generic, NoReturn, TypeVar
 
+from headscope.corpora.identity import Identified
 from headscope.counted import count
 from headscope.errors import InputError
 
-Item = TypeVar("Item")
+Item = TypeVar("Item", bound=Identified)
 
 
 class Passes(Generic[Item]):
     """Watches a corpus that is read more than once: a file may be written to between two readings, or during one.
 
-    The first reading is remembered as a hash of each document, 8 bytes; what a later one gives is compared as it
+    The first reading is remembered as a hash of each document's id, 8 bytes; what a later one gives is compared as it
     comes, so that nothing is finished that was measured on other documents. One that stops early, as with a limit,
     is compared as far as it goes.
 
     Args:
         name: what errors call the corpus.
-        content: the bytes that stand for a document.
         unit: what errors call a document.
     """
 
-    def __init__(self, name: str, content: Callable[[Item], bytes], *, unit: str = "document") -> None:
+    def __init__(self, name: str, *, unit: str = "document") -> None:
         self.name, self.unit = name, unit
-        self._content = content
         self._known = array("Q")
-        self._hash = blake2b(digest_size=16)
         self._whole = False
 
     @property
@@ -36,10 +34,16 @@ class Passes(Generic[Item]):
         """How many documents are known."""
         return len(self._known)
 
-    @property
-    def hexdigest(self) -> str:
-        """The hash of the documents that are known, one after another: 32 hexadecimal digits of BLAKE2b."""
-        return self._hash.hexdigest()
+    def hexdigest(self, *, any_order: bool) -> str:
+        """Return the hash of the documents that are known: 32 hexadecimal digits of BLAKE2b.
+
+        Args:
+            any_order: whether it is the same in whatever order they came.
+        """
+        import numpy as np  # here: whoever only reads a corpus does without
+
+        known = np.array(self._known, dtype="<u8")
+        return blake2b((np.sort(known) if any_order else known).tobytes(), digest_size=16).hexdigest()
 
     def watch(self, read: Callable[[], Iterator[Item]]) -> Iterator[Item]:
         """Yield what a reading gives.
@@ -50,7 +54,7 @@ class Passes(Generic[Item]):
         place = 0
         try:
             for item in read():
-                self._compare(place, self._content(item))
+                self._compare(place, item.id)
                 place += 1
                 yield item
         except InputError as error:
@@ -61,11 +65,10 @@ class Passes(Generic[Item]):
             self._refuse(f"it has {count(place, self.unit)} and had {len(self._known):,}")
         self._whole = True
 
-    def _compare(self, place: int, content: bytes) -> None:
-        key = int.from_bytes(blake2b(content, digest_size=8).digest(), "little")
+    def _compare(self, place: int, identity: str) -> None:
+        key = int.from_bytes(blake2b(identity.encode(), digest_size=8).digest(), "little")
         if place == len(self._known) and not self._whole:
             self._known.append(key)
-            self._hash.update(content)
         elif place == len(self._known):
             self._refuse(f"it goes on behind {self.unit} {place:,}, which was its last")
         elif self._known[place] != key:

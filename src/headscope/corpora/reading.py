@@ -8,6 +8,7 @@ from typing import Literal
 from headscope.corpora.document import Document
 from headscope.corpora.files import EXPECTED_TEXT, SUFFIXES, expand, open_text
 from headscope.corpora.formats import TABLES, TEXT, TextFormat, TextReader, table_format, text_format
+from headscope.corpora.identity import distinct
 from headscope.corpora.opening import GIVE, is_pipe, source_name
 from headscope.errors import InputError, OptionError
 
@@ -42,43 +43,39 @@ def read_corpus(
         )
     suffixes = SUFFIXES if column is None else (*SUFFIXES, *TABLES)
     found = list(expand(paths, suffixes=suffixes))
-    return islice(_documents(found, by_line=by_line, column=column), limit_documents)
+    return islice(distinct(_documents(found, by_line=by_line, column=column)), limit_documents)
 
 
 def _documents(paths: list[Path | Literal["-"]], *, by_line: bool, column: str | None) -> Iterator[Document]:
-    ordinal = 0
+    empty = True
     for path in paths:
-        for document in _documents_of(path, ordinal, by_line=by_line, column=column):
-            ordinal += 1
+        for document in _documents_of(path, by_line=by_line, column=column):
+            empty = False
             yield document
-    if not ordinal:
+    if empty:
         raise InputError(f"the corpus has no document: {GIVE}")
 
 
-def _documents_of(
-    path: Path | Literal["-"], start: int, *, by_line: bool, column: str | None
-) -> Iterator[Document]:
+def _documents_of(path: Path | Literal["-"], *, by_line: bool, column: str | None) -> Iterator[Document]:
     name = source_name(path)
     suffix = "" if path == "-" else Path(path.name.lower().removesuffix(".gz")).suffix
     if path == "-" or (is_pipe(path) and suffix not in (".conllu", *SUFFIXES, *TABLES)):
-        yield from _piped_documents(path, name, start, by_line=by_line)
+        yield from _piped_documents(path, name, by_line=by_line)
         return
     if (table := table_format(suffix)) is not None:
-        yield from table.documents(path, column=column, start=start)
+        yield from table.documents(path, column=column)
         return
     if suffix == ".conllu":  # its columns would be read as language
         raise InputError(f"{name} is a treebank, not text; give it with --treebank (or --coref)")
     form = text_format(suffix)
-    yield from _reader(form, by_line)(open_text(path, expected=form.expected), name=name, start=start)
+    yield from _reader(form, by_line)(open_text(path, expected=form.expected), name=name)
 
 
 def _reader(form: TextFormat, by_line: bool) -> TextReader:
     return form.by_line if by_line and form.by_line is not None else form.documents
 
 
-def _piped_documents(
-    path: Path | Literal["-"], name: str, start: int, *, by_line: bool
-) -> Iterator[Document]:
+def _piped_documents(path: Path | Literal["-"], name: str, *, by_line: bool) -> Iterator[Document]:
     seen: list[str] = []
     begin = ""
     pieces = open_text(path)
@@ -91,9 +88,9 @@ def _piped_documents(
     text = chain(seen, pieces)
     form = next((each for each in map(text_format, TEXT) if each.begins == begin), None)
     if form is None:
-        yield from _reader(text_format(""), by_line)(text, name=name, start=start)
+        yield from _reader(text_format(""), by_line)(text, name=name)
         return
     try:
-        yield from form.documents(text, name=name, start=start)
+        yield from form.documents(text, name=name)
     except InputError as error:
         raise InputError(f"{error} ({name} that begins with {begin} is read as JSON, not as text)") from None

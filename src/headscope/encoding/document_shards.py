@@ -58,7 +58,7 @@ def _slice(whole: Callable[[], Sequence[Segment]], place: int, of: int) -> Seque
 
 
 def _digest(documents: Sequence[Document], which: str) -> str:
-    """Return a hash of documents by their ids, which are hashes of their content and their place."""
+    """Return a hash of documents by their ids, which are hashes of their content."""
     return blake2b("\n".join([which, *(each.id for each in documents)]).encode(), digest_size=16).hexdigest()
 
 

@@ -1,11 +1,20 @@
 """What an encoder needs of a tokeniser: pieces of a text, and the special tokens around them."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
+
+from headscope.encoding.tokenizer_bounds import (
+    Normalizing,
+    check_characters,
+    has_patterns,
+    refused_panic,
+    within_time,
+)
 
 
 @runtime_checkable
@@ -85,18 +94,33 @@ class FastBackend:
     def __init__(self, tokeniser: Any) -> None:
         self._tokeniser = tokeniser
         # A copy of our own: files often switch padding or truncation on, and a user's tokeniser stays as it is.
-        self._backend: Tokenizer = Tokenizer.from_str(tokeniser.backend_tokenizer.to_str())
+        definition = tokeniser.backend_tokenizer.to_str()
+        self._backend: Tokenizer = Tokenizer.from_str(definition)
+        self._normalizing = Normalizing(json.loads(definition))
+        self._has_patterns = has_patterns(json.loads(definition))
         self._backend.no_padding()
         self._backend.no_truncation()
 
     def pieces(self, texts: Sequence[str]) -> list[Encoding]:
         """Cut texts, without special tokens."""
-        encodings: list[Encoding] = self._backend.encode_batch(list(texts), add_special_tokens=False)
-        return encodings
+        check_characters(texts)
+        for text in texts:
+            self._normalizing.check(text)
+
+        def cut() -> list[Encoding]:
+            return list(self._backend.encode_batch(list(texts), add_special_tokens=False))
+
+        try:
+            # A regular expression may take longer than anyone waits, on one text of many.
+            return within_time(cut, letters=sum(map(len, texts))) if self._has_patterns else cut()
+        except BaseException as error:
+            if (refused := refused_panic(error, texts)) is None:
+                raise
+            raise refused from None
 
     def pieces_of_words(self, text: str, spans: NDArray[np.int64]) -> tuple[Encoding, list[tuple[int, int]]]:
         """Cut a text; the tokeniser says which characters each piece covers."""
-        encoding = self._backend.encode(text, add_special_tokens=False)
+        (encoding,) = self.pieces([text])
         return encoding, encoding.offsets
 
     def join(self, parts: Sequence[Encoding]) -> Encoding:

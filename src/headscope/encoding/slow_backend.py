@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.encoding.spelling import spelled, without_marks
+from headscope.encoding.tokenizer_bounds import check_characters
 
 Spans = list[tuple[int, int]]
 
@@ -149,6 +150,7 @@ class SlowBackend:
         return [int(number) for number in found["input_ids"]]
 
     def _cut(self, text: str) -> SlowPieces:
+        check_characters([text])
         ids = self._numbers(text)
 
         def find() -> tuple[Spans, list[int | None]]:

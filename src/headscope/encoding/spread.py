@@ -14,6 +14,7 @@ from headscope.corpora.document import Document
 
 _WHOLE = -1
 _FOR_EACH, _AT_LEAST = 4, 64
+_READ_FOR_EACH, _READ_AT_LEAST = 1000, 100_000
 
 
 def spread(places: Iterable[tuple[str, int]], *, limit: int, seed: int) -> frozenset[tuple[str, int]]:
@@ -35,6 +36,14 @@ def spread(places: Iterable[tuple[str, int]], *, limit: int, seed: int) -> froze
                 yield turn, place, document, index
 
     return frozenset((document, index) for _, _, document, index in nsmallest(limit, ranked()))
+
+
+def documents_read(limit: int | None) -> int | None:
+    """Return how many documents of a corpus, from its start, a limit is drawn from; None: from all.
+
+    A few kilobytes of Parquet hold 20 million rows, all of which would be read for four inputs.
+    """
+    return None if limit is None else max(_READ_AT_LEAST, _READ_FOR_EACH * limit)
 
 
 def spread_documents(documents: Iterable[Document], *, limit: int, seed: int) -> list[Document]:

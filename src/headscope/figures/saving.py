@@ -27,6 +27,10 @@ def svg_text(figure: Figure) -> str:
     with house_style(), warnings.catch_warnings():
         _quiet_about_glyphs()
         FigureCanvasSVG(figure)
+        if (layout := figure.get_layout_engine()) is not None:
+            # Else the figure is drawn twice: matplotlib lays out in a drawing of its own.
+            layout.execute(figure)
+            figure.set_layout_engine(None)
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     return re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _short, tag.group()), buffer.getvalue())
 

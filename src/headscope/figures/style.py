@@ -44,10 +44,19 @@ def _fonts() -> list[str]:
     return [name for name in _WANTED_FONTS if name in found] or ["sans-serif"]
 
 
+@cache
+def _defaults() -> dict[str, Any]:
+    """What matplotlib ships, but for how it opens windows: neither a `matplotlibrc` nor the caller's settings."""
+    defaults: Any = mpl.rcParamsDefault
+    return {
+        name: value for name, value in defaults.items() if not name.startswith(("backend", "interactive"))
+    }
+
+
 @contextmanager
 def house_style() -> Iterator[None]:
     """Matplotlib's settings for every figure, while the figure is built or written."""
-    settings: dict[str, Any] = {
+    settings: dict[str, Any] = _defaults() | {
         "font.family": _fonts(),
         "font.size": 10,
         "text.color": INK,

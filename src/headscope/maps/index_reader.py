@@ -23,11 +23,13 @@ from headscope.maps.index import (
     Tokens,
 )
 from headscope.models.anatomy import KindLayout
-from headscope.storage.bounded_json import TooDeepError, TooLargeError, read_bounded
+from headscope.storage.bounded import MOST_PARTS, UnreadableFileError, read_json
 
 _AGAIN = "extract the maps again"
 # An index takes some 80 bytes a token, the maps of any model in use over 10,000; reading 1 byte may take 20.
 _ALWAYS_READ = 32 << 20
+_BYTES_A_PART = 16  # that each list or object of an index takes at least
+_DEPTH = take.MOST_DEPTH + 8  # of a corpus entry's fields, and of the lists that these lie in
 _SCALARS = (str, int, float, bool, type(None))
 _TOKENS = ("tokens", "ids", "classes", "word_ids")
 _ENTRY = (
@@ -43,23 +45,17 @@ def read_index(folder: Path) -> MapsIndex:
         InputError: no index, not one of saved maps, of another version, or damaged; the text says where.
     """
     path = folder / INDEX
-    if not path.is_file():
+    maps = sum(each.stat().st_size for each in folder.glob("*.safetensors") if each.is_file())
+    try:
+        most = max(_ALWAYS_READ, maps)
+        content = read_json(path, most=most, depth=_DEPTH, parts=max(MOST_PARTS, most // _BYTES_A_PART))
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{folder} holds no saved maps: expected a folder with {INDEX}, as headscope extract writes it when "
             "it finishes; give that folder"
-        )
-    maps = sum(each.stat().st_size for each in folder.glob("*.safetensors") if each.is_file())
-    try:
-        content = read_bounded(path, most=max(_ALWAYS_READ, maps))
-    except TooLargeError as error:
-        raise InputError(
-            f"{path} has {error.size:,} bytes, and the maps beside it {maps:,}; expected an index smaller than its "
-            f"maps, or of {_ALWAYS_READ:,} bytes at most; {_AGAIN}"
         ) from None
-    except TooDeepError:
-        raise InputError(f"{path} is damaged (it is nested too deeply to be read); {_AGAIN}") from None
-    except ValueError as error:
-        raise InputError(f"{path} is damaged ({error}); {_AGAIN}") from None
+    except UnreadableFileError as error:
+        raise InputError(f"{path} is damaged (it {error.problem}); {_AGAIN}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"{path} is not an index of saved maps; give a folder that headscope extract wrote")
     if content.get("version") != VERSION:

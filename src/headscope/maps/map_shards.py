@@ -1,7 +1,6 @@
 """The files of a folder of saved maps: opened only if they are what the index says, tensor by tensor."""
 
 from contextlib import ExitStack
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,8 @@ from headscope.errors import InputError
 from headscope.maps.index import MapEntry, MapsIndex, Mask, Shard
 from headscope.models.anatomy import KindLayout
 from headscope.models.folder.shown import shown
+from headscope.storage.atomic import hash_of_file
+from headscope.storage.bounded import UnreadableFileError, check_regular
 
 _COPY = "copy the whole folder again, or extract the maps again"
 _DTYPES = {"float16": "F16", "float32": "F32"}
@@ -46,7 +47,7 @@ class MapsShards:
         """
         shard = self.index.shards[number]
         if number not in self._trusted:
-            _check_bytes(_found(self.folder, shard), shard)
+            _check_bytes(_found(self.folder, shard)[0], shard)
             self._trusted.add(number)
         return stack.enter_context(self._opened(shard))
 
@@ -76,9 +77,8 @@ class MapsShards:
         for entry in self.index.entries:
             entries.setdefault(entry.shard, []).append(entry)
         for number, shard in enumerate(self.index.shards):
-            path = _found(self.folder, shard)
-            if path.stat().st_size != shard.bytes:
-                size = path.stat().st_size
+            path, size = _found(self.folder, shard)
+            if size != shard.bytes:
                 raise InputError(f"{path} has {size:,} bytes, expected {shard.bytes:,}; {_COPY}")
             with self._opened(shard) as file:
                 names = set(file.keys())
@@ -123,24 +123,24 @@ class MapsShards:
             )
 
 
-def _found(folder: Path, shard: Shard) -> Path:
-    """Return a file's path, having refused one that is not there or lies elsewhere."""
+def _found(folder: Path, shard: Shard) -> tuple[Path, int]:
+    """Return a file's path and size, having refused one that is not there, lies elsewhere, or is no regular file."""
     path = folder / shard.file
-    if not path.is_file():
-        raise InputError(f"{path} is missing; {_COPY}")
+    try:
+        size = check_regular(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{path} is missing; {_COPY}") from None
+    except UnreadableFileError as error:
+        raise InputError(f"{path} {error.problem}; {_COPY}") from None
     if path.is_symlink() and path.resolve().parent != folder.resolve():
         raise InputError(
             f"{path} is a link that leads out of its folder; expected the file itself: copy it there, or extract the "
             "maps again"
         )
-    return path
+    return path, size
 
 
 def _check_bytes(path: Path, shard: Shard) -> None:
     """Refuse a file that is not, byte for byte, what was written."""
-    digest = blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    if digest.hexdigest() != shard.hash:
+    if hash_of_file(path) != shard.hash:
         raise InputError(f"{path} is not the file that was written (its hash differs); {_COPY}")

@@ -1,5 +1,6 @@
 """From the original's pickles to a folder of maps, and back."""
 
+import json
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from headscope.corpora.document import document_id
+from headscope.corpora.identity import Numbering
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass, punctuation_class
@@ -75,6 +77,7 @@ def pickle_to_maps(
         signature={},
     )
     numbers: dict[str, int] = {}
+    numbering = Numbering()
     with MapsFolder(folder, index, replace=replace) as writer:
         for ordinal, entry in enumerate(entries):
             words = entry.get("words", [])
@@ -100,7 +103,9 @@ def pickle_to_maps(
                 words = []
             writer.add(
                 MapEntry(
-                    document=document_id(tuple(tokens.tokens), ordinal),
+                    document=numbering.unique(
+                        document_id(json.dumps([tokens.tokens, fields]).encode() + entry["attns"].tobytes())
+                    ),
                     index=0,
                     input=tokens,
                     token_types=[0] * len(tokens),  # as the original feeds its model

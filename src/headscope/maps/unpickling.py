@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from headscope.errors import InputError
 from headscope.models.folder.shown import shown
+from headscope.storage.bounded import UnreadableFileError, check_regular, open_regular
 
 _EXPECTED = (
     "expected only arrays of numbers, dicts, lists, strings and numbers, as the original code writes them"
 )
+_MOST_BYTES = 1 << 40
 _MOST_TEXT = 64
 _MOST_DEPTH = 64
 _MOST_EMPTY = 1000
@@ -54,11 +56,15 @@ def read_plain_pickle(path: str | Path) -> Any:
         InputError: no such file, no pickle, a broken one, or one that holds anything but plain data.
     """
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"no such file: {path}; give a pickle of the original code, as unlabeled_attn.pkl")
-    size = path.stat().st_size
+    give = "give a pickle of the original code, as unlabeled_attn.pkl"
     try:
-        with path.open("rb") as file:
+        size = check_regular(path, most=_MOST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"no such file: {path}; {give}") from None
+    except UnreadableFileError as error:
+        raise InputError(f"{path} {error.problem}; {give}") from None
+    try:
+        with open_regular(path, most=_MOST_BYTES) as file:
             _check_instructions(file, size)
             file.seek(0)
             loaded = _PlainUnpickler(file, size).load()

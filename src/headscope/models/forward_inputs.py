@@ -4,35 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from torch import Tensor, nn
+from torch import Tensor
 
 from headscope.encoding.batching import Batch, collate
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
-
-
-def left_padding_works(model: nn.Module, anatomy: Anatomy) -> bool:
-    """Whether padding on the left leaves a model's numbers as they are.
-
-    It does where the model takes position ids, makes them from the padding itself, or knows distances only.
-    """
-    family: str = getattr(getattr(model, "config", None), "model_type", "")
-    return "position_ids" in anatomy.parameters or family in ("t5", "mpnet", "deberta-v2")
-
-
-def check_padding(model: nn.Module, anatomy: Anatomy, padding_side: str) -> None:
-    """Refuse left padding of a model that cannot be told its tokens' positions.
-
-    Raises:
-        ModelError: it is asked for, and would move the tokens.
-    """
-    if padding_side == "left" and not left_padding_works(model, anatomy):
-        raise ModelError(
-            f"{type(model).__name__} takes no position ids, so padding on the left would move its tokens; "
-            "pad on the right"
-        )
 
 
 def model_inputs(

@@ -1,6 +1,10 @@
 """A model that is in memory already, with its tokeniser, as a run takes it: nothing of it is changed."""
 
+from dataclasses import replace
+from inspect import signature
 from typing import Any
+
+from torch import nn
 
 from headscope.errors import ModelError, OptionError
 from headscope.models.folder.shown import short_name
@@ -21,8 +25,6 @@ def model_in_memory(model: Any, tokeniser: Any) -> LoadedModel:
         OptionError: the one is no model, or the other no tokeniser.
         ModelError: they do not fit each other.
     """
-    from torch import nn
-
     model = getattr(model, "_orig_mod", model)  # of what torch.compile wraps around it
     if not isinstance(model, nn.Module) or not hasattr(model, "config"):
         raise OptionError(
@@ -45,6 +47,21 @@ def model_in_memory(model: Any, tokeniser: Any) -> LoadedModel:
     name = short_name(given) or type(model).__name__
     check_ids(model, tokeniser, name)
     return LoadedModel(model=model, tokeniser=tokeniser, name=name, origin=ORIGIN)
+
+
+def without_head(loaded: LoadedModel) -> LoadedModel:
+    """Return the model below its vocabulary head, with the very same parts; one without a head as it is.
+
+    Scores of every token of the vocabulary at every position are most of the work of a small model, and attention
+    does not depend on them.
+    """
+    model = loaded.model
+    base = getattr(model, "base_model", model)
+    # Wrappers of other packages (PEFT) call something else their base, which names no arguments.
+    if not isinstance(base, nn.Module) or "input_ids" not in signature(base.forward).parameters:
+        return loaded
+    head = getattr(model, "get_output_embeddings", lambda: None)()
+    return loaded if base is model or head is None else replace(loaded, model=base)
 
 
 def dtype_of(loaded: LoadedModel) -> str:

@@ -3,15 +3,17 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from headscope.corpora.fetch.hub_trouble import trouble_of
 from headscope.errors import ModelError
 from headscope.models.families import WORKING_FAMILIES
+from headscope.models.folder.no_fetching import nothing_fetched
 from headscope.models.folder.own_code import own_code
 from headscope.models.folder.shown import shown
 
 
 @contextmanager
 def in_words(name: str, *, part: str = "") -> Iterator[None]:
-    """Turn whatever a library raises over a model folder into one sentence.
+    """Turn whatever a library raises over a model folder into one sentence; nothing is fetched meanwhile.
 
     Args:
         name: how the user calls the model.
@@ -21,7 +23,8 @@ def in_words(name: str, *, part: str = "") -> Iterator[None]:
         ModelError: in place of what the block raised.
     """
     try:
-        yield
+        with nothing_fetched():
+            yield
     except ModelError:
         raise
     except Exception as error:
@@ -35,6 +38,11 @@ def in_words(name: str, *, part: str = "") -> Iterator[None]:
 def _explain(error: BaseException, *, name: str, part: str = "") -> ModelError:
     """Turn what transformers raises into one sentence."""
     text = str(error)
+    if trouble_of(error) == "away":
+        return ModelError(
+            f"{shown(name)} names a part that lies on the hub, which is not fetched, since nobody named it here; "
+            "expected a folder that holds the whole model: save it with save_pretrained"
+        )
     if "trust_remote_code" in text:
         return own_code(name)
     if "Unrecognized" in text or "model type" in text or "does not recognize" in text:
@@ -51,11 +59,17 @@ def _explain(error: BaseException, *, name: str, part: str = "") -> ModelError:
             f"{shown(name)} could not be loaded: its weights have other shapes than its config.json says; expected the "
             "config.json that was saved with the weights"
         )
-    reason = text.strip().splitlines()[0] if text.strip() else ""
-    if not isinstance(error, OSError | RuntimeError | ValueError) or not reason:
-        reason = f"{type(error).__name__}: {reason}".rstrip(": ")
     where = f", for {part} is not as it should be" if part else ""
+    reason = "" if _is_pythons_own(error) or not text.strip() else f": {shown(text.strip().splitlines()[0])}"
     return ModelError(
-        f"{shown(name)} could not be loaded{where}: {shown(reason)}; expected what save_pretrained writes: save model "
+        f"{shown(name)} could not be loaded{where}{reason}; expected what save_pretrained writes: save model "
         "and tokeniser again into one folder"
     )
+
+
+def _is_pythons_own(error: BaseException) -> bool:
+    """Whether an error speaks of the program that met a wrong value (`'NoneType' object has no attribute 'get'`)."""
+    if isinstance(error, RecursionError | UnicodeError) or not isinstance(error, Exception):
+        return True
+    in_words = isinstance(error, OSError | RuntimeError | ValueError | ImportError)
+    return type(error).__module__ == "builtins" and not in_words

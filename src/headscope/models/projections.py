@@ -1,42 +1,86 @@
-"""Where a head's output goes: the linear map that takes the attention's output, found by looking.
+"""What a head adds to the residual stream: the maps between the attention's output and the stream, found by looking.
 
-No list of names: one small forward pass, in which every part without parts of its own is watched. The one whose input
-is, number for number, what the attention of a layer gave is that layer's output projection; its matrix is read off by
-giving it the unit vectors. A model that changes the output first (a gate, a norm) has none that can be named.
+No list of names: one forward pass of a short input, in which every part without parts of its own is watched. The batch
+holds copies of the input, and in each copy the output of one layer's attention is changed. The part that takes this
+output, whole or times a gate, and is linear is the layer's output projection; a norm may stand before it and after it.
+What a later part reads has changed by as much as the layer's addition to the stream, times a residual multiplier: that
+shows which of these values is added, and that nothing else happens to it on the way.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from headscope.attention.stream import StreamNorms
 from headscope.attention.tap import AttentionCall, Tap
-from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy, CallSite
 from headscope.models.forward_inputs import model_inputs, no_cache
+from headscope.models.frozen_norms import FrozenNorm, frozen_norm
+from headscope.models.made_up import made_up_segment
 
+Gate = Literal["none", "head", "channel"]
 _TOKENS = 6
 _TOLERANCE = 1e-3  # of the map's own output; in half precision as many roundings as follow
 _ROUNDINGS = 4
 _LARGE = 256.0  # a bias beside that many times the matrix hides little of it, and float16 holds both
 
 
-@dataclass(frozen=True)
-class Projections:
-    """How long what each head writes is.
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """From a head's sum of values to what the layer adds to the residual stream: gate, norm, projection, norm.
 
     Attributes:
-        factors: by kind and layer, `[head, value width, rank]` float32: `|x W_O|` is the length of `x @ factor` for
-            a value `x` of the head, where `W_O` are its rows of the output projection.
+        factor: `|x W|` is the length of `x @ factor` for a value `x` of the head, where `W` are its rows of the output
+            projection times the weights of the norms and the residual multiplier.
+        module: the output projection.
+        gate: whether the output is multiplied by one number a head or one a channel first.
+        before: the norm that the output goes through first.
+        after: the norm that the projection's output goes through.
+        in_stream: whether the result is what is added to the stream; else it is the projection's output, and what
+            becomes of it is not known.
+    """
+
+    factor: Float[Tensor, "head width rank"] = field(repr=False)
+    module: nn.Module = field(repr=False)
+    gate: Gate = "none"
+    before: FrozenNorm | None = None
+    after: FrozenNorm | None = None
+    in_stream: bool = True
+
+    def scale(self, output: Float[Tensor, "batch row inner"]) -> Float[Tensor, "batch row"] | None:
+        """Return the norms' scale of each row, frozen; None where no norm is on the way.
+
+        Args:
+            output: of the attention, after the gate.
+        """
+        scale = None
+        # The parts are run without their hooks: a user's hooks see each row once.
+        if self.before is not None:
+            normed = self.before.module.forward(output)
+            scale, output = self.before.scale(output, normed), normed
+        if self.after is not None:
+            projected = self.module.forward(output)
+            own = self.after.scale(projected, self.after.module.forward(projected))
+            scale = own if scale is None else scale * own
+        return scale
+
+
+@dataclass(frozen=True)
+class Projections:
+    """The projection of every layer.
+
+    Attributes:
+        layers: by kind and layer.
         missing: why there is none, by kind and layer.
     """
 
-    factors: Mapping[tuple[str, int], Float[Tensor, "head width rank"]]
+    layers: Mapping[tuple[str, int], Projection]
     missing: Mapping[tuple[str, int], str]
 
 
@@ -51,102 +95,236 @@ def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary)
     sites = [CallSite(part.kind, layer, ()) for part in anatomy.layout for layer in range(part.layers)]
     if anatomy.path == "fallback":
         why = f"{type(model).__name__} does not ask transformers' attention interface"
-        return Projections(factors={}, missing={(site.kind, site.layer): why for site in sites})
-    watch = _Watch(anatomy)
-    hooks = [
-        part.register_forward_pre_hook(watch.into, with_kwargs=True)
-        for part in model.modules()
-        if next(part.children(), None) is None
-    ]
+        return Projections(layers={}, missing={(site.kind, site.layer): why for site in sites})
+    watch = _Watch(anatomy, StreamNorms(model))
+    hooks = []
+    for part in model.modules():
+        if next(part.children(), None) is None:
+            hooks.append(part.register_forward_pre_hook(watch.before, with_kwargs=True))
+            hooks.append(part.register_forward_hook(watch.after, with_kwargs=True))
     try:
-        with Tap(model, watch.listen), torch.inference_mode():
-            model(**_short_input(model, anatomy, vocabulary), **no_cache(anatomy))
+        with Tap(model, watch.listen), watch.streams.listening(), torch.inference_mode():
+            model(**_copies(model, anatomy, vocabulary, number=1 + len(sites)), **no_cache(anatomy))
     finally:
         for hook in hooks:
             hook.remove()
-    factors, missing = {}, {}
+    layers, missing = {}, {}
     for site in sites:
         place = (site.kind, site.layer)
-        takers = watch.takers.get(place, {})
-        matrices = [_matrix(part, given) for part, given in takers.items()]
-        linear = [matrix for matrix in matrices if matrix is not None]
-        if len(linear) != 1:
-            missing[place] = (
-                f"{len(linear)} linear maps take the attention's output"
-                if linear
-                else "no linear map takes the attention's output as it is"
+        path = watch.paths.get(place)
+        if path is None or path.module is None:
+            missing[place] = "no linear map takes the attention's output"
+        elif path.others:
+            missing[place] = f"{1 + path.others} linear maps take the attention's output"
+        else:
+            layers[place] = path.projection()
+    return Projections(layers=MappingProxyType(layers), missing=MappingProxyType(missing))
+
+
+class _Path:
+    """The way of one layer's attention output to the stream, in the copy that is left alone and in its own."""
+
+    def __init__(self, output: Float[Tensor, "copy row head width"], *, width: int) -> None:
+        self.width = width
+        self.heads = output.shape[2]
+        self.output = output.flatten(2)
+        self.before: FrozenNorm | None = None
+        self.gate: Gate = "none"
+        self.module: nn.Module | None = None
+        self.matrix = output  # until there is one
+        self.others = 0
+        self.steps: list[tuple[Tensor, FrozenNorm | None]] = []
+        self.added: tuple[int, float] | None = None
+
+    def reads(self, given: Tensor) -> None:
+        """Look at what a part is given: is it the stream after the layer's addition?"""
+        if given.shape[-1] != self.width:
+            return  # not the stream that the block reads, of one vector a token
+        for place, (step, _) in reversed(list(enumerate(self.steps))):
+            if given.numel() != step.numel():
+                continue
+            multiplier = _added(step, given.reshape(step.shape))
+            if multiplier is not None:
+                self.added = place, multiplier
+                return
+
+    def passes(self, part: nn.Module, given: Tensor, answer: Tensor) -> None:
+        """Look at what a part makes of what it is given: is it a norm or the projection on the way?"""
+        follows = (
+            len(self.steps) == 1 and torch.equal(given, self.steps[0][0]) and not torch.equal(given, answer)
+        )
+        if follows and (norm := frozen_norm(part, given, answer)) is not None:
+            self.steps.append((answer, norm))
+            return
+        if given.numel() != self.output.numel():
+            return
+        flat = given.reshape(self.output.shape)
+        gate = _gate(self.output, flat, self.heads)
+        if gate is None or torch.equal(given, answer) or (gate != "none" and self.before is not None):
+            return  # something else, dropout, or both a norm and a gate
+        matrix = _matrix(part, flat)
+        if matrix is None:
+            norm = frozen_norm(part, given, answer) if gate == "none" and self.before is None else None
+            if norm is not None and given.shape == self.output.shape:
+                self.before, self.output = norm, answer
+        elif self.module is not None:
+            self.others += 1
+        else:
+            self.module, self.matrix, self.gate = part, matrix, gate
+            self.steps = [(answer.reshape(*flat.shape[:2], -1), None)]
+
+    def projection(self) -> Projection:
+        """Return what was found."""
+        assert self.module is not None
+        place, multiplier = self.added or (0, 1.0)
+        matrix = self.matrix.double()
+        if self.before is not None:
+            matrix = (
+                self.before.linear(torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)) @ matrix
             )
-            continue
-        factors[place] = _factor(linear[0], watch.heads[place])
-    return Projections(factors=MappingProxyType(factors), missing=MappingProxyType(missing))
+        if (after := self.steps[place][1]) is not None:
+            matrix = after.linear(matrix)
+        return Projection(
+            factor=_factor(multiplier * matrix, self.heads),
+            module=self.module,
+            gate=self.gate,
+            before=self.before,
+            after=after,
+            in_stream=self.added is not None,
+        )
 
 
 class _Watch:
-    """What each layer's attention gave, and which parts of the model were given just that."""
+    """What the parts of the model are given and make of it, looked at for each layer whose way is not yet known."""
 
-    def __init__(self, anatomy: Anatomy) -> None:
+    def __init__(self, anatomy: Anatomy, streams: StreamNorms) -> None:
+        self.streams = streams
         self.calls = anatomy.calls
-        self.heads: dict[tuple[str, int], int] = {}
-        self.takers: dict[tuple[str, int], dict[nn.Module, Tensor]] = {}
-        self.last: tuple[tuple[str, int], Tensor] | None = None
+        self.paths: dict[tuple[str, int], _Path] = {}
+        self.copies: dict[tuple[str, int], Tensor] = {}  # of the batch: the one left alone, and the layer's
+        self.generator = torch.Generator().manual_seed(0)
 
     def listen(self, call: AttentionCall) -> Tensor:
-        """Answer as eager attention does, and keep the answer."""
+        """Answer as eager attention does, but for the layer's copy."""
         site = self.calls[call.order]
-        output, _ = call.eager()
-        if site is None:  # no layer's of the layout
-            self.last = None
-            return output
-        place = (site.kind, site.layer)
-        self.heads[place] = output.shape[2]
-        self.last = (place, output.flatten().clone())
+        output = call.eager()[0].contiguous()
+        if site is not None:
+            place, copy = (site.kind, site.layer), 1 + len(self.paths)
+            noise = torch.randn(output.shape[1:], generator=self.generator).to(output)
+            output[copy] += output[0].float().square().mean().sqrt() * noise
+            self.copies[place] = torch.tensor([0, copy], device=output.device)
+            self.paths[place] = _Path(output[self.copies[place]], width=self.streams.width(call.module))
         return output
 
-    def into(self, part: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """Look at what goes into a part: is it what the last layer's attention gave?"""
-        first = next((each for each in (*given, *named.values()) if isinstance(each, Tensor)), None)
-        if self.last is None or first is None:
+    def _open(self) -> list[tuple[_Path, Tensor]]:
+        return [(path, self.copies[place]) for place, path in self.paths.items() if path.added is None]
+
+    def before(self, part: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Look at what goes into a part."""
+        first = _first(*given, *named.values())
+        for path, copies in self._open():
+            if first is not None and (own := self._own(first, copies)) is not None:
+                path.reads(own)
+
+    def after(self, part: nn.Module, given: tuple[Any, ...], named: dict[str, Any], answer: Any) -> None:
+        """Look at what a part has made."""
+        first = _first(*given, *named.values())
+        if first is None or not isinstance(answer, Tensor):
             return
-        place, output = self.last
-        if first.numel() == output.numel() and torch.equal(first.flatten(), output):
-            self.takers.setdefault(place, {})[part] = first.detach().reshape(-1, first.shape[-1])
+        for path, copies in self._open():
+            own, made = self._own(first, copies), self._own(answer, copies)
+            if own is not None and made is not None:
+                path.passes(part, own, made)
+
+    def _own(self, tensor: Tensor, copies: Tensor) -> Tensor | None:
+        """Return the two copies of a layer; None of what holds no numbers for each copy."""
+        number = 1 + len({(site.kind, site.layer) for site in self.calls if site is not None})
+        if not tensor.is_floating_point() or tensor.ndim < 2 or tensor.shape[0] % number:
+            return None
+        by_copy = tensor if tensor.shape[0] == number else tensor.reshape(number, -1, *tensor.shape[1:])
+        return by_copy[copies]
 
 
-def _matrix(part: nn.Module, given: Float[Tensor, "row inner"]) -> Float[Tensor, "inner model"] | None:
+def _first(*given: Any) -> Tensor | None:
+    return next((each for each in given if isinstance(each, Tensor)), None)
+
+
+def _added(step: Float[Tensor, "copy row width"], stream: Float[Tensor, "copy row width"]) -> float | None:
+    """Return what a value is multiplied by where it is added to the stream; None where it is not added just so.
+
+    Args:
+        step: on the way, in the copy left alone and in the changed one.
+        stream: what may be the stream, in both.
+    """
+    value, exact = step.double(), stream.double()
+    change, own = exact[1] - exact[0], value[1] - value[0]
+    rounding = torch.finfo(stream.dtype).eps * exact.abs().amax(0)
+    clear = change.abs() > 8 * rounding
+    if clear.double().mean() < 0.5:
+        return None
+    multiplier = float((change * own)[clear].sum() / own[clear].square().sum().clamp(min=1e-30))
+    off = (change - multiplier * own).abs() - 4 * rounding
+    rest = (exact[0] - multiplier * value[0]).abs()
+    # Without a rest nothing was added to: the value itself is on its way through another part.
+    if off.max() > _TOLERANCE * change.abs().max() or rest.max() <= _TOLERANCE * exact.abs().max():
+        return None
+    return multiplier
+
+
+def _gate(before: Tensor, after: Tensor, heads: int) -> Gate | None:
+    """Return what gate the attention's output went through; None where something else was done to it.
+
+    Args:
+        before: the attention's output, in the copy left alone and in the changed one, `[copy, row, inner]`.
+        after: what a part is given.
+        heads: of the layer.
+    """
+    if torch.equal(before, after):
+        return "none"
+    old, new = before.double(), after.double()
+    # A gate does not depend on the output: it is the same in both copies.
+    rounding = 8 * torch.finfo(before.dtype).eps * (new[1] * old[0]).abs()
+    if not new.any() or bool(((new[1] * old[0] - new[0] * old[1]).abs() > rounding).any()):
+        return None
+    ratio = (new[0] / old[0]).reshape(len(old[0]), heads, -1)
+    apart = (ratio - ratio[..., :1]).abs()
+    most = 8 * torch.finfo(before.dtype).eps
+    return "head" if bool((apart <= most * ratio.abs()).all()) else "channel"
+
+
+def _matrix(part: nn.Module, given: Float[Tensor, "copy row inner"]) -> Float[Tensor, "inner model"] | None:
     """Return the matrix of a part that is linear (with a bias or without); None where it is not, or changes nothing."""
     with torch.inference_mode():
-        width = given.shape[1]
+        width = given.shape[-1]
+        rows = given.flatten(0, 1)
         try:
-            bias = part(given.new_zeros(1, width))
-            units = torch.eye(width, dtype=given.dtype, device=given.device)
-            matrix: Tensor = (part(_LARGE * units) - bias) / _LARGE
-            answer = part(given)
+            bias = part.forward(rows.new_zeros(1, width))
+            units = torch.eye(width, dtype=rows.dtype, device=rows.device)
+            matrix: Tensor = (part.forward(_LARGE * units) - bias) / _LARGE
+            answer = part.forward(rows)
         except Exception:  # whatever else a part may want of its input, it is no plain map then
             return None
         if not isinstance(answer, Tensor) or matrix.ndim != 2:
             return None
-        off = (given.double() @ matrix.double() + bias.double() - answer.double()).abs().max()
-        # Dropout gives back what it got: the map comes after it.
+        off = (rows.double() @ matrix.double() + bias.double() - answer.double()).abs().max()
         most = max(_TOLERANCE, _ROUNDINGS * torch.finfo(answer.dtype).eps)
-        if torch.equal(answer, given) or off > most * answer.double().abs().max().clamp(min=1e-9):
+        if off > most * answer.double().abs().max().clamp(min=1e-9):
             return None
         return matrix
 
 
 def _factor(matrix: Float[Tensor, "inner model"], heads: int) -> Float[Tensor, "head width rank"]:
-    """Return `R'` of each head's `W_O' = Q R`: `x W_O` is as long as `x R'`, which is never longer than x is wide."""
+    """Return `R'` of each head's `W' = Q R`: `x W` is as long as `x R'`, which is never longer than x is wide."""
     by_head = matrix.detach().double().cpu().reshape(heads, -1, matrix.shape[1])
     upper = torch.linalg.qr(by_head.transpose(1, 2), mode="r").R
     factor: Tensor = upper.transpose(1, 2).float().to(matrix.device).contiguous()
     return factor
 
 
-def _short_input(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> dict[str, Tensor]:
-    """Return the model's arguments for one made-up input of a few tokens, all different."""
+def _copies(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, *, number: int) -> dict[str, Tensor]:
+    """Return the model's arguments for copies of one made-up input of a few tokens."""
     size = min(len(vocabulary.classes), 1 << 16)
-    ids = torch.linspace(1, max(1, size - 1), _TOKENS).long()
-    zeros = torch.zeros_like(ids).numpy()
-    segment = Segment(document="probe", index=0, ids=ids.numpy(), token_types=zeros, word_ids=zeros)
-    _, inputs, _ = model_inputs([segment], anatomy, vocabulary)
+    segment = made_up_segment(_TOKENS, vocabulary, size=size, generator=torch.Generator().manual_seed(0))
+    _, inputs, _ = model_inputs([segment] * number, anatomy, vocabulary)
     device = next(model.parameters()).device
     return {name: tensor.to(device) for name, tensor in inputs.items()}

@@ -15,12 +15,13 @@ from headscope.attention.fused import fused_attention, fusible
 from headscope.attention.learned_sink import attended, sink_logits, sink_of
 from headscope.attention.tap import AttentionCall, Tap, bias_of, eager_evaluation, scaling_of
 from headscope.encoding.batching import collate
-from headscope.encoding.segment import Segment, SegmentInfo
+from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy, CallSite, Together
 from headscope.models.families import WORKING_FAMILIES
 from headscope.models.folder.shown import shown
+from headscope.models.made_up import made_up_segment
 
 _ROW_TOLERANCE = 0.02  # of half precision
 _PADDING_TOLERANCE = 1e-4  # another shape of batch changes float32 by 1e-5 of a weight at most
@@ -40,15 +41,10 @@ class TrialBatch:
         generator = torch.Generator().manual_seed(0)
 
         def made_up(lengths: tuple[int, ...]) -> SegmentInfo:
-            segments = []
-            for length in lengths:
-                ids = torch.randint(0, vocabulary_size, (length,), generator=generator)
-                ids = torch.where(ids == vocabulary.pad_id, (ids + 1) % vocabulary_size, ids)
-                tokens, zeros = ids.numpy(), torch.zeros_like(ids).numpy()
-                segments.append(
-                    Segment(document="probe", index=0, ids=tokens, token_types=zeros, word_ids=zeros)
-                )
-            return collate(segments, vocabulary).info
+            return collate(
+                [made_up_segment(n, vocabulary, size=vocabulary_size, generator=generator) for n in lengths],
+                vocabulary,
+            ).info
 
         device = next(model.parameters()).device
         self.encoder = made_up(_LENGTHS)

@@ -1,6 +1,5 @@
 """A treebank or a coreference corpus that can be read twice: once to be hashed and counted, once for the model."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -12,11 +11,12 @@ from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.demo import demo_treebank
 from headscope.corpora.document import Document
 from headscope.corpora.fetch.by_name import resolve
+from headscope.corpora.identity import distinct
 from headscope.corpora.mentions.coreference_files import coreference_files, read_coreference
 from headscope.corpora.mentions.gap_rows import GapRow, read_gap
 from headscope.corpora.mentions.unmatched import refusing_unmatched
 from headscope.corpora.opening import read_once
-from headscope.corpora.passes import Passes
+from headscope.corpora.ordered import Ordered
 from headscope.corpora.trees.conllu import read_conllu
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.spread import spread
@@ -50,8 +50,7 @@ class AnnotatedCorpus:
     """
 
     def __init__(self, read: Callable[[], Iterator[AnnotatedDocument]], *, name: str) -> None:
-        self._passes = Passes(name, _content)
-        self._source = read
+        self._corpus = Ordered(read, name=name)
         self.name = name
         self.documents = self.sentences = self.words = self.mentions = 0
         self.relations: Counter[str] = Counter()
@@ -101,11 +100,10 @@ class AnnotatedCorpus:
 
     def digest(self) -> str:
         """Read all of it once, counting; return its hash, 32 hex digits of BLAKE2b."""
-        digest = blake2b(digest_size=16)
         self.documents = self.sentences = self.words = self.mentions = 0
         self.relations, self.trees = Counter(), False
         contents = FileContents(self.name)
-        for document in self._passes.watch(self._source):
+        for document in self._corpus.first():
             self.documents += 1
             self.sentences += len(document.sentences)
             self.mentions += len(document.mentions)
@@ -113,10 +111,9 @@ class AnnotatedCorpus:
                 self.words += len(sentence)
                 self.trees = self.trees or bool(sentence.heads)
                 self.relations.update(sentence.relations)
-            digest.update(_annotation(document))
             contents.add(document)
         self.files = contents.names()
-        self.hash = digest.hexdigest()
+        self.hash = self._corpus.hexdigest
         return self.hash
 
     def read(self, *, sentences: int | None = None, seed: int = 0) -> Iterator[AnnotatedDocument]:
@@ -130,17 +127,21 @@ class AnnotatedCorpus:
             InputError: they are not those of an earlier reading: something writes to the files.
         """
         if sentences is None:
-            yield from self._passes.watch(self._source)
+            yield from self._corpus.read()
             return
-        documents = self._passes.watch(self._source)
+        documents = self._corpus.read()
         places = (
             (document.id, number) for document in documents for number in range(len(document.sentences))
         )
         drawn = spread(places, limit=sentences, seed=seed)
-        for document in self._passes.watch(self._source):
+        for document in self._corpus.read():
             own = [each for number, each in enumerate(document.sentences) if (document.id, number) in drawn]
             if own:
                 yield replace(document, sentences=tuple(own))
+
+    def notes(self) -> list[str]:
+        """Return what the user should see of the corpus."""
+        return self._corpus.notes()
 
 
 class AnnotatedText:
@@ -171,6 +172,10 @@ class AnnotatedText:
                     identity = document.id if number == 0 else f"{number}-{document.id}"
                     yield Document(id=identity, lines=lines, origin=document.origin)
 
+    def notes(self) -> list[str]:
+        """The corpora have their own."""
+        return []
+
 
 class GapCorpus:
     """Rows of GAP, counted and hashed as `AnnotatedCorpus` is."""
@@ -178,9 +183,13 @@ class GapCorpus:
     def __init__(self, paths: tuple[str, ...], *, spacing: str = "written") -> None:
         self.paths = paths
         self.name = named(paths)
-        self._passes = Passes(self.name, _row, unit="row")
         again = _once(lambda: read_gap(paths), paths)
-        self._read = again if spacing == "written" else lambda: (replace(row, spaces=()) for row in again())
+        read = (
+            again
+            if spacing == "written"
+            else lambda: distinct(replace(row, id="", spaces=()) for row in again())
+        )
+        self._corpus = Ordered(read, name=self.name, unit="row")
 
     @classmethod
     def of(cls, paths: tuple[str, ...], *, spacing: str = "written") -> "GapCorpus | None":
@@ -190,9 +199,9 @@ class GapCorpus:
 
     def digest(self) -> str:
         """Read all of it once; return its hash."""
-        for _ in self.read():
+        for _ in self._corpus.first():
             pass
-        return self._passes.hexdigest
+        return self._corpus.hexdigest
 
     def read(self, *, limit: int | None = None, seed: int = 0) -> Iterator[GapRow]:
         """Yield the rows; at most so many, drawn by the seed.
@@ -200,12 +209,15 @@ class GapCorpus:
         Raises:
             InputError: they are not those of an earlier reading: something writes to the files.
         """
-        rows = self._passes.watch(self._read)
         if limit is None:
-            return rows
-        numbered = list(enumerate(rows))
-        drawn = spread(((str(number), 0) for number, _ in numbered), limit=limit, seed=seed)
-        return iter([row for number, row in numbered if (str(number), 0) in drawn])
+            return self._corpus.read()
+        rows = list(self._corpus.read())
+        drawn = spread(((row.id, 0) for row in rows), limit=limit, seed=seed)
+        return iter([row for row in rows if (row.id, 0) in drawn])
+
+    def notes(self) -> list[str]:
+        """Return what the user should see of the corpus."""
+        return self._corpus.notes()
 
 
 def has_mentions(paths: tuple[str, ...]) -> bool:
@@ -213,34 +225,11 @@ def has_mentions(paths: tuple[str, ...]) -> bool:
     return not paths or bool(coreference_files(paths).annotated)
 
 
-def _annotation(document: AnnotatedDocument) -> bytes:
-    """Return the bytes that a document's words, trees and mentions are hashed by."""
-    sentences = (
-        [sentence.words, sentence.heads, sentence.relations, sentence.tags]
-        + ([sentence.spaces] if sentence.spaces else [])
-        for sentence in document.sentences
-    )
-    lines = [json.dumps(parts, separators=(",", ":")) for parts in sentences]
-    found: list[object] = [(mention.start, mention.end, mention.entity) for mention in document.mentions]
-    # What is said of a run changes with them, though no number does.
-    mentions = json.dumps(found + [each.fault for each in document.unmatched])
-    return "".join(f"{line}\n" for line in [*lines, mentions, ""]).encode()
-
-
 def all_apart(documents: Iterable[AnnotatedDocument]) -> Iterator[AnnotatedDocument]:
-    """Yield documents whose words are all joined by spaces, however they are written."""
-    for document in documents:
-        yield replace(document, sentences=tuple(replace(each, spaces=()) for each in document.sentences))
-
-
-def _content(document: AnnotatedDocument) -> bytes:
-    """Return all that may be read of a document: the text as it was written too."""
-    return _annotation(document) + json.dumps([sentence.text for sentence in document.sentences]).encode()
-
-
-def _row(row: GapRow) -> bytes:
-    return (
-        json.dumps([row.words, row.spaces, row.pronoun, row.a, row.b, row.truth, row.gender]).encode() + b"\n"
+    """Yield documents whose words are all joined by spaces, however they are written: other documents."""
+    return distinct(
+        replace(document, id="", sentences=tuple(replace(each, spaces=()) for each in document.sentences))
+        for document in documents
     )
 
 

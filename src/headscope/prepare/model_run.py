@@ -1,10 +1,9 @@
 """A run of a model over corpora: loaded, the corpora hashed, its signature known before a scan begins."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from itertools import chain
 from typing import Any
-
-from torch import nn
 
 from headscope.attention.model_source import ModelSource
 from headscope.corpora.demo import demo_text
@@ -16,6 +15,7 @@ from headscope.encoding.packing import Packer, PackingCounts
 from headscope.encoding.readable import joined_pieces, readable_tokens
 from headscope.encoding.segment import Segment
 from headscope.encoding.shards import Shard, ShardedBatches
+from headscope.encoding.spread import documents_read
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError, OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps
@@ -24,8 +24,9 @@ from headscope.examples.short_sentences import SentenceKeeper
 from headscope.models.anatomy import Anatomy, KindLayout
 from headscope.models.dtypes import precision_note
 from headscope.models.examination import examine
-from headscope.models.in_memory import dtype_of
+from headscope.models.in_memory import dtype_of, without_head
 from headscope.models.loading import LoadedModel, load_model
+from headscope.models.random_weights import with_random_weights
 from headscope.prepare.annotated import AnnotatedText
 from headscope.prepare.annotated_inputs import open_annotated
 from headscope.prepare.elsewhere import OneScan
@@ -37,6 +38,9 @@ from headscope.prepare.shared_scan import SharedScan
 from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
 from headscope.prepare.text_corpus import GivenText, TextCorpus
 from headscope.statistics.confidence import too_few
+
+_CONTROL_BYTES = 1 << 30
+"""Models with random weights are held for all stages as long as they are no larger together."""
 
 
 class ModelRun:
@@ -50,6 +54,7 @@ class ModelRun:
     Attributes:
         signature: what the numbers depend on.
         treebank, treebank_train, coreference, gap: the annotated corpora, where they are asked for.
+        loaded: the model, below its vocabulary head.
         layout: the model's kinds of attention.
         total: documents in the corpus; None where a limit makes the number meaningless.
         passed_over: documents of which the reading at hand made no inputs: they are another part's.
@@ -82,19 +87,22 @@ class ModelRun:
             documents, corpus_hash = text_read or self.corpus.digest()
         if options.given_model is None:
             tell(watch, "loading the model")
-        self.loaded: LoadedModel = options.given_model or load_model(
+        given: LoadedModel = options.given_model or load_model(
             options.model, revision=options.revision, dtype=options.dtype, device=options.device
         )
+        self.loaded = without_head(given)
         self.encoder = Encoder(self.loaded.tokeniser, token_types=options.token_types)
         self.anatomy: Anatomy = examine(self.loaded.model, self.encoder.vocabulary)
         check_length(options.max_length, self.loaded, self.encoder, self.anatomy)
+        self._trained = ModelSource(self.loaded.model, self.anatomy, self.encoder.vocabulary, ())
+        self._controls: dict[int, ModelSource] = {}
         self.packer = self._packer()
         self.known = KnownPieces(self.encoder, "text")
         self.documents = documents
         self.passed_over = 0
         text = {"name": self.corpus.name, "hash": corpus_hash, "documents": documents}
         self.signature = make_signature(
-            model=model_facts(self.loaded, self.encoder.vocabulary),
+            model=model_facts(given, self.encoder.vocabulary),
             tokeniser=tokeniser_hash(self.loaded.tokeniser),
             corpus={**(text if options.reads("text") else {}), **annotated.hashes},
             options=options.shaping(),
@@ -103,11 +111,18 @@ class ModelRun:
 
     def _text(self, options: RunOptions) -> "TextCorpus | GivenText | AnnotatedText":
         """Open the text: what was given, else the sentences of the annotated corpora, else the demonstration."""
+        as_written = options.compat is not None  # whose cuts are drawn from one stream over the corpus
         if options.given_text:
-            return GivenText(options.given_text)
+            return GivenText(options.given_text, as_written=as_written)
         if options.text or not (options.treebank or options.coref):
             by_line = options.documents == "lines"
-            return TextCorpus(options.text or (str(demo_text()),), by_line=by_line, column=options.column)
+            return TextCorpus(
+                options.text or (str(demo_text()),),
+                by_line=by_line,
+                column=options.column,
+                as_written=as_written,
+                limit=options.limit,
+            )
         given = [self.treebank, None if options.coref == options.treebank else self.coreference]
         corpora = [corpus for corpus in given if corpus is not None]
         if not corpora and options.reads("text"):
@@ -211,7 +226,7 @@ class ModelRun:
 
     def source(self) -> ModelSource:
         """Return the stream of tiles over the text."""
-        return self._source(None, None)
+        return self._source(self._trained, None, None)
 
     def example_source(self) -> ModelSource:
         """Return the stream of tiles over a few short sentences of the corpus, to draw heads on.
@@ -272,28 +287,39 @@ class ModelRun:
         return list(self._packer().pack(made, limit=limit))
 
     def over(
-        self, segments: Iterable[Segment], *, length: int | None = None, model: nn.Module | None = None
+        self, segments: Iterable[Segment], *, length: int | None = None, control: int | None = None
     ) -> ModelSource:
         """Return the stream of tiles over segments.
 
         Args:
             segments: the inputs.
             length: about how long they are, for the size of batches; the longest allowed when None.
-            model: another of the same shape (a control) in place of the run's.
+            control: seed of the model with random weights that reads them in place of the run's.
         """
-        return self._source(segments, length, model)
+        read_by = self._trained if control is None else self._control(control)
+        return self._source(read_by, segments, length)
+
+    def _control(self, seed: int) -> ModelSource:
+        """Return what reads with the random weights of a seed: made once for all stages, where memory allows it."""
+        if seed not in self._controls:
+            size = sum(each.numel() * each.element_size() for each in self.loaded.model.parameters())
+            if (len(self._controls) + 1) * size > _CONTROL_BYTES:
+                self._controls.clear()
+            model = with_random_weights(self.loaded.model, seed=seed)
+            # Of the same architecture, so that it is read as the run's is.
+            self._controls[seed] = ModelSource(model, self.anatomy, self.encoder.vocabulary, ())
+        return self._controls[seed]
 
     def _source(
-        self, segments: Iterable[Segment] | None, length: int | None, model: nn.Module | None = None
+        self, read_by: ModelSource, segments: Iterable[Segment] | None, length: int | None
     ) -> ModelSource:
         """Return the stream of tiles over segments, or over the text where none are given; see `over`."""
-        own = self.loaded.model if model is None else model
-        anatomy = self.anatomy if model is None else examine(model, self.encoder.vocabulary)
         size = self.options.batch_size or auto_batch_size(
             length or self.options.max_length, self.anatomy, self.loaded
         )
-        batches = self.batches(size) if segments is None else ShardedBatches(segments, batch_size=size)
-        return ModelSource(own, anatomy, self.encoder.vocabulary, batches)
+        source = copy(read_by)
+        source.batches = self.batches(size) if segments is None else ShardedBatches(segments, batch_size=size)
+        return source
 
     def _how_to_part(self, documents: int) -> list[str]:
         """Say what makes documents of lines, where the text may be one sentence a line."""
@@ -304,12 +330,11 @@ class ModelRun:
 
     def _notes(self) -> list[str]:
         notes = []
-        used = self.packer.counts.documents_used
-        # Before the scan nothing has been used, and nothing is known to be too few.
-        if used and (few := too_few(used)):
-            notes += [few, *self._how_to_part(used)]
-        if unknown := self.known.note():
-            notes.append(unknown)
+        if isinstance(self.corpus, TextCorpus) and self.documents == documents_read(self.options.limit):
+            notes.append(f"the inputs were drawn from the first {self.documents:,} documents of the text")
+        corpora = (self.corpus, self.treebank, self.treebank_train, self.coreference, self.gap)
+        # A file of trees and mentions is two corpora.
+        notes += dict.fromkeys(note for corpus in corpora if corpus is not None for note in corpus.notes())
         if self.anatomy.encoder_decoder:
             notes.append("the decoder reads the encoder's text again, shifted right by its start token")
         notes += self.anatomy.notes
@@ -319,6 +344,12 @@ class ModelRun:
             notes.append(
                 "the model does not use transformers' attention interface: output_attentions was used"
             )
+        used = self.packer.counts.documents_used
+        # Last, as a run that goes on after a stop learns it last: before the scan nothing has been used.
+        if used and (few := too_few(used)):
+            notes += [few, *self._how_to_part(used)]
+        if unknown := self.known.note():
+            notes.append(unknown)
         return notes
 
 

@@ -242,14 +242,10 @@ class RunOptions:
     @property
     def wanted(self) -> tuple[str, ...]:
         """What to measure, of `ASKABLE`."""
-        if self.stages:
-            wanted = dict.fromkeys((*self.stages, *self.also))
-            return tuple(dict.fromkeys((*wanted, *self._beside(wanted))))
-        wanted = dict.fromkeys(
-            (*(each.asked_as for each in STAGES.values() if self._wants(each)), *self.also)
-        )
-        wanted.update(dict.fromkeys(self._beside(wanted)))
-        return tuple(name for name in ASKABLE if name in wanted)
+        named = self.stages or tuple(each.asked_as for each in STAGES.values() if self._wants(each))
+        wanted = dict.fromkeys((*named, *self.also))
+        wanted |= dict.fromkeys(self._beside(wanted))
+        return tuple(wanted if self.stages else (name for name in ASKABLE if name in wanted))
 
     def _beside(self, wanted: Collection[str]) -> Iterator[str]:
         """Yield what goes beside what is wanted, as all that it needs was given."""

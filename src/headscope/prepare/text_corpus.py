@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from headscope.corpora.digest import CorpusDigest, content_of
 from headscope.corpora.document import Document
 from headscope.corpora.fetch.by_name import resolve
 from headscope.corpora.opening import read_once, source_name
-from headscope.corpora.passes import Passes
+from headscope.corpora.ordered import Ordered
 from headscope.corpora.reading import read_corpus
 from headscope.counted import count
+from headscope.encoding.spread import documents_read
 
 
 class TextCorpus:
@@ -20,13 +20,27 @@ class TextCorpus:
 
     Args:
         paths, by_line, column: as `read_corpus` takes them.
+        as_written: whether they come in the order of the files, not in that of their ids (`Ordered`).
+        limit: how many inputs are wanted; only the documents that they are drawn from are read (`documents_read`).
     """
 
-    def __init__(self, paths: tuple[str, ...], *, by_line: bool = False, column: str | None = None) -> None:
+    def __init__(
+        self,
+        paths: tuple[str, ...],
+        *,
+        by_line: bool = False,
+        column: str | None = None,
+        as_written: bool = False,
+        limit: int | None = None,
+    ) -> None:
         self.paths = resolve(paths)
         self._given = paths
-        self._how: dict[str, Any] = {"by_line": by_line, "column": column}
-        self._passes = Passes(self.name, content_of)
+        self._how: dict[str, Any] = {
+            "by_line": by_line,
+            "column": column,
+            "limit_documents": documents_read(limit),
+        }
+        self._corpus = Ordered(self._documents, name=self.name, as_written=as_written)
         self._spool: IO[str] | None = None
 
     @property
@@ -36,17 +50,9 @@ class TextCorpus:
 
     def digest(self) -> tuple[int, str]:
         """Read all of it once; return the number of documents and the corpus hash."""
-        documents = self._watched()
-        if read_once(self.paths):
-            # Open for as long as the corpus lives; the system removes it with the last reference.
-            spool = tempfile.TemporaryFile("w+", encoding="utf-8", prefix="headscope-")  # noqa: SIM115
-            for document in documents:
-                spool.write(json.dumps(vars(document), default=dict) + "\n")
-            self._spool = spool
-        else:
-            for _ in documents:
-                pass
-        return self._passes.items, self._passes.hexdigest
+        for _ in self._corpus.first():
+            pass
+        return self._corpus.documents, self._corpus.hexdigest
 
     def read(self) -> Iterator[Document]:
         """Yield the documents.
@@ -54,25 +60,39 @@ class TextCorpus:
         Raises:
             InputError: they are not those of an earlier reading: something writes to the files.
         """
-        if self._spool is None:
-            yield from self._watched()
-            return
-        self._spool.seek(0)
-        for line in self._spool:
-            record = json.loads(line)
-            for name in ("lines", "words", "tokens"):
-                record[name] = None if record[name] is None else tuple(record[name])
-            yield Document(**record)
+        return self._corpus.read()
 
-    def _watched(self) -> Iterator[Document]:
-        return self._passes.watch(lambda: read_corpus(self.paths, **self._how))
+    def notes(self) -> list[str]:
+        """Return what the user should see of the corpus."""
+        return self._corpus.notes()
+
+    def _documents(self) -> Iterator[Document]:
+        if self._spool is not None:
+            self._spool.seek(0)
+            for line in self._spool:
+                record = json.loads(line)
+                for name in ("lines", "words", "tokens"):
+                    record[name] = None if record[name] is None else tuple(record[name])
+                yield Document(**record)
+            return
+        documents = read_corpus(self.paths, **self._how)
+        if not read_once(self.paths):
+            yield from documents
+            return
+        # Open for as long as the corpus lives; the system removes it with the last reference.
+        spool = tempfile.TemporaryFile("w+", encoding="utf-8", prefix="headscope-")  # noqa: SIM115
+        for document in documents:
+            spool.write(json.dumps(vars(document), default=dict) + "\n")
+            yield document
+        self._spool = spool
 
 
 class GivenText:
     """Documents that are in memory; hashed as those of files are, so that the same text is the same run."""
 
-    def __init__(self, documents: tuple[Document, ...]) -> None:
+    def __init__(self, documents: tuple[Document, ...], *, as_written: bool = False) -> None:
         self._documents = documents
+        self._corpus = Ordered(lambda: iter(documents), name=self.name, as_written=as_written)
 
     @property
     def name(self) -> str:
@@ -81,14 +101,17 @@ class GivenText:
 
     def digest(self) -> tuple[int, str]:
         """Return the number of documents and the corpus hash."""
-        digest = CorpusDigest(self._documents)
-        for _ in digest:
+        for _ in self._corpus.first():
             pass
-        return digest.documents, digest.hexdigest
+        return self._corpus.documents, self._corpus.hexdigest
 
     def read(self) -> Iterator[Document]:
         """Yield the documents."""
-        yield from self._documents
+        return self._corpus.read()
+
+    def notes(self) -> list[str]:
+        """Return what the user should see of the corpus."""
+        return self._corpus.notes()
 
 
 def named(paths: tuple[str, ...]) -> str:

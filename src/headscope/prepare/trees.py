@@ -14,7 +14,7 @@ from headscope.encoding.tree_fields import arcs_of_fields
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS
-from headscope.models.random_weights import with_random_weights
+from headscope.examples.few_inputs import example_inputs
 from headscope.prepare.held_segments import HeldSegments
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
@@ -22,8 +22,8 @@ from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher, scan_teller
 from headscope.prepare.sharded_scan import scan_shards
 from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.control_documents import ControlDocuments
 
-_EXAMPLE_SENTENCES = 400
 _USUAL_LENGTH = 32  # tokens in most sentences, for the size of batches
 
 
@@ -32,6 +32,7 @@ class Trees(Protocol):
     """Sentences with trees, ready to be scanned.
 
     Attributes:
+        control_documents: those that controls read.
         relations: how often each label occurs.
         documents, sentences: how many there are.
         special: what the special tokens before and after the words are called.
@@ -41,12 +42,13 @@ class Trees(Protocol):
     documents: int
     sentences: int
     special: tuple[str, str]
+    control_documents: ControlDocuments
 
     def source(self) -> TileSource:
         """Return the stream of tiles over all sentences."""
 
     def controls(self) -> Iterator[tuple[str, int | None, TileSource]]:
-        """Yield each control's name, its number and its tiles; a model is made when its turn comes."""
+        """Yield each control's name, its number and its tiles."""
 
     def example_source(self) -> TileSource:
         """Return the tiles of short sentences."""
@@ -86,6 +88,7 @@ class TreebankTrees:
                 "lines; give another --treebank"
             )
         self.special = run.encoder.vocabulary.special_names
+        self.control_documents = ControlDocuments(self.documents)
 
     def source(self) -> TileSource:
         """Return the stream of tiles over all sentences."""
@@ -95,24 +98,17 @@ class TreebankTrees:
         return self.run.over(segments, length=_USUAL_LENGTH)
 
     def controls(self) -> Iterator[tuple[str, int | None, TileSource]]:
-        """Yield each control's name, its number and its tiles; a model is made when its turn comes."""
+        """Yield each control's name, its number and its tiles."""
+        own = self.control_documents.segments
         for seed in range(self.run.options.controls):
-            model = with_random_weights(self.run.loaded.model, seed=seed)
-            yield (
-                "control",
-                seed,
-                self.run.over(self._again(), length=_USUAL_LENGTH, model=model),
-            )
+            yield "control", seed, self.run.over(own(self._again()), length=_USUAL_LENGTH, control=seed)
         if self.run.options.shuffled:
-            yield (
-                "shuffled",
-                None,
-                self.run.over(self._segments(self._packer(shuffle=True)), length=_USUAL_LENGTH),
-            )
+            shuffled = own(self._segments(self._packer(shuffle=True)))
+            yield "shuffled", None, self.run.over(shuffled, length=_USUAL_LENGTH)
 
     def example_source(self) -> TileSource:
         """Return the tiles of short sentences, of as many documents as there are."""
-        return self.run.over(_short(self._again()), length=_USUAL_LENGTH)
+        return self.run.over(_short(self._again(), self.sentences), length=_USUAL_LENGTH)
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the trees."""
@@ -162,6 +158,7 @@ class MapsTrees:
         self.documents = len({entry.document for entry in run.entries})
         special = run.signature["model"].get("special", {})
         self.special = named_special(special.get("cls"), special.get("sep"))
+        self.control_documents = ControlDocuments(self.documents)
 
     def source(self) -> TileSource:
         """Return the stream of tiles over all sentences."""
@@ -178,7 +175,7 @@ class MapsTrees:
             for place, entry in enumerate(self.run.entries)
             if FEWEST_WORDS <= len(entry.words) <= MOST_WORDS
         ]
-        return self.run.only(places[:_EXAMPLE_SENTENCES] or [0])
+        return self.run.only(places[: example_inputs(self.sentences)] or [0])
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the trees."""
@@ -199,10 +196,10 @@ class MapsTrees:
         return "the maps hold no word; extract them again from a treebank"
 
 
-def _short(segments: Iterable[Segment]) -> Iterator[Segment]:
-    """Keep sentences of 6 to 20 words, at most so many; one that has few relations is no loss."""
+def _short(segments: Iterable[Segment], sentences: int) -> Iterator[Segment]:
+    """Keep sentences of 6 to 20 words, a few of so many; one that has few relations is no loss."""
     short = (s for s in segments if FEWEST_WORDS <= len(s.words) <= MOST_WORDS)
-    return islice(short, _EXAMPLE_SENTENCES)
+    return islice(short, example_inputs(sentences))
 
 
 def scan_trees(

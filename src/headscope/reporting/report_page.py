@@ -48,8 +48,9 @@ def write_report(run: Measured, out_dir: Path, *, atlas: str | None = None) -> P
     """
     out_dir = Path(out_dir)
     about = replace(Context.of(run), links=True)
-    write_figures(about, out_dir / "figures")
-    page = _rendered(about, atlas)
+    files = write_figures(about, out_dir / "figures")
+    pictures = {file.stem: file.read_text(encoding="utf-8") for file in files}
+    page = _rendered(replace(about, pictures=pictures), atlas)
     write_bytes(out_dir / "report.html", page.encode("utf-8"))
     return out_dir / "report.html"
 

@@ -76,6 +76,12 @@ def shares(name: str, meaning: str, *, prefix: str = "", missing: str = "") -> t
     )
 
 
+def on_all_documents(*, missing: str = "") -> tuple[Column, Column, Column]:
+    """Return the columns of the value of the head that is named on all documents, those that chose it among them."""
+    meaning = "the named head on all documents, those that chose it among them: too high where heads are nearly equal"
+    return shares("all_documents", meaning, prefix="all_documents_", missing=missing)
+
+
 def difference(
     meaning: str, *, name: str = "difference", prefix: str = "", missing: str = "", unit: str = "share"
 ) -> tuple[Column, Column, Column]:

@@ -1,8 +1,8 @@
 """Error bars over documents that cover what they promise, and comparisons of two numbers on the same documents.
 
 Student's t on an error clustered by document. A share is bounded as Wilson (1927) bounds a count, with the number of
-answers that would vary as much; a positive quantity on its logarithm. In simulation (`benchmarks/calibration.py`)
-they cover 93 to 97% from 30 documents on; the percentile bootstrap and the bootstrap-t do not.
+answers that would vary as much; a positive quantity on its logarithm; both reach further on the side where documents
+have a tail. How often they cover is simulated in `benchmarks/calibration.py` and stands in docs/definitions.md.
 """
 
 from collections.abc import Callable
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.statistics.estimate import Estimate, difference, mean_of_ratios, ratio
+from headscope.statistics.interval_ends import positive_ends, real_ends, share_ends
 
 FEWEST_DOCUMENTS = 10
 
@@ -101,16 +102,14 @@ def interval_of(
         counts: how many answers a share is of, for where all are right, or all wrong.
         confidence: how often the interval holds the true value.
     """
-    times = _quantile(estimate, confidence)
     with np.errstate(invalid="ignore", divide="ignore"):
         if scale == "share":
-            low, high = _wilson(estimate, np.broadcast_to(counts, estimate.value.shape), times)
+            number = np.broadcast_to(counts, estimate.value.shape)
+            low, high = share_ends(estimate, number, confidence=confidence)
         elif scale == "positive":
-            # The logarithm where it is defined; what is 0 everywhere has no error either.
-            factor = np.exp(np.where(estimate.value > 0, times * estimate.error / estimate.value, 0.0))
-            low, high = estimate.value / factor, estimate.value * factor
+            low, high = positive_ends(estimate, confidence=confidence)
         else:
-            low, high = estimate.value - times * estimate.error, estimate.value + times * estimate.error
+            low, high = real_ends(estimate, confidence=confidence)
     return _enough(estimate, low, high)
 
 
@@ -189,34 +188,6 @@ def resampling_weights(
     generator = np.random.default_rng(seed)
     number = groups if draws is None else draws
     return generator.multinomial(number, np.full(groups, 1 / groups), size=resamples).astype(np.float64)
-
-
-def _quantile(estimate: Estimate, confidence: float) -> NDArray[np.float64]:
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(estimate.freedom, 1 - (1 - confidence) / 2))
-
-
-def _wilson(
-    estimate: Estimate, counts: NDArray[Any], times: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Wilson's score interval with the number of answers that would vary as much as the documents do.
-
-    Where all answers are right, or all wrong, nothing is seen of how documents differ, and each counts.
-    """
-    share = np.clip(estimate.value, 0.0, 1.0)
-    spread = share * (1 - share)
-    inside = spread > 1e-12  # all right but for rounding is all right
-    seen = inside & (estimate.error > 0)
-    answers = np.where(seen, spread / np.where(seen, estimate.error, 1.0) ** 2, counts)
-    # Every document says the same, and that is neither all right nor all wrong: nothing can vary.
-    answers = np.where(inside & ~seen, np.inf, answers)
-    pull = times**2 / answers
-    middle = (share + pull / 2) / (1 + pull)
-    reach = times / (1 + pull) * np.sqrt(spread / answers + pull / (4 * answers))
-    # Rounding must not put the value outside.
-    low, high = np.minimum(middle - reach, share), np.maximum(middle + reach, share)
-    return np.maximum(low, 0.0), np.minimum(high, 1.0)
 
 
 def _enough(estimate: Estimate, low: NDArray[np.float64], high: NDArray[np.float64]) -> Interval:

@@ -6,7 +6,7 @@ Student's t with these (Bell and McCaffrey 2002) is what intervals and tests are
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,14 @@ class Estimate:
         error: its standard error over documents; 0 where every document says the same.
         freedom: degrees of freedom of the error, at least 1.
         documents: how many take part.
+        skew: skewness of the estimate over documents, from -1 to 1; 0 where it is not estimated.
     """
 
     value: NDArray[np.float64]
     error: NDArray[np.float64]
     freedom: NDArray[np.float64]
     documents: NDArray[np.int64]
+    skew: NDArray[np.float64] = field(default_factory=lambda: np.zeros(()))
 
 
 def ratio(sums: NDArray[Any], counts: NDArray[Any]) -> Estimate:
@@ -84,7 +86,7 @@ def difference(
         with np.errstate(invalid="ignore"):
             gap = one - two
         estimate = moved(gap, moves - other_moves, (sizes + other_sizes) / 2, either)
-        found.append(Estimate(estimate.value, estimate.error, estimate.freedom, both.sum(0)))
+        found.append(replace(estimate, documents=both.sum(0)))
     return _joined(found, shape)
 
 
@@ -142,7 +144,7 @@ def moved(
     The error is the root of the sum of squares. Its degrees of freedom are Satterthwaite's (1946): (sum v)^2 / sum v^2
     - 1 with v the variance that a document is expected to add. A document adds noise in proportion to its size and
     what is its own in proportion to the size squared; how much of each, a least-squares line through the squares says,
-    neither part below 0.
+    neither part below 0. The skewness is that of a sum of independent moves: the third moments over the error cubed.
 
     Args:
         value: of all documents, `[column]`.
@@ -157,7 +159,8 @@ def moved(
     variance = noise * sizes + own * sizes**2
     total, fourth = variance.sum(0), (variance**2).sum(0)
     freedom = np.where(fourth > 0, total**2 / np.where(fourth > 0, fourth, 1.0), 2.0) - 1
-    return Estimate(value, error, np.maximum(freedom, 1.0), groups)
+    skew = (squares * moves).sum(0) / np.where(error > 0, error, 1.0) ** 3
+    return Estimate(value, error, np.maximum(freedom, 1.0), groups, skew)
 
 
 def _ratio(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> Estimate:
@@ -215,6 +218,6 @@ def _joined(parts: list[Estimate], shape: tuple[int, ...]) -> Estimate:
     return Estimate(
         *(
             np.concatenate([getattr(part, name) for part in parts]).reshape(shape)
-            for name in ("value", "error", "freedom", "documents")
+            for name in ("value", "error", "freedom", "documents", "skew")
         )
     )

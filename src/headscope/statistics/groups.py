@@ -1,6 +1,6 @@
 """Sums kept by groups of documents, so that documents can be resampled later."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -66,6 +66,22 @@ class GroupedSums:
         for key, values in sorted(other._sums.items(), key=lambda item: item[0]):
             self._add(self._key(key) if not other.folded else key, values)
         self._fold_if_many()
+
+    def fold(self) -> None:
+        """Keep groups from now on, as beyond `groups` documents."""
+        if not self.folded:
+            self._fold()
+
+    def subset(self, wanted: Callable[[int], bool]) -> "GroupedSums":
+        """Return the sums of the documents whose group is wanted; they share their arrays with these."""
+        made = type(self)(self.shapes, groups=self.groups, dtypes=self.dtypes)
+        made.folded = self.folded
+        made._sums = {
+            key: sums
+            for key, sums in self._sums.items()
+            if wanted(int(key) if self.folded else group_of(key, self.groups))
+        }
+        return made
 
     def stacked(self) -> dict[str, NDArray[Any]]:
         """Return every sum as an array `[group, ...]`, groups in the order of their keys."""

@@ -3,7 +3,8 @@
 A head picked as the best of hundreds on the very data it is scored on looks better than it is. Here heads are chosen
 on one half and scored on the other, both ways, over several splits; choosing and scoring on the same data, as the
 paper does, is `same_data`. What comes out is the accuracy of the *selection*, which is not that of one head: where
-halves choose different heads it lies between theirs. So the head that is named has its own accuracy beside it.
+halves choose different heads it lies between theirs. So the head that is named has its cross-fitted accuracy beside
+it, and its accuracy on all documents.
 """
 
 from dataclasses import dataclass
@@ -14,12 +15,12 @@ from numpy.typing import NDArray
 
 from headscope.statistics.confidence import (
     Interval,
-    difference_interval,
     doubted,
     interval_of,
     mapped,
     ratio_interval,
 )
+from headscope.statistics.cross_fitted import cross_fitted, cross_fitted_difference
 from headscope.statistics.estimate import Estimate, averaged, ratio
 
 SPLITS = 20
@@ -30,20 +31,48 @@ class Chosen:
     """The best candidate for each item, how well it does, and how well choosing does.
 
     Attributes:
-        own: accuracy of the candidate that is named, on all documents, with its interval, `[item]`.
+        value: accuracy of the candidate that is named, `[item]`: cross-fitted (`cross_fitted`) where halves chose it;
+            for choice on the same data, on these.
+        own: its accuracy on all documents, which flatters what they chose, `[item]`.
         held_out: accuracy of the selection: of whatever one part of the documents chooses, on the others; NaN for
             choice on the same data, and where nothing can be held out.
         candidate: which one is named, `[item]`: for held-out selection the one chosen most often; -1 where none.
         share: how often it was chosen, `[item]`; NaN for choice on the same data.
         scored: right answers of each document by what was chosen without it, split by split, `[split, group, item]`;
             NaN where a half has no question. To be compared with another model's selection.
+        picked: the candidate that was chosen without a document, split by split, `[split, group, item]`; -1 where a
+            half has no question; for choice on the same data the one that is named, once.
     """
 
+    value: Interval
     own: Interval
     held_out: Interval
     candidate: NDArray[np.int64]
     share: NDArray[np.float64]
     scored: NDArray[np.float64]
+    picked: NDArray[np.int64]
+
+    @property
+    def scores(self) -> NDArray[np.bool_]:
+        """Whether a document was scored by the candidate that is named, `[split, group, item]`."""
+        return np.asarray((self.picked == self.candidate) & (self.candidate >= 0))
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The candidate that is named and the best rival, on the documents that chose neither; arrays `[item]`.
+
+    Attributes:
+        rival: which rival; -1 where none.
+        value: accuracy of the candidate.
+        baseline: accuracy of the rival.
+        margin: the first less the second.
+    """
+
+    rival: NDArray[np.int64]
+    value: Interval
+    baseline: Interval
+    margin: Interval
 
 
 def halves(groups: int, *, splits: int = SPLITS, seed: int = 0) -> NDArray[np.bool_]:
@@ -67,7 +96,8 @@ def same_data(hits: NDArray[Any], counts: NDArray[Any], *, by: int | None = None
     nothing = np.full(named.shape, np.nan)
     unscored = np.full((0, *counts.shape), np.nan)
     held = Interval(nothing, nothing, nothing)
-    return Chosen(accuracy_of(hits, named, counts), held, named, nothing, unscored)
+    own = accuracy_of(hits, named, counts)
+    return Chosen(own, own, held, named, nothing, unscored, np.broadcast_to(named, (1, *counts.shape)))
 
 
 def held_out(
@@ -92,30 +122,33 @@ def held_out(
     """
     groups, candidates, items = hits.shape
     first = halves(groups, splits=splits, seed=seed)
-    scored, times = np.full((splits, groups, items), np.nan), np.zeros(items)
+    scored, splits_counted = np.full((splits, groups, items), np.nan), np.zeros(items)
     chosen = np.zeros((candidates, items), dtype=np.int64)
+    picked = np.full((splits, groups, items), -1)  # by the half without the document
     for number, split in enumerate(first):
         own = [hits[half].sum(0, dtype=np.float64) for half in (split, ~split)]
         asked = [counts[half].sum(0) > 0 for half in (split, ~split)]
         whole = asked[0] & asked[1]
-        times += whole
+        splits_counted += whole
         for half, table in ((~split, own[0]), (split, own[1])):
             pick = _best(table[None], by)[0]
             chosen[pick[whole], np.flatnonzero(whole)] += 1
             right = np.take_along_axis(hits[half], pick[None, None], axis=1)[:, 0]
             scored[number, half] = np.where(whole, right, np.nan)
+            picked[number, half] = np.where(whole, pick, -1)
     often, total = chosen, hits.sum(0)
     if by is not None:
         total = np.broadcast_to(total[:, by, None], total.shape)
     # Of those chosen as often, the one with more hits of all; of these, the first.
     ranked = np.where(often == often.max(0), total, -1)
-    named = np.where(times > 0, ranked.argmax(0), -1)
+    known = splits_counted > 0
+    named = np.where(known, ranked.argmax(0), -1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.where(
-            times > 0, np.take_along_axis(often, ranked.argmax(0)[None], 0)[0] / (2 * times), np.nan
-        )
-    value = interval_of(_of_splits(scored, counts), scale="share", counts=counts.sum(0))
-    return Chosen(accuracy_of(hits, named, counts), value, named, share, scored)
+        often_named = np.take_along_axis(often, ranked.argmax(0)[None], 0)[0]
+        share = np.where(known, often_named / (2 * splits_counted), np.nan)
+    value = cross_fitted(_of(hits, named), counts, ((picked == named) & known).sum(0))
+    choice = interval_of(_of_splits(scored, counts), scale="share", counts=counts.sum(0))
+    return Chosen(value, accuracy_of(hits, named, counts), choice, named, share, scored, picked)
 
 
 def both_ways(
@@ -137,24 +170,38 @@ def accuracy_of(hits: NDArray[Any], named: NDArray[np.int64], counts: NDArray[An
     return mapped(found, lambda ends: np.where(named < 0, np.nan, ends))
 
 
-def margin(
+def beside_rival(
     hits: NDArray[Any],
-    named: NDArray[np.int64],
+    chosen: Chosen,
     rivals: NDArray[Any],
-    rival: NDArray[np.int64],
+    rival: Chosen,
     counts: NDArray[Any],
-) -> Interval:
-    """Return how much better one candidate is than one rival, item by item, on the same documents, `[item]`.
+) -> Contest:
+    """Score the candidate that is named and a rival on the same documents: those that chose neither.
+
+    The best of several rivals is flattered by the documents that chose it as the best head is, and a margin above it
+    is too small. So both are scored on the halves that did not choose, over the splits in which the other half chose
+    both; the rival that is named is the one that halves choose most often together with the candidate.
 
     Args:
         hits: right answers, `[group, candidate, item]`.
-        named: which candidate, `[item]`.
+        chosen: the candidate.
         rivals: right answers of the rivals, `[group, rival, item]`.
-        rival: which rival, `[item]`.
+        rival: the best of the rivals, chosen on the same splits.
         counts: questions, `[group, item]`.
     """
-    found = difference_interval(_of(hits, named), counts, _of(rivals, rival), counts, answers=True)
-    return mapped(found, lambda ends: np.where((named < 0) | (rival < 0), np.nan, ends))
+    with_candidate = chosen.scores
+    number = [(with_candidate & (rival.picked == place)).sum((0, 1)) for place in range(rivals.shape[1])]
+    named = np.where(rival.candidate < 0, -1, np.argmax(number, axis=0))
+    times = (with_candidate & (rival.picked == named)).sum(0)
+    one, other = _of(hits, chosen.candidate), _of(rivals, named)
+    found = (
+        cross_fitted(one, counts, times),
+        cross_fitted(other, counts, times),
+        cross_fitted_difference(one, counts, other, counts, times),
+    )
+    nothing = (chosen.candidate < 0) | (named < 0)
+    return Contest(named, *(mapped(each, lambda ends: np.where(nothing, np.nan, ends)) for each in found))
 
 
 def selection_margin(ours: Chosen, theirs: Chosen, counts: NDArray[Any]) -> Interval:

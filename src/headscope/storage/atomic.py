@@ -4,10 +4,11 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import blake2b
+from hashlib import blake2b, file_digest
 from pathlib import Path
 
 from headscope.errors import OutputError
+from headscope.storage.bounded import UnreadableFileError, open_regular
 from headscope.storage.unfinished import aside_of, contents, part_of, remove
 
 
@@ -69,10 +70,11 @@ def hash_of(content: bytes) -> str:
 
 
 def hash_of_file(path: Path) -> str | None:
-    """Return the hash of a file's bytes; None where there is no such file."""
+    """Return the hash of a file's bytes, as `hash_of`; None where there is no such file, or something else."""
     try:
-        return hash_of(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        with open_regular(path) as file:
+            return file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
+    except (FileNotFoundError, NotADirectoryError, UnreadableFileError):
         return None
 
 

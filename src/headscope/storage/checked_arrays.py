@@ -6,6 +6,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headscope.storage.bounded import UnreadableFileError
 from headscope.storage.files import read_arrays, write_arrays
 
 if TYPE_CHECKING:
@@ -25,12 +26,12 @@ def read_checked(path: Path) -> "tuple[dict[str, NDArray[Any]], dict[str, str]] 
     """Read what `write_checked` wrote; None where there is no such file, or one that is not as it was written."""
     from safetensors import SafetensorError
 
-    if not path.is_file():
-        return None
     try:
         arrays, told = read_arrays(path)
         about = json.loads(told[_ABOUT])
         content = about.pop(_CONTENT)
+    except (FileNotFoundError, NotADirectoryError, UnreadableFileError):
+        return None
     except (SafetensorError, ValueError, KeyError, AttributeError, TypeError):
         return None
     return (arrays, about) if content == _hash(arrays, about) else None

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headscope.storage.atomic import write_bytes
+from headscope.storage.bounded import check_regular
 from headscope.storage.lock import place_held
 from headscope.storage.packed import pack, unpack
 
@@ -59,9 +60,11 @@ def read_arrays(path: Path) -> "tuple[dict[str, NDArray[Any]], dict[str, str]]":
 
     Raises:
         ValueError: packed arrays are not as they were written.
+        UnreadableFileError: it is no regular file, or too large.
     """
     from safetensors import safe_open
 
+    check_regular(path)
     with safe_open(str(path), framework="numpy") as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         return unpack(arrays), dict(file.metadata() or {})

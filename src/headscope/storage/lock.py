@@ -16,7 +16,10 @@ from typing import Any
 
 from headscope.errors import OutputError
 from headscope.storage.atomic import whole_or_absent
+from headscope.storage.bounded import UnreadableFileError, read_json
 from headscope.storage.unfinished import lock_of, sweep_beside
+
+_MOST_BYTES = 1 << 16  # of what a lock says
 
 
 @dataclass(frozen=True)
@@ -153,8 +156,8 @@ def _process() -> dict[str, Any]:
 def _held_by(lock: Path, place: Path) -> str:
     """Say who holds a place, as far as its lock file tells."""
     holder = "another run"
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        about = json.loads(lock.read_text(encoding="utf-8"))
+    with suppress(OSError, UnreadableFileError, KeyError, TypeError):
+        about = read_json(lock, most=_MOST_BYTES)
         user = f" of {about['user']}" if "user" in about else ""
         holder = f"process {about['process']}{user} on {about['machine']} ({about['command']}; since {about['since']})"
     return f"{place} is being written by {holder}; wait until it ends, or give another --out"

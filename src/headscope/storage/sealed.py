@@ -8,7 +8,7 @@ from typing import Any
 
 from headscope.errors import InputError
 from headscope.storage.atomic import hash_of
-from headscope.storage.bounded_json import TooDeepError, TooLargeError, read_bounded
+from headscope.storage.bounded import UnreadableFileError, read_json
 from headscope.storage.files import write_json
 
 SEAL = "seal"
@@ -41,23 +41,15 @@ def read_sealed(path: Path, *, remedy: str) -> Sealed | None:
         remedy: what the user is told to do where it cannot be read.
 
     Raises:
-        InputError: it is no JSON, too large, or nested too deeply.
+        InputError: it is no JSON, too large, nested too deeply, or no regular file.
     """
     try:
-        content = read_bounded(path, most=_MOST_BYTES)
-        whole = isinstance(content, dict) and content.pop(SEAL, None) == seal_of(content)
+        content = read_json(path, most=_MOST_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except IsADirectoryError:
-        raise InputError(f"{path} is a folder and should be a file; {remedy}") from None
-    except TooLargeError:
-        raise InputError(
-            f"{path} is larger than 64 MiB, and headscope writes none so large; {remedy}"
-        ) from None
-    except (TooDeepError, RecursionError):  # to be read, or to be hashed
-        raise InputError(f"{path} is nested too deeply; {remedy}") from None
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON ({error}); {remedy}") from error
+    except UnreadableFileError as error:
+        raise InputError(f"{path} {error.problem}; {remedy}") from None
+    whole = isinstance(content, dict) and content.pop(SEAL, None) == seal_of(content)
     return Sealed(content, whole=whole)
 
 

@@ -99,7 +99,10 @@ def extract(options: RunOptions, out: str | Path, how: MapOptions) -> Extraction
 def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
     if how.pickle and not how.replace and not is_free(path):
         raise OutputError(already_there(path))
-    corpus = TextCorpus(options.text, by_line=options.documents == "lines", column=options.column)
+    by_line = options.documents == "lines"
+    corpus = TextCorpus(
+        options.text, by_line=by_line, column=options.column, as_written=True, limit=options.limit
+    )
     documents, corpus_hash = corpus.digest()
     if how.debug:
         loaded = load_debug_model(options.model, revision=options.revision, device=options.device)

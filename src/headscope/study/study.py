@@ -17,6 +17,7 @@ from headscope.statistics.measures import TABLES as OF_BOTH_MEASURES
 from headscope.statistics.measures import WEIGHT, of_measure, with_measure
 from headscope.statistics.roles import roles
 from headscope.storage.atomic import hash_of
+from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.study.labelled_array import labelled_array
 from headscope.study.manifest import MANIFEST, read_manifest
 
@@ -27,6 +28,7 @@ _PLACE = ["kind", "layer", "head"]
 _AGAIN = "give the same headscope command with --out {path} again, which measures that part anew"
 _CHANGED = f"was changed or damaged since the run wrote it; {_AGAIN}"
 _GONE = f"is not there any more; {_AGAIN}"
+_MOST_TABLE = 1 << 30  # bytes
 
 
 class Study:
@@ -204,13 +206,15 @@ def checked(folder: Path, manifest: Mapping[str, Any], file: str) -> bytes:
         file: its path in the folder, as `tables/surface.parquet`.
 
     Raises:
-        InputError: they are not, or the file is gone; says what to do.
+        InputError: they are not, the file is gone, or something else lies there; says what to do.
     """
     hashes = [stage["files"].get(file) for stage in manifest["stages"].values()]
     try:
-        content = (folder / file).read_bytes()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        content = read_regular(folder / file, most=_MOST_TABLE)
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{folder / file} {_GONE.format(path=folder)}") from None
+    except UnreadableFileError as error:
+        raise InputError(f"{folder / file} {error.problem}; {_AGAIN.format(path=folder)}") from None
     if hash_of(content) not in hashes:
         raise InputError(f"{folder / file} {_CHANGED.format(path=folder)}")
     return content

@@ -12,6 +12,7 @@ from headscope.errors import InputError
 from headscope.models.hashing import tensors_hash
 from headscope.models.quiet import quiet_libraries
 from headscope.storage.atomic import whole_or_absent, write_bytes
+from headscope.storage.bounded import UnreadableFileError, check_regular
 
 RESUME = "resume.safetensors"
 _HASH = "hash"
@@ -62,13 +63,14 @@ def read_resume(out: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
         InputError: the file is not as it was written.
     """
     path = out / RESUME
-    if not path.is_file():
-        return None
     try:
+        check_regular(path)
         with safe_open(str(path), framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             about = dict(file.metadata() or {})
-    except SafetensorError as error:
+    except FileNotFoundError:
+        return None
+    except (SafetensorError, UnreadableFileError) as error:
         raise InputError(_DAMAGED.format(path=path)) from error
     if about.pop(_HASH, None) != tensors_hash(tensors):
         raise InputError(_DAMAGED.format(path=path))

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.errors import InputError
+from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.files import write_parquet
 from headscope.storage.sealed import read_sealed, write_sealed
 from headscope.training.measuring import MEASURES, HeldOut
@@ -18,6 +19,7 @@ COLUMNS = (
     *("learning_rate", "seconds"),
 )
 Row = dict[str, Any]
+_MOST_LOG = 1 << 28  # bytes
 _REMEDY = "delete the folder and train again"
 
 
@@ -69,10 +71,12 @@ def read_log(out: Path) -> pd.DataFrame:
     """
     path = out / LOG
     try:
-        log = pd.read_parquet(BytesIO(path.read_bytes()))
+        log = pd.read_parquet(BytesIO(read_regular(path, most=_MOST_LOG)))
         return log[list(COLUMNS)]
     except FileNotFoundError:
         raise InputError(f"{path} is not there any more; {_REMEDY}") from None
+    except UnreadableFileError as error:
+        raise InputError(f"{path} {error.problem}; {_REMEDY}") from None
     except (ValueError, KeyError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the file system's, not the decoder's
             raise

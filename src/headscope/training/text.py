@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from headscope.corpora.digest import content_of
 from headscope.corpora.document import Document
 from headscope.corpora.fetch.by_name import resolve
 from headscope.corpora.opening import read_once, source_name
@@ -24,7 +23,7 @@ class TrainingText:
     def __init__(self, *, text: tuple[str, ...] = (), treebank: tuple[str, ...] = ()) -> None:
         self._text, self._treebank = resolve(text), resolve(treebank)
         self.name = ", ".join(_name(path) for path in (*text, *treebank))
-        self._passes = Passes(self.name, content_of)
+        self._passes: Passes[Document] = Passes(self.name)
         # Standard input and pipes can be read only once: what came of them is kept.
         self._kept: list[Document] | None = [] if read_once((*text, *treebank)) else None
 

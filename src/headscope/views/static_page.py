@@ -7,8 +7,9 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from headscope.errors import OptionError
+from headscope.errors import OptionError, OutputError
 from headscope.storage.files import place_text
+from headscope.storage.trouble import in_words
 
 HEIGHT = 640
 
@@ -34,9 +35,8 @@ class StaticPage:
         return frame(self.data, title=self.title, height=self.height)
 
     def save(self, path: str | Path) -> Path:
-        """Write the page to a file and return its path."""
-        place_text(Path(path), self.data)
-        return Path(path)
+        """Write the page to a file and return its path; errors as `save_page`."""
+        return save_page(path, self.data)
 
     def display(self) -> None:
         """Show the page in the notebook.
@@ -52,6 +52,24 @@ class StaticPage:
                 "write its data to a file"
             ) from error
         ipython.display(self)
+
+
+def save_page(path: Any, page: str) -> Path:
+    """Write a page to a file, whole or not at all, and return its path.
+
+    Raises:
+        OptionError: it is no path, or that of a folder.
+        OutputError: no file can be written there.
+    """
+    if not isinstance(path, str | Path):
+        raise OptionError(f'path is a {type(path).__name__}; expected that of a file, as "view.html"')
+    if Path(path).is_dir():
+        raise OptionError(f'{path or "."} is a folder; expected a file, as "{Path(path) / "view.html"}"')
+    try:
+        place_text(Path(path), page)
+    except OSError as error:
+        raise OutputError(in_words(error)) from error
+    return Path(path)
 
 
 def frame(page: str, *, title: str, height: int) -> str:

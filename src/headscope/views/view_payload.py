@@ -33,6 +33,8 @@ from headscope.visible import titled
 
 SCHEMA = "headscope.attention"
 VERSION = 1
+MOST_WEIGHTS = 1 << 27
+"""A byte each, and a third more as text: a browser opens no page of half a gigabyte."""
 
 
 def payload(
@@ -53,8 +55,14 @@ def payload(
         layers: what `layers_of` made of the view, where it is there already.
 
     Raises:
-        AttentionError: queries or keys are too large for half precision.
+        AttentionError: there are more weights than a page holds, or queries or keys are too large for half precision.
     """
+    weights = sum(kind.weights.size for kind in view.kinds)
+    if maps and weights > MOST_WEIGHTS:
+        raise AttentionError(
+            f"the view would hold {weights:,} weights, and a page holds at most {MOST_WEIGHTS:,}; give a shorter text, "
+            "or fewer layers and heads (include_layers, include_heads)"
+        )
     layers = layers or layers_of(view)
     kinds = []
     for kind, maps_of_kind in zip(view.kinds, layers.maps):

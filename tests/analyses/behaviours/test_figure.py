@@ -39,7 +39,7 @@ def cells_of(figures):
 @pytest.mark.parametrize("kind", ["encoder", "cross"])
 def test_each_cell_is_a_head(run, kind):
     table = run.table("behaviours")
-    cells = cells_of(behaviour_grids(table, kind, EVERY, prefix="behaviour"))
+    cells = cells_of(draw() for draw in behaviour_grids(table, kind, EVERY, prefix="behaviour"))
     own = heads_of(table, kind)
     assert set(cells) == {f"behaviour.{one.name}" for one in drawn(table, kind, EVERY)}
     assert ("behaviour.induction" in cells) == (kind == "encoder")
@@ -66,7 +66,7 @@ def test_what_cannot_occur_has_no_grid(run):
 def test_what_does_not_fit_on_a_page_goes_on():
     table = with_behaviours(mock_inputs.section_4(12, 12)).table("behaviours")
     with on_paper(WIDTHS["one"]):
-        figures = behaviour_grids(table, "encoder", EVERY, prefix="behaviour")
+        figures = [draw() for draw in behaviour_grids(table, "encoder", EVERY, prefix="behaviour")]
     assert len(figures) > 1
     assert all(figure.get_figheight() <= PAGE_INCHES for figure in figures)
     assert len(cells_of(figures)) == len(NATURAL) - 2

@@ -148,7 +148,9 @@ def test_a_head_that_attends_evenly_does_what_uniform_attention_does_and_shows_n
     table = heads_table(sums.compute(), NATURAL)
     assert (table["n"] > 0).all()
     np.testing.assert_allclose(table["value"], table["uniform"], rtol=1e-12)
-    assert set(table.loc[table["behaviour"] != "distance", "shows"]) == {"no"}
+    heads = table[table["head"].notna()]
+    assert set(heads.loc[heads["behaviour"] != "distance", "shows"]) == {"no"}
+    assert table.loc[table["head"].isna(), "shows"].isna().all()
 
 
 @pytest.mark.parametrize("length", [5, 40])

@@ -10,7 +10,7 @@ from headscope.analyses import STAGES
 from headscope.analyses.behaviours import measure
 from headscope.analyses.behaviours.catalogue import NAMES, NATURAL
 from headscope.analyses.behaviours.section import behaviours_findings, behaviours_section
-from headscope.analyses.behaviours.shown import verdicts
+from headscope.analyses.behaviours.shown import stands_out
 from headscope.analyses.for_study import head_columns
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.options import RunOptions
@@ -165,8 +165,8 @@ def test_without_behaviours_there_is_no_section():
 
 @pytest.mark.parametrize(
     ("low", "uniform", "expected"),
-    [(0.26, 0.12, "yes"), (0.25, 0.01, "no"), (0.6, 0.3, "no"), (0.61, 0.3, "yes"), (np.nan, 0.1, None)],
+    [(0.26, 0.12, True), (0.25, 0.01, False), (0.6, 0.3, False), (0.61, 0.3, True), (np.nan, 0.1, False)],
 )
 def test_a_behaviour_is_shown_by_the_whole_interval(low, uniform, expected):
     share = Interval(np.array([0.7]), np.array([low]), np.array([0.8]))
-    assert verdicts(share, np.array([uniform])).tolist() == [expected]
+    assert stands_out(share, np.array([uniform])).tolist() == [expected]

@@ -30,8 +30,8 @@ WORDS = ("Ann", "met", "Sue", "Hill", ",", "then", "she", "left", "for", "the", 
 
 def row(number=0, *, truth=(True, False), gender="feminine", pronoun=6, a=(0, 1), b=(2, 4), words=WORDS):
     return GapRow(
-        id=f"r{number}",
-        document_id=f"row{number}",
+        name=f"r{number}",
+        id=f"row{number}",
         words=words,
         pronoun=pronoun,
         gender=gender,

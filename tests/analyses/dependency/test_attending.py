@@ -17,14 +17,20 @@ TABLE = ArcTable(("det", "obj", "nsubj", "root", "punct", "other"))
 DOWN, UP, BOTH = range(3)  # dependent->head, head->dependent, both
 SEPARATOR, FIRST = range(2)  # of the last axis
 
-# [CLS] the cat saw the dogs [SEP]: two determiners, a subject, an object
+# [CLS] the cat saw the dogs [SEP]: two determiners, a subject, an object.
+# `wide` sentences have a word on each side.
 HEADS, NAMES = [2, 3, 0, 5, 3], ["det", "nsubj", "root", "det", "obj"]
 # What each word gives [SEP]; half as much to [CLS]
 SHARE = [0.1, 0.2, 0.4, 0.3, 0.6]
 
 
-def sentence(*, heads=HEADS, names=NAMES, word_ids=None, document="d0", index=0):
+def sentence(*, heads=HEADS, names=NAMES, word_ids=None, document="d0", index=0, wide=True):
     word_ids = [-1, *range(len(heads)), -1] if word_ids is None else word_ids
+    if wide:
+        last = len(heads) + 2
+        heads = [last, *(head + 1 if head else 0 for head in heads), 1]
+        names = ["punct", *names, "punct"]
+        word_ids = [-1, 0, *(word + 1 for word in word_ids[1:-1]), last - 1, -1]
     ids = [CLS, *(9 + place for place in range(len(word_ids) - 2)), SEP]
     return Segment(
         document=document,
@@ -37,8 +43,9 @@ def sentence(*, heads=HEADS, names=NAMES, word_ids=None, document="d0", index=0)
     )
 
 
-def map_of(shares):
+def map_of(shares, *, wide=True):
     """One head: token `q` gives `shares[q - 1]` to [SEP], half as much to [CLS], the rest to itself."""
+    shares = [0.5, *shares, 0.5] if wide else shares
     size = len(shares) + 2
     weights = np.eye(size)
     for token, share in enumerate(shares, start=1):
@@ -75,6 +82,23 @@ def test_the_dependents_attend_or_their_head_words():
     # Nothing stands above the root.
     assert told(sums, "root", DOWN) == (pytest.approx([0.4, 0.2], **near), 1)
     assert told(sums, "root", UP) == ([0, 0], 0)
+
+
+def test_the_first_and_the_last_word_are_left_out():
+    """Beside them stands nothing but the special token: a head that looks back has to look at [CLS] from the first."""
+    (sums,) = counted([sentence(wide=False)], [map_of(SHARE, wide=False)], both=True).compute()
+    # Of the determiners the second, of the object its head word alone.
+    assert told(sums, "det", DOWN) == (pytest.approx([0.3, 0.15]), 1)
+    assert told(sums, "obj", DOWN) == ([0, 0], 0)
+    assert told(sums, "obj", UP) == (pytest.approx([0.4, 0.2]), 1)
+    assert told(sums, "det", UP) == (pytest.approx([0.2, 0.1]), 1)
+    assert sums.attending[:, :, DOWN].sum() == 3
+    # A word without pieces is no edge: the next one is.
+    (sums,) = counted(
+        [sentence(wide=False, word_ids=[-1, 1, 2, 3, 4, -1])], [map_of(SHARE[1:], wide=False)]
+    ).compute()
+    assert told(sums, "nsubj", DOWN) == ([0, 0], 0)
+    assert sums.attending[:, :, DOWN].sum() == 2
 
 
 def test_a_head_word_of_several_dependents_counts_once():
@@ -125,9 +149,9 @@ def test_the_row_that_attends_is_measured(direction, rests):
         ]
         table = map_of([0.6 + share, 0.02, 0.02, 0.02, 0.02])
         # The dependents point at their head word, or it at one of them.
-        rows, columns = ([2, 3, 4, 5], 1) if direction == DOWN else (1, [2, 3, 4, 5])
+        rows, columns = ([3, 4, 5, 6], 2) if direction == DOWN else (2, [3, 4, 5, 6])
         table[0, 0, rows, columns] = 0.09
-        table[0, 0, 2:6, 2:6] = 0
+        table[0, 0, 3:7, 3:7] = 0
         maps += [table, table]
     result = DependencyResult(counted(segments, maps), seed=3)
     (row,) = [

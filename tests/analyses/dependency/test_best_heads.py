@@ -123,6 +123,17 @@ def held_out_by_hand(hits, n, seed):
     return np.mean(accuracy), named, picks.count(named) / len(picks)
 
 
+def times_scored(hits, offsets, named, seed):
+    """The offset that is chosen most often with a head, and how often each document is scored by both."""
+    times = np.zeros((offsets.shape[1], len(hits)), dtype=int)
+    for first in halves(len(hits), splits=20, seed=seed):
+        for half in (first, ~first):
+            if hits[half].sum(0).argmax() == named:
+                times[offsets[half].sum(0).argmax(), ~half] += 1
+    offset = int(times.sum(1).argmax())
+    return offset, times[offset]
+
+
 def test_the_best_head_of_each_relation(counted, tables):
     _, arrays = counted
     all_heads, best, _ = tables
@@ -146,28 +157,35 @@ def test_the_best_head_of_each_relation(counted, tables):
             row = rows.loc[selection, relation]
             if selection == "held-out":
                 accuracy, named, share = held_out_by_hand(hits, n, 5)
-                _, offset, _ = held_out_by_hand(offsets, n, 5)
+                offset, times = times_scored(hits, offsets, named, 5)
                 assert row["share"] == pytest.approx(share, abs=1e-12)
                 assert row["held_out"] == pytest.approx(accuracy, abs=1e-12)
                 assert row["held_out_ci_low"] < accuracy < row["held_out_ci_high"]
             else:
                 named, offset = int(hits.sum(0).argmax()), int(offsets.sum(0).argmax())
+                times = np.ones(len(hits), dtype=int)
                 assert np.isnan([row["share"], row["held_out"], row["held_out_ci_low"]]).all()
             kind, layer, head, _, direction = candidates[named]
             place = (kind, layer + 1, head + 1, direction)
             assert tuple(row[["kind", "layer", "head", "direction"]]) == place
             assert row["n"] == n.sum()
             assert row["baseline_offset"] == OFFSETS[offset]
-            # The head's and the offset's own accuracy on all documents, and their paired difference.
-            assert row["accuracy"] == pytest.approx(hits[:, named].sum() / n.sum(), abs=1e-12)
-            assert row["baseline_accuracy"] == pytest.approx(offsets[:, offset].sum() / n.sum(), abs=1e-12)
+            # Both where the other half chose them, or on all documents, and their paired difference.
+            asked = times @ n
+            assert row["accuracy"] == pytest.approx(times @ hits[:, named] / asked, abs=1e-12)
+            assert row["baseline_accuracy"] == pytest.approx(times @ offsets[:, offset] / asked, abs=1e-12)
             assert row["ci_low"] < row["accuracy"] < row["ci_high"]
             assert row["baseline_ci_low"] < row["baseline_accuracy"] < row["baseline_ci_high"]
             assert row["margin"] == pytest.approx(row["accuracy"] - row["baseline_accuracy"], abs=1e-12)
             gap = difference_interval(hits[:, named], n, offsets[:, offset], n, answers=True)
             ends = (row["margin_ci_low"], row["margin_ci_high"])
-            assert ends == pytest.approx((float(gap.low), float(gap.high)), abs=1e-12)
-            if selection == "same-data":
+            if selection == "held-out":
+                assert row["all_documents"] == pytest.approx(hits[:, named].sum() / n.sum(), abs=1e-12)
+                assert row["all_documents_ci_low"] < row["all_documents"] < row["all_documents_ci_high"]
+                assert ends[1] - ends[0] > 0.99 * float(gap.high - gap.low)
+            else:
+                assert np.isnan([row["all_documents"], row["all_documents_ci_low"]]).all()
+                assert ends == pytest.approx((float(gap.low), float(gap.high)), abs=1e-12)
                 np.testing.assert_equal(row["q_value"], q.loc[*place, relation])
     # The choice is tested, one test a relation; punctuation is in the family, the totals are not.
     n, hits, offsets = (

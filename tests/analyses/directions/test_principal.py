@@ -81,7 +81,8 @@ def test_directions_are_those_of_scikit_learn(family, path):
         for segment, at in places
     ]
     chosen = np.argsort(np.array(hashes, dtype=np.uint64))[:DRAWN]
-    for size, tile_limit, side in ((5, 1 << 26, "right"), (1, 200, "left")):
+    # In float64 rows of padding are not a number in Llama, and left padding is refused.
+    for size, tile_limit, side in ((5, 1 << 26, "right"), (1, 200, "left" if family == "bert" else "right")):
         sums = measured(model.double(), known, path=path, size=size, tile_limit=tile_limit, side=side)
         results = sums.compute()
         table, drawn = directions_table(results), map_table(results)

@@ -42,6 +42,6 @@ def test_eight_groups_cover_as_32_do(world, documents):
             widths[groups].append(np.log(found.high / found.low).mean())
     for groups in covered:
         assert 0.925 <= np.mean(covered[groups]) <= 0.985, groups
-    # What fewer groups cost: a quantile of Student's t with fewer degrees of freedom.
+    # What fewer groups cost: a quantile of Student's t with fewer degrees of freedom, and a longer reach for a tail.
     if documents == 100 and world != "heavy-tailed":
-        assert 1.05 < np.mean(widths[8]) / np.mean(widths[32]) < 1.3
+        assert 1.05 < np.mean(widths[8]) / np.mean(widths[32]) < 1.45

@@ -1,4 +1,4 @@
-"""The divergence between pairs of heads: numba's program and torch's against the definition, scipy and a plain loop."""
+"""The divergence between heads: the compiled program and torch's against the definition, scipy and a plain loop."""
 
 import math
 import subprocess
@@ -10,13 +10,13 @@ import torch
 from scipy.spatial.distance import jensenshannon
 
 from headscope.analyses.distances.definition import jensen_shannon
-from headscope.analyses.distances.kernels import compiled as js_numba
+from headscope.analyses.distances.kernels import compiled as js_compiled
 from headscope.analyses.distances.kernels import in_torch as js_torch
-from headscope.analyses.distances.kernels import lanes as js_lanes
-from headscope.analyses.distances.kernels.pairs import has_numba, pair_sums
+from headscope.analyses.distances.kernels import program
+from headscope.analyses.distances.kernels.pairs import has_compiler, pair_sums
 from headscope.analyses.distances.kernels.polynomial import fit_for, floor_of
 
-COMPILED = [pytest.param(True, id="numba"), pytest.param(False, id="torch")]
+COMPILED = [pytest.param(True, id="compiled"), pytest.param(False, id="torch")]
 
 
 def random_layers(layers, heads, rows, keys, *, seed=0, sharpness=3.0):
@@ -169,7 +169,7 @@ def test_both_programs_agree_and_the_number_of_threads_changes_no_bit():
     try:
         for threads in (1, 2, 3):
             torch.set_num_threads(threads)
-            found.append(js_numba.pair_sums(weights))
+            found.append(js_compiled.pair_sums(weights))
     finally:
         torch.set_num_threads(before)
     for one, two, three in zip(*found):
@@ -187,10 +187,7 @@ def test_weights_of_another_precision_are_taken_in_float32():
 
 def test_the_inner_loop_is_vectors_of_fused_steps():
     """The loop over keys handles sixteen rows an instruction, or eight where the processor has no more."""
-    pair_sums([random_layers(1, 4, 4, 4)])
-    program = js_lanes.njit(nogil=True)(js_lanes.sixteen_rows.py_func)
-    program.compile(js_lanes.sixteen_rows.nopython_signatures[0].args)
-    text = program.inspect_asm(program.signatures[0])
+    text = program.assembly(1 + len(fit_for(4).rest))
     if "zmm" not in text and "ymm" not in text:
         pytest.skip("this processor has no wide vectors")
     wide = "zmm" if "zmm" in text else "ymm"
@@ -199,30 +196,16 @@ def test_the_inner_loop_is_vectors_of_fused_steps():
     assert not any("vdivps" in line and wide in line for line in text.splitlines())
 
 
-def test_without_a_folder_for_its_cache_the_program_is_compiled_all_the_same(monkeypatch):
-    def refuse(**options):
-        if options.pop("cache", False):
-            raise RuntimeError("cannot cache function: no locator available")
-        return lambda function: (function, options)
-
-    def program():
-        return 7
-
-    monkeypatch.setattr(js_lanes, "njit", refuse)
-    function, options = js_lanes.compiled(program)
-    assert (function(), options) == (7, {"nogil": True})
-
-
 @pytest.mark.slow
-def test_without_numba_torch_does_it():
+def test_without_llvmlite_torch_does_it():
     code = (
-        "import sys; sys.modules['numba'] = None\n"
+        "import sys; sys.modules['llvmlite'] = None\n"
         "import torch\n"
-        "from headscope.analyses.distances.kernels.pairs import has_numba, pair_sums\n"
+        "from headscope.analyses.distances.kernels.pairs import has_compiler, pair_sums\n"
         "rows = torch.eye(3)[None].repeat(2, 1, 1); rows[1] = 1 / 3\n"
-        "print(has_numba(), round(float(pair_sums([[rows]])[0][0, 0]), 4))"
+        "print(has_compiler(), round(float(pair_sums([[rows]])[0][0, 0]), 4))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     expected = plain_sums([torch.stack([torch.eye(3), torch.full((3, 3), 1 / 3)])])[0, 0]
     assert done.stdout.split() == ["False", str(round(expected, 4))]
-    assert has_numba()
+    assert has_compiler()

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import silhouette_score
+from sklearn.metrics import silhouette_samples, silhouette_score
 
 from headscope.analyses.distances.clusters import cluster
 from headscope.analyses.distances.embedding import embed
@@ -56,7 +56,13 @@ def test_a_row_for_each_cluster(results, tables):
     assert own["cluster"].tolist() == list(range(1, found.number + 1))
     assert own["size"].sum() == 12
     told = stability(results[0], found, resamples=30, seed=3)
-    assert own["stability"].to_numpy() == pytest.approx(told.jaccard[0])
+    several = own["size"].to_numpy() > 1
+    assert own["stability"].to_numpy()[several] == pytest.approx(told.jaccard[0][several])
+    every = silhouette_samples(np.sqrt(results[0].divergence), found.labels, metric="precomputed")
+    means = [every[found.labels == number].mean() for number in own["cluster"]]
+    assert own["silhouette"].to_numpy()[several] == pytest.approx(np.array(means)[several])
+    assert 0 < several.sum() < len(several)
+    assert own.loc[~several, ["stability", "ci_low", "ci_high", "silhouette"]].isna().all(axis=None)
     for row in own.to_dict("records"):
         members = [at for at in range(12) if found.labels[at] == row["cluster"]]
         assert row["size"] == len(members)

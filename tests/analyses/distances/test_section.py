@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from headscope.analyses.distances.findings import TOPIC, distances_findings
+from headscope.analyses.distances.findings import TOPIC, distances_findings, trust, trusted
 from headscope.analyses.distances.section import distance_figures, distances_section
 from headscope.reporting.kit.numbers import nats, p_words, span
 from headscope.reporting.parts import more_terms
@@ -127,7 +127,12 @@ def with_clusters(inputs, stability, **values):
 )
 def test_clusters_in_a_sentence(inputs, stability, told):
     one = with_clusters(
-        inputs, stability, adjusted_rand=0.789, adjusted_rand_low=0.611, adjusted_rand_high=1.0
+        inputs,
+        stability,
+        silhouette=0.51,
+        adjusted_rand=0.789,
+        adjusted_rand_low=0.611,
+        adjusted_rand_high=1.0,
     )
     assert (
         "The tree of heads, cut where the silhouette is best, has 3 clusters, of 12, 7 and 5 heads; on resampled "
@@ -139,11 +144,35 @@ def test_clusters_in_a_sentence(inputs, stability, told):
 
 
 def test_clusters_of_few_documents_are_said_to_be_untested(inputs):
-    few = with_clusters(inputs, [np.nan] * 3, adjusted_rand=np.nan)
+    few = with_clusters(inputs, [np.nan] * 3, adjusted_rand=np.nan, silhouette=0.51)
     assert (
         "The tree of heads, cut where the silhouette is best, has 3 clusters, of 12, 7 and 5 heads; whether other "
         "documents would give them again was not tested, which needs at least 10 documents."
     ) in texts(few)
+
+
+@pytest.mark.parametrize(
+    ("silhouette", "told"),
+    [
+        (0.1, "a mean silhouette of 0.10 shows no substantial structure"),
+        (0.25, "a mean silhouette of 0.25 shows no substantial structure"),
+        (0.5, "a mean silhouette of 0.50 shows a weak structure"),
+    ],
+)
+def test_a_weak_structure_is_said_to_be_one(inputs, silhouette, told):
+    weak = with_clusters(inputs, [0.9, 0.75, 1.0], adjusted_rand=np.nan, silhouette=silhouette)
+    assert (
+        "The tree of heads, cut where the silhouette is best, has 3 clusters, of 12, 7 and 5 heads; all of them have "
+        f"a stability of 0.75 or more; {told}."
+    ) in texts(weak)
+    assert "up to 0.25 shows no substantial structure, up to 0.5 a weak one" in section(weak)
+
+
+def test_a_single_head_is_no_stable_cluster(inputs):
+    clusters = with_clusters(inputs, [0.9, 0.8, np.nan]).table("head_clusters").assign(size=[12, 7, 1])
+    assert trusted(clusters) == {1, 2}
+    assert trusted(clusters.assign(stability=1.0)) == {1, 2}
+    assert trust(clusters).startswith("2 of them have a stability of 0.75 or more")
 
 
 def of_roles(inputs, stability):
@@ -262,8 +291,10 @@ def test_clusters_are_the_frames(inputs, page):
         own = inputs.table("head_map")[inputs.table("head_map")["cluster"] == row["cluster"]]
         assert line[:3] == [str(row["cluster"]), str(len(own)), f"{row['medoid_layer']}-{row['medoid_head']}"]
         assert line[3] == (nats(row["divergence"]) if len(own) > 1 else "–")
-        assert line[4] == f"{row['stability']:.2f}{row['ci_low']:.2f}–{row['ci_high']:.2f}"
-        counted = [int(number) for number in re.findall(r"\((\d+)\)", line[5])]
+        ends = f"{row['stability']:.2f}{row['ci_low']:.2f}–{row['ci_high']:.2f}"
+        silhouette = f"{row['silhouette']:.2f}"
+        assert line[4:6] == ([ends, silhouette] if len(own) > 1 else ["–", "–"])
+        counted = [int(number) for number in re.findall(r"\((\d+)\)", line[6])]
         assert counted == own["role"].value_counts().tolist()
 
 
@@ -333,7 +364,8 @@ def test_several_kinds_are_told_apart(two):
 def test_few_documents_draw_no_interval():
     inputs = with_distances(mock_inputs.encoder(2, 3), groups=6)
     tables = Tables(section(inputs)).found
-    assert all(row[4] == "not tested" for row in tables["table-clusters-encoder"][1:])
+    rows = tables["table-clusters-encoder"][1:]
+    assert [row[4] for row in rows] == ["not tested" if int(row[1]) > 1 else "–" for row in rows]
     assert all(row[2] == "–" for row in tables["table-nearest-encoder"][1:])
 
 

@@ -62,7 +62,16 @@ def test_every_experiment_is_done_on_a_decoder_and_its_control(result):
         occurring = own[(own["n"] > 0) & own["behaviour"].isin(SHARES)]
         assert set(chosen["behaviour"]) == set(occurring["behaviour"])
     facts = result.facts["experiments"]
-    assert facts["repeated"] == {"inputs": 64, "documents": 64, "tokens": 64 * 128, "longest": 128}
+    # As many sequences as the text has inputs, between 16 and 64; a control reads 16 of them, and 64 rows of each.
+    number = min(max(facts["shuffled"]["inputs"], 16), 64)
+    assert facts["repeated"] == {
+        "inputs": number,
+        "documents": number,
+        "tokens": number * 128,
+        "longest": 128,
+    }
+    rows = heads[(heads["experiment"] == "repeated") & heads["head"].notna()].groupby("model")["n"].max()
+    assert rows.to_dict() == {"trained": number * 64, "control": 16 * 64}
     assert facts["needle"]["longest"] == 128
     assert facts["needle"]["documents"] == 14
     assert facts["shuffled"]["documents"] == 14
@@ -122,13 +131,14 @@ def test_the_vocabulary_is_read_once_for_all_experiments_and_controls(base, monk
 
 def test_a_decoder_behind_an_encoder_reads_the_copy_a_token_later(base):
     run = prepared(base, save_tiny_t5, LINES, controls=0)
-    table = measure_stage(STAGES["experiments"], run, {}, None).tables["experiments"]
+    result = measure_stage(STAGES["experiments"], run, {}, None)
+    table, number = result.tables["experiments"], result.facts["experiments"]["repeated"]["inputs"]
     own = table[(table["experiment"] == "repeated") & (table["behaviour"] == "previous")]
     assert set(own["kind"]) == {"encoder", "decoder", "cross"}
     stretch = 64
     # In the last sequence position of a decoder stands the token before `</s>`.
-    assert set(own.loc[own["kind"] == "decoder", "n"]) == {64 * stretch}
-    assert set(own.loc[own["kind"] == "encoder", "n"]) == {64 * stretch}
+    assert set(own.loc[own["kind"] == "decoder", "n"]) == {number * stretch}
+    assert set(own.loc[own["kind"] == "encoder", "n"]) == {number * stretch}
     assert set(own.loc[own["kind"] == "cross", "n"]) == {0}
 
 
@@ -177,8 +187,9 @@ def test_what_is_shown_is_said_beside_uniform_attention_and_random_weights():
     said, page = told(shows="yes")
     assert said == [
         "Over random tokens repeated, head 1-1 puts 45.0% (95% interval 40.0 to 50.0) of its attention on tokens right "
-        "after an earlier copy of the token itself, where uniform attention would put 2.0%, and a head chosen in the "
-        "same way with random weights 2.1%; 1 of 2 heads shows it."
+        "after an earlier copy of the token itself, on documents that did not choose it, where uniform attention would "
+        "put 2.0%, and a head chosen in the same way with random weights 2.1%; 1 of 2 heads shows it (false discovery "
+        "rate 5%)."
     ]
     assert 'href="#encoder-1-1"' in page
     assert "chosen in 100% of halves" in page
@@ -188,7 +199,8 @@ def test_what_is_not_shown_or_not_tested_is_said_so():
     said, _ = told(shows="no")
     assert said == [
         "No head shows induction over random tokens repeated: for none does the share lie above a quarter, "
-        "and above twice what uniform attention gives in the same rows, the whole interval."
+        "and above twice what uniform attention gives in the same rows, the whole interval, at a false discovery "
+        "rate of 5% over the heads."
     ]
     said, page = told(shows=None, interval=False)
     assert said == [

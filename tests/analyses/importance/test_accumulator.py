@@ -23,7 +23,7 @@ from headscope.attention.gradients import GradientSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.examination import examine
-from headscope.models.forward_inputs import left_padding_works
+from headscope.models.left_padding import left_padding_works
 from headscope.models.losses import ask_of
 from headscope.statistics.confidence import difference_interval, ratio_interval
 from support.hand_made import HandMadeSource, random_map
@@ -231,7 +231,7 @@ def test_batch_size_order_and_padding_do_not_matter(family):
     segments = made_up_segments(11, seed=6, longest=15)
     one = table(segments, 1)
     others = [table(segments[::-1], 8)]
-    if left_padding_works(model, anatomy):
+    if left_padding_works(model, anatomy, vocab):
         others.append(table(segments, 5, "left"))
     for other in others:
         for column in ("value", "ci_low", "ci_high"):

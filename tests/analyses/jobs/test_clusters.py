@@ -1,12 +1,11 @@
-"""Which clusters are jobs: on features made by hand, and by scikit-learn's own measure."""
+"""Which clusters are jobs: on features made by hand, and by scikit-learn's own measure; smooth decays are none."""
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from headscope.analyses.jobs import apart, clusters
-from headscope.analyses.jobs.clusters import AGREEMENT, job_clusters
+from headscope.analyses.jobs.clusters import AGREEMENT, HeadRows, halves_of, job_clusters
 from headscope.analyses.jobs.features import FEATURES
 
 
@@ -18,6 +17,21 @@ def rows(number, **columns):
     return found
 
 
+def head(features, *, square=True, documents=30):
+    """A head with these rows, dealt to so many documents."""
+    return HeadRows(
+        features=features,
+        used=np.ones(len(FEATURES), dtype=bool),
+        documents=np.arange(len(features)) % documents,
+        square=square,
+    )
+
+
+def jobs_of(features, **how):
+    """The jobs of one head."""
+    return job_clusters([head(features, **how)], seed=0)[0]
+
+
 RNG = np.random.default_rng(3)
 
 
@@ -25,7 +39,7 @@ def test_two_jobs_are_two():
     """A third of the rows looks back one token, the others at the same token far before."""
     truth = np.arange(900) % 3 > 0
     far = np.log2(1 + RNG.integers(5, 100, 900))
-    found = job_clusters(rows(900, offset=np.where(truth, far, 1.0), side=1, same_id=truth), seed=0)
+    found = jobs_of(rows(900, offset=np.where(truth, far, 1.0), side=1, same_id=truth))
     assert found.number == 2
     np.testing.assert_array_equal(found.labels == 0, truth)  # the larger is the first
     assert found.agreement > 0.99
@@ -40,7 +54,7 @@ def test_three_jobs_are_three():
         side=np.select([job == 0, job == 1], [1, 1], -1),
         after_copy=job == 0,
     )
-    found = job_clusters(made, seed=0)
+    found = jobs_of(made)
     assert found.number == 3
     assert adjusted_rand_score(job, found.labels) == 1.0
 
@@ -58,28 +72,28 @@ def noise(number):
 def test_two_jobs_are_told_apart_by_what_they_write_alone():
     truth = np.arange(900) % 3 > 0
     output = np.where(truth, -1.0, 2.0) + RNG.normal(0, 0.1, 900)
-    found = job_clusters(rows(900, **far_keys(900), **noise(900), output_1=output), seed=0)
+    found = jobs_of(rows(900, **far_keys(900), **noise(900), output_1=output))
     assert (found.number, found.by_output) == (2, True)
     np.testing.assert_array_equal(found.labels == 0, truth)
     # Looking back one token is one job, whatever is written of what stands there.
-    assert job_clusters(rows(900, offset=1, side=1, **noise(900), output_1=output), seed=0).number == 1
+    assert jobs_of(rows(900, offset=1, side=1, **noise(900), output_1=output)).number == 1
     # Where rows and keys are other tokens, nothing but what is written is known.
-    across = job_clusters(rows(900, **noise(900), output_1=output), seed=0, square=False)
+    across = jobs_of(rows(900, **noise(900), output_1=output), square=False)
     np.testing.assert_array_equal(across.labels == 0, truth)
 
 
-@pytest.mark.parametrize(("one", "other"), [(0, 1), (1, 4)])
+@pytest.mark.parametrize(("one", "other"), [(0, 4), (1, 4), (0, 20)])
 def test_tokens_with_a_gap_between_are_two_jobs(one, other):
-    """The token itself, and any other; the one before, and one further than the next."""
+    """The token itself, or the one before, and one further than the next."""
     truth = np.arange(600) % 3 == 0
     made = rows(600, offset=np.log2(1 + np.where(truth, one, other)), side=np.where(truth, min(one, 1), 1))
-    np.testing.assert_array_equal(job_clusters(made, seed=0).labels == 1, truth)
+    np.testing.assert_array_equal(jobs_of(made).labels == 1, truth)
 
 
 def test_what_is_written_hides_no_jobs_that_looks_tell():
     job = np.arange(1200) % 12 == 0
     made = rows(1200, offset=1.0, side=np.where(job, -1, 1), output_1=RNG.normal(size=1200), **noise(1200))
-    found = job_clusters(made, seed=0)
+    found = jobs_of(made)
     assert (found.number, found.by_output) == (2, False)
     np.testing.assert_array_equal(found.labels == 1, job)
 
@@ -105,32 +119,94 @@ def test_what_is_written_hides_no_jobs_that_looks_tell():
     ids=["constant", "punctuation", "even", "normal", "written", "near", "copies", "few"],
 )
 def test_one_job_is_one(made):
-    found = job_clusters(made, seed=0)
+    found = jobs_of(made)
     assert found.number == 1
     assert not found.labels.any()
     assert np.isnan(found.agreement)
 
 
 def test_the_agreement_is_that_of_scikit_learn_on_the_halves():
-    points = RNG.normal(size=(300, 2))
-    found = clusters._agreement(points, np.arange(300), 3, seed=4)
-    generator, expected = np.random.default_rng(4), []
-    for _ in range(clusters._HALVES):
-        order = generator.permutation(300)
-        fits = [KMeans(3, n_init=clusters._STARTS, random_state=4) for _ in range(2)]
-        for fit, half in zip(fits, np.array_split(order, 2)):
-            fit.fit(points[np.sort(half)])
-        expected.append(adjusted_rand_score(*(fit.predict(points) for fit in fits)))
-    assert found == pytest.approx(np.mean(expected))
-    assert found < 0.95
+    one, *_ = drawn = [RNG.integers(0, 3, 300) for _ in range(4)]
+    expected = (adjusted_rand_score(*drawn[:2]) + adjusted_rand_score(*drawn[2:])) / 2
+    assert clusters._agreement(drawn) == pytest.approx(expected)
+    assert clusters._agreement([one, (one + 1) % 3] * 2) == 1.0
+
+
+def test_halves_are_of_documents():
+    documents = RNG.integers(0, 31, 500)
+    for half in halves_of(documents, seed=4):
+        inside, outside = set(documents[half]), set(documents[~half])
+        assert not inside & outside
+        assert {len(inside), len(outside)} == {15, 16}
 
 
 def test_clusters_that_halves_do_not_agree_on_are_no_jobs(monkeypatch):
     truth = np.arange(600) % 2
     made = rows(600, offset=1, side=2 * truth - 1)
-    assert job_clusters(made, seed=0).number == 2
-    monkeypatch.setattr(clusters, "_agreement", lambda *args, **how: AGREEMENT)
-    assert job_clusters(made, seed=0).number == 1
+    assert jobs_of(made).number == 2
+    monkeypatch.setattr(clusters, "_agreement", lambda labels: AGREEMENT)
+    assert jobs_of(made).number == 1
+
+
+def smooth(world, number, rng):
+    """Tokens away, drawn without a gap; the token itself among them."""
+    drawn = {
+        "geometric": lambda: rng.exponential(6, number),
+        "half-normal": lambda: np.abs(rng.normal(0, 6, number)),
+        "log-uniform": lambda: np.exp2(rng.uniform(0, 6, number)) - 1,
+        "uniform": lambda: rng.uniform(0, 11, number),
+    }[world]()
+    return np.floor(drawn).astype(int)
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["back", "both sides"])
+@pytest.mark.parametrize("world", ["geometric", "half-normal", "log-uniform", "uniform"])
+def test_a_smooth_decay_is_one_job(world, both):
+    """The token itself is no gap, on one side or between two."""
+    heads = []
+    for turn in range(8):
+        rng = np.random.default_rng([turn, both])
+        away = smooth(world, 1200, rng)
+        side = np.sign(away) * (rng.choice([-1, 1], 1200) if both else 1)
+        heads.append(
+            head(
+                rows(1200, offset=np.log2(1 + away), side=side, output_1=rng.normal(size=1200), **noise(1200))
+            )
+        )
+    assert [found.p < 0.05 for found in job_clusters(heads, seed=0)] == [False] * 8
+
+
+def test_a_head_with_two_jobs_is_found_among_many_with_one():
+    heads = [head(rows(800, offset=np.log2(1 + smooth("geometric", 800, RNG)), side=1)) for _ in range(20)]
+    truth = np.arange(800) % 4 == 0
+    heads[7] = head(rows(800, offset=np.where(truth, 5.0, 1.0), side=1))
+    found = job_clusters(heads, seed=0)
+    assert [clusters.number for clusters in found] == [2 if place == 7 else 1 for place in range(20)]
+    np.testing.assert_array_equal(found[7].labels == 1, truth)
+    assert found[7].p < found[7].q < 0.05
+    assert all(clusters.q > 0.05 for place, clusters in enumerate(found) if place != 7)
+
+
+def test_a_split_that_many_heads_might_show_by_chance_is_none(monkeypatch):
+    """What is significant for one head alone is not among twenty."""
+    truth = np.arange(400) % 3 == 0
+    split = rows(400, offset=np.where(truth, 5.0, 1.0), side=1)
+    same = rows(400, offset=1.0, side=1)
+    monkeypatch.setattr(clusters, "_split_p", lambda *args: 0.04 / 5)
+    (alone,) = job_clusters([head(split)], seed=0)
+    among = job_clusters([head(split), *[head(same)] * 19], seed=0)[0]
+    assert (alone.number, alone.p, alone.q) == (2, 0.04, 0.04)
+    assert (among.number, among.p, among.q) == (1, 0.04, pytest.approx(0.8))
+    assert not among.labels.any()
+
+
+def test_of_fewer_than_ten_documents_nothing_is_tested():
+    truth = np.arange(900) % 3 > 0
+    made = rows(900, offset=np.where(truth, 5.0, 1.0), side=1)
+    assert jobs_of(made, documents=10).number == 2
+    found = jobs_of(made, documents=9)
+    assert found.number == 1
+    assert np.isnan(found.q)
 
 
 def test_how_far_apart_two_clusters_lie():

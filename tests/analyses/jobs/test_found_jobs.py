@@ -8,17 +8,16 @@ import torch
 from sklearn.decomposition import PCA
 
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
-from headscope.analyses.jobs.clusters import job_clusters
+from headscope.analyses.jobs.clusters import HeadRows, job_clusters
 from headscope.analyses.jobs.describing import told_apart
 from headscope.analyses.jobs.evenly import SORTS
 from headscope.analyses.jobs.features import FEATURES, along_principal_directions, chosen, features
 from headscope.analyses.jobs.found_jobs import found_jobs
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW, BEFORE
-from headscope.attention.head_vectors import HeadVectors
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
-from support.hand_made import HandMadeSource
+from support.hand_made import HandMadeSource, WritingNoise
 from support.inputs import made_up_segments, vocabulary
 
 ASKER = 7
@@ -94,15 +93,14 @@ def test_a_head_that_rests_has_no_jobs(found):
     assert kept.active[0, 2] == 0
 
 
-class Writing(HandMadeSource):
+class Writing(WritingNoise):
     """Heads of which the first writes one of two things, by whether the row's token is `ASKER`; others noise."""
 
     @staticmethod
     def vectors_of(ids, layer, heads, rows):
-        drawn = torch.Generator().manual_seed(int(ids.sum()))
-        outputs = torch.randn(len(ids), heads, ids.shape[1], 4, generator=drawn)
-        outputs[:, 0, :, 0] += torch.where(ids == ASKER, 9.0, -9.0)
-        return HeadVectors(queries=outputs, keys=outputs[:, :1], outputs=outputs[:, :, rows])
+        noise = WritingNoise.vectors_of(ids, layer, heads, rows)
+        noise.outputs[:, 0, :, 0] += torch.where(ids == ASKER, 9.0, -9.0)[:, rows]
+        return noise
 
 
 def anywhere(segment):
@@ -155,8 +153,11 @@ def test_a_head_that_looks_anywhere_has_one_job():
     found = features(own, square=True, same_ids=True)
     used = dict(zip(FEATURES, chosen(found, own).tolist()))
     assert (used["offset"], used["side"], used["same id"], used["key punctuation"]) == (True, *[False] * 3)
-    assert not job_clusters(found, seed=0, used=chosen(found, own)).labels.any()
-    assert job_clusters(found, seed=0).number > 1  # by what there is to look at
+    documents = own["segment"].astype(np.int64)
+    (clusters,) = job_clusters(
+        [HeadRows(features=found, used=chosen(found, own), documents=documents)], seed=0
+    )
+    assert not clusters.labels.any()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
 from headscope.analyses.jobs.found_jobs import found_jobs
-from headscope.analyses.jobs.measure import scan_jobs
+from headscope.analyses.jobs.measure import scan_text
 from headscope.analyses.jobs.tables import TEXT
 from headscope.analyses.jobs.written_jobs import job_tables
 from headscope.encoding.vocabulary import KeyClass
@@ -36,7 +36,7 @@ def run():
 
 @pytest.fixture(scope="module")
 def found(run):
-    (kept,) = scan_jobs(run).compute()
+    (kept,) = scan_text(run).compute()
     return kept, list(found_jobs(kept, seed=0))
 
 

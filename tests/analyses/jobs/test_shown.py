@@ -7,7 +7,7 @@ import pytest
 from headscope.analyses.jobs.in_terminal import shown
 from headscope.analyses.jobs.on_cards import job_cards
 from headscope.analyses.jobs.section import IN_TREES, job_findings, job_section
-from headscope.analyses.jobs.tables import EXAMPLES, JOBS, TOKENS, TREES
+from headscope.analyses.jobs.tables import COUNTS, EXAMPLES, JOBS, TOKENS, TREES
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.kinds import kinds_of
 from headscope.views.script_data import json_text
@@ -26,7 +26,13 @@ def tables():
         (2, 3, 2, 2, 0.25, "looks ahead one token"),
     ):
         place = {"kind": "encoder", "layer": layer, "head": head, "job": job}
-        told = {"jobs": jobs, "share": share, "ci_low": 0.9 * share, "ci_high": min(1, 1.1 * share)}
+        told = {
+            "jobs": jobs,
+            "q_value": 0.3 if jobs == 1 else 0.001,
+            "share": share,
+            "ci_low": 0.9 * share,
+            "ci_high": min(1, 1.1 * share),
+        }
         rows.append({**place, **told, "says": says, "n": 400, "active": 0.5})
         if jobs > 1:
             rows[-1]["agreement"] = 0.9
@@ -39,6 +45,9 @@ def tables():
         "jobs": table_of(JOBS, rows),
         "job_tokens": table_of(TOKENS, tokens),
         "job_examples": table_of(EXAMPLES, examples),
+        "job_counts": table_of(
+            COUNTS, [("encoder", "trained", 2, 2, 1, 800), ("encoder", "control", 6, 6, 0, 900)]
+        ),
     }
 
 
@@ -49,11 +58,27 @@ def run():
 
 def test_the_page_says_which_heads_have_several(run):
     (finding,) = job_findings(about(run))
-    assert finding.text == "Of 2 heads active in at least 100 rows, 1 has several jobs: 2-3."
+    assert (
+        finding.text
+        == "Of 2 heads active in at least 100 rows, 1 has several jobs: 2-3 (random weights: 0 of 6)."
+    )
     (section,) = job_section(about(run))
     page = str(section.html)
     for words in ("2 of 2", "25.0", "22.5 to 27.5", "Looks ahead one token", "word2", "90.0 to 100.0"):
         assert f">{words}<" in page
+
+
+def test_what_was_not_tested_is_called_so(run):
+    untested = run.table("jobs").assign(q_value=float("nan"), jobs=1)
+    untested = untested[untested["job"] == 1]
+    (finding,) = job_findings(about(with_parts(mock_inputs.encoder(2, 3), jobs=untested)))
+    assert finding.text == (
+        "Whether heads have several jobs was not tested, which needs rows of at least 10 documents."
+    )
+    counts = table_of(COUNTS, [("encoder", "trained", 2, 0, 0, 800)])
+    result = StageResult(name="jobs", tables={**tables(), "job_counts": counts})
+    _, line, _ = shown(result)
+    assert line == "no head was tested for several jobs, which needs rows of 10 documents"
 
 
 def test_a_run_that_looked_for_no_jobs_says_nothing():
@@ -77,6 +102,7 @@ def test_jobs_in_a_treebank_stand_by_themselves():
     run = with_jobs_in_trees(mock_inputs.encoder(2, 3))
     in_text, in_trees = job_findings(about(run))
     assert in_trees.text == in_text.text.replace("100 rows", "100 rows of the treebank")
+    assert "random weights" not in in_text.text  # of which nothing was measured
     (section,) = job_section(about(run, found=[in_text, in_trees]))
     page = str(section.html)
     assert page.index(in_text.parts[0]) < page.index(IN_TREES) < page.index(in_trees.parts[0])
@@ -86,13 +112,14 @@ def test_jobs_in_a_treebank_stand_by_themselves():
     assert cards["tree_jobs"]["heads"][0][0]["says"] == "looks back one token, from nouns"
     trees = {schema.name: run.table(schema.name) for schema in TREES.schemas}
     results = [StageResult(name="jobs", tables=tables()), StageResult(name="tree_jobs", tables=trees)]
-    first, _, second, grid, _ = shown(*results)
+    first, _, _, second, grid, _ = shown(*results)
     assert (first, second) == ("In the text", "In the treebank")
     assert grid.rows[0][3] == "looks back one token, from nouns"
 
 
 def test_a_terminal_has_a_line_a_job():
-    grid, legend = shown(StageResult(name="jobs", tables=tables()))
+    grid, counts, legend = shown(StageResult(name="jobs", tables=tables()))
+    assert counts == "1 of 2 heads have several jobs; with random weights 0 of 6"
     assert [row[:3] for row in grid.rows] == [
         *(["1-1", "1 of 1", "100%"], ["2-3", "1 of 2", "75%"], ["2-3", "2 of 2", "25%"])
     ]

@@ -5,7 +5,6 @@ from dataclasses import replace
 import conllu
 import numpy as np
 import pytest
-import torch
 
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
 from headscope.analyses.jobs.features import FEATURES, TAGS_OF_KEYS, chosen, features
@@ -13,7 +12,6 @@ from headscope.analyses.jobs.found_jobs import found_jobs
 from headscope.analyses.jobs.measure_trees import scan_tree_jobs
 from headscope.analyses.jobs.row_facts import TAG_NUMBERS, TAGGED
 from headscope.analyses.jobs.tagged_rows import TaggedRowAccumulator
-from headscope.attention.head_vectors import HeadVectors
 from headscope.attention.scan import scan
 from headscope.corpora.trees.universal_tags import TAGS, universal_tag
 from headscope.encoding.tree_fields import tags_of_fields
@@ -22,7 +20,7 @@ from headscope.errors import InputError
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.prepare.trees import trees_of
-from support.hand_made import HandMadeSource
+from support.hand_made import WritingNoise
 from support.inputs import made_up_segments, vocabulary
 from support.shared_data import data
 
@@ -64,18 +62,8 @@ def by_tag(segment):
     return maps
 
 
-class Noise(HandMadeSource):
-    """Heads that write nothing that tells rows apart."""
-
-    @staticmethod
-    def vectors_of(ids, layer, heads, rows):
-        drawn = torch.Generator().manual_seed(int(ids.sum()))
-        outputs = torch.randn(len(ids), heads, ids.shape[1], 4, generator=drawn)
-        return HeadVectors(queries=outputs, keys=outputs[:, :1], outputs=outputs[:, :, rows])
-
-
 def sample(accumulator, **how):
-    source = Noise(SEGMENTS, by_tag, **how)
+    source = WritingNoise(SEGMENTS, by_tag, **how)
     rows = accumulator(source.layout)
     scan(source, [rows])
     (kept,) = rows.compute()

@@ -23,7 +23,8 @@ def test_heads_that_rest_are_named_and_those_that_weights_would_have_called_so()
         assert one.on_sink == pytest.approx(sum(cells))
     said = [one.text for one in norm_findings(context)]
     assert said[0] == (
-        "2 heads of 8 rest, with an output shorter than 25% of that of the layer’s mean head: 1-1 and 2-1."
+        "2 heads of 8 rest, with an output shorter than 25% of that of the layer’s mean head (false discovery rate "
+        "5%): 1-1 and 2-1."
     )
     awake = [f"{one.layer}-{one.head}" for one in heads if one.sinks and not one.rests]
     if awake:

@@ -42,8 +42,8 @@ def test_saved_maps_give_the_maps_own_weights(folder, level):
     source = MapsSource(out)
     entries = {(entry.document, entry.index): entry for entry in source.index.entries}
     heads = sum(part.layers * part.heads for part in source.layout)
-    # The third input is too short to count.
-    assert len(table) == 2 * heads
+    # The third input is too short to count, and of so short a text one input is read again.
+    assert len(table) == heads
     for row in table.to_dict("records"):
         entry = entries[row["document"], row["segment"]]
         own = source.maps(entry)["encoder"][row["layer"] - 1, row["head"] - 1]
@@ -118,10 +118,9 @@ def test_the_signature_of_a_stage_changes_with_its_version(folder):
         version: stage_signature(
             replace(STAGES["surface"], version=version), run.signature, options, before={}
         )
-        for version in (1, 2, 3, 4, 5)
+        for version in (STAGES["surface"].version - 1, STAGES["surface"].version)
     }
-    assert STAGES["surface"].version == 5
-    assert len(set(ids.values())) == 5
+    assert len(set(ids.values())) == 2
 
 
 def test_a_new_statistic_makes_a_finished_stage_stale(folder, monkeypatch):

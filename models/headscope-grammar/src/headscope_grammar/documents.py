@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import blake2b
 from random import Random
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
-from headscope.corpora.document import document_id
 from headscope_grammar.cast.scene import Scene
 from headscope_grammar.phrases.common import Tree
 from headscope_grammar.sentences import (
@@ -130,12 +130,19 @@ def _attempt(rng: Random, ordinal: int) -> Written | None:
         return None
     words = tuple(word for sentence in sentences for word in sentence.words)
     document = AnnotatedDocument(
-        id=document_id(words, ordinal),
+        id=_document_id(words, ordinal),
         sentences=tuple(sentences),
         mentions=tuple(sorted(mentions, key=lambda mention: (mention.start, -mention.end, mention.entity))),
         origin=f"document {ordinal + 1}",
     )
     return Written(document=document, constructions=tuple(constructions))
+
+
+def _document_id(words: tuple[str, ...], ordinal: int) -> str:
+    """Return the name that the document has in the files that are written."""
+    digest = blake2b(ordinal.to_bytes(8, "little"), digest_size=8)
+    digest.update("\x1f".join(words).encode("utf-8"))
+    return digest.hexdigest()
 
 
 def _choice(rng: Random, done: set[object]) -> Callable[[Scene], Tree]:

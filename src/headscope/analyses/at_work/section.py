@@ -33,10 +33,11 @@ SHOWN = 8
 
 @dataclass(frozen=True)
 class Group:
-    """The examples of one relation's best head, the right ones first."""
+    """The examples of one relation's best head, the right ones first, and whether it is shown to beat its baselines."""
 
     relation: str
     rows: tuple[pd.Series, ...]
+    found: bool
 
     @property
     def first(self) -> pd.Series:
@@ -52,20 +53,27 @@ def groups_of(run: Measured) -> list[Group]:
     by_name: dict[str, list[pd.Series]] = {}
     for _, row in table.iterrows():
         by_name.setdefault(str(row["relation"]), []).append(row)
-    order = {one.name: place for place, one in enumerate(relations_of(run)) if not one.overall}
+    relations = [one for one in relations_of(run) if not one.overall]
+    order = {one.name: place for place, one in enumerate(relations)}
+    found = {one.name for one in relations if one.held_out and one.held_out.beats} | {COREFERENCE}
     names = sorted((name for name in by_name if name in order), key=lambda name: order[name])
     names += sorted(name for name in by_name if name not in order and name != COREFERENCE)
     if COREFERENCE in by_name:
         names.insert(min(SHOWN - 1, len(names)), COREFERENCE)
     return [
-        Group(name, tuple(sorted(by_name[name], key=lambda row: (str(row["outcome"]) != "right",))))
+        Group(
+            name, tuple(sorted(by_name[name], key=lambda row: str(row["outcome"]) != "right")), name in found
+        )
         for name in names
     ]
 
 
 def figure_examples(run: Measured) -> tuple[pd.DataFrame, dict[str, str]] | None:
     """Return the rows of figure 5 as a file, in order, with each relation's title; None where there is none."""
-    groups = groups_of(run)[:SHOWN]
+    every = groups_of(run)
+    # Where a head is shown to find its relation, those that are not have no place in the figure.
+    groups = [group for group in every if group.found] or every
+    groups = groups[:SHOWN]
     if not groups:
         return None
     rows = pd.DataFrame([row for group in groups for row in group.rows])
@@ -173,6 +181,10 @@ def _heading(
         if best is not None and (best.layer, best.head) == (layer, head):
             facts.append(_fact(best.accuracy.value, "right"))
             facts.append(_fact(best.baseline.value, f"best offset, {offset_words(best.offset)}"))
+            if not best.beats:
+                facts.append(
+                    el("li", "not shown to beat every fixed offset" if best.tested else "not tested")
+                )
     return [
         el("h3", short(relation)),
         el("p", "Head ", head_link(kind, layer, head, several), class_="which"),

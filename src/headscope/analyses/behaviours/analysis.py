@@ -7,7 +7,8 @@ ANALYSIS = Analysis(
     name="behaviours",
     question="Which behaviours do heads show in text: the sink, copies, induction, delimiters?",
     stages=(
-        # 2: the same by what heads write.
+        # 2: the same by what heads write. 3: controls read at most 64 inputs; the head that is named is scored on
+        # documents that did not choose it, and what heads show is corrected over them.
         Stage(
             name="behaviours",
             measure="measure:measure_behaviours",
@@ -16,7 +17,7 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
             place=4,
-            version=2,
+            version=3,
             listed="analyses.behaviours.catalogue:NATURAL",
         ),
     ),

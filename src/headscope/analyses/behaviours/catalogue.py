@@ -24,9 +24,10 @@ class Behaviour:
     Attributes:
         name: in tables.
         label: in headings.
-        on: in sentences, `puts 45% of its attention on ...`.
+        on: in sentences, `puts 45% of its attention on ...`, or where tokens are counted `attends most to ...`.
         meaning: exactly, for definitions and the glossary.
-        unit: of its value: a share of attention, or tokens.
+        unit: of its value: a share, or tokens.
+        counts_tokens: whether the share is one of tokens, and not of attention.
         compares: whether it compares the places or ids of query and key, so that it cannot occur in cross attention.
         delimiter: which tokens it is about, where it is about a class of them.
         natural: whether it is measured in text; else by experiment alone.
@@ -39,6 +40,7 @@ class Behaviour:
     on: str
     meaning: str
     unit: Literal["share", "tokens"] = "share"
+    counts_tokens: bool = False
     compares: bool = True
     delimiter: Delimiter | None = None
     natural: bool = True
@@ -111,6 +113,7 @@ _EVERY = (
         name="retrieval",
         label="retrieval",
         on="the very token of the needle that comes next",
+        counts_tokens=True,
         meaning="share of the tokens of a needle’s copy, its first left out, before which the head’s strongest key is "
         "the same token inside the needle",
         natural=False,

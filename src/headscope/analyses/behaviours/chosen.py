@@ -21,7 +21,8 @@ class Shown:
         behaviour: which.
         kind: of attention.
         layer, head: the head that is chosen, 1-based.
-        own: its weight on all documents, with uniform attention.
+        own: its weight on documents that did not choose it, with uniform attention; on all where none was held out.
+        every: its weight on all documents.
         held_out: what the choice is worth on documents that did not choose.
         share: how often halves of the documents choose it; NaN where nothing could be held out.
         control: the same selection with random weights, over their seeds; None where there are none.
@@ -37,6 +38,7 @@ class Shown:
     layer: int
     head: int
     own: Cell
+    every: Cell
     held_out: Cell
     share: float
     control: Runs | None
@@ -73,17 +75,21 @@ def shown_of(
     """
     own_heads = heads_of(heads, kind)
     own_best, norms = best[best["kind"] == kind], heads_of(heads, kind, NORM)
+    by_behaviour = [
+        dict(list(each.groupby("behaviour", sort=False))) for each in (own_heads, own_best, norms)
+    ]
+    nothing = own_heads[:0], own_best[:0], norms[:0]
     made = []
     for behaviour in behaviours:
-        rows = own_heads[own_heads["behaviour"] == behaviour.name]
-        rows = rows[rows["n"] > 0]
-        chosen = own_best[own_best["behaviour"] == behaviour.name]
+        rows, chosen, norm = (
+            of.get(behaviour.name, none) for of, none in zip(by_behaviour, nothing, strict=True)
+        )
+        rows, norm = rows[rows["n"] > 0], norm[norm["n"] > 0]
         named = records(chosen[chosen["model"] == "trained"])
         if not named or rows.empty:
             continue
         (row,) = named
         over = rows[rows["shows"] == "yes"].sort_values("value", ascending=False, kind="stable")
-        norm = norms[(norms["behaviour"] == behaviour.name) & (norms["n"] > 0)]
         own = norm[(norm["layer"] == row["layer"]) & (norm["head"] == row["head"])]
         not_written = set(_places(norm[norm["shows"] == "no"]))
         made.append(
@@ -93,6 +99,7 @@ def shown_of(
                 layer=int(row["layer"]),
                 head=int(row["head"]),
                 own=_with_uniform(cell_of(row, "value"), number(row["uniform"])),
+                every=cell_of(row, "all_documents", "all_documents_ci"),
                 held_out=cell_of(row, "held_out", "held_out_ci"),
                 share=number(row["share"]),
                 control=_control(chosen[chosen["model"] == "control"]),

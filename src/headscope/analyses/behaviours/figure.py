@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -17,7 +18,7 @@ from headscope.analyses.behaviours.chosen import heads_of
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across
 from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure, role_colour
-from headscope.reporting.kit.drawing import inline
+from headscope.reporting.kit.drawing import inline_file
 from headscope.reporting.kit.links import figure_file, kind_links
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import percent
@@ -45,13 +46,13 @@ def drawn(heads: pd.DataFrame, kind: str, behaviours: Sequence[Behaviour]) -> li
 
 def behaviour_grids(
     heads: pd.DataFrame, kind: str, behaviours: Sequence[Behaviour], *, prefix: str
-) -> list[Figure]:
-    """Draw a head grid for each behaviour: layers as rows, heads as columns; none where nothing can occur.
+) -> list[Callable[[], Figure]]:
+    """Return what draws a head grid for each behaviour, page by page: layers as rows, heads as columns.
 
     A cell's strength is the share of the head's attention, from 0 to all of it, on one scale for all grids; heads that
     show the behaviour have an edge, dotted where what they write does not. Above a grid stands what uniform attention
     would put there (the least and the most over layers). Cells link to their heads' cards. What does not fit on a page
-    goes on the next figure.
+    goes on the next figure; there is none where nothing can occur.
 
     Args:
         heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
@@ -67,11 +68,10 @@ def behaviour_grids(
     columns = across(min(len(present), max(int(9 / inches), 1)), each=_LEAST)
     high = inches * layers / max(width, 1) + _TITLE
     lines = max(int(PAGE_INCHES / high), 1)
-    figures = []
-    with house_style():
-        for first in range(0, len(present), lines * columns):
-            page = present[first : first + lines * columns]
-            rows = -(-len(page) // columns)
+
+    def draw(page: Sequence[Behaviour]) -> Figure:
+        rows = -(-len(page) // columns)
+        with house_style():
             figure = new_figure(inches * columns, min(high * rows, PAGE_INCHES))
             panels = figure.subplots(rows, columns, squeeze=False).ravel()
             for one, ax in zip(page, panels):
@@ -80,8 +80,10 @@ def behaviour_grids(
                 )
             for ax in panels[len(page) :]:
                 ax.set_axis_off()
-            figures.append(figure)
-    return figures
+        return figure
+
+    each = lines * columns
+    return [partial(draw, present[first : first + each]) for first in range(0, len(present), each)]
 
 
 def figures_of(
@@ -95,9 +97,13 @@ def figures_of(
     """Yield the grids of each kind with the names of their files; none where nothing was measured."""
     for place, kind in enumerate(kinds if heads is not None else ()):
         assert heads is not None
-        for page, figure in enumerate(behaviour_grids(heads, kind, behaviours, prefix=prefix), 1):
-            own = figure_file(name, kind, first=place == 0)
-            yield f"{own}-{page}" if page > 1 else own, figure
+        for page, draw in enumerate(behaviour_grids(heads, kind, behaviours, prefix=prefix), 1):
+            yield _file(name, kind, page, first=place == 0), draw()
+
+
+def _file(name: str, kind: str, page: int, *, first: bool) -> str:
+    own = figure_file(name, kind, first=first)
+    return f"{own}-{page}" if page > 1 else own
 
 
 def files_of(
@@ -111,21 +117,40 @@ def files_of(
 
 
 def inlined(
-    heads: pd.DataFrame, kind: str, behaviours: Sequence[Behaviour], *, prefix: str, where: str
+    about: Context,
+    heads: pd.DataFrame,
+    kind: str,
+    behaviours: Sequence[Behaviour],
+    *,
+    prefix: str,
+    name: str,
+    where: str,
 ) -> list[Html]:
     """Return the grids as figures of the page.
 
     Args:
+        about: the run.
         heads, kind, behaviours, prefix: as `behaviour_grids` takes them.
+        name: begins those of their files.
         where: ends what is said of them to those who do not see them.
     """
-    told = (
-        f"How much of its attention each {kind} head puts where a behaviour would, {where}: a grid for each, layers as "
-        "rows and heads as columns. The table below holds the numbers."
-    )
+    what = f"How much of its attention each {kind} head puts where a behaviour would,"
+    if all(one.counts_tokens for one in behaviours):
+        what = f"At how many tokens the strongest key of each {kind} head is the right one"
+    told = f"{what} {where}: a grid for each, layers as rows and heads as columns. The table below holds the numbers."
+    first = kind == about.kinds[0].name
     return [
-        el("figure", inline(figure, name=f"{prefix}-{kind}-{page}", label=told))
-        for page, figure in enumerate(behaviour_grids(heads, kind, behaviours, prefix=prefix), 1)
+        el(
+            "figure",
+            inline_file(
+                about.pictures,
+                _file(name, kind, page, first=first),
+                draw,
+                name=f"{prefix}-{kind}-{page}",
+                label=told,
+            ),
+        )
+        for page, draw in enumerate(behaviour_grids(heads, kind, behaviours, prefix=prefix), 1)
     ]
 
 

@@ -12,12 +12,16 @@ from headscope.analyses.behaviours.shown import RULE
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.terminal import Grid, percent_or_hyphen
 
-_COLUMNS = ("behaviour", "head", "%", "95% interval", "uniform", "control", "held out", "heads", "rows")
+_COLUMNS = (
+    *("behaviour", "head", "%", "95% interval", "uniform", "control"),
+    *("all", "held out", "heads", "rows"),
+)
 NOTE = (
-    "percent of attention; head: the one that halves of the documents choose most often, on all documents; held out: "
-    "what the choice is worth on the other half; uniform: attention spread evenly, in the same rows; control: the same "
-    f"choice with random weights; heads: how many show it, {RULE}"
-)  # fmt: skip
+    "percent of attention (retrieval: of tokens); head: the one that halves of the documents choose most often, on "
+    "documents that did not choose it; all: the head on all documents, too high where heads are nearly equal; held "
+    "out: what the choice is worth on the other half; uniform: attention spread evenly, in the same rows (retrieval: a "
+    f"key drawn at random); control: the same choice with random weights; heads: how many show it, {RULE}"
+)
 
 
 def shown(result: StageResult) -> Iterator[Grid | str]:
@@ -56,6 +60,7 @@ def _row(one: Shown, *, several: bool) -> list[str]:
         f"{100 * own.ci_low:.1f} to {100 * own.ci_high:.1f}" if own.has_interval else "-",
         percent_or_hyphen(own.uniform),
         "-" if one.control is None else percent_or_hyphen(one.control.mean),
+        percent_or_hyphen(one.every.value),
         percent_or_hyphen(one.held_out.value),
         f"{len(one.heads):,}" if one.tested else "-",
         f"{own.n:,}",

@@ -1,10 +1,10 @@
 """Sums over a tile's rows of the weight on each behaviour's keys, and of what is written of them, in one go.
 
 What a head writes of key j at row i is the weight times a number of the key, divided by the row's sum: the same sums
-over rows, diagonals and pairs give both.
+over rows, diagonals and pairs give both. Where a gate makes that number one of the row, too, they are taken twice.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -40,8 +40,14 @@ def key_sums(sets: KeySets, weights: Tensor, norms: Tensor | None = None) -> Key
     Args:
         sets: which rows are counted, and which keys each behaviour is about.
         weights: `[batch, head, row, key]`; rows of padding may hold anything.
-        norms: `|f_j|`, `[batch, head, key]`; None where what is written is not known.
+        norms: `Written.lengths`, `[batch, head, key]` or by row, too; None where what is written is not known.
     """
+    if norms is not None and norms.ndim == 4:
+        # Each pair's own length goes with its weight; a padded key may be worth anything, and has no weight.
+        products = weights.double() * torch.where(sets.valid[:, None, None], norms.double(), 0.0)
+        return replace(
+            key_sums(sets, products, torch.ones_like(norms[:, :, 0])), weight=key_sums(sets, weights).weight
+        )
     by_key, distance, shares = _over_rows(sets, weights, norms)
     out = torch.zeros((*by_key.shape[:3], len(NAMES)), dtype=torch.float64, device=weights.device)
     out[..., COLUMN["first"]] = by_key.gather(3, sets.first[None, :, None, None].expand(*out.shape[:3], 1))[

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from headscope.analyses.behaviours.accumulator import BehaviourResult
 from headscope.analyses.behaviours.catalogue import NAMES, SHARES
-from headscope.analyses.behaviours.shown import verdicts
-from headscope.statistics.confidence import Interval, ends_of
+from headscope.analyses.behaviours.shown import stands_out
+from headscope.statistics.confidence import Interval, ends_of, ratio_interval
 from headscope.statistics.measures import WEIGHT
 from headscope.statistics.selection import Chosen, held_out, same_data
+from headscope.statistics.thresholds import YES_NO, passing
 
 
 def heads_table(results: Sequence[BehaviourResult], names: Sequence[str]) -> pd.DataFrame:
@@ -26,7 +27,6 @@ def heads_table(results: Sequence[BehaviourResult], names: Sequence[str]) -> pd.
         names: which behaviours, in order.
     """
     columns = [NAMES.index(name) for name in names]
-    is_share = np.array([name in SHARES for name in names])
     parts = []
     for result in results:
         both = Interval(
@@ -37,8 +37,11 @@ def heads_table(results: Sequence[BehaviourResult], names: Sequence[str]) -> pd.
         )
         uniform = np.broadcast_to(result.uniform[:, None, columns], both.value.shape)
         number = result.n[..., columns]
-        shows = verdicts(both, uniform)
-        shows[..., ~is_share] = None
+        # A layer's mean is no head, and of what is no share nothing is said.
+        shows = np.full(both.value.shape, None, dtype=object)
+        for place, name in enumerate(names):
+            if name in SHARES:
+                shows[:, :-1, place] = verdicts(result, columns[place])
         layer, head, which = (place.reshape(-1) for place in np.indices(both.value.shape))
         parts.append(
             pd.DataFrame(
@@ -63,7 +66,9 @@ def heads_table(results: Sequence[BehaviourResult], names: Sequence[str]) -> pd.
 def best_table(results: Sequence[BehaviourResult], names: Sequence[str], *, seed: int) -> pd.DataFrame:
     """Lay out the head of each kind that is chosen for each behaviour, by held-out selection.
 
-    Where nothing can be held out (one document), the head is chosen on all of it, and `share` and `held_out` are NaN.
+    `value` is the named head's on documents that did not choose it (`statistics.cross_fitted`), `all_documents` on all.
+    Where nothing can be held out (one document), the head is chosen on all of it, and `share`, `held_out` and
+    `all_documents` are NaN.
 
     Args:
         results: of each kind of attention; of several measures, the weights choose.
@@ -74,14 +79,15 @@ def best_table(results: Sequence[BehaviourResult], names: Sequence[str], *, seed
     for result in results:
         if result.measure != WEIGHT:
             continue
-        shows = verdicts(result.heads, result.uniform[:, None])
         for name in (name for name in names if name in SHARES):
             column = NAMES.index(name)
             if not result.n[..., column].any():
                 continue
+            shows = verdicts(result, column)
             chosen = chosen_head(result, column, seed=seed)
             layer, head = divmod(int(chosen.candidate[0]), result.sums.shape[2])
             place = (layer, head, column)
+            held = not np.isnan(chosen.share[0])
             rows.append(
                 {
                     "kind": result.kind,
@@ -89,17 +95,35 @@ def best_table(results: Sequence[BehaviourResult], names: Sequence[str], *, seed
                     "layer": layer + 1,
                     "head": head + 1,
                     "share": float(chosen.share[0]),
-                    **ends_of(result.heads, place),
+                    **(ends_of(chosen.value, 0) if held else ends_of(result.heads, place)),
+                    **(ends_of(result.heads, place, "all_documents", "all_documents_") if held else {}),
                     "uniform": float(result.uniform[layer, column]),
                     **ends_of(chosen.held_out, 0, "held_out", "held_out_"),
                     "n": int(result.n[place]),
-                    "shows": shows[place],
+                    "shows": shows[layer, head],
                 }
             )
-    columns = ["kind", "behaviour", "layer", "head", "share", "value", "ci_low", "ci_high", "uniform"]
-    columns += ["held_out", "held_out_ci_low", "held_out_ci_high", "n", "shows"]
+    columns = ["kind", "behaviour", "layer", "head", "share", "value", "ci_low", "ci_high", "all_documents"]
+    columns += ["all_documents_ci_low", "all_documents_ci_high", "uniform", "held_out", "held_out_ci_low"]
+    columns += ["held_out_ci_high", "n", "shows"]
     table = pd.DataFrame(rows, columns=columns)
     return table.assign(shows=_words(table["shows"].to_numpy(dtype=object)))
+
+
+def verdicts(result: BehaviourResult, column: int) -> NDArray[np.object_]:
+    """Say of every head whether it shows a behaviour, `[layer, head]`: `yes` or `no`, None where nothing was tested.
+
+    Args:
+        result: of one kind of attention.
+        column: of `NAMES`; a share.
+    """
+    sums, rows = result.sums[..., column], result.rows[..., column]
+    passes = passing(
+        lambda confidence: ratio_interval(sums, rows, scale="share", confidence=confidence),
+        lambda shares: stands_out(shares, result.uniform[:, None, column]),
+    )
+    said: NDArray[np.object_] = np.vectorize(YES_NO.get, otypes=[object])(passes)
+    return said
 
 
 def chosen_head(result: BehaviourResult, column: int, *, seed: int) -> Chosen:

@@ -15,7 +15,6 @@ from headscope.analyses.behaviours.norm_accumulator import NormBehaviourAccumula
 from headscope.analyses.behaviours.not_written import not_written
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.segment import Segment
-from headscope.models.random_weights import with_random_weights
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Run
@@ -23,7 +22,7 @@ from headscope.prepare.progress import Watcher, scan_teller
 from headscope.prepare.sharded_scan import scan_shards
 from headscope.prepare.shared_scan import read_text
 
-CONTROL_INPUTS = 256
+CONTROL_INPUTS = 64
 """What is near chance is known well enough from so many inputs, and a corpus is not read once for every control."""
 
 
@@ -87,7 +86,7 @@ def scan_controls(
     number, segments = run.options.controls, run.sample(CONTROL_INPUTS)
     for seed in range(number):
         sums = NormBehaviourAccumulator(run.layout, delimiters)
-        source = run.over(segments, model=with_random_weights(run.loaded.model, seed=seed))
+        source = run.over(segments, control=seed)
         label = f"behaviours: control {seed + 1} of {number}"
         tell = scan_teller(
             watch, label, partial(_documents, segments), total=_documents(segments), limit=len(segments)

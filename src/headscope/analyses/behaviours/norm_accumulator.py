@@ -49,7 +49,7 @@ class NormBehaviourAccumulator(BehaviourAccumulator):
             super().update(tile)
             return
         sets, even = self.asked(tile)
-        sums = key_sums(sets, tile.weights, tile.written.keys)
+        sums = key_sums(sets, tile.weights, tile.written.lengths)
         self.add_sums(tile, even, sums)
         assert sums.norm is not None
         assert sums.nothing is not None

@@ -62,7 +62,9 @@ def behaviours_section(about: Context) -> list[Section]:
             parts.append(el("h3", capital(kind.name)))
         parts += linked([one for one in about.found if one.topic == TOPIC and one.kind == kind.name])
         parts.append(best_heads(shown, name=f"table-behaviours-best-{kind.name}", several=about.several))
-        grids = inlined(heads, kind.name, _NATURAL, prefix="behaviour", where="in text")
+        grids = inlined(
+            about, heads, kind.name, _NATURAL, prefix="behaviour", name="behaviours", where="in text"
+        )
         written = any(one.written is not None for one in shown)
         key = f"{KEY} {WRITTEN_KEY}" if written else KEY
         parts += [el("div", grids, class_="panels"), el("p", key, class_="caption") if grids else None]

@@ -12,6 +12,7 @@ from headscope.statistics.columns import (
     SHARE,
     count,
     ends,
+    on_all_documents,
     share,
     shares,
     text,
@@ -25,7 +26,9 @@ _TOKENS = ("behaviour", tuple(one.name for one in BEHAVIOURS.values() if one.uni
 _NEVER = "it cannot occur"
 MODEL = text("model", "trained, or control: random weights, embeddings kept", choices=MODELS)
 SEED = Column("seed", "which control", "Int64", missing="the trained model", bounds=POSITIVE)
-SHOWS = text("shows", f"whether the head shows it: {RULE}", missing="not tested", choices=VERDICTS)
+SHOWS = text(
+    "shows", f"whether the head shows it: {RULE}", missing="not tested, or a layer's mean", choices=VERDICTS
+)
 ROWS = "rows in which it can occur"
 
 
@@ -69,7 +72,12 @@ def best(behaviours: tuple[str, ...]) -> tuple[Column, ...]:
         text("behaviour", "what a head was chosen for", choices=behaviours),
         *PLACE[1:],
         share("share", "how often halves of the documents choose it", missing="nothing could be held out"),
-        *shares("value", "the named head's weight, on all documents"),
+        *shares(
+            "value",
+            "the named head's weight on documents that did not choose it (cross-fitted); on all where nothing could be "
+            "held out",
+        ),
+        *on_all_documents(missing="nothing could be held out"),
         share("uniform", "what uniform attention gives in the same rows"),
         *shares(
             "held_out", "what the choice is worth on documents that did not choose", prefix="held_out_",
@@ -83,7 +91,7 @@ def best(behaviours: tuple[str, ...]) -> tuple[Column, ...]:
 BEHAVIOURS_TABLE = TableSchema(
     name="behaviours",
     meaning="What every head does in text, behaviour by behaviour, beside uniform attention in the same rows; the same "
-    "of models with random weights, on at most 256 inputs spread over the documents. What is said of a head is by "
+    "of models with random weights, on at most 64 inputs spread over the documents. What is said of a head is by "
     "weights.",
     columns=(MODEL, SEED, KIND, LAYER, HEAD_OR_MEAN, MEASURE, *measured(NATURAL)),
     key=("model", "seed", "kind", "layer", "head", "measure", "behaviour"),

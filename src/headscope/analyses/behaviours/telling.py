@@ -19,7 +19,12 @@ from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.measures import MEASURES
 from headscope.views.markup import Html, el
 
-COLUMNS = ("behaviour", "head", "of its attention", "uniform", "random weights", "held out", "heads", "rows")
+COLUMNS = (
+    *("behaviour", "head", "of its attention", "uniform", "random weights"),
+    *("all documents", "held out", "heads", "rows"),
+)
+TOKENS_COLUMN = "of the tokens"
+"""In place of the third where what is tabulated counts tokens."""
 WRITTEN = "of what it writes"
 
 
@@ -87,13 +92,20 @@ def _of_head(one: Shown, topic: str, *, where: str, several: bool) -> Sentence:
     )
     number = count(one.of, f"{one.kind} head" if several else "head")
     verb = "shows" if len(one.heads) == 1 else "show"
-    return sentence(
-        topic,
-        f"{where}, ",
-        named(one.kind, one.layer, one.head, several=several),
-        f" puts {told(one.own, long=True)} of its attention on {one.behaviour.on}, where uniform attention would put "
-        f"{percent(one.own.uniform)}{chance}; {len(one.heads):,} of {number} {verb} it.",
-    )
+    head = named(one.kind, one.layer, one.head, several=several)
+    value, uniform = told(one.own, long=True), percent(one.own.uniform)
+    ending = f"{chance}; {len(one.heads):,} of {number} {verb} it (false discovery rate 5%)."
+    apart = ", on documents that did not choose it" if one.share == one.share else ""
+    if one.behaviour.counts_tokens:
+        said = (
+            f"attends most to {one.behaviour.on} at {value} of the tokens{apart}, where a random key would "
+        )
+        said += "be right at"
+    else:
+        said = (
+            f"puts {value} of its attention on {one.behaviour.on}{apart}, where uniform attention would put"
+        )
+    return sentence(topic, f"{where}, ", head, f" {said} {uniform}{ending}")
 
 
 def best_heads(shown: Sequence[Shown], *, name: str, several: bool) -> Html:
@@ -105,7 +117,8 @@ def best_heads(shown: Sequence[Shown], *, name: str, several: bool) -> Html:
         several: whether there are several kinds of attention.
     """
     written = any(one.written is not None for one in shown)
-    titles = [*COLUMNS[:3], *([WRITTEN] if written else []), *COLUMNS[3:]]
+    of = TOKENS_COLUMN if all(one.behaviour.counts_tokens for one in shown) else COLUMNS[2]
+    titles = [*COLUMNS[:2], of, *([WRITTEN] if written else []), *COLUMNS[3:]]
     header = el("tr", [el("th", title, scope="col") for title in titles])
     table = el(
         "table",
@@ -133,6 +146,7 @@ def _row(one: Shown, several: bool, *, written: bool) -> Html:
         *([_written(one.written)] if written else []),
         (share(one.own.uniform), ""),
         (control, spread),
+        (share(one.every.value), ends(one.every)),
         (share(one.held_out.value), ends(one.held_out)),
         (over, ""),
         (f"{one.own.n:,}", ""),
@@ -148,10 +162,12 @@ def _written(cell: Cell | None) -> tuple[str, str]:
 
 
 CAPTION = (
-    "Percent of attention, with its 95% interval. The head is the one that halves of the documents choose most often; "
-    "held out: what such a choice is worth on the other halves; random weights: the same selection on models whose "
-    "weights are random (mean and range over them). Uniform: attention spread evenly over the visible keys, in the "
-    f"same rows. The last columns count the heads that show it, {RULE}, and the rows in which it can occur."
+    "Percent of attention (for retrieval: of tokens), with its 95% interval. The head is the one that halves of the "
+    "documents choose most often, on documents that did not choose it (cross-fitted); all documents: the head on all, "
+    "too high where heads are nearly equal; held out: what such a choice is worth on the other halves; random weights: "
+    "the same selection on models whose weights are random (mean and range over them). Uniform: attention spread "
+    "evenly over the visible keys, in the same rows (for retrieval: a key drawn at random). The last columns count the "
+    f"heads that show it, {RULE}, and the rows in which it can occur."
 )  # fmt: skip
 
 

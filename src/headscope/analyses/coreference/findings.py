@@ -72,14 +72,12 @@ def _main(table: Antecedents, best: SelectedHead, gaps: pd.DataFrame | None, sev
         else:
             said = gap.at_most() if gap.verdict == "same" else gap.points(within=True)
             sides[gap.verdict].append(f"{called}; {said})")
-    held = best.held_out
-    apart = held.exists and told(held) != told(own)
-    beside = f"; what is chosen on other documents is right for {told(held)}" if apart else ""
     out = [
         sentence(
             TOPIC,
             named(best.kind, best.layer, best.head, several=several),
-            f" picks a right antecedent for {told(own, long=True)} of {count(own.n, 'coreferent mention')}{beside}"
+            f" picks a right antecedent for {told(own, long=True)} of {count(own.n, 'coreferent mention')}, on "
+            "documents that did not choose it"
             + (f". It finds more than {join(sides['more'])}" if sides["more"] else "")
             + ".",
         )

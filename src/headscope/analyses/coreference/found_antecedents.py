@@ -16,6 +16,7 @@ from headscope.reporting.kit.measured import Measured
 class SelectedHead:
     """A head selected for all mentions, with its own accuracy by type; `others` are heads chosen for single types.
 
+    Chosen by halves its accuracy is of documents that did not choose it, and `every` that on all, at all mentions.
     `held_out` is the accuracy of the selection, at all mentions, on documents that did not choose; `q` tests it against
     the simple baselines (NaN where nothing was tested).
     """
@@ -24,6 +25,7 @@ class SelectedHead:
     layer: int
     head: int
     share: float
+    every: Cell
     held_out: Cell
     q: float
     cells: Mapping[str, Cell]
@@ -83,6 +85,7 @@ def _chosen(rows: list[dict[str, Any]], selection: str) -> SelectedHead | None:
     return SelectedHead(
         *place,
         share=number(main.get("share")),
+        every=cell_of(main, "all_documents", "all_documents_ci"),
         held_out=cell_of(main, "held_out", "held_out_ci"),
         q=number(main.get("q_value")),
         cells={name: cell_of(row) for name, row in own.items()},

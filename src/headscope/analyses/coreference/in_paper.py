@@ -15,7 +15,7 @@ from headscope.reporting.kit.paper_table import PaperTable, interval_columns, pe
 from headscope.reporting.kit.words import capital
 
 CHOSEN = {
-    "held-out": "chosen by halves of the documents",
+    "held-out": "chosen by halves of the documents and scored on the others",
     "same-data": "chosen and scored on the same documents",
 }
 

@@ -27,15 +27,15 @@ from headscope.examples.arc_examples import (
     ArcExamples,
     WantedHead,
 )
-from headscope.models.random_weights import with_random_weights
+from headscope.examples.few_inputs import example_inputs
 from headscope.prepare.held_segments import HeldSegments
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.progress import Watcher, scan_teller
 from headscope.prepare.sharded_scan import scan_shards
 from headscope.statistics.confidence import too_few
+from headscope.statistics.control_documents import ControlDocuments
 
 _EXAMPLE_TOKENS = 28
-_EXAMPLE_WINDOWS = 400
 
 
 def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageResult:
@@ -58,10 +58,13 @@ def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageRes
     result = CoreferenceResult(sums.compute(), seed=seed)
     systems, heads, gaps = [result.systems()], [result.heads()], [result.differences()]
     for number, control in bench.controls():
+        if not len(control.sums):  # its documents ask nothing
+            continue
+        same = bench.control_documents.paired(sums, control)
         other = CoreferenceResult(control.compute(), model="control", control_seed=number, seed=seed)
         systems.append(other.systems())
         heads.append(other.heads())
-        gaps.append(result.against(other))
+        gaps.append(CoreferenceResult(same.compute(), seed=seed).against(other))
     facts = {"name": bench.name, **bench.facts(counts)}
     # Of one document nothing is held out: a part without rows would make fractions of the counts of the others.
     found = [gap for gap in gaps if len(gap)]
@@ -97,6 +100,8 @@ class _CoreferenceBench:
         self.how = CoreferenceOptions(pieces=run.options.pieces, strict=run.options.strict)
         self._drawn: dict[int, frozenset[tuple[str, int]]] = {}
         self._held = HeldSegments()
+        limit, documents = run.options.limit, self.corpus.documents
+        self.control_documents = ControlDocuments(documents if limit is None else min(documents, limit))
 
     def segments(self, counts: MentionCounts, *, max_length: int | None = None) -> Iterator[Segment]:
         options, length = self.run.options, max_length or self.run.options.max_length
@@ -127,9 +132,8 @@ class _CoreferenceBench:
     def controls(self) -> Iterator[tuple[int, CoreferenceAccumulator]]:
         """Count what the heads of each control find; yield its number with it."""
         for number in range(self.run.options.controls):
-            model = with_random_weights(self.run.loaded.model, seed=number)
             segments = self._held.again(lambda: self.segments(MentionCounts()))
-            source = self.run.over(segments, model=model)
+            source = self.run.over(self.control_documents.segments(segments), control=number)
             label = f"coreference, control {number + 1} of {self.run.options.controls}"
             yield number, self.count(source, label, f"control-{number}")
 
@@ -158,7 +162,8 @@ class _CoreferenceBench:
             if FEWEST_WORDS <= len(segment.words) <= MOST_WORDS
         )
         if wanted:
-            scan(self.run.over(islice(short, _EXAMPLE_WINDOWS), length=_EXAMPLE_TOKENS), [examples])
+            most = example_inputs(self.corpus.words // _EXAMPLE_TOKENS)
+            scan(self.run.over(islice(short, most), length=_EXAMPLE_TOKENS), [examples])
         return examples.table()
 
     def facts(self, counts: MentionCounts) -> dict[str, Any]:

@@ -41,10 +41,11 @@ def coreference_section(about: Context) -> list[Section]:
             parts.append(
                 scrolled(table_2(table, run, several=several), "Antecedents found, by type of mention")
             )
-            parts.append(el("p", "Dot: accuracy on its 95% interval, on all documents. Held-out: the head that halves "
-                            "of the documents choose most often, and below it what such a choice is worth on the "
-                            "other halves. The paper’s way chooses and scores on the same documents.",
-                            class_="caption"))  # fmt: skip
+            parts.append(el("p", "Dot: accuracy on its 95% interval. Held-out: the head that halves of the documents "
+                            "choose most often, on documents that did not choose it (cross-fitted); below it what "
+                            "such a choice is worth on the other halves, and the head on all documents, too high "
+                            "where heads are nearly equal. The paper’s way chooses and scores on the same "
+                            "documents; what does without attention is of all.", class_="caption"))  # fmt: skip
             parts.append(_best_heads(run, several))
         read = lost(run.manifest)
         parts.append(el("p", " ".join(read), class_="caption") if read else None)
@@ -82,7 +83,7 @@ def table_2(table: Antecedents, run: Measured, *, several: bool) -> Html:
 def _head_row(one: SelectedHead, how: str, types: Sequence[str], several: bool, strong: bool) -> Html:
     often = f", chosen in {percent(one.share, 0)} of halves" if one.share == one.share else ""
     if one.held_out.exists:
-        often += f"; the choice is worth {told(one.held_out)}"
+        often += f"; the choice is worth {told(one.held_out)}; on all documents {told(one.every)}"
     label = el("th", "Head ", head_link(one.kind, one.layer, one.head, several), el("small", how + often),
                scope="row")  # fmt: skip
     cells = []
@@ -191,7 +192,8 @@ def _gap(run: Measured, several: bool) -> list[Html]:
     return [
         el("h3", "GAP: which of two names a pronoun means"),
         el("p", "A name’s score is the attention from the pronoun to its last word. Accuracy counts rows with exactly "
-           "one true name, F1 all rows.", class_="caption"),
+           "one true name, F1 all rows. Held-out: the head that halves of the rows choose most often, on rows that did "
+           "not choose it.", class_="caption"),
         scrolled(table, "GAP by gender"),
     ]  # fmt: skip
 

@@ -20,7 +20,8 @@ from headscope.analyses.coreference.tables import (
     COREFERENCE_HEADS,
     GAP,
 )
-from headscope.statistics.confidence import Interval, difference_interval, ends_of, ratio_interval
+from headscope.statistics.confidence import Interval, ends_of, ratio_interval
+from headscope.statistics.cross_fitted import cross_fitted_difference
 from headscope.statistics.selection import Chosen, both_ways, selection_margin
 from headscope.statistics.significance import selection_p
 from headscope.statistics.table_schema import TableSchema
@@ -83,11 +84,13 @@ class CoreferenceResult:
     def systems(self) -> pd.DataFrame:
         """Return `coreference.parquet`: the head that is best at all mentions, and what does without attention.
 
-        `accuracy` is the named head's own, on all documents; `held_out` that of the selection. q, of the held-out row
-        for all mentions, says that the selection beats both `nearest` and `head match, else nearest`.
+        `accuracy` is the named head's on documents that did not choose it (`statistics.cross_fitted`), `all_documents`
+        on all; `held_out` that of the selection. q, of the held-out row for all mentions, says that the selection beats
+        both `nearest` and `head match, else nearest`.
         """
         rows = []
         for selection, chosen in self.chosen.items():
+            held = selection == "held-out"
             for t, name in enumerate(MENTION_TYPES):
                 place = int(chosen.candidate[t])
                 if place < 0:
@@ -100,9 +103,10 @@ class CoreferenceResult:
                         "share": chosen.share[t],
                         "mention_type": name,
                         "n": int(self.counts[:, t].sum()),
-                        **ends_of(chosen.own, t, "accuracy"),
+                        **ends_of(chosen.value, t, "accuracy"),
+                        **(ends_of(chosen.own, t, "all_documents", "all_documents_") if held else {}),
                         **ends_of(chosen.held_out, t, "held_out", "held_out_"),
-                        "q_value": self._selection_q() if t == 0 and selection == "held-out" else np.nan,
+                        "q_value": self._selection_q() if t == 0 and held else np.nan,
                     }
                 )
         table = self._named(rows, COREFERENCE)
@@ -118,29 +122,30 @@ class CoreferenceResult:
     def differences(self) -> pd.DataFrame:
         """Return rows of `coreference_differences.parquet`: the named head less each baseline, and type less type.
 
-        Both sides are of the same documents, the head's rows of the same mentions.
+        Both sides are of the same documents, those that did not choose the head, the head's rows of the same mentions.
         """
         chosen = self.chosen["held-out"]
         if (chosen.candidate < 0).all():
             return _frame([], COREFERENCE_DIFFERENCES)
         own = self.hits[:, chosen.candidate[0]]
-        beside = np.broadcast_to(own[:, None], self.fixed.shape)
-        gap = difference_interval(
-            beside, self.counts[:, None], self.fixed, self.counts[:, None], answers=True
-        )
+        times = chosen.scores.sum(0)
+        gaps = [
+            cross_fitted_difference(own, self.counts, self.fixed[:, b], self.counts, times)
+            for b in range(len(BASELINES))
+        ]
         rows = [
             {"mention_type": name, "system": "head", "than": system, "n": int(self.counts[:, t].sum()),
-             **ends_of(gap, (b, t), "difference")}
-            for b, system in enumerate(BASELINES)
+             **ends_of(gap, t, "difference")}
+            for system, gap in zip(BASELINES, gaps, strict=True)
             for t, name in enumerate(MENTION_TYPES)
         ]  # fmt: skip
         for one, other in combinations(range(1, len(MENTION_TYPES)), 2):
-            sides = [(own[:, t], self.counts[:, t]) for t in (one, other)]
-            gap = difference_interval(*sides[0], *sides[1], answers=True)
+            sides = [(own[:, [t]], self.counts[:, [t]]) for t in (one, other)]
+            gap = cross_fitted_difference(*sides[0], *sides[1], times[:, [0]])
             rows.append(
                 {"mention_type": MENTION_TYPES[one], "system": "head", "than": "head",
                  "than_type": MENTION_TYPES[other], "n": int(self.counts[:, [one, other]].sum()),
-                 **ends_of(gap, (), "difference")}
+                 **ends_of(gap, 0, "difference")}
             )  # fmt: skip
         return _frame(rows, COREFERENCE_DIFFERENCES)
 
@@ -197,9 +202,10 @@ def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
             if chosen.candidate[0] < 0:
                 continue
             head = dict(zip(_HEAD, candidates[int(chosen.candidate[0])]))
+            every = chosen.own if selection == "held-out" else None
             rows += [
                 {"system": "head", "selection": selection, **head, **numbers, **row}
-                for row in _by_gender(chosen.own, first, measure)
+                for row in _by_gender(chosen.value, first, measure, every=every)
             ]
         fixed, number = first.ratio(first.baselines, measure)
         interval = ratio_interval(fixed, number[:, None], scale="share")
@@ -209,10 +215,13 @@ def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
     return _frame(rows, GAP)
 
 
-def _by_gender(interval: Interval, sums: GapSums, measure: str) -> Iterator[dict[str, Any]]:
+def _by_gender(
+    interval: Interval, sums: GapSums, measure: str, *, every: Interval | None = None
+) -> Iterator[dict[str, Any]]:
     counted = sums.true if measure == "accuracy" else sums.rows
     for g, gender in enumerate(GENDERS):
-        yield {"gender": gender, "n": int(counted[:, g].sum()), **ends_of(interval, g)}
+        beside = {} if every is None else ends_of(every, g, "all_documents", "all_documents_")
+        yield {"gender": gender, "n": int(counted[:, g].sum()), **ends_of(interval, g), **beside}
 
 
 def _heads(sums: Sequence[CoreferenceSums] | Sequence[GapSums]) -> list[tuple[str, int, int]]:

@@ -13,6 +13,7 @@ from headscope.statistics.columns import (
     Q_VALUE,
     count,
     difference,
+    on_all_documents,
     share,
     shares,
     text,
@@ -48,7 +49,13 @@ COREFERENCE = TableSchema(
         share("share", "halves of the documents that choose this head", missing=_NOT_CHOSEN),
         _TYPE,
         count("n", _MENTIONS),
-        *shares("accuracy", "mentions whose antecedent is found, in all documents", missing=_NONE),
+        *shares(
+            "accuracy",
+            "mentions whose antecedent is found: by a head in documents that did not choose it (cross-fitted); "
+            "`same-data`, and by what does without attention: in all",
+            missing=_NONE,
+        ),
+        *on_all_documents(missing=_NOT_CHOSEN),
         *shares(
             "held_out",
             "mentions found in documents that did not choose, by what the others chose",
@@ -103,7 +110,13 @@ GAP = TableSchema(
         text("gender", "of the pronoun", choices=GENDERS),
         text("measure", "accuracy on rows with a right name, or F1 on all", choices=GAP_MEASURES),
         count("n", "rows of GAP"),
-        *shares("value", "the measure", missing="no such row"),
+        *shares(
+            "value",
+            "the measure: of a head on rows that did not choose it (cross-fitted); `same-data`, and of baselines: on "
+            "all",
+            missing="no such row",
+        ),
+        *on_all_documents(missing=_NOT_CHOSEN),
     ),
     key=("system", "selection", "gender", "measure"),
 )

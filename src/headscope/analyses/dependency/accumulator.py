@@ -45,8 +45,9 @@ class DependencyAccumulator(Accumulator):
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[Span] = "layer"
     merges: ClassVar[str] = ", or other relations; merge scans of one model only, over one treebank"
-    # 2: the words that attend in each direction, not the dependents alone. 3: in 32 groups of documents.
-    version: ClassVar[int] = 3
+    # 2: the words that attend in each direction, not the dependents alone. 3: in 32 groups of documents. 4: without an
+    # input's first and last word.
+    version: ClassVar[int] = 4
 
     def __init__(
         self, layout: Sequence[KindLayout], table: ArcTable, options: DependencyOptions | None = None

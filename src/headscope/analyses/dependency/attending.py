@@ -17,8 +17,10 @@ class Attending:
     """The words of a batch that attend in each relation and direction, each once however many arcs it has there.
 
     For `dependent->head` these are the relation's dependents, for `head->dependent` the head words of its
-    dependents, for `both` all of these. A word without pieces has no row of attention: it attends in none. Every
-    word is the dependent of one arc, so that the dependents of all relations are all words, each once.
+    dependents, for `both` all of these. A word without pieces has no row of attention: it attends in none. The first
+    and the last word of an input are left out: a head that looks back, or ahead, finds nothing there but the special
+    token beside it. Every other word is the dependent of one arc, so that the dependents of all relations are all
+    these words, each once.
 
     Attributes:
         rows: which segment each is of, `[member]`.
@@ -43,9 +45,13 @@ class Attending:
         sides = [(0, own), (1, gold)]
         if directions > len(sides):
             sides += [(2, own), (2, gold)]
-        width, number = pointer.axis.words.shape[1], directions * (int(relations.max(initial=0)) + 1)
+        segments, width = pointer.axis.words.shape
+        inner = _inner(rows, own, (segments, width))
+        number = directions * (int(relations.max(initial=0)) + 1)
         keys = [
-            ((rows * width + ends) * number + relations * directions + direction)[ends >= 0]
+            ((rows * width + ends) * number + relations * directions + direction)[
+                (ends >= 0) & inner[rows, ends]
+            ]
             for direction, ends in sides
         ]
         # A head word of several dependents comes as often; once is enough.
@@ -58,6 +64,25 @@ class Attending:
         at = torch.from_numpy(np.stack([self.rows, self.places])).to(rest.device)
         picked: Tensor = rest[at[0], at[1]].double()
         return picked
+
+
+def _inner(rows: NDArray[np.int64], own: NDArray[np.int64], shape: tuple[int, int]) -> NDArray[np.bool_]:
+    """Say which places are of words that have words on both sides, `[batch, place]`.
+
+    Args:
+        rows: which segment each word is of, `[word]`.
+        own: its place, -1 without pieces, `[word]`.
+        shape: segments and places.
+    """
+    is_word = np.zeros(shape, dtype=bool)
+    is_word[rows[own >= 0], own[own >= 0]] = True
+    before = np.maximum.accumulate(is_word, axis=1)
+    behind = np.maximum.accumulate(is_word[:, ::-1], axis=1)[:, ::-1]
+    inner = is_word.copy()
+    inner[:, 1:] &= before[:, :-1]
+    inner[:, :-1] &= behind[:, 1:]
+    inner[:, 0] = inner[:, -1] = False
+    return inner
 
 
 def resting(answers: Answers, pointer: Pointer) -> Tensor:

@@ -1,5 +1,6 @@
 """The tables of section 4.2, made of what `DependencyAccumulator` counted."""
 
+from collections.abc import Collection
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +19,7 @@ from headscope.analyses.dependency.tables import (
 )
 from headscope.statistics.arc_bins import TOTALS
 from headscope.statistics.confidence import ends_of, ratio_interval
-from headscope.statistics.selection import Chosen, margin, selection_margin
+from headscope.statistics.selection import Chosen, beside_rival, selection_margin
 from headscope.statistics.significance import against_every, false_discovery, selection_p
 
 
@@ -30,6 +31,8 @@ class DependencyResult:
         model: `trained`, `control` (random weights) or `shuffled`.
         control_seed: which control it is; None for the trained model.
         seed: of splits and orders of the documents.
+        relations: rows of the tables: those of the trained model for a control, which reads fewer arcs; None for those
+            with at least 100 arcs.
 
     Raises:
         ValueError: no arc was counted.
@@ -46,9 +49,10 @@ class DependencyResult:
         model: str = "trained",
         control_seed: int | None = None,
         seed: int = 0,
+        relations: Collection[str] | None = None,
     ) -> None:
         self.model, self.control_seed, self.seed = model, control_seed, seed
-        self.counted = RelationCounts(accumulator)
+        self.counted = RelationCounts(accumulator, relations=relations)
         self.relations, self.candidates = self.counted.relations, self.counted.candidates
         self.hits, self.counts, self.offsets = self.counted.hits, self.counted.counts, self.counted.offsets
 
@@ -101,8 +105,9 @@ class DependencyResult:
     def best(self) -> pd.DataFrame:
         """Return `dependency_best.parquet`: the best head of each relation, held-out and on the same data.
 
-        `accuracy` is that of the head that is named, and of the offset that is named, on all documents; `margin` their
-        paired difference. `held_out` is the accuracy of the selection on documents that did not choose, and `q_value`
+        `accuracy` is that of the head that is named, `baseline_accuracy` that of the offset, on the documents that
+        chose neither (`statistics.cross_fitted`), `margin` their paired difference; chosen on the same data all three
+        are of all documents. `held_out` is the accuracy of the selection, and `q_value`
         of the held-out rows is its test, of the others that of the head among all heads. Nothing is held out where
         all arcs of a relation are of one document: it has no such row.
         """
@@ -110,12 +115,13 @@ class DependencyResult:
         rows = []
         for selection, heads in self.chosen.items():
             offsets = choose_offsets(self.counted, selection, seed=self.seed)
-            gap = margin(self.hits, heads.candidate, self.offsets, offsets.candidate, self.counts)
+            contest = beside_rival(self.hits, heads, self.offsets, offsets, self.counts)
             for column in keep:
                 place = int(heads.candidate[column])
                 if place < 0:
                     continue
-                q = self.selection_q[column] if selection == "held-out" else self.q_values[place, column]
+                held = selection == "held-out"
+                q = self.selection_q[column] if held else self.q_values[place, column]
                 rows.append(
                     {
                         "selection": selection,
@@ -123,11 +129,12 @@ class DependencyResult:
                         "n": int(self.counts[:, column].sum()),
                         **vars(self.candidates[place]),
                         "share": heads.share[column],
-                        **ends_of(heads.own, column, "accuracy"),
+                        **ends_of(contest.value, column, "accuracy"),
+                        **(ends_of(heads.own, column, "all_documents", "all_documents_") if held else {}),
                         **ends_of(heads.held_out, column, "held_out", "held_out_"),
-                        "baseline_offset": OFFSETS[int(offsets.candidate[column])],
-                        **ends_of(offsets.own, column, "baseline_accuracy", "baseline_"),
-                        **ends_of(gap, column, "margin", "margin_"),
+                        "baseline_offset": OFFSETS[int(contest.rival[column])],
+                        **ends_of(contest.baseline, column, "baseline_accuracy", "baseline_"),
+                        **ends_of(contest.margin, column, "margin", "margin_"),
                         "q_value": q,
                     }
                 )
@@ -142,7 +149,7 @@ class DependencyResult:
         Both choose on one half of the documents and are scored on the other, in the same splits.
 
         Args:
-            other: counts of a control over the same treebank.
+            other: counts of a control over the same documents.
         """
         if self.counted.options.compat or len(other.counts) != len(self.counts):
             return pd.DataFrame(columns=DEPENDENCY_DIFFERENCES.names)

@@ -66,7 +66,8 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
     Where a head has found what it looks for it needs no rest: its attention to sep should be lower from the words
     that attend in its relation than from all other words (section 3.2). Those are the relation's dependents where
     the dependent attends to its head word, and the head words where they attend to their dependents. `n` and
-    `n_other` count words, each once.
+    `n_other` count words, each once, and an input's first and last word not: a head that looks back, or ahead, finds
+    nothing there but the special token beside it.
     """
     rows, sides = [], []
     for row in _chosen(best):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -98,7 +99,8 @@ def _clearest(chosen: Sequence[Relation], several: bool) -> list[Sentence]:
         sentence(
             TOPIC,
             start,
-            f" finds {found(one.name)} in {told(best.accuracy, long=True)} of {one.n:,} cases, {against}.",
+            f" finds {found(one.name)} in {told(best.accuracy, long=True)} of {one.n:,} cases, {against}, on "
+            "documents that did not choose it.",
         )
     ]
 
@@ -166,7 +168,7 @@ def _control(chosen: Sequence[Relation], gaps: pd.DataFrame | None) -> list[Sent
     above = [name for name, said in tested.items() if set(said) == {"more"}]
     over = "that of the random weights" if seeds == 1 else f"each of the {seeds} random weights"
     trials = (
-        f"; the choice lies above {over}, the whole interval of the difference, for {share_of(len(above), len(tested))}"
+        f"; the choice lies above {over} for {share_of(len(above), len(tested))}, each by its own 95% interval"
         if tested
         else ""
     )
@@ -214,10 +216,19 @@ def difference(row: dict[str, object]) -> Cell:
     return Cell(gap, low, high, float("nan"), int(number(row["n"])))
 
 
+def rest_rows(run: Measured) -> list[dict[str, Any]]:
+    """Return the rows on attention to special tokens of relations that a head is shown to find.
+
+    Where no head beats every fixed offset no word is known to attend in the relation.
+    """
+    found = {one.name for one in single(relations_of(run)) if one.held_out and one.held_out.beats}
+    return [row for row in records(resting_of(run)) if row["relation"] in found]
+
+
 def noop_findings(run: Measured, words: Words, *, several: bool) -> list[Sentence]:
     """Say for how many relations the words that attend rest less on a special token than other words do."""
     out = []
-    every = [row for row in records(resting_of(run)) if row["relation"] not in OVERALL]
+    every = rest_rows(run)
     means = {
         name: _mean([number(row["others"]) for row in every if row["key_class"] == name])
         for name in ("sep", "cls")
@@ -231,7 +242,7 @@ def noop_findings(run: Measured, words: Words, *, several: bool) -> list[Sentenc
         more = [gap for _, gap in tested if gap.ci_high < 0]
         claim = (
             f"{_who({str(row['direction']) for row, _ in rows})} give {key_words(key_class, words)} less of their "
-            "attention than all other words do in the relation’s best head"
+            "attention than all other words do in the head that finds the relation"
         )
         if not tested:
             untested = (
@@ -244,13 +255,13 @@ def noop_findings(run: Measured, words: Words, *, several: bool) -> list[Sentenc
             tail += f"; {left:,} more {'was' if left == 1 else 'were'} not tested, for want of documents"
         if not less:
             start = f"it is shown for none of {count(len(tested), 'relation')} that "
-            out.append(sentence(REST, f"{start}{claim} (the whole interval){tail}."))
+            out.append(sentence(REST, f"{start}{claim} (by the 95% interval of each){tail}."))
             continue
         row, _ = max(less, key=lambda pair: pair[1].ci_low)
         out.append(
             sentence(
                 REST,
-                f"for {share_of(len(less), len(tested))} {claim}, with the whole interval{tail}. The clearest is ",
+                f"for {share_of(len(less), len(tested))} {claim}, each by its own 95% interval{tail}. The clearest is ",
                 named(str(row["kind"]), int(row["layer"]), int(row["head"]), several=several),
                 f": {percent(number(row['attending']), 1)} from "
                 f"{attending(str(row['relation']), str(row['direction']))}, "

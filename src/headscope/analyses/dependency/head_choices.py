@@ -19,10 +19,7 @@ def choose_heads(counted: RelationCounts, *, seed: int) -> dict[str, Chosen]:
         found = {"same-data": same_data(hits, counted.counts)}
     else:
         found = both_ways(hits, counted.counts, seed=seed)
-    return {
-        name: replace(one, candidate=np.where(one.candidate < 0, -1, order[one.candidate]))
-        for name, one in found.items()
-    }
+    return {name: _reordered(one, order) for name, one in found.items()}
 
 
 def choose_offsets(counted: RelationCounts, selection: str, *, seed: int) -> Chosen:
@@ -34,7 +31,13 @@ def choose_offsets(counted: RelationCounts, selection: str, *, seed: int) -> Cho
         if selection == "held-out"
         else same_data(hits, counted.counts)
     )
-    return replace(found, candidate=np.where(found.candidate < 0, -1, order[found.candidate]))
+    return _reordered(found, order)
+
+
+def _reordered(chosen: Chosen, order: NDArray[np.int64]) -> Chosen:
+    """Name candidates by their places before they were put in the order in which the first wins a tie."""
+    candidate, picked = (np.where(own < 0, -1, order[own]) for own in (chosen.candidate, chosen.picked))
+    return replace(chosen, candidate=candidate, picked=picked)
 
 
 def _allowed_offsets(counted: RelationCounts) -> NDArray[Any]:

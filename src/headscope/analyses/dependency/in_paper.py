@@ -20,7 +20,7 @@ from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 HELD = (
     "Head, direction and offset are those that halves of the documents choose most often, each with its accuracy on "
-    "all documents; held out: what choosing on one half is worth on the other. "
+    "documents that did not choose it; held out: what choosing on one half is worth on the other. "
 )
 SAME = "Head, direction and offset are chosen and scored on the same documents. "
 
@@ -67,6 +67,7 @@ def _row(one: Relation, best: Best) -> dict[str, object]:
         "offset": pd.NA if best.offset is None else best.offset,
         **interval_columns("offset_accuracy", best.baseline),
         **interval_columns("above", best.gap),
+        **interval_columns("all_documents", best.all_documents),
         **interval_columns("held_out", best.held_out),
         "random_weights": float("nan") if one.control is None else one.control.mean,
         "q": best.q,

@@ -44,8 +44,8 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     yield Grid(columns, rows)
     facts = result.facts["treebank"]
     how = (
-        "head, direction and offset: those that halves of the documents choose most often, on all documents; held out: "
-        "what the choice is worth on the other half"
+        "head, direction and offset: those that halves of the documents choose most often, on documents that did not "
+        "choose them; held out: what the choice is worth on the other half"
         if held
         else "head, direction and offset chosen and scored on the same data, as the original's notebook does"
     )

@@ -23,7 +23,7 @@ def main_table(relations: Sequence[Relation], *, several: bool) -> Html:
     """
     chosen = [one for one in relations if one.held_out is not None]
     shuffled = any(one.shuffled is not None for one in chosen)
-    titles = ["relation", "head", "", "accuracy", "best offset", "above it", "choice, held out",
+    titles = ["relation", "head", "", "accuracy", "best offset", "above it", "all documents", "choice, held out",
               "random weights"]  # fmt: skip
     titles += ["shuffled words"] if shuffled else []
     titles += ["q", "who attends", "n"]
@@ -69,6 +69,7 @@ def _row(relation: Relation, best: Best, several: bool, shuffled: bool) -> Html:
            el("small", ends(best.accuracy)) if best.accuracy.has_interval else None),
         numbered(share(best.baseline.value), offset_words(best.offset)),
         numbered(margin, reach),
+        numbered(share(best.all_documents.value), ends(best.all_documents)),
         numbered(share(best.held_out.value), ends(best.held_out)),
         _runs(relation.control),
         _runs(relation.shuffled) if shuffled else None,

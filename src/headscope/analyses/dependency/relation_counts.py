@@ -1,5 +1,6 @@
 """What `DependencyAccumulator` counted, summed to the rows of the tables: relations, and totals over them."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ class RelationCounts:
 
     Args:
         accumulator: after the scan.
+        relations: names of the rows, where they are not those with at least 100 arcs; one without an arc is left out.
 
     Raises:
         ValueError: no arc was counted.
@@ -41,7 +43,9 @@ class RelationCounts:
         offsets: hits of the fixed offsets, `[group, OFFSETS, relation]`.
     """
 
-    def __init__(self, accumulator: DependencyAccumulator) -> None:
+    def __init__(
+        self, accumulator: DependencyAccumulator, *, relations: Collection[str] | None = None
+    ) -> None:
         self.table: ArcTable = accumulator.table
         self.options = accumulator.options
         self.sums: tuple[DependencySums, ...] = accumulator.compute()
@@ -51,7 +55,8 @@ class RelationCounts:
         self.rows = {
             name: own
             for name, own in rows.items()
-            if cells[:, own].sum() >= (1 if name in TOTALS else FEWEST_ARCS)
+            if cells[:, own].sum() >= (1 if name in TOTALS or relations is not None else FEWEST_ARCS)
+            and (relations is None or name in relations)
             and name.partition(":")[0] != "root"
         }
         if not self.rows:

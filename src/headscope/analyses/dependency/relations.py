@@ -17,9 +17,10 @@ from headscope.statistics.significance import SIGNIFICANT
 class Best:
     """A head chosen for a relation, the fixed offset chosen in the same way, and what lies between them.
 
-    `accuracy` and `baseline` are those of the head and the offset that are named, on all documents, `gap` their paired
-    difference. `held_out` is the accuracy of the selection on documents that did not choose (NaN on the same data),
-    `share` how often it chose this head; `offset` is None where there is none, `q` NaN where nothing was tested.
+    `accuracy` and `baseline` are those of the head and the offset that are named, on documents that did not choose them
+    (on the same data: on all), `gap` their paired difference; `all_documents` is the head's on all. `held_out` is the
+    accuracy of the selection on documents that did not choose, `share` how often it chose this head; all three are NaN
+    on the same data. `offset` is None where there is none, `q` NaN where nothing was tested.
     """
 
     kind: str
@@ -27,6 +28,7 @@ class Best:
     head: int
     direction: str
     accuracy: Cell
+    all_documents: Cell
     held_out: Cell
     share: float
     offset: int | None
@@ -117,6 +119,7 @@ def _best(row: dict[str, Any]) -> Best | None:
         head=int(row["head"]),
         direction=str(row["direction"]),
         accuracy=cell_of(row),
+        all_documents=cell_of(row, "all_documents", "all_documents_ci"),
         held_out=cell_of(row, "held_out", "held_out_ci"),
         share=number(row.get("share")),
         offset=None if offset != offset else int(offset),

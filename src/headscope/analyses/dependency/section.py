@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headscope.analyses.dependency.figures.distance_curves import distance_panel
-from headscope.analyses.dependency.findings import DETAIL, REST, TOPIC
+from headscope.analyses.dependency.findings import DETAIL, REST, TOPIC, rest_rows
 from headscope.analyses.dependency.heat import heat_key, heat_name, heat_table
 from headscope.analyses.dependency.page_tables import (
     distance_table,
@@ -15,7 +15,7 @@ from headscope.analyses.dependency.page_tables import (
     paper_table,
     same_data_table,
 )
-from headscope.analyses.dependency.relations import Relation, relations_of, resting_of, single
+from headscope.analyses.dependency.relations import Relation, relations_of, single
 from headscope.reporting.kit.cells import number, records
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.links import file_links, linked
@@ -68,10 +68,11 @@ def _legend(relations: Sequence[Relation]) -> list[Html | str]:
         ]
         drawn.append("mean and range of its seeds")
     chosen = (
-        "Named are the head and the offset that halves of the documents choose most often (“chosen”: how often), each "
-        "with its own accuracy on all documents; “above it” is their difference on the same sentences. “Choice, held "
-        "out”: what choosing on one half is worth on the other; random weights go through the same. q: one-sided test "
-        "that choosing on other documents beats every offset, Benjamini–Hochberg over relations."
+        "Named are the head and the offset that halves of the documents choose most often (“chosen”: how often), with "
+        "their accuracies on documents that did not choose them (cross-fitted); “above it” is their difference on the "
+        "same sentences. “All documents”: the head on all of them, too high where heads are nearly equal. “Choice, "
+        "held out”: what choosing on one half is worth on the other; random weights go through the same. q: one-sided "
+        "test that choosing on other documents beats every offset, Benjamini–Hochberg over relations."
     )
     return [*drawn, f". {chosen}"]
 
@@ -162,7 +163,7 @@ def _distances(about: Context, relations: Sequence[Relation]) -> list[Html]:
 def _noop(about: Context, relations: Sequence[Relation]) -> list[Html]:
     words = about.words
     order = {one.name: place for place, one in enumerate(relations)}
-    rows = sorted(records(resting_of(about.run)), key=lambda row: order.get(str(row["relation"]), len(order)))
+    rows = sorted(rest_rows(about.run), key=lambda row: order[str(row["relation"])])
     if not rows:
         return []
     present = {str(row["key_class"]) for row in rows}
@@ -172,8 +173,10 @@ def _noop(about: Context, relations: Sequence[Relation]) -> list[Html]:
         el("p", "If a head rests there when its relation is not called for, the words that attend in the relation rest "
            "less.", class_="why"),
         *linked([one for one in about.found if one.topic == REST]),
-        el("p", "Attention from the words that attend in a relation, in its best head, beside that from all others: "
-           "its dependents where the dependent attends to its head word, the head words where they attend to their "
-           "dependents; each word once.", class_="caption"),
+        el("p", "Relations whose best head beats every fixed offset. Attention from the words that attend in the "
+           "relation, in that head, beside that from all others: its dependents where the dependent attends to its "
+           "head word, the head words where they attend to their dependents; each word once, the first and the last "
+           "word of a sentence left out: beside them nothing else may stand that the head looks for.",
+           class_="caption"),
         noop_table(rows, words, several=about.several),
     ]  # fmt: skip

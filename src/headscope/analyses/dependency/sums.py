@@ -38,8 +38,9 @@ class DependencySums:
     Attributes:
         kind: `encoder` or `decoder`.
         hits: right answers, `[group, cell, layer, head, direction]`.
-        noop: attention to sep and cls from the words that attend in a relation, each counted once in it,
-            `[fewer groups, relation, direction, layer, head, NOOP_CLASSES]`; see `heads.attending`.
+        noop: attention to sep and cls from the words that attend in a relation, each counted once in it, and
+            an input's first and last word not; see `heads.attending`,
+            `[fewer groups, relation, direction, layer, head, NOOP_CLASSES]`.
         attending: how many words those are, `[fewer groups, relation, direction]`.
         counts: arcs, `[group, cell]`.
         offsets: right answers of each fixed offset, `[group, cell, OFFSETS]`.

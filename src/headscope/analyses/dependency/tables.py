@@ -11,6 +11,7 @@ from headscope.statistics.columns import (
     Q_VALUE,
     count,
     difference,
+    on_all_documents,
     share,
     shares,
     text,
@@ -26,6 +27,7 @@ _MODEL = text(
 _SEED = Column("seed", "which of the random weights", "Int64", missing="not of random weights")
 _DIRECTION = text("direction", "who attends to whom", choices=(*DIRECTIONS, "both"))
 _RELATION = text("relation", "label in the treebank; `all`; or `all_but_punct_root`")
+_SAME = "chosen on the same data"
 _OFFSET = (float(min(OFFSETS)), float(max(OFFSETS)))
 
 DEPENDENCY = TableSchema(
@@ -56,17 +58,23 @@ DEPENDENCY_BEST = TableSchema(
         _RELATION,
         count("n", _ARCS),
         *PLACE,
-        share("share", "halves that choose this head", missing="chosen on the same data"),
+        share("share", "halves that choose this head", missing=_SAME),
         _DIRECTION,
-        *shares("accuracy", "arcs that the named head finds, in all documents"),
+        *shares(
+            "accuracy",
+            "arcs that the named head finds in documents that did not choose it (cross-fitted); `same-data`: in all",
+        ),
+        *on_all_documents(missing=_SAME),
         *shares(
             "held_out",
             "arcs found in documents that did not choose, by what the others chose",
             prefix="held_out_",
-            missing="chosen on the same data",
+            missing=_SAME,
         ),
         Column("baseline_offset", "the fixed offset, in words", "int64", unit="words", bounds=_OFFSET),
-        *shares("baseline_accuracy", "arcs that the fixed offset finds", prefix="baseline_"),
+        *shares(
+            "baseline_accuracy", "arcs that the fixed offset finds in the same documents", prefix="baseline_"
+        ),
         *difference("`accuracy` less `baseline_accuracy`", name="margin", prefix="margin_"),
         Q_VALUE,
     ),
@@ -120,7 +128,7 @@ _NONE = "no such words"
 DEPENDENCY_NOOP = TableSchema(
     name="dependency_noop",
     meaning="Attention to sep and cls, in a relation's best head, from the words that attend in it and from all other "
-    "words.",
+    "words; an input's first and last word are left out, beside which nothing else may stand that a head looks for.",
     columns=(
         *PLACE,
         _DIRECTION,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -11,7 +12,7 @@ from headscope.analyses.directions.accumulator import SIDES
 from headscope.analyses.directions.figures import TITLES, direction_figure
 from headscope.analyses.directions.tables import EFFECTIVE, SHARE_NAMES
 from headscope.reporting.kit.cells import records
-from headscope.reporting.kit.drawing import inline
+from headscope.reporting.kit.drawing import inline_file
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_file, kind_links
 from headscope.reporting.kit.page_rows import Table
@@ -47,15 +48,17 @@ def direction_section(about: Context) -> list[Section]:
         return []
     parts: list[Html | None] = []
     drawn: list[str] = []
-    for kind in about.kinds:
+    for place, kind in enumerate(about.kinds):
         if not _has(table, kind):
             continue
         drawn.append(kind.name)
         if about.several:
             parts.append(el("h3", capital(kind.name)))
-        figure = direction_figure(table, kind=kind.name, roles=about.run.roles)
+        file = figure_file(FIGURE, kind.name, first=place == 0)
+        draw = partial(direction_figure, table, kind=kind.name, roles=about.run.roles)
         label = f"The effective dimension of each {kind.name} head; the table below has them."
-        parts.append(el("figure", inline(figure, name=f"{kind.name}-directions", label=label)))
+        picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-directions", label=label)
+        parts.append(el("figure", picture))
         parts.append(direction_rows(table, kind, several=about.several).html())
     files = kind_links(about, FIGURE, "The directions of every head, drawn for this model", drawn)
     return section("directions", TITLE, WHY, parts, captions=(CAPTION,), files=files)

@@ -20,7 +20,7 @@ ANALYSIS = Analysis(
             tables="tables:DISTANCE_TABLES",
             corpora=("text",),
             options=TEXT_INPUTS,
-            version=4,
+            version=5,
             place=2,
         ),
         # 3: resamples of one document fewer than there are.
@@ -29,7 +29,7 @@ ANALYSIS = Analysis(
             measure="measure_map:measure_head_map",
             tables="tables:MAP_TABLES",
             after=("distances", "surface", "syntax", "coreference"),
-            version=3,
+            version=4,
             place=2,
         ),
     ),

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 FEWEST_CLUSTERS, MOST_CLUSTERS = 4, 12
 """Cuts into fewer than four mostly split a few odd heads off from all the others."""
 _HEADS_A_CLUSTER = 6
+NO_STRUCTURE, WEAK_STRUCTURE = 0.25, 0.5
+"""Mean silhouettes up to which clusters are no substantial structure, or a weak one (Kaufman and Rousseeuw 1990)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +23,7 @@ class Clusters:
         number: how many clusters there are.
         height: where the tree is cut, root of nats: between the last join within a cluster and the first between two.
         silhouette: the mean silhouette of this cut; NaN where there was nothing to choose.
+        silhouettes: the mean over the heads of each cluster; NaN for one of a single head, `[cluster]`.
     """
 
     labels: NDArray[np.int64]
@@ -29,6 +32,14 @@ class Clusters:
     number: int
     height: float
     silhouette: float
+    silhouettes: NDArray[np.float64]
+
+
+def structure(silhouette: float) -> str:
+    """Say in words how weak the structure is that clusters of such a mean silhouette show; nothing where it is not."""
+    if silhouette <= NO_STRUCTURE:
+        return "no substantial structure"
+    return "a weak structure" if silhouette <= WEAK_STRUCTURE else ""
 
 
 def cluster(divergence: NDArray[np.float64]) -> Clusters:
@@ -64,7 +75,19 @@ def cluster(divergence: NDArray[np.float64]) -> Clusters:
         number=chosen,
         height=_height(tree, chosen),
         silhouette=best,
+        silhouettes=_of_each(root, labels),
     )
+
+
+def _of_each(root: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean silhouette of each cluster; NaN for one of a single head, and where there is but one."""
+    from sklearn.metrics import silhouette_samples
+
+    sizes = np.bincount(labels)[1:]
+    if len(sizes) < 2:
+        return np.full(len(sizes), np.nan)
+    every = silhouette_samples(root, labels, metric="precomputed")
+    return np.where(sizes > 1, np.bincount(labels, weights=every)[1:] / sizes, np.nan)
 
 
 def cuts_tried(heads: int) -> range:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from headscope.analyses.distances.clusters import structure
 from headscope.analyses.distances.pair_table import nearest_pairs
 from headscope.analyses.distances.stability import STABLE
 from headscope.reporting.kit.cells import number, records
@@ -84,7 +85,10 @@ def _tree(row: dict[str, Any], clusters: pd.DataFrame, several: bool) -> list[Se
         text += (
             f"; on resampled documents the clusters agree with these with an adjusted Rand index of {ends}"
         )
-    return [sentence(TOPIC, f"{text}; {trust(clusters)}.")]
+    silhouette = number(row["silhouette"])
+    weak = structure(silhouette)
+    shown = f"; a mean silhouette of {silhouette:.2f} shows {weak}" if weak else ""
+    return [sentence(TOPIC, f"{text}; {trust(clusters)}{shown}.")]
 
 
 def trust(clusters: pd.DataFrame) -> str:
@@ -104,8 +108,12 @@ def trust(clusters: pd.DataFrame) -> str:
 
 
 def trusted(clusters: pd.DataFrame) -> set[int]:
-    """Return the clusters of one kind that a sentence may name: those that resampled documents give again."""
-    return {int(row["cluster"]) for row in records(clusters) if number(row["stability"]) >= STABLE}
+    """Return the clusters that a sentence may name: of several heads, and given again by resampled documents."""
+    return {
+        int(row["cluster"])
+        for row in records(clusters)
+        if int(row["size"]) > 1 and number(row["stability"]) >= STABLE
+    }
 
 
 def _by_role(heads: pd.DataFrame, clusters: pd.DataFrame, words: Words) -> list[Sentence]:

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
+from headscope.analyses.distances.clusters import structure
 from headscope.analyses.distances.findings import trust
 from headscope.analyses.distances.pair_table import nearest_pairs
 from headscope.analyses.stage_result import StageResult
@@ -57,7 +58,12 @@ def cut_line(effect: dict[Any, Any]) -> str:
     rand = effect["adjusted_rand"]
     again = "" if rand != rand else f", adjusted Rand {rand:.2f} on resampled documents"
     silhouette = effect["silhouette"]
-    cut = "" if silhouette != silhouette else f", cut where the silhouette is best ({silhouette:.2f})"
+    weak = structure(silhouette)
+    cut = (
+        ""
+        if silhouette != silhouette
+        else f", cut where the silhouette is best ({silhouette:.2f}{weak and f': {weak}'})"
+    )
     return (
         f"average linkage on the root of the divergence{cut}{again}; stress of the map {effect['stress']:.3f}"
     )
@@ -65,7 +71,13 @@ def cut_line(effect: dict[Any, Any]) -> str:
 
 def _clusters(clusters: pd.DataFrame, heads: pd.DataFrame) -> Grid:
     columns = [
-        *(("cluster", "right"), ("heads", "right"), ("stability", "right"), ("roles", "left")),
+        *(
+            ("cluster", "right"),
+            ("heads", "right"),
+            ("stability", "right"),
+            ("silhouette", "right"),
+            ("roles", "left"),
+        ),
         ("which", "left"),
     ]
     lines = []
@@ -75,9 +87,12 @@ def _clusters(clusters: pd.DataFrame, heads: pd.DataFrame) -> Grid:
         more = f" and {len(names) - MOST_HEADS} more" if len(names) > MOST_HEADS else ""
         roles = own["role"].dropna().value_counts()
         told = ", ".join(f"{role} {number}" for role, number in roles.items()) or "-"
-        stable = "not tested" if row["stability"] != row["stability"] else f"{row['stability']:.2f}"
+        stable, silhouette = (
+            "-" if row[name] != row[name] else f"{row[name]:.2f}" for name in ("stability", "silhouette")
+        )
+        stable = "not tested" if stable == "-" and row["size"] > 1 else stable
         which = " ".join(names[:MOST_HEADS]) + more
-        lines.append([str(row["cluster"]), str(row["size"]), stable, told, which])
+        lines.append([str(row["cluster"]), str(row["size"]), stable, silhouette, told, which])
     return Grid(columns, lines)
 
 

@@ -49,7 +49,7 @@ def map_tables(
     Returns:
         `head_map`: a row a head: its place in nats, cluster, role, and what it finds, joined by commas.
         `head_clusters`: a row a cluster: heads, stability (mean Jaccard index with its likest cluster over resampled
-        documents, with 95% percentiles), the head in its middle, mean divergence within it.
+        documents, with 95% percentiles), silhouette, the head in its middle, mean divergence within it.
         `layer_effect`: a row a kind: divergences within and between layers, their difference with interval and p, the
         map's stress, and how many clusters of what silhouette and adjusted Rand index on resampled documents.
     """
@@ -100,10 +100,19 @@ def _clusters(kind: _Kind) -> pd.DataFrame:
         middle = medoid(kind.result.divergence, members)
         a, b = np.triu_indices(len(members), k=1)
         apart = kind.result.divergence[np.ix_(members, members)][a, b]
-        mean, low, high = kind.stability.jaccard[:, number - 1]
+        # A single head is itself on any documents: that is no stable cluster.
+        mean, low, high = kind.stability.jaccard[:, number - 1] if len(members) > 1 else np.full(3, np.nan)
         rows.append(
             (
-                *(kind.result.kind, number, len(members), mean, low, high),
+                *(
+                    kind.result.kind,
+                    number,
+                    len(members),
+                    mean,
+                    low,
+                    high,
+                    kind.clusters.silhouettes[number - 1],
+                ),
                 *(middle // kind.result.heads + 1, middle % kind.result.heads + 1),
                 *(apart.mean() if len(apart) else np.nan, kind.result.n),
             )

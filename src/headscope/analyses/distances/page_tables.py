@@ -23,12 +23,13 @@ DASH = "–"
 def clusters_table(
     clusters: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind: str, several: bool
 ) -> Html:
-    """Return the clusters of one kind: size, stability, the head in the middle, roles and layers of its heads."""
+    """Return the clusters of one kind: size, stability, silhouette, middle head, roles and layers of its heads."""
     rows = []
     for row in records(clusters):
         own = heads[heads["cluster"] == row["cluster"]]
         stable, low, high = (number(row[name]) for name in ("stability", "ci_low", "ci_high"))
-        shown = "not tested" if stable != stable else f"{stable:.2f}"
+        silhouette, single = number(row["silhouette"]), int(row["size"]) == 1
+        shown = f"{stable:.2f}" if stable == stable else DASH if single else "not tested"
         rows.append(
             el(
                 "tr",
@@ -37,14 +38,24 @@ def clusters_table(
                 el("td", head_link(kind, int(row["medoid_layer"]), int(row["medoid_head"]), several)),
                 el("td", nats(number(row["divergence"])) if int(row["size"]) > 1 else DASH),
                 el("td", shown, el("small", f"{low:.2f}–{high:.2f}") if low == low else None),
+                el("td", DASH if silhouette != silhouette else f"{silhouette:.2f}"),
                 el("td", capital(_roles(own, words)), class_="words"),
                 el("td", capital(layer_list(sorted({int(layer) for layer in own["layer"]}))), class_="words"),
-                class_="weak" if stable < STABLE else None,
+                class_="weak" if single or stable < STABLE else None,
             )
         )  # fmt: skip
     header = [
         el("th", title, scope="col", class_="words" if title in ("roles (heads)", "in") else None)
-        for title in ("cluster", "heads", "middle head", "nats apart", "stability", "roles (heads)", "in")
+        for title in (
+            "cluster",
+            "heads",
+            "middle head",
+            "nats apart",
+            "stability",
+            "silhouette",
+            "roles (heads)",
+            "in",
+        )
     ]
     table = el(
         "table", el("thead", el("tr", header)), el("tbody", rows), id=f"table-clusters-{kind}", class_="small"

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS, FEWEST_GROUPS
+from headscope.analyses.distances.clusters import NO_STRUCTURE, WEAK_STRUCTURE
 from headscope.analyses.distances.figures.dendrogram import dendrogram
 from headscope.analyses.distances.figures.head_map import COLOURINGS, head_map, map_panel
 from headscope.analyses.distances.findings import TOPIC
 from headscope.analyses.distances.page_tables import clusters_table, heads_table, pairs_table
 from headscope.analyses.distances.stability import STABLE
 from headscope.reporting.kit.cells import number, records
-from headscope.reporting.kit.drawing import inline
+from headscope.reporting.kit.drawing import inline, inline_file
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_file, figure_links, file_links, linked
 from headscope.reporting.kit.measured import Measured
@@ -118,17 +120,21 @@ def _clusters(
     out = [
         el("h4", "Clusters"),
         clusters_table(own, heads, words, kind=kind.name, several=about.several),
-        el("p", "Average linkage on the root of the divergence, cut where the mean silhouette is best. Stability: the "
+        el("p", "Average linkage on the root of the divergence, cut where the mean silhouette is best; a mean "
+           f"silhouette up to {NO_STRUCTURE:g} shows no substantial structure, up to {WEAK_STRUCTURE:g} a weak "
+           "one (Kaufman and Rousseeuw 1990). Stability: the "
            "mean, over resampled documents, of the Jaccard index with the cluster most like it; below "
-           f"{STABLE:g} a cluster is not to be trusted: it stands here dimmed, and no sentence names it. A test "
+           f"{STABLE:g} a cluster is not to be trusted: it stands here dimmed, and no sentence names it. A single "
+           "head is no cluster, and has no stability. A test "
            "needs at "
            f"least {FEWEST_DOCUMENTS} documents.", class_="caption"),
     ]  # fmt: skip
     if 1 < kind.size <= MOST_IN_TREE:
-        drawn = dendrogram(pairs, heads, kind=kind.name, names=words.roles)
+        draw = partial(dendrogram, pairs, heads, kind=kind.name, names=words.roles)
         told = f"Tree of the {kind.name} heads by average linkage; the table above lists the clusters."
         summary = "Figure: the tree of heads"
-        picture = inline(drawn, name=f"tree-{kind.name}", label=told)
+        file = tree_name(kind.name, first=first)
+        picture = inline_file(about.pictures, file, draw, name=f"tree-{kind.name}", label=told)
         out.append(el("details", el("summary", summary), el("figure", picture, class_="tree")))
     if about.links:
         out.append(file_links(tree_name(kind.name, first=first), "The tree of heads as a figure"))

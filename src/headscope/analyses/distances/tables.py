@@ -75,7 +75,7 @@ HEAD_CLUSTERS = TableSchema(
             "stability",
             "mean Jaccard index with its likest cluster over resampled documents",
             unit="share",
-            missing=f"{FEW}, or one cluster",
+            missing=f"{FEW}, one cluster, or a cluster of one head",
             bounds=SHARE,
         ),
         *(
@@ -83,10 +83,16 @@ HEAD_CLUSTERS = TableSchema(
                 f"ci_{end}",
                 f"{percent} percentile of that over the resamples",
                 unit="share",
-                missing=f"{FEW}, or one cluster",
+                missing=f"{FEW}, one cluster, or a cluster of one head",
                 bounds=SHARE,
             )
             for end, percent in (("low", "2.5"), ("high", "97.5"))
+        ),
+        Column(
+            "silhouette",
+            "mean silhouette of its heads",
+            missing="one cluster, or a cluster of one head",
+            bounds=(-1.0, 1.0),
         ),
         Column("medoid_layer", "layer of the head in its middle", "int64", bounds=FROM_ONE),
         Column("medoid_head", "head in its middle", "int64", bounds=FROM_ONE),

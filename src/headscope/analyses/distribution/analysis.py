@@ -13,7 +13,7 @@ ANALYSIS = Analysis(
             scans="measure:scan_distribution",
             sums="measure:distribution_sums",
             corpora=("text",),
-            version=2,
+            version=3,
             options=TEXT_INPUTS,
             place=6,
         ),

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from headscope.analyses.distribution.accumulator import DistributionResult
-from headscope.analyses.distribution.deciles import DECILES, quantiles
+from headscope.analyses.distribution.deciles import DECILES
+from headscope.analyses.distribution.drawn_tokens import excerpt_of
 from headscope.analyses.distribution.example_accumulator import STRENGTHS, ExampleResult
-from headscope.analyses.distribution.kept_rows import BEFORE, NO_KEY, PADDING
-from headscope.analyses.distribution.scales import MEASURES, NAMES
+from headscope.analyses.distribution.kept_rows import BEFORE, NO_KEY
+from headscope.analyses.distribution.scales import BINS, NAMES
 from headscope.analyses.distribution.tables import EXAMPLES
-from headscope.examples.excerpts import Excerpt, WantedExcerpt
+from headscope.examples.excerpts import WantedExcerpt
 from headscope.prepare.prepared_run import Run
 
 SHOWN = 3
@@ -55,22 +55,21 @@ def chosen_rows(
         counted: of the same text.
         most: rows of a tenth.
     """
-    counts = counted.counts.sum(0, dtype=np.int64)
-    heads = counts.shape[1]
+    layers, heads = counted.least.shape[:2]
+    shares = np.broadcast_to(np.array(DECILES) / 10, (layers, heads, len(DECILES)))
+    by_measure = [counted.values(NAMES.index(name)) for name in STRENGTHS]
+    cuts_of = [values.quantiles(shares) for values in by_measure]
+    bins_of = [values.bins(shares)[0] for values in by_measure]
     own = examples.layer * heads + examples.head
-    begins = np.searchsorted(own, np.arange(counts.shape[0] * heads + 1))
+    begins = np.searchsorted(own, np.arange(layers * heads + 1))
     for place, (begin, end) in enumerate(pairwise(begins.tolist())):
         if begin == end:
             continue
         layer, head = divmod(place, heads)
         strength = int(examples.strength[begin])
-        measure = MEASURES[STRENGTHS[strength]]
-        in_bins = counts[layer, head, NAMES.index(measure.name)]
-        cuts = quantiles(in_bins, measure.edges, np.array(DECILES) / 10)
+        cuts = cuts_of[strength][layer, head]
         rows, bins = examples.rows[begin:end], examples.bins[begin:end]
-        # Cuts lie in the bin that they are read from, also where that is its upper edge.
-        cut_bins = np.maximum(np.searchsorted(measure.edges, cuts, side="left") - 1, 0)
-        edges = np.concatenate([[0], cut_bins, [len(in_bins) - 1]])
+        edges = np.concatenate([[0], bins_of[strength][layer, head], [BINS - 1]])
         tenth = np.searchsorted(cuts, rows["value"], side="left")
         for number in range(len(DECILES) + 1):
             pool = np.flatnonzero(tenth == number)
@@ -102,23 +101,12 @@ def examples_table(
 def _row(run: Run, kept: ExampleResult, chosen: ChosenRow) -> dict[str, Any]:
     row = kept.rows[chosen.at]
     document, segment = kept.segments[int(row["segment"])]
-    ids: NDArray[np.int64] = row["ids"].astype(np.int64)
-    there = np.flatnonzero(ids != PADDING)
-    positions = int(row["row"]) - BEFORE + there
-    on_token = int(row["key"]) != NO_KEY
-    keys = np.array([row["key"]] if on_token else [], dtype=np.int64)
     measure, value = STRENGTHS[chosen.strength], float(row["value"])
-    excerpt = Excerpt(
-        wanted=WantedExcerpt(
-            kept.kind, chosen.layer, chosen.head, measure, chosen.rank, value, document, segment
-        ),
-        rows=positions,
-        columns=keys,
-        queries=ids[there],
-        keys=np.array([row["key_id"]] if on_token else [], dtype=np.int64),
-        weights=np.full((len(there), len(keys)), row["weight"], dtype=np.float32),
-        start=int(positions[0]),
+    wanted = WantedExcerpt(
+        kept.kind, chosen.layer, chosen.head, measure, chosen.rank, value, document, segment
     )
+    excerpt = excerpt_of(row, wanted, before=BEFORE)
+    on_token = int(row["key"]) != NO_KEY
     tokens, key_tokens, _ = run.written(excerpt)
     return {
         "kind": kept.kind,
@@ -131,9 +119,9 @@ def _row(run: Run, kept: ExampleResult, chosen: ChosenRow) -> dict[str, Any]:
         "document": document,
         "segment": segment,
         "row": int(row["row"]),
-        "key": keys[0] if on_token else pd.NA,
+        "key": int(row["key"]) if on_token else pd.NA,
         "weight": float(row["weight"]),
-        "start": int(positions[0]),
+        "start": excerpt.start,
         "tokens": tokens,
         "joined": run.joined(excerpt),
         "key_token": key_tokens[0] if on_token else None,

@@ -1,8 +1,10 @@
 """Where the tenths of a head's rows end, by interpolation in their bins, with intervals over documents.
 
-An interval of a quantile is that of the share of rows below it, read back as values (Woodruff 1952).
+An interval of a quantile is that of the share of rows below it, read back as values (Woodruff 1952), and holds all
+values of the bin in which the quantile lies: what is counted in bins is not known more exactly.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,63 +16,81 @@ DECILES = tuple(range(1, 10))
 """Of ten: below the first lies a tenth of the rows."""
 TABULATED = (1, 5, 9)
 """Those that tables show of every head: nearly the least, the middle and nearly the most."""
+_HAIR = 1e-9  # of a rank, so that rounding makes no other of a whole one
 
 
-def quantiles(
-    counts: NDArray[Any], edges: NDArray[np.float64], shares: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the values below which given shares of what was counted lie, as if each bin were filled evenly.
+@dataclass(frozen=True)
+class BinnedValues:
+    """Values that were counted in bins, of many cells at once.
 
-    Args:
-        counts: in each bin, `[..., bin]`.
-        edges: of the bins, `[bin + 1]`.
-        shares: from 0 to 1, `[..., share]`; NaN stays.
+    The smallest and the largest of a bin are known, and with them two places in the order of all values: where a bin
+    holds one value only, however often, quantiles are exact.
 
-    Returns:
-        `[..., share]`; NaN where nothing was counted.
+    Attributes:
+        counts: values in each bin, `[..., bin]`.
+        least, most: the smallest and the largest in each, `[..., bin]`; whatever in one without any.
     """
-    place, inside = _places(counts, shares)
-    values = edges[place] + inside * (edges[place + 1] - edges[place])
-    unknown = np.isnan(shares) | (counts.sum(-1) == 0)[..., None]
-    return np.where(unknown, np.nan, values)
+
+    counts: NDArray[Any]
+    least: NDArray[np.float64]
+    most: NDArray[np.float64]
+
+    def quantiles(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values below which given shares lie, `[..., share]`, as if each bin were filled evenly.
+
+        Between two values as numpy's quantiles are. NaN where nothing was counted, or the share is.
+        """
+        found = np.full(shares.shape, np.nan)
+        for place in np.ndindex(*self.counts.shape[:-1]):
+            filled = np.flatnonzero(self.counts[place])
+            if len(filled):
+                upto = self.counts[place].cumsum()[filled]
+                before = upto - self.counts[place][filled]
+                ranks = np.stack([before, upto - 1], axis=1).reshape(-1)
+                values = np.stack([self.least[place][filled], self.most[place][filled]], axis=1).reshape(-1)
+                found[place] = np.interp(shares[place] * (upto[-1] - 1), ranks, values)
+        return found
+
+    def bins(self, shares: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the bins of the two values between which each quantile lies, `[..., share]`."""
+        upto = self.counts.cumsum(-1)
+        rank = shares * np.maximum(upto[..., -1:] - 1, 0)
+        first, last = (
+            (upto[..., None, :] > end(rank - _HAIR * side)[..., None]).argmax(-1)
+            for end, side in ((np.floor, -1), (np.ceil, 1))
+        )
+        return first, last
 
 
-def decile_interval(counts: NDArray[Any], edges: NDArray[np.float64], *, documents: int) -> Interval:
+def decile_interval(counts: NDArray[Any], values: BinnedValues, *, documents: int) -> Interval:
     """Return the nine deciles with their intervals over documents, `[..., DECILES]`.
 
     Args:
         counts: rows in each bin by group of documents, `[group, ..., bin]`.
-        edges: of the bins.
+        values: of all groups.
         documents: how many the groups are of.
     """
-    whole = counts.sum(0, dtype=np.int64)
-    shares = np.broadcast_to(np.array(DECILES) / 10, (*whole.shape[:-1], len(DECILES)))
-    values = quantiles(whole, edges, shares)
+    shares = np.broadcast_to(np.array(DECILES) / 10, (*values.counts.shape[:-1], len(DECILES)))
+    found = values.quantiles(shares)
     if not len(counts):
-        return Interval(values, np.full_like(values, np.nan), np.full_like(values, np.nan))
-    place, inside = _places(whole, shares)
+        return Interval(found, np.full_like(found, np.nan), np.full_like(found, np.nan))
+    first, last = values.bins(shares)
+    inside = _inside(values.counts, first, shares)
     upto = counts.cumsum(-1, dtype=np.int64)
-    at = np.broadcast_to(place, (len(counts), *place.shape))
+    at = np.broadcast_to(first, (len(counts), *first.shape))
     own = np.take_along_axis(counts, at, axis=-1)
     below = np.take_along_axis(upto, at, axis=-1) - own + inside * own
-    found = ratio_interval(below, upto[..., -1:], scale="share", documents=documents)
-    ends = (
-        np.where(np.isnan(values), np.nan, quantiles(whole, edges, end)) for end in (found.low, found.high)
-    )
-    low, high = ends
-    # Rounding must not put the value outside.
-    return Interval(values, np.minimum(low, values), np.maximum(high, values))
+    of_share = ratio_interval(below, upto[..., -1:], scale="share", documents=documents)
+    low, high = (values.quantiles(end) for end in (of_share.low, of_share.high))
+    least, most = np.take_along_axis(values.least, first, -1), np.take_along_axis(values.most, last, -1)
+    return Interval(found, np.minimum(low, least), np.maximum(high, most))
 
 
-def _places(
-    counts: NDArray[Any], shares: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the bin in which each share is reached, and how far into it."""
+def _inside(
+    counts: NDArray[Any], place: NDArray[np.int64], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return how far into its bin each share is reached, 0 to 1."""
     upto = counts.cumsum(-1)
-    wanted = np.nan_to_num(shares) * upto[..., -1:]
-    reached = (upto[..., None, :] >= wanted[..., None]) & (counts > 0)[..., None, :]
-    place = reached.argmax(-1)
     own = np.take_along_axis(counts, place, axis=-1)
     before = np.take_along_axis(upto, place, axis=-1) - own
-    inside = np.clip((wanted - before) / np.maximum(own, 1), 0.0, 1.0)
-    return place, inside
+    return np.asarray(np.clip((shares * upto[..., -1:] - before) / np.maximum(own, 1), 0.0, 1.0))

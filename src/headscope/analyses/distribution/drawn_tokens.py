@@ -1,11 +1,16 @@
 """What is read of rows that are drawn: the tokens around them, and the key that they look at most."""
 
+from typing import Any
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.distribution.kept_rows import PADDING
+from headscope.analyses.distribution.kept_rows import NO_KEY, PADDING
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.segment import SegmentInfo
+from headscope.examples.excerpts import Excerpt, WantedExcerpt
 
 _WEIGHTS_AT_ONCE = 1 << 22
 
@@ -43,3 +48,27 @@ def strongest_keys(
         weights.append(lines.gather(1, place[:, None])[:, 0])
         places.append(place)
     return torch.cat(weights), torch.cat(places)
+
+
+def excerpt_of(row: Any, wanted: WantedExcerpt, *, before: int) -> Excerpt:
+    """Return the tokens around a kept row and its key, for whoever says what they are called.
+
+    Args:
+        row: with `row`, `key` (`NO_KEY` for a learned sink), `key_id`, `weight` and `ids`.
+        wanted: whose row it is.
+        before: how many of `ids` stand before the row's own.
+    """
+    ids: NDArray[np.int64] = row["ids"].astype(np.int64)
+    there = np.flatnonzero(ids != PADDING)
+    positions = int(row["row"]) - before + there
+    on_token = int(row["key"]) != NO_KEY
+    columns, keys = (np.array([row[name]] if on_token else [], dtype=np.int64) for name in ("key", "key_id"))
+    return Excerpt(
+        wanted=wanted,
+        rows=positions,
+        columns=columns,
+        queries=ids[there],
+        keys=keys,
+        weights=np.full((len(there), len(keys)), row["weight"], dtype=np.float32),
+        start=int(positions[0]),
+    )

@@ -55,7 +55,7 @@ def _panel(ax: Axes, table: pd.DataFrame, measure: RowMeasure, kind: str, roles:
     )
     _lines(ax, x, low, high, colour=TICK, width=4 * thin, zorder=2)
     _points(ax, wide, x, measure, roles_of(roles, kind), kind)
-    if measure.an_octave is not None:
+    if measure.logarithmic:
         least = wide[1][wide[1] > 0].min() if (wide[1] > 0).any() else 1.0
         ax.set_yscale("log")
         ax.set_ylim(least / 1.3, float(wide[9].max()) * 1.3)

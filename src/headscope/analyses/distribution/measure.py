@@ -59,7 +59,7 @@ def distribution_table(results: Sequence[DistributionResult]) -> pd.DataFrame:
 
 def _table(result: DistributionResult, at: int, name: str) -> pd.DataFrame:
     counts = result.counts[:, :, :, at]
-    found = decile_interval(counts, MEASURES[name].edges, documents=result.documents)
+    found = decile_interval(counts, result.values(at), documents=result.documents)
     layer, head, decile = (place.reshape(-1) for place in np.indices(found.value.shape))
     return pd.DataFrame(
         {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,8 @@ def tenths(run: Measured, kind: Kind) -> dict[str, Any]:
 
     It has `measures`: `name`, `label`, `unit`, and the `deciles` of each head in head order, None where it has none;
     `words`: every token as it is drawn, and in full where that differs; `strengths`: by the head's place, the measure
-    that its rows go by; and `rows`: by the head's place those of each tenth, weakest first, each a list: its value, the
-    weight of its strongest key, the key's word (-1 for a learned sink), how many tokens the key is behind it (None
-    across attention), which of its words attends, and its words as `CardWords.row` numbers them.
+    that its rows go by; and `rows`: by the head's place those of each tenth, weakest first, each a list: its value, and
+    what `CardWords.attending` has of it.
     """
     table, examples = run.table("distribution"), run.table("distribution_examples")
     if table is None or not (table["kind"] == kind.name).any():
@@ -67,24 +65,12 @@ def _rows(examples: pd.DataFrame, kind: Kind) -> dict[str, Any]:
     for place, row in zip(kind.places(examples).tolist(), examples.to_dict("records"), strict=True):
         strengths[place] = row["measure"]
         own = rows.setdefault(place, [[] for _ in range(len(DECILES) + 1)])
-        own[int(row["tenth"]) - 1].append(_row(row, words))
+        own[int(row["tenth"]) - 1].append([_short(row["value"]), *words.attending(row)])
     return {
         "words": words.drawn(),
         "strengths": strengths,
         "rows": rows,
     }
-
-
-def _row(row: Mapping[Any, Any], words: CardWords) -> list[Any]:
-    on_token = not pd.isna(row["key"])
-    return [
-        _short(row["value"]),
-        round(float(row["weight"]), 3),
-        words.number(row["key_token"]) if on_token else -1,
-        int(row["row"]) - int(row["key"]) if on_token and row["kind"] != "cross" else None,
-        int(row["row"]) - int(row["start"]),
-        words.row(row["tokens"], row.get("joined")),
-    ]
 
 
 def _short(value: float) -> float:

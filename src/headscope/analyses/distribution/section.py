@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -11,7 +12,7 @@ from headscope.analyses.distribution.deciles import TABULATED
 from headscope.analyses.distribution.figures import decile_figure
 from headscope.analyses.distribution.scales import MEASURES
 from headscope.reporting.kit.cells import records
-from headscope.reporting.kit.drawing import inline
+from headscope.reporting.kit.drawing import inline_file
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_file, kind_links
 from headscope.reporting.kit.page_rows import Table
@@ -39,17 +40,19 @@ def distribution_section(about: Context) -> list[Section]:
         return []
     parts: list[Html | None] = []
     drawn: list[str] = []
-    for kind in about.kinds:
+    for place, kind in enumerate(about.kinds):
         if not _has(table, kind):
             continue
         drawn.append(kind.name)
         if about.several:
             parts.append(el("h3", capital(kind.name)))
-        figure = decile_figure(table, kind=kind.name, roles=about.run.roles)
+        file = figure_file(FIGURE, kind.name, first=place == 0)
+        draw = partial(decile_figure, table, kind=kind.name, roles=about.run.roles)
         label = (
             f"The tenths of the rows of each {kind.name} head, by four measures; the table below has them."
         )
-        parts.append(el("figure", inline(figure, name=f"{kind.name}-distribution", label=label)))
+        picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-distribution", label=label)
+        parts.append(el("figure", picture))
         parts.append(decile_table(table, kind, several=about.several).html())
     files = kind_links(about, FIGURE, "The tenths of every head, drawn for this model", drawn)
     return section("distribution", TITLE, WHY, parts, captions=(CAPTION,), files=files)

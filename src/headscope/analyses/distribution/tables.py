@@ -16,7 +16,7 @@ DISTRIBUTION = TableSchema(
         *PLACE,
         text("measure", "what is measured of every row", choices=NAMES),
         Column("decile", "how many tenths of the rows lie below", "int64", bounds=(1.0, 9.0)),
-        Column("value", "where they end, by interpolation in 128 bins", unit=_UNIT, missing=_NEVER, bounds=POSITIVE),
+        Column("value", "where they end, by interpolation in bins", unit=_UNIT, missing=_NEVER, bounds=POSITIVE),
         *ends("value", unit=_UNIT, bounds=POSITIVE, missing=f"{_NEVER}, or {FEW}"),
         count("n", "rows"),
     ),

@@ -7,14 +7,16 @@ ANALYSIS = Analysis(
     name="experiments",
     question="What do heads do where the answer is known: tokens repeated, words shuffled, a needle in a haystack?",
     stages=(
-        # 2: the same by what heads write.
+        # 2: the same by what heads write. 3: as many random sequences as the text has inputs; controls read 16
+        # documents; the head that is named is scored on inputs that did not choose it, and what heads show is corrected
+        # over them.
         Stage(
             name="experiments",
             measure="measure:measure_experiments",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
             place=5,
-            version=2,
+            version=3,
             listed="analyses.experiments.catalogue:NAMES",
             refused="saved maps answer no new inputs; give a model and text in place of --maps for experiments",
         ),

@@ -14,7 +14,8 @@ from headscope.encoding.frame import Frame
 from headscope.encoding.segment import Segment
 
 STRETCH = 64
-SEQUENCES = 64
+FEWEST_SEQUENCES, SEQUENCES = 16, 64
+"""As many as the text has inputs, between these: a short text needs no experiment that is longer than itself."""
 NEEDLE = 16
 NEEDLES = 24
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)

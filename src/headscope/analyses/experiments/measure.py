@@ -1,10 +1,10 @@
 """The stage: where heads look in each experiment and what they write there, and the same of random weights."""
 
 from collections.abc import Callable, Iterator, Mapping
+from heapq import nsmallest
 from typing import Any
 
 import pandas as pd
-from torch import nn
 
 from headscope.analyses.behaviours.delimiters import delimiters_of_tokeniser
 from headscope.analyses.behaviours.layout import best_table, heads_table, of_model
@@ -13,6 +13,8 @@ from headscope.analyses.behaviours.not_written import not_written
 from headscope.analyses.experiments.catalogue import EXPERIMENTS
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.analyses.experiments.made_text import (
+    FEWEST_SEQUENCES,
+    SEQUENCES,
     needles,
     ordinary_ids,
     repeated_tokens,
@@ -26,11 +28,13 @@ from headscope.attention.scan import scan
 from headscope.encoding.frame import Frame
 from headscope.encoding.segment import Segment
 from headscope.models.loading import longest_input
-from headscope.models.random_weights import with_random_weights
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.progress import Watcher, scan_teller
+from headscope.statistics.groups import group_of
 
 SHUFFLED_INPUTS = 128
+CONTROL_DOCUMENTS = 16
+"""What random weights do is near chance, and known well enough from so many documents of each experiment."""
 _HAYSTACK_INPUTS = 256
 
 _SUMS: Mapping[str, Callable[..., NormBehaviourAccumulator]] = {
@@ -51,11 +55,12 @@ def measure_experiments(run: ModelRun, watch: Watcher | None = None) -> StageRes
     heads: list[pd.DataFrame] = []
     best: list[pd.DataFrame] = []
     notes = list(_left_out(inputs, run))
-    for model, number, weights in _models(run):
+    for model, number in [("trained", None), *(("control", seed) for seed in range(run.options.controls))]:
         for name, segments in inputs.items():
             if segments:
+                read = segments if model == "trained" else of_controls(segments)
                 sums = _SUMS[name](run.layout, delimiters)
-                _scan(run, sums, name, segments, weights, watch, number)
+                _scan(run, sums, name, read, watch, number)
                 if model == "trained":
                     notes += not_written(sums, where=EXPERIMENTS[name].where)
                 results, behaviours = sums.compute(), EXPERIMENTS[name].behaviours
@@ -80,16 +85,27 @@ def inputs_of(run: ModelRun) -> dict[str, list[Segment]]:
     """Make the inputs of each experiment; none where the model or the text do not allow it."""
     seed, tokeniser = run.options.seed, run.loaded.tokeniser
     frame, longest = Frame.of(run.encoder), longest_input(run.loaded, run.anatomy)
+    shuffled = run.sample(SHUFFLED_INPUTS, changed=lambda own: shuffled_words(own, seed=seed))
+    sequences = min(max(len(shuffled), FEWEST_SEQUENCES), SEQUENCES)
     special = [int(each) for each in tokeniser.all_special_ids]
     found: list[Segment] = []
     if causal(run):
         text = text_of(run.sample(_HAYSTACK_INPUTS), special)
         found = needles(text, frame, longest=longest, seed=seed)
     return {
-        "repeated": repeated_tokens(ordinary_ids(tokeniser), frame, longest=longest, seed=seed),
+        "repeated": repeated_tokens(
+            ordinary_ids(tokeniser), frame, longest=longest, seed=seed, number=sequences
+        ),
         "needle": found,
-        "shuffled": run.sample(SHUFFLED_INPUTS, changed=lambda own: shuffled_words(own, seed=seed)),
+        "shuffled": shuffled,
     }
+
+
+def of_controls(segments: list[Segment]) -> list[Segment]:
+    """Return the inputs of an experiment that controls read: those of 16 documents, by a hash of their ids."""
+    documents = {segment.document for segment in segments}
+    drawn = set(nsmallest(CONTROL_DOCUMENTS, documents, key=lambda each: (group_of(each), each)))
+    return [segment for segment in segments if segment.document in drawn]
 
 
 def causal(run: ModelRun) -> bool:
@@ -107,19 +123,11 @@ def facts_of(segments: list[Segment]) -> dict[str, Any]:
     }
 
 
-def _models(run: ModelRun) -> Iterator[tuple[str, int | None, nn.Module | None]]:
-    """Yield the model, and each control when its turn comes."""
-    yield "trained", None, None
-    for seed in range(run.options.controls):
-        yield "control", seed, with_random_weights(run.loaded.model, seed=seed)
-
-
 def _scan(
     run: ModelRun,
     sums: NormBehaviourAccumulator,
     name: str,
     segments: list[Segment],
-    model: nn.Module | None,
     watch: Watcher | None,
     number: int | None,
 ) -> None:
@@ -130,7 +138,7 @@ def _scan(
         return int(facts["documents"]) * done // int(facts["inputs"])
 
     tell = scan_teller(watch, label, documents, total=facts["documents"], limit=len(segments))
-    scan(run.over(segments, length=facts["longest"], model=model), [sums], progress=tell)
+    scan(run.over(segments, length=facts["longest"], control=number), [sums], progress=tell)
 
 
 def _of_experiment(name: str, table: pd.DataFrame) -> pd.DataFrame:

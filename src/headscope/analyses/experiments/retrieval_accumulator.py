@@ -75,8 +75,9 @@ class RetrievalAccumulator(CopyAccumulator):
         if tile.written is None:
             return
         # A padded key may be worth anything, and has no weight.
-        lengths = torch.where(tile.keys.valid[:, None], tile.written.keys.double(), 0.0)
-        written = weights * lengths[asked.item]
+        lengths = tile.written.lengths
+        lengths = lengths[asked.item] if lengths.ndim == 3 else lengths[asked.item, :, asked.row]
+        written = weights * torch.where(tile.keys.valid[asked.item, None], lengths.double(), 0.0)
         some = (written > 0).any(-1)
         self.add_written(
             tile,

@@ -112,7 +112,15 @@ def _part(about: Context, experiment: Experiment) -> list[Html]:
         parts.append(best_heads(shown, name=f"{name}-best", several=about.several))
         behaviours = [BEHAVIOURS[each] for each in experiment.behaviours]
         if experiment.on_cards:
-            grids = inlined(heads, kind.name, behaviours, prefix=experiment.name, where=experiment.where)
+            grids = inlined(
+                about,
+                heads,
+                kind.name,
+                behaviours,
+                prefix=experiment.name,
+                name=f"behaviours-{experiment.name}",
+                where=experiment.where,
+            )
             key = f"{KEY} {WRITTEN_KEY}" if any(one.written is not None for one in shown) else KEY
             parts += [el("div", grids, class_="panels"), el("p", key, class_="caption")] if grids else []
             little = apart(heads, kind.name, shown, name=f"{name}-written", several=about.several)

@@ -9,17 +9,19 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="jobs",
-            version=2,
+            # 3: a test for a valley between jobs, and the count of random weights beside.
+            version=3,
             measure="measure:measure_jobs",
             scans="measure:scan_jobs",
             sums="measure:job_sums",
             corpora=("text",),
-            options=TEXT_INPUTS,
+            options=(*TEXT_INPUTS, "controls"),
             place=7,
         ),
         # The same over a treebank, whose parts of speech tell jobs apart, too.
         Stage(
             name="tree_jobs",
+            version=2,
             measure="measure_trees:measure_tree_jobs",
             scans="measure_trees:scan_tree_jobs",
             tables="tables:TREE_TABLES",
@@ -35,7 +37,8 @@ ANALYSIS = Analysis(
         help=(
             "Say whether each head does one thing or several.\n\nA mean over all rows mixes what a head does here "
             "with what it does there. Rows in which it is active are grouped by where it looks, at what, and "
-            "what it writes; a head has several jobs where such groups come out again of half of the rows. With "
+            "what it writes; a head has several jobs where such groups come out again of half of the documents, with a "
+            "valley between any two. With "
             "--treebank its sentences are read as well, where parts of speech tell jobs apart, too."
         ),
         place=27,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.jobs.active_rows import ActiveRows
-from headscope.analyses.jobs.clusters import FEWEST_ROWS, job_clusters
+from headscope.analyses.jobs.clusters import FEWEST_ROWS, HeadRows, job_clusters
 from headscope.analyses.jobs.describing import described, told_apart
 from headscope.analyses.jobs.features import FEATURES, TAGS_OF_KEYS, chosen, context, features
 from headscope.analyses.jobs.row_facts import BEFORE
@@ -30,6 +30,7 @@ class Job:
         jobs: how many the head has.
         share: of the head's rows, with its interval; arrays of one number.
         agreement: of half-samples on all of the head's jobs; NaN where it has one.
+        q: that there is no valley between some two of the jobs, over the heads; NaN where it was not tested.
         says: what is done, in words.
         sampled: how many rows of the head were read.
         rows: the job's, as places in the sample's `rows`, by hash.
@@ -42,6 +43,7 @@ class Job:
     jobs: int
     share: Interval
     agreement: float
+    q: float
     says: str
     sampled: int
     rows: NDArray[np.int64]
@@ -63,16 +65,21 @@ def found_jobs(kept: ActiveRows, *, seed: int, same_ids: bool = True) -> Iterato
     ids = {"row": kept.rows["ids"][:, BEFORE], "key": kept.rows["key_id"]}
     known = {side: np.unique(ids[side], return_inverse=True) for side in SIDES}
     every = {side: _count(known[side], slice(None)) for side in SIDES}
-    for place, (begin, end) in enumerate(pairwise(begins.tolist())):
-        if end - begin < FEWEST_ROWS:
-            continue
-        rows = kept.rows[begin:end]
-        found = features(rows, square=square, same_ids=same_ids)
-        around, used = context(rows), chosen(found, rows)
-        clusters = job_clusters(found, seed=seed, square=square, used=used)
+    spans = [
+        (place, begin, end)
+        for place, (begin, end) in enumerate(pairwise(begins.tolist()))
+        if end - begin >= FEWEST_ROWS
+    ]
+    told = [
+        _head_rows(kept.rows[begin:end], groups[begin:end], square=square, same_ids=same_ids)
+        for _, begin, end in spans
+    ]
+    every_cluster = job_clusters(told, seed=seed)
+    for (place, begin, end), head, clusters in zip(spans, told, every_cluster, strict=True):
+        around, used, found = context(kept.rows[begin:end]), head.used, head.features
         # Parts of speech that chance gives as well say nothing of a job either.
         found = np.where(np.isin(FEATURES, TAGS_OF_KEYS) & ~used, 0.0, found)
-        shares = _shares(clusters.labels, clusters.number, groups[begin:end])
+        shares = shares_of(clusters.labels, clusters.number, groups[begin:end])
         whole = np.arange(len(kept.rows))
         members = [np.flatnonzero(clusters.labels == job) for job in range(clusters.number)]
         says = [described(found[own], around[own], square=square) for own in members]
@@ -94,11 +101,17 @@ def found_jobs(kept: ActiveRows, *, seed: int, same_ids: bool = True) -> Iterato
                 jobs=clusters.number,
                 share=Interval(*(ends[job] for ends in (shares.value, shares.low, shares.high))),
                 agreement=clusters.agreement,
+                q=clusters.q,
                 says=says[job],
                 sampled=end - begin,
                 rows=begin + own,
                 tokens=tokens,
             )
+
+
+def _head_rows(rows: NDArray[Any], documents: NDArray[np.int64], *, square: bool, same_ids: bool) -> HeadRows:
+    found = features(rows, square=square, same_ids=same_ids)
+    return HeadRows(features=found, used=chosen(found, rows), documents=documents, square=square)
 
 
 def _count(
@@ -119,7 +132,7 @@ def _groups(kept: ActiveRows) -> NDArray[np.int64]:
     return np.asarray(numbers[kept.rows["segment"]])
 
 
-def _shares(labels: NDArray[np.int64], number: int, groups: NDArray[np.int64]) -> Interval:
+def shares_of(labels: NDArray[np.int64], number: int, groups: NDArray[np.int64]) -> Interval:
     """Return the share of the rows that each job has, with its interval over documents, `[job]`."""
     _, numbers = np.unique(groups, return_inverse=True)
     sums = np.zeros((int(numbers.max()) + 1, number))

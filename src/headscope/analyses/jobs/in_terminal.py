@@ -4,23 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pandas as pd
+
 from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
 from headscope.analyses.jobs.telling import told_tokens
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.terminal import Grid
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
+
+_CORPORA = {"jobs": ("In the text", TEXT), "tree_jobs": ("In the treebank", TREES)}
 
 
 def shown(*results: StageResult) -> Iterator[Grid | str]:
     """Yield every job with its share, what it is and the tokens that tell it, in the text and in a treebank."""
     for result in results:
         if len(results) > 1:
-            yield "In the text" if result.name == "jobs" else "In the treebank"
-        yield _grid(result, TEXT if result.name == "jobs" else TREES)
+            yield _CORPORA[result.name][0]
+        yield _grid(result, _CORPORA[result.name][1])
+        if "job_counts" in result.tables:
+            yield from _counts(result.tables["job_counts"])
     yield (
         "of rows in which more than half of a head's weight lies off the sink; heads with fewer than 100 such rows are "
-        "left out; from and at: the tokens that attend, and those attended to, that tell the job"
+        "left out; rows: the share that is grouped with the job; "
+        "from and at: the tokens that attend, and those attended to, that tell the job"
     )
+
+
+def _counts(counts: pd.DataFrame) -> Iterator[str]:
+    """Yield how many heads have several jobs, of the model and of random weights."""
+    for kind, own in counts.groupby("kind", sort=False):
+        told = {str(row["model"]): row for row in records(own)}
+        whose = f" {kind}" if counts["kind"].nunique() > 1 else ""
+        if not told["trained"]["tested"]:
+            yield f"no{whose} head was tested for several jobs, which needs rows of {FEWEST_DOCUMENTS} documents"
+            continue
+        found, *beside = (
+            f"{row['several']:,} of {row['tested']:,}"
+            for row in (told["trained"], told.get("control"))
+            if row is not None
+        )
+        yield f"{found}{whose} heads have several jobs{''.join(f'; with random weights {of}' for of in beside)}"
 
 
 def _grid(result: StageResult, corpus: JobTables) -> Grid:

@@ -22,9 +22,7 @@ def job_cards(run: Measured, kind: Kind) -> dict[str, Any]:
 
     Each has `words`: every token as it is drawn, and in full where that differs; and `heads`: by the head's place its
     jobs, each with `share`, its ends `low` and `high` (None where they are not known), `says`, the words `from` and
-    `at` that tell it, and `rows`: the weight of its strongest key, the key's word, how many
-    tokens the key is behind it (None across attention), which of its words attends, and its words as `CardWords.row`
-    numbers them.
+    `at` that tell it, and `rows` as `CardWords.attending` has them.
     """
     return {corpus.jobs.name: _cards(run, kind, corpus) for corpus in (TEXT, TREES)}
 
@@ -65,15 +63,8 @@ def _rows(
     if kind.size > MANY_HEADS:
         own = own[own["rank"] == 1]
     for row in records(own):
-        found.setdefault((int(row["layer"]), int(row["head"]), int(row["job"])), []).append(
-            [
-                round(float(row["weight"]), 3),
-                words.number(row["key_token"]),
-                int(row["row"]) - int(row["key"]) if kind.name != "cross" else None,
-                int(row["row"]) - int(row["start"]),
-                words.row(row["tokens"], row.get("joined")),
-            ]
-        )
+        place = (int(row["layer"]), int(row["head"]), int(row["job"]))
+        found.setdefault(place, []).append(words.attending(row))
     return found
 
 

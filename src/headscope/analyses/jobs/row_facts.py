@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.distribution.drawn_tokens import ids_around, strongest_keys
 from headscope.analyses.distribution.row_values import content_tokens
-from headscope.analyses.jobs.evenly import SORTS, behind_copies, evenly, sorts_of_keys
+from headscope.analyses.jobs.evenly import SORTS, Sorts, behind_copies, evenly, sorts_of_keys
 from headscope.attention.tile import AttentionTile
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.encoding.segment import SegmentInfo
@@ -90,31 +90,34 @@ def tell(
     told["key_starts"] = _starts(keys.word_ids)[item, key].cpu().numpy()
     if tile.square:
         told["after_copy"] = behind_copies(tile, item, row).gather(1, key[:, None])[:, 0].cpu().numpy()
-    told["even"] = evenly(tile, item, at, sorts_of_keys).float().cpu().numpy()
     told["ids"] = ids_around(queries, item, row, before=BEFORE, after=AFTER).cpu().numpy()
     if tile.vectors is None:
         told["output"] = np.nan
     else:
         told["output"] = shortened(tile.vectors.outputs[item, head, at]).cpu().numpy()
+    sorts: Sorts = sorts_of_keys
     if tags is not None:
-        tags = tags.to(device)
-        own, of_keys = tags[item, queries.word_ids[item, row]], tags_of(tags, keys)
-        told["row_tag"], told["key_tag"] = own.cpu().numpy(), of_keys[item, key].cpu().numpy()
-        told["even_tags"] = evenly(tile, item, at, partial(_tagged, of_keys)).float().cpu().numpy()
+        of_rows, of_keys = (tags_of(tags.to(device), info) for info in (queries, keys))
+        told["row_tag"], told["key_tag"] = of_rows[item, row].cpu().numpy(), of_keys[item, key].cpu().numpy()
+        sorts = partial(_sorts_and_tags, of_keys)
+    even = evenly(tile, item, at, sorts).float().cpu().numpy()
+    told["even"] = even[:, : len(SORTS)]
+    if tags is not None:
+        told["even_tags"] = even[:, len(SORTS) :]
 
 
 def tags_of(tags: torch.Tensor, info: SegmentInfo) -> torch.Tensor:
     """Return the number of the part of speech of each token, `[batch, position]`; 0 where it has none."""
-    words = info.word_ids
-    return tags.gather(1, torch.where(words < 0, tags.shape[1] - 1, words))
+    # Tokens of no word have word -1: the last column.
+    return tags[torch.arange(len(tags), device=tags.device)[:, None], info.word_ids]
 
 
-def _tagged(
+def _sorts_and_tags(
     tags: torch.Tensor, tile: AttentionTile, items: torch.Tensor, places: torch.Tensor
 ) -> list[torch.Tensor]:
-    """Return which keys are of each of `TAGGED`; `tags` are those of all keys, `[batch, key]`."""
+    """Return which keys are of each of `SORTS` and of `TAGGED`; `tags` are those of all keys, `[batch, key]`."""
     own = tags[items]
-    return [own == TAG_NUMBERS[tag] for tag in TAGGED]
+    return [*sorts_of_keys(tile, items, places), *(own == TAG_NUMBERS[tag] for tag in TAGGED)]
 
 
 def shortened(outputs: torch.Tensor) -> torch.Tensor:

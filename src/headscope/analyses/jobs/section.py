@@ -17,6 +17,7 @@ from headscope.reporting.kit.links import linked
 from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital, count
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.views.markup import Html, el
 
 TOPIC, TREE_TOPIC = "jobs", "jobs in the treebank"
@@ -27,8 +28,10 @@ WHY = (
 )
 CAPTION = (
     "A head is active in a row where more than half of its weight lies off the sink. Its jobs are the groups of such "
-    "rows that come out again of half of them, lie apart, and have at least 5% of them each; a head without such "
-    "groups has one job. In the atlas a card has rows of each job, with their words."
+    "rows that come out again of half of the documents, have at least 5% of the rows each, and have a valley between "
+    "any two, where rows are at most half as dense (false discovery rate 5% over the heads); a head without such "
+    "groups has one job. A share is that of the rows in a group, and so is its interval: rows that two jobs have in "
+    "common are in one of the groups. In the atlas a card has rows of each job, with their words."
 )
 
 
@@ -42,24 +45,41 @@ def job_findings(about: Context) -> list[Sentence]:
         table = about.run.table(corpus.jobs.name)
         if table is not None:
             for kind in about.kinds:
-                found += _of_kind(table, kind, topic=topic, where=where, several=about.several)
+                beside = _random_weights(about, kind) if corpus is TEXT else ""
+                found += _of_kind(table, kind, topic=topic, where=where, several=about.several, beside=beside)
     return found
 
 
-def _of_kind(table: pd.DataFrame, kind: Kind, *, topic: str, where: str, several: bool) -> list[Sentence]:
+def _random_weights(about: Context, kind: Kind) -> str:
+    """Say how many heads of random weights have several jobs; nothing where nobody looked."""
+    for row in records(about.run.table("job_counts")):
+        if row["kind"] == kind.name and row["model"] == "control" and row["tested"]:
+            return f" (random weights: {int(row['several']):,} of {int(row['tested']):,})"
+    return ""
+
+
+def _of_kind(
+    table: pd.DataFrame, kind: Kind, *, topic: str, where: str, several: bool, beside: str
+) -> list[Sentence]:
     first = table[(table["kind"] == kind.name) & (table["job"] == 1)]
     of = f" of {WHERE[kind.name]}" if several else ""
     if first.empty:
         words = f"no head{of} is active in {FEWEST_ROWS} rows{where}, so that no jobs were looked for."
         return [Sentence(topic, (capital(words),), kind.name)]
+    if first["q_value"].isna().all():
+        words = (
+            f"whether heads{of} have several jobs{where} was not tested, which needs rows of at least "
+            f"{FEWEST_DOCUMENTS} documents."
+        )
+        return [Sentence(topic, (capital(words),), kind.name)]
     many = first[first["jobs"] > 1].sort_values(["jobs", "layer", "head"], ascending=[False, True, True])
     of_all = f"of {count(len(first), 'head')}{of} active in at least {FEWEST_ROWS} rows{where}"
     if many.empty:
-        words = f"{of_all}, none is shown to have more than one job."
+        words = f"{of_all}, none is shown to have more than one job{beside}."
         return [Sentence(topic, (capital(words),), kind.name)]
     heads = [numbered(kind.name, int(row["layer"]), int(row["head"])) for row in records(many)]
     has = "has" if len(many) == 1 else "have"
-    made = sentence(topic, f"{of_all}, {len(many):,} {has} several jobs: ", *listed(heads), ".")
+    made = sentence(topic, f"{of_all}, {len(many):,} {has} several jobs: ", *listed(heads), f"{beside}.")
     return [Sentence(made.topic, made.parts, kind.name)]
 
 

@@ -3,7 +3,19 @@
 from dataclasses import dataclass, replace
 
 from headscope.analyses.jobs.found_jobs import SIDES
-from headscope.statistics.columns import FROM_ONE, PLACE, POSITIVE, SHARE, count, number, share, shares, text
+from headscope.statistics.columns import (
+    FEW,
+    FROM_ONE,
+    KIND,
+    PLACE,
+    POSITIVE,
+    SHARE,
+    count,
+    number,
+    share,
+    shares,
+    text,
+)
 from headscope.statistics.table_schema import Column, TableSchema
 
 _JOB = Column(
@@ -14,15 +26,19 @@ _RANK = Column("rank", "which of the job's, from 1", "int64", bounds=FROM_ONE)
 JOBS = TableSchema(
     name="jobs",
     meaning="What each head does in the rows in which more than half of its weight lies off the sink: one thing, or "
-    "several that come out again of half of the rows. Heads with fewer than 100 such rows are left out.",
+    "several that come out again of half of the documents, with a valley between any two. Heads with fewer than 100 "
+    "such rows are left out.",
     columns=(
         *PLACE,
         _JOB,
         Column("jobs", "how many the head has", "int64", bounds=FROM_ONE),
-        *shares("share", "of the head's active rows that are the job's"),
+        *shares("share", "of the head's active rows that are grouped with the job, which is not how often the head "
+                "does it where rows of two jobs look alike"),
         text("says", "what is done there, in words"),
-        Column("agreement", "adjusted Rand index of the jobs that halves of the rows give, on all of them",
+        Column("agreement", "adjusted Rand index of the jobs that halves of the documents give, on all rows",
                missing="the head has one job", bounds=(-1.0, 1.0)),
+        Column("q_value", "that there is no valley between some two jobs, over the heads of the kind "
+               "(Benjamini-Hochberg); several jobs where it is below 0.05", missing=FEW, bounds=SHARE),
         count("n", "active rows of the head that were read"),
         share("active", "of all rows in which the head is active"),
     ),
@@ -84,8 +100,22 @@ class JobTables:
         return self.jobs, self.tokens, self.examples
 
 
+COUNTS = TableSchema(
+    name="job_counts",
+    meaning="How many heads have several jobs in the text, of the model and of one with random weights.",
+    columns=(
+        KIND,
+        text("model", "whose heads", choices=("trained", "control")),
+        count("heads", "heads", meaning="with at least 100 active rows"),
+        count("tested", "heads", meaning="of these, with rows of at least 10 documents"),
+        count("several", "heads", meaning="of these, with several jobs"),
+        count("n_rows", "active rows", meaning="that were read, of all heads"),
+    ),
+    key=("kind", "model"),
+)
+
 TEXT = JobTables(JOBS, TOKENS, EXAMPLES)
-TABLES = TEXT.schemas
+TABLES = (*TEXT.schemas, COUNTS)
 TAG_COLUMNS = ("row_tag", "key_tag")
 
 

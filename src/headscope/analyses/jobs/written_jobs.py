@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from headscope.analyses.distribution.kept_rows import PADDING
+from headscope.analyses.distribution.drawn_tokens import excerpt_of
 from headscope.analyses.jobs.active_rows import ActiveRows
 from headscope.analyses.jobs.features import is_tagged
 from headscope.analyses.jobs.found_jobs import SIDES, Job
 from headscope.analyses.jobs.row_facts import BEFORE
-from headscope.analyses.jobs.tables import TAG_COLUMNS, JobTables
+from headscope.analyses.jobs.tables import COUNTS, TAG_COLUMNS, JobTables
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.examples.excerpts import Excerpt, WantedExcerpt
 from headscope.prepare.prepared_run import Run
@@ -49,6 +48,7 @@ def job_tables(run: Run, found: Found, *, corpus: JobTables) -> dict[str, pd.Dat
                     **ends_of(job.share, (), value="share"),
                     "says": job.says,
                     "agreement": job.agreement,
+                    "q_value": job.q,
                     "n": job.sampled,
                     "active": float(active),
                 }
@@ -62,6 +62,24 @@ def job_tables(run: Run, found: Found, *, corpus: JobTables) -> dict[str, pd.Dat
         schema.name: pd.DataFrame(rows, columns=schema.names)
         for schema, rows in zip(corpus.schemas, (jobs, tokens, examples), strict=True)
     }
+
+
+def job_counts(found: Found, control: Found | None) -> pd.DataFrame:
+    """Count the heads with several jobs, of each kind.
+
+    Args:
+        found: of the model.
+        control: the same of random weights.
+    """
+    rows = []
+    for model, samples in (("trained", found), ("control", control or ())):
+        for kept, jobs in samples:
+            heads = [job for job in jobs if job.job == 1]
+            tested = [job for job in heads if not np.isnan(job.q)]
+            several = sum(job.jobs > 1 for job in tested)
+            n_rows = sum(job.sampled for job in heads)
+            rows.append((kept.kind, model, len(heads), len(tested), several, n_rows))
+    return pd.DataFrame(rows, columns=COUNTS.names)
 
 
 def _tokens(run: Run, kept: ActiveRows, job: Job, names: dict[tuple[str, int], str]) -> list[dict[str, Any]]:
@@ -105,15 +123,5 @@ def _excerpt(kept: ActiveRows, job: Job, at: int) -> Excerpt:
     """Return the tokens around a row, and its key."""
     row = kept.rows[at]
     document, segment = kept.segments[int(row["segment"])]
-    ids: NDArray[np.int64] = row["ids"].astype(np.int64)
-    there = np.flatnonzero(ids != PADDING)
-    positions = int(row["row"]) - BEFORE + there
-    return Excerpt(
-        wanted=WantedExcerpt(kept.kind, job.layer, job.head, "jobs", 1, 0.0, document, segment),
-        rows=positions,
-        columns=np.array([row["key"]], dtype=np.int64),
-        queries=ids[there],
-        keys=np.array([row["key_id"]], dtype=np.int64),
-        weights=np.full((len(there), 1), row["weight"], dtype=np.float32),
-        start=int(positions[0]),
-    )
+    wanted = WantedExcerpt(kept.kind, job.layer, job.head, "jobs", 1, 0.0, document, segment)
+    return excerpt_of(row, wanted, before=BEFORE)

@@ -12,13 +12,17 @@ from torch.nn.functional import one_hot
 
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
+from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, ratio_interval
 from headscope.statistics.kept import Declared, counted, summed
 from headscope.statistics.layer_means import with_layer_means
+from headscope.statistics.thresholds import passing
 
+RESTING = 0.25
+"""Of the output of the layer's mean head: a head whose whole interval lies below rests."""
 KEY_CLASSES = tuple(each.name.lower() for each in KeyClass)
 _OF_ROWS = ("output", "in_stream")
 
@@ -29,10 +33,12 @@ class NormResult:
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        output: mean over rows of `|sum_j a_ij f_j|`, `[layer, head]`; the layer's mean stands behind the heads.
+        output: mean over rows of `|sum_j a_ij f_ij|`, `[layer, head]`; the layer's mean stands behind the heads.
         in_layer: the same divided by the layer's mean over heads, `[layer, head]`.
+        inactive: whether that is below `RESTING`, corrected over the heads; None where not tested, `[layer, head]`.
         in_stream: mean over rows of the output divided by the length of what the layer reads there, as `output`.
-        value: mean of `|f_j|` by class of key, each key once, `[layer, head, KEY_CLASSES]`, the mean behind too.
+        value: mean of `|f_ij|` by class of key, each key once, with its mean over the rows that see it, `[layer, head,
+            KEY_CLASSES]`, the mean behind too.
         n: segments, `[layer]`.
         n_stream: those where the stream is known, `[layer]`.
         n_value: those that have such a key, `[layer, KEY_CLASSES]`.
@@ -41,11 +47,18 @@ class NormResult:
     kind: str
     output: Interval
     in_layer: Interval
+    inactive: NDArray[np.object_]
     in_stream: Interval
     value: Interval
     n: NDArray[np.int64]
     n_stream: NDArray[np.int64]
     n_value: NDArray[np.int64]
+
+    @property
+    def untraced(self) -> NDArray[np.bool_]:
+        """The layers whose output is measured and not known to be what is added to the stream, `[layer]`."""
+        untraced: NDArray[np.bool_] = (self.n > 0) & (self.n_stream == 0)
+        return untraced
 
 
 class NormAccumulator(Accumulator):
@@ -72,7 +85,7 @@ class NormAccumulator(Accumulator):
         self._open = {}
 
     def update(self, tile: AttentionTile) -> None:
-        """Add what a tile's rows write; what its keys are worth comes with the first rows."""
+        """Add what a tile's rows write, by row and by key."""
         written = tile.written
         if written is None:
             return
@@ -83,17 +96,15 @@ class NormAccumulator(Accumulator):
         if written.stream is not None:
             relative = outputs / torch.where(tile.row_valid, written.stream.double(), 1.0)[:, None]
             layer.add("in_stream", relative.sum(-1) / lengths)
-        if tile.start == 0:
-            of_class = one_hot(tile.keys.classes.long(), len(KeyClass)).double() * tile.keys.valid[..., None]
-            number = of_class.sum(1)
-            # A padded key may be worth anything; nothing of it is counted.
-            norms = torch.where(tile.keys.valid[:, None], written.keys.double(), 0.0)
-            layer.add("value", norms @ of_class / number.clamp(min=1)[:, None])
-            layer.add("n_value", (number > 0).double())
+        seen = tile.visibility.visible & tile.row_valid[..., None] & tile.keys.valid[:, None]
+        layer.keys = tile.keys
+        layer.add("by_key", written.over_rows(seen))
+        layer.add("n_by_key", seen.sum(1))
 
     def end(self, batch: Batch) -> None:
         """Add the batch's segment means to their documents."""
         for (kind, place), layer in self._open.items():
+            layer.close()
             values = {name: value.cpu().numpy() for name, value in layer.sums.items()}
             for item, document in enumerate(batch.info.documents):
                 own = {f"{name}.{kind}": value[item][None] for name, value in values.items()}
@@ -119,10 +130,20 @@ class _Layer:
 
     def __init__(self) -> None:
         self.sums: dict[str, Tensor] = {}
+        self.keys: SegmentInfo
 
     def add(self, name: str, value: Tensor) -> None:
         """Add `[batch, ...]` to what is there."""
         self.sums[name] = self.sums[name] + value if name in self.sums else value
+
+    def close(self) -> None:
+        """Make of each key's mean over the rows that see it the means over the keys of each class."""
+        sums, rows = self.sums.pop("by_key"), self.sums.pop("n_by_key")
+        of_class = one_hot(self.keys.classes.long(), len(KeyClass)).double() * (rows > 0)[..., None]
+        number = of_class.sum(1)
+        means = sums / rows.clamp(min=1)[:, None]
+        self.add("value", means @ of_class / number.clamp(min=1)[:, None])
+        self.add("n_value", (number > 0).double())
 
 
 def _result(kind: str, stacked: Mapping[str, NDArray[np.float64]]) -> NormResult:
@@ -130,10 +151,16 @@ def _result(kind: str, stacked: Mapping[str, NDArray[np.float64]]) -> NormResult
     output, of_output = stacked[f"output.{kind}"], stacked[f"n_output.{kind}"][:, :, None]
     stream, of_stream = stacked[f"in_stream.{kind}"], stacked[f"n_in_stream.{kind}"][:, :, None]
     value, of_value = stacked[f"value.{kind}"], stacked[f"n_value.{kind}"]
+    mean = output.mean(2, keepdims=True)
+
+    def in_layer(confidence: float = 0.95) -> Interval:
+        return ratio_interval(output, mean, scale="positive", confidence=confidence)
+
     return NormResult(
         kind=kind,
         output=ratio_interval(with_layer_means(output), of_output, scale="positive"),
-        in_layer=ratio_interval(output, output.mean(2, keepdims=True), scale="positive"),
+        in_layer=in_layer(),
+        inactive=passing(in_layer, lambda interval: interval.high < RESTING),
         in_stream=ratio_interval(with_layer_means(stream), of_stream, scale="positive"),
         value=ratio_interval(with_layer_means(value), of_value[:, :, None], scale="positive"),
         n=of_output[..., 0].sum(0).astype(np.int64),

@@ -7,6 +7,7 @@ ANALYSIS = Analysis(
     name="norms",
     question="How much does each head write?",
     stages=(
+        # 2: what enters the stream, through gates and norms; which heads rest, corrected over heads.
         Stage(
             name="norms",
             measure="measure:measure_norms",
@@ -15,6 +16,7 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=TEXT_INPUTS,
             place=1,
+            version=2,
             refused="saved maps hold no values; give a model and text in place of --maps to measure what heads write",
         ),
     ),

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from headscope.analyses.norms.standing import ON_SINK, RESTING, Standing
+from headscope.analyses.norms.accumulator import RESTING
+from headscope.analyses.norms.standing import ON_SINK, Standing
 from headscope.figures.finders import EDGE_COLOUR
 from headscope.figures.label_places import Box, WantedLabel, place_labels
 from headscope.figures.series import HeadRoles, roles_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headscope.analyses.norms.standing import ON_SINK, RESTING, Standing, standings
+from headscope.analyses.norms.accumulator import RESTING
+from headscope.analyses.norms.standing import ON_SINK, Standing, standings
 from headscope.reporting.kit.claim_rules import WHERE
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence, listed, numbered, sentence
@@ -51,7 +52,7 @@ def _of_kind(kind: Kind, heads: Sequence[Standing], *, several: bool) -> list[Se
             sentence(
                 TOPIC,
                 f"{count(len(resting), 'head')} of {len(tested):,}{of} {'rests' if len(resting) == 1 else 'rest'}, "
-                f"with an output shorter than {share} of that of the layer’s mean head: ",
+                f"with an output shorter than {share} of that of the layer’s mean head (false discovery rate 5%): ",
                 *listed(numbered(kind.name, one.layer, one.head) for one in _least(resting)),
                 ".",
             )
@@ -61,13 +62,13 @@ def _of_kind(kind: Kind, heads: Sequence[Standing], *, several: bool) -> list[Se
             sentence(
                 TOPIC,
                 f"no head of {len(tested):,}{of} is shown to rest: none has an output shorter than {share} of that of "
-                "the layer’s mean head, the whole interval.",
+                "the layer’s mean head, the whole interval, at a false discovery rate of 5%.",
             )
         )
     if seated:
         only = len(seated) == 1
         on = f"{count(len(seated), 'head')}{of} {'puts' if only else 'put'} more than {percent(ON_SINK)} of "
-        on += f"{'its' if only else 'their'} weight on the first token, a separator or a learned sink; "
+        on += f"{'its' if only else 'their'} weight, as measured, on the first token, a separator or a learned sink; "
         if not awake:
             made.append(sentence(TOPIC, on, f"{'it rests' if only else 'all of them rest'}."))
         else:

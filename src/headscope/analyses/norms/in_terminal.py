@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headscope.analyses.norms.standing import RESTING
+from headscope.analyses.norms.accumulator import RESTING
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.terminal import Grid
@@ -19,7 +19,7 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     for (kind, layer), own in table.groupby(["kind", "layer"], sort=False):
         relative = own[own["statistic"] == IN_LAYER]
         means = own[own["head"].isna()].set_index("statistic")["value"]
-        resting = relative[relative["ci_high"] < RESTING]["head"]
+        resting = relative[relative["inactive"] == "yes"]["head"]
         rows.append(
             [
                 f"{kind} {layer}" if several else str(layer),
@@ -38,7 +38,7 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     yield Grid([*columns, ("resting", "left")], rows)
     yield (
         "output: mean length of what a head adds at a row; of the stream: of what the layer reads there; resting: "
-        f"the whole interval below {RESTING:g} of the layer's mean head"
+        f"the whole interval below {RESTING:g} of the layer's mean head, at a false discovery rate of 5% over the heads"
     )
 
 

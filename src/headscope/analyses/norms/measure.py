@@ -15,10 +15,15 @@ from headscope.prepare.prepared_run import Stream
 from headscope.prepare.progress import Watcher
 from headscope.prepare.shared_scan import read_text
 from headscope.statistics.confidence import Interval, mapped
+from headscope.statistics.thresholds import YES_NO
 
 UNKNOWN = (
-    "what heads write is not measured in {layers} of {kind} attention: no linear map takes the attention's output as "
-    "it is"
+    "what heads write is not measured in {layers} of {kind} attention: no linear map takes the attention's output, "
+    "nor that times a gate"
+)
+UNTRACED = (
+    "what heads write in {layers} of {kind} attention is measured at the output projection, before the norm or "
+    "whatever follows it: it is compared within the layer alone, not with other layers or with the stream"
 )
 
 
@@ -34,7 +39,7 @@ def measure_norms(run: Stream, watch: Watcher | None = None) -> StageResult:
     return StageResult(
         name="norms",
         tables={"norms": norm_table(results)},
-        notes=notes_on("norms", *_notes(results)),
+        notes=notes_on("norms", *measure_notes(results)),
         state=sums.state(),
     )
 
@@ -66,7 +71,9 @@ def _rows(result: NormResult) -> Iterator[dict[str, Any]]:
         (IN_LAYER, result.in_layer, result.n),
         (IN_STREAM, result.in_stream, result.n_stream),
     ):
-        yield from _cells(result, name, None, interval, n, means=name != IN_LAYER)
+        for row in _cells(result, name, None, interval, n, means=name != IN_LAYER):
+            inactive = result.inactive[row["layer"] - 1, row["head"] - 1] if name == IN_LAYER else None
+            yield {**row, "inactive": YES_NO[inactive]}
     for place, key_class in enumerate(KEY_CLASSES):
         own = mapped(result.value, partial(_column, place=place))
         yield from _cells(result, VALUE, key_class, own, result.n_value[:, place], means=True)
@@ -100,13 +107,17 @@ def _cells(
                 "ci_low": float(interval.low[layer, head]),
                 "ci_high": float(interval.high[layer, head]),
                 "n": int(n[layer]),
+                "inactive": None,
             }
 
 
-def _notes(results: tuple[NormResult, ...]) -> Iterator[str]:
+def measure_notes(results: tuple[NormResult, ...]) -> Iterator[str]:
+    """Say of which layers the output, or what becomes of it, is not known."""
     for result in results:
-        unknown = np.flatnonzero(result.n == 0) + 1
-        if len(unknown):
-            every = len(unknown) == len(result.n)
-            layers = "any layer" if every else f"layers {', '.join(map(str, unknown))}"
-            yield UNKNOWN.format(layers=layers, kind=result.kind)
+        for template, layers, every in (
+            (UNKNOWN, result.n == 0, "any layer"),
+            (UNTRACED, result.untraced, "every layer"),
+        ):
+            if layers.any():
+                named = ", ".join(map(str, np.flatnonzero(layers) + 1))
+                yield template.format(layers=every if layers.all() else f"layers {named}", kind=result.kind)

@@ -21,8 +21,14 @@ def output_measures(about: Context) -> Iterator[HeadMeasure]:
     table = about.run.table("norms")
     if table is None:
         return
+    known = table[table["key_class"].isna() & table["value"].notna()]
+    layers = {
+        name: set(map(tuple, own[["kind", "layer"]].to_numpy())) for name, own in known.groupby("statistic")
+    }
+    # A length that is not known to be what is added to the stream is not set beside those of other layers.
+    traced = layers.get(OUTPUT, set()) <= layers.get(IN_STREAM, set())
     for name, (label, unit) in _OF.items():
         rows = table[(table["statistic"] == name) & table["key_class"].isna()]
-        if rows["value"].notna().any():
+        if rows["value"].notna().any() and (traced or name != OUTPUT):
             values = {kind.name: in_head_order(rows[rows["kind"] == kind.name], kind) for kind in about.kinds}
             yield HeadMeasure(name=name, label=label, topic=TOPIC, unit=unit, values=values)

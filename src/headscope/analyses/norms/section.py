@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from headscope.analyses.norms.accumulator import KEY_CLASSES
+from headscope.analyses.norms.accumulator import KEY_CLASSES, RESTING
 from headscope.analyses.norms.figures import standing_panel
 from headscope.analyses.norms.findings import TOPIC
-from headscope.analyses.norms.standing import RESTING, standings
+from headscope.analyses.norms.standing import standings
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT, VALUE
 from headscope.reporting.kit.cells import Cell, cell_of, records
-from headscope.reporting.kit.drawing import inline
+from headscope.reporting.kit.drawing import inline_file
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_file, kind_links, linked
 from headscope.reporting.kit.page_rows import Table
@@ -35,7 +36,8 @@ TERMS = (
     ("Output", "the length of the vector that a head adds to the stream at a row, |Σ a f|, with f the value times the "
      "head’s rows of the output projection, averaged over rows; divided by the layer’s mean over heads, or by the "
      "length of what the layer reads at the row"),
-    ("Resting", f"an output below {percent(RESTING)} of that of the layer’s mean head, the whole interval"),
+    ("Resting", f"an output below {percent(RESTING)} of that of the layer’s mean head, the whole interval, at a false "
+     "discovery rate of 5% over the heads"),
     ("By what is written", "a statistic with the weight times the length of f in place of the weight, each row divided "
      "by its sum; rows of which nothing is written are left out"),
     ("Value norm", "the mean length of f over the tokens of a class, each token once"),
@@ -50,7 +52,7 @@ def norm_section(about: Context) -> list[Section]:
         return []
     parts: list[Html | None] = []
     drawn: list[str] = []
-    for kind in about.kinds:
+    for place, kind in enumerate(about.kinds):
         heads = standings(table, kind)
         if not heads:
             continue
@@ -58,12 +60,13 @@ def norm_section(about: Context) -> list[Section]:
         if about.several:
             parts.append(el("h3", capital(kind.name)))
         parts += linked([one for one in about.found if one.topic == TOPIC and one.kind in ("", kind.name)])
-        figure = standing_panel(heads, kind=kind.name, roles=about.run.roles)
+        file = figure_file(FIGURE, kind.name, first=place == 0)
+        draw = partial(standing_panel, heads, kind=kind.name, roles=about.run.roles)
         label = (
             f"Weight on the sink and length of the output of each {kind.name} head; the table below has them."
         )
-        panel = el("figure", inline(figure, name=f"{kind.name}-norms", label=label))
-        parts.append(el("div", panel, class_="panels"))
+        picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-norms", label=label)
+        parts.append(el("div", el("figure", picture), class_="panels"))
         parts.append(head_table(table, kind, about.words, several=about.several).html())
     files = kind_links(about, FIGURE, "Both axes, drawn for this model", drawn)
     return section("norms", TITLE, WHY, parts, captions=(CAPTION,), files=files)

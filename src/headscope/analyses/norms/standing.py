@@ -12,8 +12,6 @@ from headscope.analyses.norms.tables import IN_LAYER
 from headscope.reporting.kit.cells import Cell, cell_of, records
 from headscope.reporting.kit.kinds import Kind
 
-RESTING = 0.25
-"""Of the output of the layer's mean head: a head whose whole interval lies below rests."""
 ON_SINK = 0.5
 """Of its weight: a head that puts more on the first token, separators or a learned sink is on the sink."""
 SINKS = ("cls", "sep", "sink")
@@ -29,17 +27,14 @@ class Standing:
         head: from 1.
         on_sink: share of its weight on the first token, separators and a learned sink.
         relative: its output's length divided by that of the layer's mean head.
+        rests: whether that is below a quarter, corrected over the heads; None where it was not tested.
     """
 
     layer: int
     head: int
     on_sink: float
     relative: Cell
-
-    @property
-    def rests(self) -> bool | None:
-        """Whether it writes little, the whole interval; None where there is no interval to say so."""
-        return self.relative.ci_high < RESTING if self.relative.has_interval else None
+    rests: bool | None
 
     @property
     def sinks(self) -> bool:
@@ -62,4 +57,5 @@ def _each(rows: pd.DataFrame, kind: Kind) -> Iterator[Standing]:
     for row in records(rows):
         layer, head = int(row["layer"]), int(row["head"])
         shares = [kind.cell(name, layer, head).value for name in SINKS if name in kind.heads]
-        yield Standing(layer, head, float(np.nansum(shares)), cell_of(row, "value"))
+        rests = {"yes": True, "no": False}.get(row["inactive"])
+        yield Standing(layer, head, float(np.nansum(shares)), cell_of(row, "value"), rests)

@@ -13,7 +13,7 @@ ANALYSIS = Analysis(
             measure="measure:measure_probes",
             corpora=("treebank", "treebank_train"),
             options=("spacing", "seeds", "vectors_hash", "fold_labels", "pieces", "compat"),
-            version=4,
+            version=5,
             place=3,
             refused="probes need a model; give one with --treebank and --treebank-train in place of --maps",
         ),

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
 
 from headscope.analyses.probes.data.control_task import control_targets
 from headscope.analyses.probes.data.map_cache import MapCache
@@ -26,7 +25,6 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.sentence_packing import SentencePacker
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
-from headscope.models.random_weights import with_random_weights
 from headscope.prepare.annotated import AnnotatedCorpus
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.overlap import shared_files
@@ -55,7 +53,10 @@ class ProbeTreebank:
 
     def __init__(self, run: ModelRun, corpus: AnnotatedCorpus) -> None:
         options = run.options
-        documents = list(corpus.read(sentences=options.limit, seed=options.seed))
+        # In an order of their own, as probes learn from one batch after another.
+        documents = sorted(
+            corpus.read(sentences=options.limit, seed=options.seed), key=lambda document: document.id
+        )
         self.name, self.hash = corpus.name, corpus.hash
         self.sentences: list[TreeSentence] = tree_sentences(documents, folded=options.fold_labels)
         if not self.sentences:
@@ -138,9 +139,7 @@ class ProbeBench:
     def trained(self) -> tuple[WordMaps, WordMaps]:
         """Return the attention of the run's model over train and dev, computed now or before."""
         train, dev = (
-            self.cache.kept(
-                self._key(bank), self._writer(bank, self.run.loaded.model, f"attention over {what}")
-            )
+            self.cache.kept(self._key(bank), self._writer(bank, f"attention over {what}"))
             for bank, what in ((self.train, "train"), (self.dev, "dev"))
         )
         return train, dev
@@ -148,11 +147,11 @@ class ProbeBench:
     @contextmanager
     def control(self, number: int) -> Iterator[tuple[WordMaps, WordMaps]]:
         """Give the attention of the model with random weights, its embeddings kept; it is removed afterwards."""
-        model = with_random_weights(self.run.loaded.model, seed=self.run.options.seed + number)
+        seed = self.run.options.seed + number
         what = f"attention of random weights {number + 1} of {self.run.options.seeds} over"
         with (
-            self.cache.passing(self._writer(self.train, model, f"{what} train")) as train,
-            self.cache.passing(self._writer(self.dev, model, f"{what} dev")) as dev,
+            self.cache.passing(self._writer(self.train, f"{what} train", control=seed)) as train,
+            self.cache.passing(self._writer(self.dev, f"{what} dev", control=seed)) as dev,
         ):
             yield train, dev
 
@@ -163,7 +162,9 @@ class ProbeBench:
             return input_embeddings(self.run.loaded, self.run.encoder)
         return read_vectors(path, words, sha256=self.run.options.vectors_hash)
 
-    def _writer(self, bank: ProbeTreebank, model: nn.Module, what: str) -> Callable[[Path], None]:
+    def _writer(
+        self, bank: ProbeTreebank, what: str, *, control: int | None = None
+    ) -> Callable[[Path], None]:
         def write(path: Path) -> None:
             writer = ShardWriter(path, heads=len(self.heads))
             collector = WordMapCollector(writer, self.run.layout, bank.place, pieces=self.run.options.pieces)
@@ -171,8 +172,8 @@ class ProbeBench:
             def say(done: ScanCounts) -> None:
                 self.tell(what, done.segments, len(bank.segments))
 
-            own = None if model is self.run.loaded.model else model
-            scan(self.run.over(bank.segments, length=USUAL_LENGTH, model=own), [collector], progress=say)
+            source = self.run.over(bank.segments, length=USUAL_LENGTH, control=control)
+            scan(source, [collector], progress=say)
             writer.close(about={"treebank": bank.name})
 
         return write

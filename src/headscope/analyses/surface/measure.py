@@ -14,7 +14,8 @@ from headscope.counted import count
 from headscope.examples.clearest import ClearestAccumulator
 from headscope.examples.collector import ExampleCollector, examples_table
 from headscope.examples.example_tables import CLEAREST
-from headscope.examples.excerpts import ExcerptCollector, wanted_segments
+from headscope.examples.excerpts import ExcerptCollector, inputs_to_read
+from headscope.examples.few_inputs import example_tokens
 from headscope.prepare.prepared_run import Run, Stream
 from headscope.prepare.progress import Watcher
 from headscope.prepare.shared_scan import read_text
@@ -69,7 +70,7 @@ def _left_out(sums: SurfaceAccumulator) -> Iterator[str]:
 
 
 def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame) -> pd.DataFrame:
-    """Read the chosen segments again, and lay out what each head does on them as `clearest.parquet`.
+    """Read chosen segments again, a tenth of the text, and lay out what each head does on them as `clearest.parquet`.
 
     Args:
         run: a `ModelRun` or a `MapsRun`.
@@ -80,9 +81,10 @@ def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame)
         A row for each head and rank: `value` is the mean over the whole segment; `tokens`, `keys` and `weights`
         (row-major) are those of a stretch of it, which begins at position `start`; `text` is that stretch as text.
     """
-    wanted = wanted_segments(clearest.compute(), named)
-    collector = ExcerptCollector(wanted)
-    chosen = dict.fromkeys((one.document, one.segment) for one in wanted)
+    lengths = {key: len(segment) for key, segment in clearest.segments.items()}
+    room = example_tokens(run.facts()["counts"]["tokens"])
+    chosen = inputs_to_read(clearest.compute(), named, lengths, tokens=room)
+    collector = ExcerptCollector(named)
     if chosen:
         scan(run.again([clearest.segments[key] for key in sorted(chosen)]), [collector])
     rows = []

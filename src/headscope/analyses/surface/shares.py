@@ -135,7 +135,7 @@ def _every_head(kind: Kind, several: bool) -> str:
 def _over_half(
     kind: Kind, statistic: str, words: Words, several: bool, *, topic: str, fewest: int
 ) -> list[Sentence]:
-    """Name the heads whose whole interval lies above one half."""
+    """Name the heads whose whole interval lies above one half: a description, not corrected for how many there are."""
     over = [(a, b, cell) for a, b, cell in kind.each(statistic) if cell.has_interval and cell.low > 0.5]
     if len(over) < fewest:
         return []
@@ -148,7 +148,7 @@ def _over_half(
         sentence(
             topic,
             f"{whole} {verb} more than half of {its} attention on {target(statistic, words)}, "
-            "the whole interval above 50%: ",
+            "each by its own 95% interval: ",
             *listed(refs),
             ".",
         )

@@ -88,7 +88,7 @@ def focus(
             sentence(
                 "focus",
                 f"{whole}{where} {verb} broadly: entropy above {percent(BROAD_RATIO)} of that of uniform attention, "
-                f"the whole interval{peak}.",
+                f"each by its own 95% interval{peak}.",
             )
         )
     narrow_heads = (

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention, Unmatched
-from headscope.corpora.document import document_id
 from headscope.corpora.files import expand, open_lines
+from headscope.corpora.identity import distinct
 from headscope.corpora.mentions.brackets import Brackets, match_brackets, printable
 from headscope.corpora.opening import source_name
 from headscope.corpora.trees.constituency import dependency_heads
@@ -25,9 +25,7 @@ _ESCAPED = {
 }
 
 
-def read_conll2012(
-    paths: str | Path | Sequence[str | Path], *, start: int = 0
-) -> Iterator[AnnotatedDocument]:
+def read_conll2012(paths: str | Path | Sequence[str | Path]) -> Iterator[AnnotatedDocument]:
     """Yield the documents of CoNLL-2012 files.
 
     A file holds parts between `#begin document (NAME); part N` and `#end document`, one word a line and a blank
@@ -40,7 +38,6 @@ def read_conll2012(
 
     Args:
         paths: files or directories, as `files.expand` takes them.
-        start: ordinal of the first document within the corpus, which its id is made with.
 
     Raises:
         InputError: a file that cannot be read (`files.open_text`); a line outside a document, a document that
@@ -49,16 +46,16 @@ def read_conll2012(
             Brackets of mentions that match no other are among a document's `unmatched`.
     """
     names: dict[str, str] = {}
-    for path in expand(paths, suffixes=CONLL2012_SUFFIXES, what="CoNLL-2012 file", give=GIVE_CONLL2012):
-        for document in conll2012_documents(
-            open_lines(path), name=source_name(path), start=start, names=names
-        ):
-            start += 1
-            yield document
+    files = expand(paths, suffixes=CONLL2012_SUFFIXES, what="CoNLL-2012 file", give=GIVE_CONLL2012)
+    yield from distinct(
+        document
+        for path in files
+        for document in conll2012_documents(open_lines(path), name=source_name(path), names=names)
+    )
 
 
 def conll2012_documents(
-    lines: Iterable[str], *, name: str, start: int = 0, names: dict[str, str] | None = None
+    lines: Iterable[str], *, name: str, names: dict[str, str] | None = None
 ) -> Iterator[AnnotatedDocument]:
     """Yield the documents of one file's lines; `name` is what errors and `origin` call the file.
 
@@ -76,8 +73,8 @@ def conll2012_documents(
                 )
         else:
             if held:
-                yield _document(held, start)
-                start, held = start + 1, []
+                yield _document(held)
+                held = []
             if part.document in names:
                 raise InputError(
                     f"{part.origin}: the document {printable(part.document)} has already begun at "
@@ -89,7 +86,7 @@ def conll2012_documents(
         raise InputError(
             f"{name} has no document: expected #begin document (NAME); part 000, found blank lines"
         )
-    yield _document(held, start)
+    yield _document(held)
 
 
 @dataclass
@@ -196,7 +193,7 @@ def _sentence(rows: Sequence[Sequence[str]], name: str, first: int) -> Annotated
     )
 
 
-def _document(parts: Sequence[_Part], ordinal: int) -> AnnotatedDocument:
+def _document(parts: Sequence[_Part]) -> AnnotatedDocument:
     sentences = tuple(sentence for part in parts for sentence in part.sentences)
     mentions: list[Mention] = []
     unmatched: list[Unmatched] = []
@@ -207,9 +204,7 @@ def _document(parts: Sequence[_Part], ordinal: int) -> AnnotatedDocument:
         mentions += matched.mentions
         unmatched += matched.unmatched
         at += part.words
-    words = tuple(word for sentence in sentences for word in sentence.words)
     return AnnotatedDocument(
-        id=document_id(words, ordinal),
         sentences=sentences,
         mentions=tuple(mentions),
         unmatched=tuple(unmatched),

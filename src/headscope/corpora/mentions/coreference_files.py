@@ -1,15 +1,16 @@
 """Coreference corpora of any format that is read: which files are which, and their documents in order."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.files import expand, open_lines
+from headscope.corpora.identity import distinct
 from headscope.corpora.mentions.conll2012 import CONLL2012_SUFFIXES, conll2012_documents
 from headscope.corpora.mentions.gap_rows import GAP_SUFFIXES
 from headscope.corpora.opening import is_pipe, source_name
-from headscope.corpora.trees.conllu import read_conllu
+from headscope.corpora.trees.conllu import conllu_file
 from headscope.errors import InputError
 
 SUFFIXES = (".conllu", *CONLL2012_SUFFIXES, *GAP_SUFFIXES)
@@ -67,25 +68,23 @@ def read_coreference(paths: str | Path | Sequence[str | Path]) -> Iterator[Annot
         InputError: as `coreference_files`; what the readers raise; a CoNLL-U file without `Entity=`, in which
             no coreference is written down; a CoNLL-2012 document that stands in two files.
     """
-    ordinal = 0
+    yield from distinct(_documents(coreference_files(paths).annotated))
+
+
+def _documents(files: Iterable[Path]) -> Iterator[AnnotatedDocument]:
     names: dict[str, str] = {}
-    for path in coreference_files(paths).annotated:
+    for path in files:
         if _ending(path) == ".conllu":
-            documents = _with_entities(path, ordinal)
+            yield from _with_entities(path)
         else:
-            documents = conll2012_documents(
-                open_lines(path), name=source_name(path), start=ordinal, names=names
-            )
-        for document in documents:
-            ordinal += 1
-            yield document
+            yield from conll2012_documents(open_lines(path), name=source_name(path), names=names)
 
 
-def _with_entities(path: Path, start: int) -> Iterator[AnnotatedDocument]:
+def _with_entities(path: Path) -> Iterator[AnnotatedDocument]:
     """Yield a CoNLL-U file's documents, holding them back until one of them has a mention, or a bracket of one."""
     held: list[AnnotatedDocument] = []
     found = False
-    for document in read_conllu(path, start=start):
+    for document in conllu_file(path):
         found = found or bool(document.mentions or document.unmatched)
         held.append(document)
         if found:

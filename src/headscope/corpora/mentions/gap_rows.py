@@ -1,5 +1,6 @@
 """GAP: Wikipedia snippets, each with a pronoun and two names that it may stand for."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Literal
 
 from headscope.corpora.document import document_id
 from headscope.corpora.files import expand, open_lines
+from headscope.corpora.identity import distinct
 from headscope.corpora.mentions.brackets import printable
 from headscope.corpora.opening import source_name
 from headscope.errors import InputError
@@ -35,8 +37,8 @@ class GapRow:
     """One snippet; the unit of resampling.
 
     Attributes:
-        id: as the file has it: `test-1`.
-        document_id: hash of its words with its ordinal (`document.document_id`).
+        name: as the file has it: `test-1`; no part of what the row is.
+        id: hash of what was read of the row, but its name.
         words: the text in words.
         spaces: whether white space follows each word in the text, `[word]`.
         pronoun: position of the pronoun, from 0.
@@ -47,8 +49,7 @@ class GapRow:
         origin: where it stands, for messages: `gap-test.tsv, line 2`.
     """
 
-    id: str
-    document_id: str
+    name: str
     words: tuple[str, ...]
     pronoun: int
     gender: Literal["masculine", "feminine"]
@@ -57,9 +58,23 @@ class GapRow:
     truth: tuple[bool, bool]
     origin: str
     spaces: tuple[bool, ...] = ()
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            object.__setattr__(self, "id", document_id(self.content()))
+
+    def content(self) -> bytes:
+        """Return the bytes that it is known by."""
+        parts = [self.words, self.spaces, self.pronoun, self.a, self.b, self.truth, self.gender]
+        return json.dumps(parts).encode()
+
+    def text(self) -> Iterable[str]:
+        """Return what the model reads of it, in pieces."""
+        return self.words
 
 
-def read_gap(paths: str | Path | Sequence[str | Path], *, start: int = 0) -> Iterator[GapRow]:
+def read_gap(paths: str | Path | Sequence[str | Path]) -> Iterator[GapRow]:
     """Yield the rows of GAP's files: eleven columns between tabs, under a header, without quoting.
 
     The text is cut into words at white space and punctuation (`split_words`), and also where the pronoun and
@@ -67,25 +82,22 @@ def read_gap(paths: str | Path | Sequence[str | Path], *, start: int = 0) -> Ite
 
     Args:
         paths: files or directories, as `files.expand` takes them.
-        start: ordinal of the first row within the corpus, which its document id is made with.
 
     Raises:
         InputError: a file that cannot be read (`files.open_text`), another header, a row without eleven
             columns, an offset at which the pronoun or name does not stand, a truth value other than TRUE and
             FALSE, two names that are both true, a pronoun that tells no gender, a header without rows.
     """
-    for path in expand(paths, suffixes=GAP_SUFFIXES, what="GAP file", give=GIVE_GAP):
-        for row in gap_rows(open_lines(path), name=source_name(path), start=start):
-            start += 1
-            yield row
+    files = expand(paths, suffixes=GAP_SUFFIXES, what="GAP file", give=GIVE_GAP)
+    yield from distinct(row for path in files for row in gap_rows(open_lines(path), name=source_name(path)))
 
 
-def gap_rows(lines: Iterable[str], *, name: str, start: int = 0) -> Iterator[GapRow]:
+def gap_rows(lines: Iterable[str], *, name: str) -> Iterator[GapRow]:
     """Yield the rows of one file's lines; `name` is what errors and `GapRow.origin` call the file.
 
     Errors as `read_gap`.
     """
-    ordinal, headed = start, False
+    empty, headed = True, False
     for number, line in enumerate(lines, 1):
         origin = f"{name}, line {number}"
         columns = line.split("\t")
@@ -101,9 +113,9 @@ def gap_rows(lines: Iterable[str], *, name: str, start: int = 0) -> Iterator[Gap
                 raise InputError(
                     f"{origin}: expected {len(HEADER)} columns between tabs, found {len(columns)}; mend the row"
                 )
-            yield _row(dict(zip(HEADER, columns)), origin, ordinal)
-            ordinal += 1
-    if ordinal == start:
+            yield _row(dict(zip(HEADER, columns)), origin)
+            empty = False
+    if empty:
         raise InputError(f"{name} has no rows: expected some below the header; {GIVE_GAP}")
 
 
@@ -124,7 +136,7 @@ def split_words(text: str, *, cuts: Iterable[int] = ()) -> list[tuple[int, str]]
     ]
 
 
-def _row(row: dict[str, str], origin: str, ordinal: int) -> GapRow:
+def _row(row: dict[str, str], origin: str) -> GapRow:
     text = row["Text"]
     spans = {column: _characters(row, column, origin) for column in ("Pronoun", "A", "B")}
     words = split_words(text, cuts=[cut for span in spans.values() for cut in span])
@@ -143,8 +155,7 @@ def _row(row: dict[str, str], origin: str, ordinal: int) -> GapRow:
         raise InputError(f"{origin}: A-coref and B-coref are both TRUE; expected one at most; mend the row")
     forms = tuple(word for _, word in words)
     return GapRow(
-        id=row["ID"],
-        document_id=document_id(forms, ordinal),
+        name=row["ID"],
         words=forms,
         pronoun=places["Pronoun"][0],
         gender=gender,

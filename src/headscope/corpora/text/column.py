@@ -37,19 +37,16 @@ def column_place(columns: Sequence[str], column: str | None, *, name: str) -> in
     return columns.index(column)
 
 
-def cell_documents(
-    cells: Iterable[tuple[int, str]], *, name: str, column: str, start: int
-) -> Iterator[Document]:
+def cell_documents(cells: Iterable[tuple[int, str]], *, name: str, column: str) -> Iterator[Document]:
     """Yield a document for each cell that holds more than white space, which becomes one line.
 
     Args:
         cells: number of the row, from 1 and without the header, and what stands there.
         name: what errors and `Document.origin` call the table.
         column: that they are of.
-        start: ordinal of the first document within the corpus.
 
     Raises:
         InputError: all cells are empty.
     """
     nothing = f"{name} has nothing in its column {column!r}; expected a text in each row"
-    yield from whole_documents(cells, place=f"{name}, row", start=start, nothing=nothing)
+    yield from whole_documents(cells, place=f"{name}, row", nothing=nothing)

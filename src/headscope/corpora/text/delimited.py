@@ -15,7 +15,7 @@ from headscope.errors import InputError
 
 
 def _documents(
-    path: str | Path, /, *, column: str | None, start: int, separators: str, ending: str
+    path: str | Path, /, *, column: str | None, separators: str, ending: str
 ) -> Iterator[Document]:
     name = source_name(path)
     lines = split_lines(open_text(path, expected=_EXPECTED), name=name)
@@ -29,7 +29,7 @@ def _documents(
         (number, _cell(row, place, columns, f"{name}, row {number}", ending))
         for number, row in enumerate(rows, 1)
     )
-    yield from cell_documents(cells, name=name, column=columns[place], start=start)
+    yield from cell_documents(cells, name=name, column=columns[place])
 
 
 def _rows(lines: Iterator[str], *, name: str, separator: str) -> Iterator[list[str]]:

@@ -6,11 +6,12 @@ The original reads a list of objects (`.json`); JSON Lines, one object a line (`
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from headscope.corpora.document import Document, document_id
+from headscope.corpora.document import Document
 from headscope.corpora.files import expand, open_text, split_lines
 from headscope.corpora.formats import TextFormat
+from headscope.corpora.identity import distinct
 from headscope.corpora.opening import source_name
 from headscope.corpora.text.json_stream import line_values, list_values
 from headscope.errors import InputError
@@ -19,7 +20,7 @@ CONTENT = ("text", "words", "tokens")
 EXPECTED_FEATURES = "JSON objects, each with one of text, words and tokens"
 
 
-def read_features(paths: str | Path | Sequence[str | Path], *, start: int = 0) -> Iterator[Document]:
+def read_features(paths: str | Path | Sequence[str | Path]) -> Iterator[Document]:
     """Yield one document for each entry of features files, in memory that does not grow with the file.
 
     An entry has exactly one of `text` (a string: the document's only line, kept as it came and `whole`),
@@ -29,24 +30,21 @@ def read_features(paths: str | Path | Sequence[str | Path], *, start: int = 0) -
 
     Args:
         paths: files, directories, or `-`, as `files.expand` takes them.
-        start: ordinal of the first document within the corpus, which its id is made with.
 
     Raises:
         InputError: a file that cannot be read (`files.open_text`), malformed JSON (`jsonstream`), an entry
             without exactly one such field, or whose field has the wrong type or is empty.
     """
-    for path in expand(paths):
-        name = source_name(path)
-        by_line = str(path).lower().removesuffix(".gz").endswith(".jsonl")
-        pieces = open_text(path, expected=EXPECTED_FEATURES)
-        for document in feature_documents(pieces, name=name, by_line=by_line, start=start):
-            start += 1
-            yield document
+    yield from distinct(document for path in expand(paths) for document in _documents_of(path))
 
 
-def feature_documents(
-    pieces: Iterable[str], *, name: str, by_line: bool, start: int = 0
-) -> Iterator[Document]:
+def _documents_of(path: Path | Literal["-"]) -> Iterator[Document]:
+    by_line = str(path).lower().removesuffix(".gz").endswith(".jsonl")
+    pieces = open_text(path, expected=EXPECTED_FEATURES)
+    yield from feature_documents(pieces, name=source_name(path), by_line=by_line)
+
+
+def feature_documents(pieces: Iterable[str], *, name: str, by_line: bool) -> Iterator[Document]:
     """Yield the documents of one features file, whose text comes in pieces.
 
     `name` is what errors and `Document.origin` call the file; `by_line` tells JSON Lines from a list.
@@ -56,10 +54,10 @@ def feature_documents(
         line_values(split_lines(pieces, name=name), name=name) if by_line else list_values(pieces, name=name)
     )
     for number, value in enumerate(values, 1):
-        yield _document(value, origin=f"{name}, entry {number}", ordinal=start + number - 1)
+        yield _document(value, origin=f"{name}, entry {number}")
 
 
-def _document(entry: Any, *, origin: str, ordinal: int) -> Document:
+def _document(entry: Any, *, origin: str) -> Document:
     if not isinstance(entry, dict):
         raise InputError(f"{origin}: expected an object with text, words or tokens, found {_kind(entry)}")
     given = [key for key in CONTENT if key in entry]
@@ -73,12 +71,10 @@ def _document(entry: Any, *, origin: str, ordinal: int) -> Document:
     fields = {name: value for name, value in entry.items() if name != key}
     if key == "text":
         line = _string(entry[key], "text", origin)
-        return Document(
-            id=document_id((line,), ordinal), lines=(line,), whole=True, fields=fields, origin=origin
-        )
+        return Document(lines=(line,), whole=True, fields=fields, origin=origin)
     pieces = _strings(entry[key], key, origin)
     content: dict[str, Any] = {key: pieces}
-    return Document(id=document_id(pieces, ordinal), fields=fields, origin=origin, **content)
+    return Document(fields=fields, origin=origin, **content)
 
 
 def _strings(value: Any, field: str, origin: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from headscope.corpora.document import Document
+from headscope.corpora.files import MAX_LINE
 from headscope.corpora.formats import TableFormat
 from headscope.corpora.opening import is_pipe, other_than_file, source_name, unreadable
 from headscope.corpora.text.column import cell_documents, column_place
@@ -12,19 +13,25 @@ from headscope.errors import InputError
 from headscope.visible import printable, shorten
 
 _ROWS = 512  # held at once
+_ALWAYS_READ = 64 << 20  # bytes of a column in a group of rows
+_MOST_PACKED = 100  # times, by which text is packed
 _EXPECTED = "a Parquet table with a column of text"
 
 
-def _documents(path: str | Path, /, *, column: str | None, start: int) -> Iterator[Document]:
+def _documents(path: str | Path, /, *, column: str | None) -> Iterator[Document]:
     name = source_name(path)
     file = _opened(path, name)
     columns = [str(each) for each in file.schema_arrow.names]
     place = column_place(columns, column, name=name)
+    _check_sizes(file, columns[place], name)
+    if columns[place] in [file.schema.column(number).path for number in range(len(file.schema))]:
+        # Texts that are written once and named many times stay so: 512 rows may name one of megabytes.
+        file = _opened(path, name, shared=[columns[place]])
     cells = _cells(file, columns[place], name)
-    yield from cell_documents(cells, name=name, column=columns[place], start=start)
+    yield from cell_documents(cells, name=name, column=columns[place])
 
 
-def _opened(path: str | Path, name: str) -> Any:
+def _opened(path: str | Path, name: str, *, shared: list[str] | None = None) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -33,7 +40,7 @@ def _opened(path: str | Path, name: str) -> Any:
             raise InputError(f"{name} is no file; {_EXPECTED} is read from a file only")
         if Path(path).stat().st_size == 0:
             raise InputError(f"{name} is empty: expected {_EXPECTED}")
-        return pq.ParquetFile(path)
+        return pq.ParquetFile(path, read_dictionary=shared)
     except pa.ArrowException as error:
         raise _broken(name, error) from None
     except OSError as error:
@@ -48,8 +55,15 @@ def _cells(file: Any, column: str, name: str) -> Iterator[tuple[int, str]]:
     number = 0
     try:
         for batch in file.iter_batches(batch_size=_ROWS, columns=[column]):
-            for cell in batch.column(0).to_pylist():
+            cells = batch.column(0)
+            if _longest(cells) > MAX_LINE:
+                raise InputError(
+                    f"{name}, rows {number + 1} to {number + len(cells)}: one of them is longer than 16 MiB; break it "
+                    "into shorter ones"
+                )
+            for value in cells:
                 number += 1
+                cell = value.as_py()
                 if cell is not None and not isinstance(cell, str):
                     raise InputError(
                         f"{name}, row {number}: column {column!r} holds {type(cell).__name__}, not text; name another "
@@ -58,6 +72,34 @@ def _cells(file: Any, column: str, name: str) -> Iterator[tuple[int, str]]:
                 yield number, cell or ""
     except (pa.ArrowException, OSError) as error:
         raise _broken(name, error) from None
+
+
+def _check_sizes(file: Any, column: str, name: str) -> None:
+    """Refuse a column that unpacks to far more than text does, before any of it is unpacked."""
+    for group in range(file.metadata.num_row_groups):
+        told = file.metadata.row_group(group)
+        for part in (told.column(place) for place in range(told.num_columns)):
+            size, packed = part.total_uncompressed_size, part.total_compressed_size
+            inside = f"{part.path_in_schema}.".startswith(f"{column}.")
+            if inside and size > max(_ALWAYS_READ, _MOST_PACKED * packed):
+                raise InputError(
+                    f"{name}: its column {printable(column)!r} unpacks from {packed:,} bytes to {size:,}; expected "
+                    f"text, at most {_MOST_PACKED} times as much: make it again"
+                )
+
+
+def _longest(cells: Any) -> int:
+    """Return the bytes of the longest text of a batch, before any of them is made; 0 where they are no texts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = cells.dictionary if pa.types.is_dictionary(cells.type) else cells
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return (
+        int(pc.max(pc.binary_length(texts)).as_py() or 0)
+        if any(is_kind(texts.type) for is_kind in kinds)
+        else 0
+    )
 
 
 def _broken(name: str, error: Exception) -> InputError:

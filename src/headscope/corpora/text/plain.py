@@ -3,16 +3,17 @@
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from headscope.corpora.document import Document, document_id
+from headscope.corpora.document import Document
 from headscope.corpora.files import EXPECTED_TEXT, expand, open_lines, split_lines
 from headscope.corpora.formats import TextFormat
+from headscope.corpora.identity import distinct
 from headscope.corpora.opening import source_name
 from headscope.errors import InputError
 
 MAX_DOCUMENT = 64_000_000  # characters: a document is held whole, and is the unit of every interval
 
 
-def read_text(paths: str | Path | Sequence[str | Path], *, start: int = 0) -> Iterator[Document]:
+def read_text(paths: str | Path | Sequence[str | Path]) -> Iterator[Document]:
     """Yield the documents of plain text files.
 
     A document is a run of lines that are not blank; each is stripped, and white space inside it becomes one
@@ -22,64 +23,58 @@ def read_text(paths: str | Path | Sequence[str | Path], *, start: int = 0) -> It
 
     Args:
         paths: files, directories, or `-`, as `files.expand` takes them.
-        start: ordinal of the first document within the corpus, which its id is made with.
 
     Raises:
         InputError: a file that cannot be read (`files.open_text`), holds blank lines only, or has a
             document of more than 64 million characters.
     """
-    for path in expand(paths):
-        for document in text_documents(open_lines(path), name=source_name(path), start=start):
-            start += 1
-            yield document
+    files = expand(paths)
+    yield from distinct(
+        document for path in files for document in text_documents(open_lines(path), name=source_name(path))
+    )
 
 
-def text_documents(lines: Iterable[str], *, name: str, start: int = 0) -> Iterator[Document]:
+def text_documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
     """Yield the documents of one file's lines; `name` is what errors and `Document.origin` call the file.
 
     Raises:
         InputError: blank lines only, or a document of more than 64 million characters.
     """
-    ordinal = start
+    nothing = True
     for number, block in _blocks(lines, name):
-        yield Document(id=document_id(block, ordinal), lines=block, origin=f"{name}, line {number}")
-        ordinal += 1
-    if ordinal == start:
+        yield Document(lines=block, origin=f"{name}, line {number}")
+        nothing = False
+    if nothing:
         raise InputError(f"{name} has only blank lines: expected {EXPECTED_TEXT}")
 
 
-def line_documents(lines: Iterable[str], *, name: str, start: int = 0) -> Iterator[Document]:
+def line_documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
     """Yield each line of one file that is not blank as a document of its own, an input as it stands.
 
     Raises:
         InputError: blank lines only.
     """
     nothing = f"{name} has only blank lines: expected {EXPECTED_TEXT}"
-    yield from whole_documents(enumerate(lines, 1), place=f"{name}, line", start=start, nothing=nothing)
+    yield from whole_documents(enumerate(lines, 1), place=f"{name}, line", nothing=nothing)
 
 
-def whole_documents(
-    texts: Iterable[tuple[int, str]], *, place: str, start: int, nothing: str
-) -> Iterator[Document]:
+def whole_documents(texts: Iterable[tuple[int, str]], *, place: str, nothing: str) -> Iterator[Document]:
     """Yield each text that holds more than white space as a document of one line, an input as it stands.
 
     Args:
         texts: number of the line or row, and what stands there.
         place: what `Document.origin` says before the number.
-        start: ordinal of the first document within the corpus.
         nothing: the error where every text is empty.
 
     Raises:
         InputError: every text is empty.
     """
-    ordinal = start
+    empty = True
     for number, given in texts:
         if text := " ".join(given.split()):
-            yield Document(
-                id=document_id((text,), ordinal), lines=(text,), whole=True, origin=f"{place} {number}"
-            )
-            ordinal += 1
-    if ordinal == start:
+            yield Document(lines=(text,), whole=True, origin=f"{place} {number}")
+            empty = False
+    if empty:
         raise InputError(nothing)
 
 
@@ -105,12 +100,12 @@ def _blocks(lines: Iterable[str], name: str) -> Iterator[tuple[int, tuple[str, .
         yield first, tuple(block)
 
 
-def _documents(pieces: Iterable[str], /, *, name: str, start: int) -> Iterator[Document]:
-    return text_documents(split_lines(pieces, name=name), name=name, start=start)
+def _documents(pieces: Iterable[str], /, *, name: str) -> Iterator[Document]:
+    return text_documents(split_lines(pieces, name=name), name=name)
 
 
-def _by_line(pieces: Iterable[str], /, *, name: str, start: int) -> Iterator[Document]:
-    return line_documents(split_lines(pieces, name=name), name=name, start=start)
+def _by_line(pieces: Iterable[str], /, *, name: str) -> Iterator[Document]:
+    return line_documents(split_lines(pieces, name=name), name=name)
 
 
 FORMAT = TextFormat(

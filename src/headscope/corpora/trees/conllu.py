@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
+from typing import Literal
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention, Unmatched
-from headscope.corpora.document import document_id
 from headscope.corpora.files import expand, open_text, split_lines
 from headscope.corpora.formats import TreeFormat
+from headscope.corpora.identity import distinct
 from headscope.corpora.opening import source_name
 from headscope.corpora.trees.conllu_rows import ConlluSentence, conllu_blocks, read_block
 from headscope.errors import InputError
@@ -25,7 +26,7 @@ GIVE_CONLLU = "give a .conllu file, a directory of them, or - for standard input
 
 
 def read_conllu(
-    paths: str | Path | Sequence[str | Path], *, start: int = 0, left_out: Counter[str] | None = None
+    paths: str | Path | Sequence[str | Path], *, left_out: Counter[str] | None = None
 ) -> Iterator[AnnotatedDocument]:
     """Yield the documents of CoNLL-U files, one held at a time.
 
@@ -39,7 +40,6 @@ def read_conllu(
 
     Args:
         paths: files, directories (their `*.conllu`), or `-`, as `files.expand` takes them.
-        start: ordinal of the first document within the corpus, which its id is made with.
         left_out: counts what is left out, by name, as the documents are drawn.
 
     Raises:
@@ -47,16 +47,21 @@ def read_conllu(
             of CoNLL-U, heads that are no tree (`trees.check_tree`), `Entity=` that is no brackets
             (`entities.mentions_of`).
     """
-    for path in expand(paths, suffixes=(".conllu",), what="CoNLL-U file", give=GIVE_CONLLU):
-        name = source_name(path)
-        lines = split_lines(open_text(path, expected=EXPECTED_CONLLU), name=name)
-        for document in conllu_documents(lines, name=name, start=start, left_out=left_out):
-            start += 1
-            yield document
+    files = expand(paths, suffixes=(".conllu",), what="CoNLL-U file", give=GIVE_CONLLU)
+    yield from distinct(document for path in files for document in conllu_file(path, left_out=left_out))
+
+
+def conllu_file(
+    path: Path | Literal["-"], *, left_out: Counter[str] | None = None
+) -> Iterator[AnnotatedDocument]:
+    """Yield the documents of one file, equal ones with equal ids. Otherwise as `read_conllu`."""
+    name = source_name(path)
+    lines = split_lines(open_text(path, expected=EXPECTED_CONLLU), name=name)
+    yield from conllu_documents(lines, name=name, left_out=left_out)
 
 
 def conllu_documents(
-    lines: Iterable[str], *, name: str, start: int = 0, left_out: Counter[str] | None = None
+    lines: Iterable[str], *, name: str, left_out: Counter[str] | None = None
 ) -> Iterator[AnnotatedDocument]:
     """Yield the documents of one file's lines; `name` is what errors call the file. Otherwise as `read_conllu`."""
     held: list[ConlluSentence] = []
@@ -65,24 +70,21 @@ def conllu_documents(
     for block in conllu_blocks(lines, name=name):
         marked = marked or block.begins
         if held and (block.begins or not marked):
-            yield _document(held, name, start)
-            start += 1
+            yield _document(held, name)
             held = []
         held.append(read_block(block, name=name, left_out=left_out))
     if not held:
         raise InputError(f"{name} has no sentence: expected {EXPECTED_CONLLU}")
-    yield _document(held, name, start)
+    yield _document(held, name)
 
 
-def _document(held: list[ConlluSentence], name: str, ordinal: int) -> AnnotatedDocument:
+def _document(held: list[ConlluSentence], name: str) -> AnnotatedDocument:
     sentences = tuple(
         _apart(each.sentence) if following is not None and following.block.paragraph else each.sentence
         for each, following in zip_longest(held, held[1:])
     )
-    words = tuple(word for sentence in sentences for word in sentence.words)
     mentions, unmatched = _mentions(held, name)
     return AnnotatedDocument(
-        id=document_id(words, ordinal),
         sentences=sentences,
         mentions=mentions,
         unmatched=unmatched,
@@ -109,10 +111,8 @@ def _mentions(held: list[ConlluSentence], name: str) -> tuple[tuple[Mention, ...
     return mentions_of(values, origins=origins, empty=empty, declared=first.declared, document=first.document)
 
 
-def _documents(
-    pieces: Iterable[str], /, *, name: str, start: int, left_out: Counter[str]
-) -> Iterator[AnnotatedDocument]:
-    return conllu_documents(split_lines(pieces, name=name), name=name, start=start, left_out=left_out)
+def _documents(pieces: Iterable[str], /, *, name: str, left_out: Counter[str]) -> Iterator[AnnotatedDocument]:
+    return conllu_documents(split_lines(pieces, name=name), name=name, left_out=left_out)
 
 
 _EXAMPLE = "1\tit\t_\tPRON\t_\t_\t2\tnsubj\t_\t_\n2\tslept\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"

@@ -17,14 +17,14 @@ EXPECTED_ENTRIES = "JSON objects, each with words, heads and relns"
 
 
 def entry_documents(
-    pieces: Iterable[str], *, name: str, by_line: bool, start: int, left_out: Counter[str]
+    pieces: Iterable[str], *, name: str, by_line: bool, left_out: Counter[str]
 ) -> Iterator[AnnotatedDocument]:
     """Yield a document for each entry of one file; `left_out` counts the fields that it does not hold.
 
     Raises:
         InputError: as `features.feature_documents` and `tree_of_entry`.
     """
-    for entry in feature_documents(pieces, name=name, by_line=by_line, start=start):
+    for entry in feature_documents(pieces, name=name, by_line=by_line):
         if others := entry.fields.keys() - {"heads", "relns"}:
             left_out["other fields of entries"] += len(others)
         yield tree_of_entry(entry)
@@ -61,7 +61,7 @@ def tree_of_entry(entry: Document) -> AnnotatedDocument:
     check_relations(relations, words=words, origins=origins)
     check_tree(words, heads, origins=origins)
     sentence = AnnotatedSentence(words=words, heads=tuple(heads), relations=tuple(relations), origin=at)
-    return AnnotatedDocument(id=entry.id, sentences=(sentence,), origin=at)
+    return AnnotatedDocument(sentences=(sentence,), origin=at)
 
 
 def _list(entry: Document, name: str) -> list[Any]:

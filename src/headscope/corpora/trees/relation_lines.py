@@ -6,11 +6,12 @@ A blank line ends a sentence: `the 2-det`, `fox 3-nsubj`, `ran 0-root`. Heads ar
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
-from headscope.corpora.document import document_id
 from headscope.corpora.files import expand, open_text, split_lines
 from headscope.corpora.formats import TreeFormat
+from headscope.corpora.identity import distinct
 from headscope.corpora.opening import source_name
 from headscope.corpora.trees.tree import MAX_ROWS, check_relations, check_tree, read_heads, shown, too_long
 from headscope.errors import InputError
@@ -20,9 +21,7 @@ EXPECTED_LINES = "a word and its head-label on each line (fox 3-nsubj), with a b
 GIVE_LINES = "give a file of word head-label lines, a directory of *.txt files, or - for standard input"
 
 
-def read_relation_lines(
-    paths: str | Path | Sequence[str | Path], *, start: int = 0
-) -> Iterator[AnnotatedDocument]:
+def read_relation_lines(paths: str | Path | Sequence[str | Path]) -> Iterator[AnnotatedDocument]:
     """Yield the sentences of files of `word head-label` lines, each a document: the format marks none.
 
     The label is what follows the first hyphen, so it may hold others. A line of white space is blank; the last
@@ -30,32 +29,29 @@ def read_relation_lines(
 
     Args:
         paths: files, directories (their `*.txt`), or `-`, as `files.expand` takes them.
-        start: ordinal of the first document within the corpus, which its id is made with.
 
     Raises:
         InputError: a file that cannot be read (`files.open_text`) or has no sentence, a line that is not a word
             and its head-label, heads that are no tree (`trees.check_tree`).
     """
-    for path in expand(paths, suffixes=(".txt",), give=GIVE_LINES):
-        name = source_name(path)
-        lines = split_lines(open_text(path, expected=EXPECTED_LINES), name=name)
-        for document in relation_line_documents(lines, name=name, start=start):
-            start += 1
-            yield document
+    files = expand(paths, suffixes=(".txt",), give=GIVE_LINES)
+    yield from distinct(document for path in files for document in _documents_of(path))
 
 
-def relation_line_documents(
-    lines: Iterable[str], *, name: str, start: int = 0
-) -> Iterator[AnnotatedDocument]:
+def _documents_of(path: Path | Literal["-"]) -> Iterator[AnnotatedDocument]:
+    name = source_name(path)
+    lines = split_lines(open_text(path, expected=EXPECTED_LINES), name=name)
+    yield from relation_line_documents(lines, name=name)
+
+
+def relation_line_documents(lines: Iterable[str], *, name: str) -> Iterator[AnnotatedDocument]:
     """Yield the documents of one file's lines; `name` is what errors call the file. Errors as the reader."""
-    ordinal = start
+    empty = True
     for first, block in _blocks(lines, name):
         sentence = _sentence(block, first, name)
-        yield AnnotatedDocument(
-            id=document_id(sentence.words, ordinal), sentences=(sentence,), origin=sentence.origin
-        )
-        ordinal += 1
-    if ordinal == start:
+        yield AnnotatedDocument(sentences=(sentence,), origin=sentence.origin)
+        empty = False
+    if empty:
         raise InputError(f"{name} has no sentence: expected {EXPECTED_LINES}")
 
 
@@ -102,10 +98,8 @@ def _wrong(line: str, fields: list[str]) -> str:
     return f"expected a word and its head-label with a space between them (fox 3-nsubj), found {found}{hint}"
 
 
-def _documents(
-    pieces: Iterable[str], /, *, name: str, start: int, left_out: Counter[str]
-) -> Iterator[AnnotatedDocument]:
-    return relation_line_documents(split_lines(pieces, name=name), name=name, start=start)
+def _documents(pieces: Iterable[str], /, *, name: str, left_out: Counter[str]) -> Iterator[AnnotatedDocument]:
+    return relation_line_documents(split_lines(pieces, name=name), name=name)
 
 
 FORMAT = TreeFormat(expected=EXPECTED_LINES, documents=_documents, example="it 2-nsubj\nslept 0-root\n")

@@ -121,9 +121,10 @@ def check_relations(relations: Sequence[str], *, words: Sequence[str], origins: 
                 f"{origins[place]}: {shown(words[place])} has no relation to its head; expected one, such as nsubj"
             )
         if " " in relation or not relation.isprintable():
+            unfit = "white space" if any(map(str.isspace, relation)) else "control characters"
             raise InputError(
                 f"{origins[place]}: the relation of {shown(words[place])} is {shown(relation)}; expected one without "
-                "white space, such as nsubj"
+                f"{unfit}, such as nsubj"
             )
 
 

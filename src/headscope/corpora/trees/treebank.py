@@ -9,6 +9,7 @@ from typing import Literal
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.files import expand, open_text
 from headscope.corpora.formats import TREES, tree_format
+from headscope.corpora.identity import distinct
 from headscope.corpora.opening import is_pipe, source_name
 from headscope.errors import InputError
 
@@ -44,7 +45,7 @@ def read_treebank(
     files = [file for path in given for file in _files_of(path)]
     if not files:
         raise InputError(f"the treebank has no file: {GIVE_TREEBANK}")
-    return _documents(files, Counter() if left_out is None else left_out)
+    return distinct(_documents(files, Counter() if left_out is None else left_out))
 
 
 def _files_of(path: str | Path) -> list[Path | Literal["-"]]:
@@ -59,16 +60,12 @@ def form_of(path: str | Path) -> str:
 
 
 def _documents(files: Iterable[Path | Literal["-"]], left_out: Counter[str]) -> Iterator[AnnotatedDocument]:
-    ordinal = 0
     for number, file in enumerate(files):
-        for document in _documents_of(file, ordinal, left_out):
-            ordinal += 1
+        for document in _documents_of(file, left_out):
             yield replace(document, file=(number, source_name(file)))
 
 
-def _documents_of(
-    file: Path | Literal["-"], start: int, left_out: Counter[str]
-) -> Iterator[AnnotatedDocument]:
+def _documents_of(file: Path | Literal["-"], left_out: Counter[str]) -> Iterator[AnnotatedDocument]:
     form = tree_format(form_of(file))
     pieces = open_text(file, expected=form.expected)
-    yield from form.documents(pieces, name=source_name(file), start=start, left_out=left_out)
+    yield from form.documents(pieces, name=source_name(file), left_out=left_out)

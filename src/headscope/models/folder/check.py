@@ -4,7 +4,7 @@ from pathlib import Path
 
 from headscope.errors import ModelError
 from headscope.models.folder.config_numbers import check_numbers
-from headscope.models.folder.json_files import read_object
+from headscope.models.folder.json_files import check_kinds, read_object
 from headscope.models.folder.own_code import refuse_own_code
 from headscope.models.folder.shown import shown
 from headscope.models.folder.tokeniser_files import check_tokeniser
@@ -30,6 +30,7 @@ def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | Non
     Raises:
         ModelError: what is missing or wrong, what was expected, and what to do.
     """
+    check_kinds(folder)
     if not (folder / "config.json").is_file():
         adapter = (
             "; it holds an adapter alone: merge that into its model with peft's merge_and_unload"

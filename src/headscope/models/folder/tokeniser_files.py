@@ -1,10 +1,12 @@
 """The files of a tokeniser, within bounds: transformers takes minutes and gigabytes over some that look small."""
 
 import math
+import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from headscope.encoding.tokenizer_bounds import check_definition
 from headscope.errors import ModelError
 from headscope.models.folder.json_files import read_object
 from headscope.models.folder.shown import a_kind, shown
@@ -26,7 +28,6 @@ _READ = (*KNOWN, "merges.txt", "bpe.codes", "dict.txt", "target.spm", "target_vo
 _WITHOUT_FILES = ("ByT5Tokenizer", "PerceiverTokenizer", "CanineTokenizer")
 MOST_BYTES = 128 << 20
 MOST_ADDED = 100_000
-_MOST_PARTS = 4_000_000  # of JSON: a merge of two pieces is one, and the largest vocabularies have 500,000
 # A token of megabytes takes the tokeniser minutes; the tables that normalisers carry take 400 kB.
 _LONG, _MOST_IN_LONG = 1000, 4 << 20
 _AGAIN = "save the tokeniser again with save_pretrained"
@@ -60,12 +61,6 @@ def check_tokeniser(folder: Path, config: Mapping[str, Any], *, name: str) -> No
     _check_longest(config.get("model_max_length"), beside)
     path = folder / "tokenizer.json"
     if path.is_file():
-        content = path.read_bytes()
-        # Counted before it is parsed: an empty list takes twenty times its two letters.
-        if content.count(b"[") + content.count(b"{") > _MOST_PARTS:
-            raise ModelError(
-                f"{shown(path)} has more than {_MOST_PARTS:,} lists and objects; expected fewer: {_AGAIN}"
-            )
         definition = read_object(path, most=MOST_BYTES, again=_AGAIN)
         missing = [part for part in ("model", "added_tokens") if part not in definition]
         if missing:
@@ -73,6 +68,12 @@ def check_tokeniser(folder: Path, config: Mapping[str, Any], *, name: str) -> No
                 f"{shown(path)} has no {missing[0]}; expected a fast tokeniser's definition: {_AGAIN}"
             )
         _check_tokens(definition, definition["added_tokens"], path)
+        try:
+            check_definition(definition)
+        except (ValueError, struct.error):
+            raise ModelError(f"{shown(path)} has a normalizer that cannot be read; {_AGAIN}") from None
+        except ModelError as error:
+            raise ModelError(f"{shown(path)}: {error}") from None
 
 
 def _check_tokens(value: Mapping[str, Any], added: Any, path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import pandas as pd
 
 from headscope.figures.labels import label
 from headscope.visible import titled
@@ -35,6 +37,21 @@ class CardWords:
             if place in goes_on and not str(token).startswith(_GOES_ON)
             else self.number(token)
             for place, token in enumerate(tokens)
+        ]
+
+    def attending(self, row: Mapping[Any, Any]) -> list[Any]:
+        """Return a row as the card has it, of a table of rows with the tokens around them.
+
+        The weight of its strongest key, that key's word (-1 for a learned sink), how many tokens the key is behind it
+        (None across attention and for a sink), which of its words attends, and its words as `row` numbers them.
+        """
+        on_token = not pd.isna(row["key"])
+        return [
+            round(float(row["weight"]), 3),
+            self.number(row["key_token"]) if on_token else -1,
+            int(row["row"]) - int(row["key"]) if on_token and row["kind"] != "cross" else None,
+            int(row["row"]) - int(row["start"]),
+            self.row(row["tokens"], row.get("joined")),
         ]
 
     def drawn(self) -> list[list[str]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from functools import cache
 from hashlib import blake2b
 
 from matplotlib.figure import Figure
 
 from headscope.figures.saving import svg_text
+from headscope.figures.settling import settle
 from headscope.palette import palette
 from headscope.reporting.kit.stamps import stamped
 from headscope.views.markup import Html, raw, text
@@ -25,7 +27,29 @@ def inline(figure: Figure, *, name: str, label: str) -> Html:
         name: unique in the page; put before the figure's ids.
         label: what the figure shows, for those who do not see it.
     """
-    markup = svg_text(figure)
+    return _inlined(svg_text(figure), name=name, label=label)
+
+
+def inline_file(
+    pictures: Mapping[str, str], file: str, draw: Callable[[], Figure], *, name: str, label: str
+) -> Html:
+    """Return a figure that is a file, too: as it was written there, else drawn as it would be written.
+
+    Args:
+        pictures: the figures that were written, as SVG, by the names of their files.
+        file: its name.
+        draw: draws it.
+        name, label: as `inline` takes them.
+    """
+    markup = pictures.get(file)
+    if markup is None:
+        figure = draw()
+        settle(figure)
+        markup = svg_text(figure)
+    return _inlined(markup, name=name, label=label)
+
+
+def _inlined(markup: str, *, name: str, label: str) -> Html:
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', markup)
     if box is None:
         raise ValueError(

@@ -30,6 +30,7 @@ class Context:
         words: what its model's tokens are called.
         found: the findings, once they are made.
         links: whether figures lie beside the page.
+        pictures: these figures as SVG, by the names of their files, where they were drawn.
     """
 
     run: Measured
@@ -37,6 +38,7 @@ class Context:
     words: Words
     found: Sequence[Sentence] = ()
     links: bool = False
+    pictures: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: Measured) -> Context:

@@ -154,12 +154,19 @@ class RayEngine:
 
     def _how(self) -> dict[str, Any]:
         """Return what Ray is told: nothing printed, no page served, and on this machine no other can connect."""
-        how: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-        if self.options.address is not None:
-            return {**how, "address": self.options.address}
         # Paths of sockets must be short, which the system's own temporary folder may not be.
         place = "/tmp" if os.path.isdir("/tmp") else None
         self._folder = tempfile.mkdtemp(prefix="headscope-ray-", dir=place)
+        # Else Ray has workers import from the folder that the command is called in, before anything that is installed.
+        empty = os.path.join(self._folder, "empty")
+        os.mkdir(empty)
+        how: dict[str, Any] = {
+            "log_to_driver": False,
+            "logging_level": "ERROR",
+            "runtime_env": {"working_dir": empty, "env_vars": {"PYTHONSAFEPATH": "1"}},
+        }
+        if self.options.address is not None:
+            return {**how, "address": self.options.address}
         cores = max(os.cpu_count() or 1, (self.options.workers or 1) * self.options.cpus_per_worker)
         return {
             **how,

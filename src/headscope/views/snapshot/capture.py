@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from headscope.attention.learned_sink import attended, sink_beside
-from headscope.attention.model_source import fallback_weights
 from headscope.attention.score_parts import NeuronLayer
 from headscope.attention.tap import AttentionCall, Tap, eager_evaluation
 from headscope.encoding.encoder import Encoder
@@ -20,7 +19,9 @@ from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy, CallSite, KindLayout
 from headscope.models.examination import examine
 from headscope.models.forward_inputs import no_cache
+from headscope.models.in_memory import without_head
 from headscope.models.loading import LoadedModel
+from headscope.models.returned_weights import fallback_weights
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
 from headscope.views.snapshot.model_input import Asked, Reading, read
 from headscope.views.snapshot.neuron import DIFFERENT, WITH_SINK, neuron_layer
@@ -43,14 +44,18 @@ class AttentionReader:
     Args:
         loaded: the model and its tokeniser.
 
+    Attributes:
+        model: what is run to see attention: the model below its vocabulary head.
+
     Raises:
         ModelError: the model gives no attention weights, or its tokeniser cannot be used.
     """
 
     def __init__(self, loaded: LoadedModel) -> None:
         self.loaded = loaded
+        self.model: nn.Module = without_head(loaded).model
         self.encoder = Encoder(loaded.tokeniser)
-        self.anatomy: Anatomy = examine(loaded.model, self.encoder.vocabulary)
+        self.anatomy: Anatomy = examine(self.model, self.encoder.vocabulary)
 
     def view(
         self,
@@ -98,7 +103,7 @@ class AttentionReader:
 
     def _run(self, reading: Reading, wanted: Mapping[str, Sequence[int]], *, neuron: bool) -> _Kept:
         kept = _Kept(wanted, neuron=neuron)
-        model: Any = self.loaded.model
+        model = self.model
         device = next(model.parameters()).device
         inputs = {
             name: tensor.to(device) for name, tensor in reading.inputs(self.encoder, self.anatomy).items()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ _NOT_KEPT = (
     "give `outputs.attentions` of a model that was loaded with attn_implementation='eager' and called with "
     "output_attentions=True (other implementations keep no weights)"
 )
+
+_MOST_TOKENS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,13 @@ class _Chosen:
 def raw_view(
     *,
     attention: Any = None,
-    tokens: Sequence[Any] | None = None,
+    tokens: Any = None,
     sentence_b_start: int | None = None,
     encoder_attention: Any = None,
     decoder_attention: Any = None,
     cross_attention: Any = None,
-    encoder_tokens: Sequence[Any] | None = None,
-    decoder_tokens: Sequence[Any] | None = None,
+    encoder_tokens: Any = None,
+    decoder_tokens: Any = None,
     include_layers: Sequence[int] | None = None,
     include_heads: Sequence[int] | None = None,
     count_from: int = 1,
@@ -142,8 +145,10 @@ def raw_maps(attention: Any, *, kind: str = "encoder") -> NDArray[np.float32]:
 
 
 def _layer(layer: Any, place: int, kind: str) -> NDArray[np.float32]:
-    # A tensor of torch: half precision, a device or a gradient would stop numpy.
     if hasattr(layer, "detach"):
+        if (lacks := _no_plain_tensor(layer)) is not None:
+            raise AttentionError(f"layer {place + 1} of {kind} attention is {lacks}")
+        # A tensor of torch: half precision, a device or a gradient would stop numpy.
         layer = layer.detach().cpu().float().numpy()
     try:
         # Numbers alone: numpy would read text as numbers, and drop the imaginary part with a warning.
@@ -167,20 +172,31 @@ def _layer(layer: Any, place: int, kind: str) -> NDArray[np.float32]:
     return values
 
 
-def _axis(
-    tokens: Sequence[Any] | None, name: str, attention: str, *, readable: bool, segment_b: int | None = None
-) -> Axis:
+def _no_plain_tensor(tensor: Any) -> str | None:
+    """Return what a tensor of torch is that holds no array of weights, and what to give; None for one that does."""
+    if tensor.is_meta:
+        return "a tensor without data (on the device meta); run the model with its weights loaded"
+    if str(tensor.layout) != "torch.strided":
+        return "a sparse tensor; give it with all its zeros, as tensor.to_dense()"
+    if tensor.is_complex():
+        return "a tensor of complex numbers; expected weights between 0 and 1, after the softmax"
+    return None
+
+
+def _axis(tokens: Any, name: str, attention: str, *, readable: bool, segment_b: int | None = None) -> Axis:
     if tokens is None:
         raise InputError(f"{attention} needs {name}: expected one token for each row and column of the maps")
-    wrong = [token for token in tokens if not isinstance(token, str)]
+    # What yields tokens need not end.
+    listed = list(islice(tokens, _MOST_TOKENS)) if isinstance(tokens, Iterable) else [tokens]
+    wrong = [token for token in listed if not isinstance(token, str)]
     if isinstance(tokens, str) or wrong:
         got = "a string" if isinstance(tokens, str) else f"a {type(wrong[0]).__name__} among them"
         raise InputError(
             f"expected {name} as a list of strings, got {got}; tokeniser.convert_ids_to_tokens(ids) gives them"
         )
-    named = named_tokens(tokens)
+    named = named_tokens(listed)
     return Axis(
-        tokens=named.tokens if readable else tuple(tokens),
+        tokens=named.tokens if readable else tuple(listed),
         words=named.words,
         word_text=named.text,
         segment_b=segment_b,

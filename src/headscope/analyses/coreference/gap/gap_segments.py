@@ -114,7 +114,7 @@ def gap_segments(
         counts.shortened += shortened
         yield encoder.segment(
             pieces,
-            document=row.document_id,
+            document=row.id,
             index=0,
             alignment=alignment,
             words=words,

@@ -1,4 +1,4 @@
-"""The divergence between all pairs of heads of one segment, compiled by numba for the processor at hand.
+"""The divergence between all pairs of heads of one segment, compiled for the processor at hand.
 
 Rows are taken sixteen at a time, a lane each; keys in chunks, and heads in blocks, so that what is worked on stays
 in the caches. A head is paired with those that follow it, around the circle of heads, up to half way: so all
@@ -16,8 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.distances.kernels.lanes import ABREAST, FEATURES, KEYS, sixteen_rows
+from headscope.analyses.distances.kernels.lanes import ABREAST, FEATURES, KEYS
 from headscope.analyses.distances.kernels.polynomial import SMOOTHING, fit_for, floor_of
+from headscope.analyses.distances.kernels.program import sixteen_rows
 from headscope.analyses.distances.kernels.vectors import LANES
 
 
@@ -59,19 +60,23 @@ class _Segment:
         self.sums = np.empty(shape)
         fit = fit_for(self.keys)
         self.lead = fit.lead
-        self.fit = tuple(np.float32(number) for number in (fit.shift, *fit.rest))
+        self.fit = np.array([fit.shift, *fit.rest], dtype=np.float32)
+        self.program = sixteen_rows(len(self.fit))  # compiled before threads share it
 
     def add(self, group: int, scratch: Scratch) -> None:
         first = group * LANES
-        sixteen_rows(
+        total = self.heads * len(self.layers)
+        self.program(
             self.addresses,
             self.strides,
+            total,
             self.heads,
+            partners(total),
             first,
             min(LANES, self.rows - first),
             self.keys,
-            np.float32(1 - SMOOTHING),
-            np.float32(floor_of(self.keys)),
+            1 - SMOOTHING,
+            floor_of(self.keys),
             self.fit,
             scratch.features,
             scratch.sums,

@@ -1,4 +1,4 @@
-"""The divergence between all pairs of heads in torch: for accelerators, and for the CPU without numba."""
+"""The divergence between all pairs of heads in torch: for accelerators, and for the CPU without llvmlite."""
 
 from collections.abc import Sequence
 

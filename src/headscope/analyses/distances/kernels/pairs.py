@@ -1,4 +1,4 @@
-"""Which program computes the divergence between heads: numba's on the CPU where it is installed, else torch's."""
+"""Which program computes the divergence between heads: on the CPU a compiled one where llvmlite is installed."""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -11,9 +11,9 @@ from torch import Tensor
 from headscope.analyses.distances.kernels import in_torch as js_torch
 
 
-def has_numba() -> bool:
-    """Whether numba is installed (the extra `fast`)."""
-    return find_spec("numba") is not None
+def has_compiler() -> bool:
+    """Whether llvmlite is installed (the extra `fast`)."""
+    return find_spec("llvmlite") is not None
 
 
 def pair_sums(
@@ -26,7 +26,7 @@ def pair_sums(
 
     Args:
         stacks: for each segment its layers' weights `[head, row, key]`, without padding.
-        compiled: insist on numba's program or on torch's; None takes what there is.
+        compiled: insist on the compiled program or on torch's; None takes what there is.
 
     Returns:
         For each segment the sum over rows and the sum of the rows' squares, `[2, pair]`; pairs of heads in the
@@ -36,10 +36,10 @@ def pair_sums(
         return []
     single = [[layer.float() for layer in layers] for layers in stacks]
     on_cpu = single[0][0].device.type == "cpu"
-    if on_cpu and (has_numba() if compiled is None else compiled):
-        from headscope.analyses.distances.kernels import compiled as js_numba
+    if on_cpu and (has_compiler() if compiled is None else compiled):
+        from headscope.analyses.distances.kernels import compiled as js_compiled
 
-        return js_numba.pair_sums(single)
+        return js_compiled.pair_sums(single)
     found = [js_torch.pair_sums(layers) for layers in single]
     if len({each.shape for each in found}) == 1:
         # In one copy from the device.

@@ -1,22 +1,46 @@
-"""Values of sixteen float32, as LLVM instructions that numba compiles for the processor at hand.
+"""Values of sixteen float32 and loops, as LLVM instructions.
 
 LLVM cuts the sixteen lanes to what the processor has.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils
 
 LANES = 16
 Values = Sequence[Any]
 
 FLOAT = ir.FloatType()
 DOUBLE = ir.DoubleType()
-_INDEX = ir.IntType(32)
+INDEX = ir.IntType(64)
+_LANE = ir.IntType(32)
+_ZERO = INDEX(0)
 ROWS = ir.VectorType(FLOAT, LANES)
 FAST = ("fast",)  # sums may be regrouped, quotients be products with a reciprocal
+
+
+@contextmanager
+def count(build: Any, stop: Any, *, start: Any = _ZERO, step: int = 1) -> Iterator[Any]:
+    """Repeat what the block builds for each number from `start` to before `stop`; yields the number."""
+    before, head = build.block, build.append_basic_block()
+    body, after = build.append_basic_block(), build.append_basic_block()
+    build.branch(head)
+    build.position_at_end(head)
+    number = build.phi(INDEX)
+    number.add_incoming(start, before)
+    build.cbranch(build.icmp_signed("<", number, stop), body, after)
+    build.position_at_end(body)
+    yield number
+    number.add_incoming(build.add(number, INDEX(step)), build.block)
+    build.branch(head)
+    build.position_at_end(after)
+
+
+def smallest(build: Any, left: Any, right: Any) -> Any:
+    """Return the smaller of two whole numbers."""
+    return build.select(build.icmp_signed("<", left, right), left, right)
 
 
 def _at(build: Any, base: Any, offset: Any) -> Any:
@@ -36,26 +60,22 @@ def store(build: Any, value: Any, base: Any, offset: Any) -> None:
 def splat(build: Any, number: Any) -> Any:
     """Put a number into every lane."""
     none = ir.Constant(ROWS, ir.Undefined)
-    first = build.insert_element(none, number, _INDEX(0))
-    return build.shuffle_vector(first, none, ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES))
+    first = build.insert_element(none, number, _LANE(0))
+    return build.shuffle_vector(first, none, ir.Constant(ir.VectorType(_LANE, LANES), [0] * LANES))
 
 
-def call(build: Any, name: str, result: Any, arguments: Values, *, fast: bool = True) -> Any:
+def call(build: Any, name: str, result: Any, arguments: Values) -> Any:
     """Call one of LLVM's own functions."""
-    kinds = [argument.type for argument in arguments]
-    known: Any = cgutils  # which has no types
-    function = known.get_or_insert_function(build.module, ir.FunctionType(result, kinds), name)
-    return build.call(function, arguments, fastmath=FAST if fast else ())
+    function = build.module.globals.get(name)
+    if function is None:
+        kind = ir.FunctionType(result, [argument.type for argument in arguments])
+        function = ir.Function(build.module, kind, name)
+    return build.call(function, arguments, fastmath=FAST)
 
 
 def multiply_add(build: Any, left: Any, right: Any, more: Any) -> Any:
     """Return left x right + more, in one step where the processor has one."""
     return call(build, "llvm.fmuladd.v16f32", ROWS, [left, right, more])
-
-
-def data_of(context: Any, build: Any, kind: Any, array: Any) -> Any:
-    """Return the address of a numba array's first element."""
-    return context.make_array(kind)(context, build, array).data
 
 
 def smaller(build: Any, left: Any, right: Any) -> Any:
@@ -75,7 +95,7 @@ def transposed(build: Any, rows: Sequence[Any]) -> Values:
             left = [lane if not lane & block else LANES + lane - block for lane in range(LANES)]
             right = [lane + block if not lane & block else LANES + lane for lane in range(LANES)]
             for at, lanes in ((row, left), (row + block, right)):
-                mask = ir.Constant(ir.VectorType(_INDEX, LANES), lanes)
+                mask = ir.Constant(ir.VectorType(_LANE, LANES), lanes)
                 table[at] = build.shuffle_vector(upper, lower, mask)
         block //= 2
     return table

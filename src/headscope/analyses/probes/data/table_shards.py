@@ -10,9 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.storage.bounded import UnreadableFileError, read_json
+
 SHARD_BYTES = 256 << 20
 _VERSION = 1
 _INDEX, _ABOUT = "index.npy", "about.json"
+_MOST_ABOUT = 1 << 20  # bytes
 # Of a sentence in the index.
 _NUMBER, _SHARD, _OFFSET, _PLACES = range(4)
 
@@ -74,10 +77,10 @@ class WordMaps:
 
     def __init__(self, folder: Path) -> None:
         try:
-            about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
+            about = read_json(folder / _ABOUT, most=_MOST_ABOUT)
             index: NDArray[np.int64] = np.load(folder / _INDEX)
             sizes = [path.stat().st_size for path in sorted(folder.glob("*.f16"))]
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, UnreadableFileError) as error:
             raise ValueError(f"{folder} is not a set of attention tables ({error}); make it again") from error
         self.heads = int(about["heads"])
         self.about: dict[str, Any] = about

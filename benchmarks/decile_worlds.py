@@ -1,0 +1,130 @@
+"""Do the intervals of deciles hold the truth? Rows with known values go through the accumulator and its table.
+
+Three kinds of value at once: continuous (lengths of outputs), piled up at 0 (entropies) and whole (distances). The
+heads of one model are as many runs over the same documents; there are as many models as it takes.
+"""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from cells import Cell, covered
+from headscope.analyses.distribution.accumulator import DistributionAccumulator
+from headscope.analyses.distribution.measure import distribution_table
+from headscope.attention.row_statistics import ROW_STATISTICS, RowQuantity
+from headscope.attention.tile import AttentionTile
+from headscope.attention.visibility import Visibility
+from headscope.attention.written import Written
+from headscope.encoding.segment import SegmentInfo
+from headscope.encoding.vocabulary import KeyClass
+from headscope.models.anatomy import KindLayout
+from worlds import log_odds, sigmoid, sizes
+
+HEADS = 20
+DECILES = (1, 5, 9)
+_ROWS = 3  # for each unit of a document's size
+_FARTHEST = 20
+_AT_ONCE = 48
+_PILED = np.log(0.35 / 0.65)
+
+
+def of_deciles(task: tuple[str, int, int]) -> list[Cell]:
+    """Draw rows many times and count how often the intervals of deciles hold the true ones.
+
+    Args:
+        task: sizes of documents, documents, runs.
+    """
+    world, documents, runs = task
+    models = -(-runs // HEADS)
+    # A tail of few large documents is the top decile itself: it is measured, and nothing is promised.
+    check = "coverage-not-promised" if world == "size-dependent" else "coverage-at-least"
+    tables = [
+        _table(world, documents, np.random.default_rng([documents, 11, model])) for model in range(models)
+    ]
+    cells = []
+    for measure, truths in _truth(world).items():
+        for decile, truth in zip(DECILES, truths, strict=True):
+            rows = [t[(t["measure"] == measure) & (t["decile"] == decile)] for t in tables]
+            # A value that lies on the end of an interval lies in it, whatever the last digit.
+            low, high = (np.concatenate([t[name].to_numpy() for t in rows]) for name in ("ci_low", "ci_high"))
+            value = covered(low - 1e-9, high + 1e-9, truth)
+            name = f"decile {decile} of {measure}, {world}"
+            cells.append(Cell(check, name, documents, models * HEADS, value))
+    return cells
+
+
+def _table(world: str, documents: int, rng: np.random.Generator) -> pd.DataFrame:
+    sums = DistributionAccumulator([KindLayout("encoder", 1, HEADS)])
+    for number, size in enumerate(sizes(world, (documents,), rng)):
+        own = log_odds(world, np.full(HEADS, size), rng)
+        left = _ROWS * int(size)
+        while left > 0:
+            rows = min(left, _AT_ONCE)
+            sums.update(_tile(f"document {number}", _values(own, rows, rng)))
+            left -= rows
+    return distribution_table(sums.compute())
+
+
+def _values(own: NDArray[np.float64], rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.float64]]:
+    """Draw the values of rows, `[head, row]`, where each head has an effect of its own."""
+    shape, own = (len(own), rows), own[:, None]
+    piled = rng.random(shape) < sigmoid(_PILED + own)
+    far = rng.geometric(sigmoid(-1 + own), shape)
+    return {
+        "written": np.exp(own + rng.normal(0, 1, shape)),
+        "entropy": np.where(piled, 0.0, rng.uniform(0.5, 3, shape)),
+        "distance": np.minimum(far, _FARTHEST).astype(float),
+    }
+
+
+def _tile(document: str, values: dict[str, NDArray[np.float64]]) -> AttentionTile:
+    """Make a tile whose rows have these values; each attends to one token, as far away as it should."""
+    heads, rows = values["written"].shape
+    width = _FARTHEST + rows
+    info = SegmentInfo(
+        ids=torch.zeros((1, width), dtype=torch.long),
+        classes=torch.full((1, width), int(KeyClass.OTHER)),
+        word_ids=torch.arange(width)[None],
+        valid=torch.ones((1, width), dtype=torch.bool),
+        lengths=torch.tensor([width]),
+        documents=(document,),
+        indices=(0,),
+        rows_per_class=torch.tensor([[width if each is KeyClass.OTHER else 0 for each in KeyClass]]),
+    )
+    keys = _FARTHEST + torch.arange(rows) - torch.from_numpy(values["distance"]).long()
+    weights = torch.zeros((1, heads, rows, width), dtype=torch.float64).scatter_(
+        -1, keys[None, ..., None], 1.0
+    )
+    statistics = torch.zeros((1, heads, rows, len(ROW_STATISTICS)), dtype=torch.float64)
+    statistics[..., RowQuantity.ENTROPY] = torch.from_numpy(values["entropy"])
+    seen = torch.ones((1, rows, width), dtype=torch.bool)
+    return AttentionTile(
+        kind="encoder",
+        layer=0,
+        start=_FARTHEST,
+        queries=info,
+        keys=info,
+        visibility=Visibility.of(seen, keys=info, start=_FARTHEST, square=True),
+        groups=tuple(range(heads)),
+        given_weights=weights,
+        given_statistics=statistics,
+        written=Written(
+            keys=torch.ones((1, heads, width)), outputs=torch.from_numpy(values["written"])[None]
+        ),
+    )
+
+
+@cache
+def _truth(world: str, *, documents: int = 150_000) -> dict[str, NDArray[np.float64]]:
+    """The true deciles of each measure: those of very many documents, each as often as it has rows."""
+    rng = np.random.default_rng(1)
+    size = sizes(world, (documents,), rng)
+    own = np.repeat(log_odds(world, size, rng), size)
+    values = _values(own, 1, rng)
+    return {
+        name: np.quantile(drawn, np.array(DECILES) / 10, method="inverted_cdf")
+        for name, drawn in values.items()
+    }

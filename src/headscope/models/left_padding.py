@@ -1,0 +1,78 @@
+"""Whether a model reads inputs padded on the left as it reads them alone: found by reading two both ways."""
+
+import torch
+from torch import Tensor, nn
+
+from headscope.attention.tap import eager_evaluation
+from headscope.encoding.segment import Segment
+from headscope.encoding.vocabulary import Vocabulary
+from headscope.errors import ModelError
+from headscope.models.anatomy import Anatomy
+from headscope.models.forward_inputs import model_inputs, no_cache
+from headscope.models.made_up import made_up_segment
+from headscope.models.returned_weights import weights_in
+
+_LENGTHS = (11, 5)
+_TOLERANCE = 1e-4  # of a weight, and of the largest final state; another shape of batch moves them by 1e-5
+_HALF_TOLERANCE = 0.02
+
+
+def check_padding(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, padding_side: str) -> None:
+    """Refuse left padding of a model whose numbers it changes.
+
+    Raises:
+        ModelError: it was chosen, and an input padded so is read otherwise than alone.
+    """
+    if padding_side == "left" and not left_padding_works(model, anatomy, vocabulary):
+        raise ModelError(
+            f"{type(model).__name__} reads an input otherwise when it is padded on the left; pad on the right"
+        )
+
+
+def left_padding_works(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> bool:
+    """Whether attention weights and final states of inputs padded on the left are those of each input alone.
+
+    Args:
+        model: a transformers model.
+        anatomy: what `examine` found.
+        vocabulary: of the tokeniser.
+    """
+    size, generator = min(len(vocabulary.classes), 1 << 16), torch.Generator().manual_seed(0)
+    segments = [made_up_segment(n, vocabulary, size=size, generator=generator) for n in _LENGTHS]
+    alone = [_values(model, anatomy, vocabulary, [segment], side="right")[0] for segment in segments]
+    # By itself, too, an input is read with position ids then, and its model may count otherwise (Nystromformer).
+    batches = [segments] if anatomy.together == "padded" else [[segment] for segment in segments]
+    try:
+        padded = [own for batch in batches for own in _values(model, anatomy, vocabulary, batch, side="left")]
+    except Exception:  # whatever a model's own code stumbles over
+        return False
+    return all(all(map(_same, *both)) for both in zip(padded, alone, strict=True))
+
+
+def _values(
+    model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, segments: list[Segment], *, side: str
+) -> list[list[Tensor]]:
+    """Return each input's weights of every layer, `[head, query, key]`, and final states, without padding."""
+    batch, inputs, decoder = model_inputs(segments, anatomy, vocabulary, padding_side=side)
+    device = next(model.parameters()).device
+    moved = {name: tensor.to(device) for name, tensor in inputs.items()}
+    with eager_evaluation(model), torch.inference_mode():
+        out = model(**moved, **no_cache(anatomy), output_attentions=True, return_dict=True)
+    encoder, last = batch.info.valid.to(device), (decoder or batch).info.valid.to(device)
+    found: list[list[Tensor]] = [[] for _ in segments]
+    for site, weights in weights_in(out, anatomy):
+        queries = encoder if site.kind == "encoder" else last
+        keys = last if site.kind == "decoder" else encoder
+        for item, own in enumerate(found):
+            own.append(weights[item][:, queries[item]][..., keys[item]])
+    states = out[0]  # final states, or a head's scores for each token
+    if isinstance(states, Tensor) and states.shape[:2] == last.shape:
+        for item, own in enumerate(found):
+            own.append(states[item][last[item]])
+    return found
+
+
+def _same(padded: Tensor, alone: Tensor) -> bool:
+    exact = alone.dtype in (torch.float32, torch.float64)
+    most = (_TOLERANCE if exact else _HALF_TOLERANCE) * float(alone.abs().max().clamp(min=1.0))
+    return float((padded - alone).abs().max()) <= most  # False where something is not a number

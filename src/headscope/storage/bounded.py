@@ -1,0 +1,135 @@
+"""The one reader of files that anyone may have written: regular files alone, opened without waiting, within bounds."""
+
+import errno
+import json
+import os
+import stat
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+from headscope.errors import InputError
+from headscope.visible import printable, shorten
+
+MOST_RESULT = 16 << 30
+"""Bytes that a file of results may have; sums of the largest models take some gigabytes."""
+MOST_DEPTH = 50
+"""Lists and objects in one another."""
+MOST_PARTS = 4_000_000
+"""Lists and objects of a JSON file, an empty one of which takes twenty times its two letters; a tokenizer has one for
+each merge of two pieces, and the largest have 500,000."""
+
+
+class UnreadableFileError(InputError):
+    """A file that is not read; `problem` says why, as the part of a sentence that follows its name."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{printable(str(path))} {problem}; put the file itself there, or make it again")
+        self.problem = problem
+
+
+def kind_of(mode: int) -> str | None:
+    """Return what a mode of `os.stat` stands for, in words; None for a regular file."""
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket"}
+    return None if stat.S_ISREG(mode) else kinds.get(stat.S_IFMT(mode), "a device")
+
+
+def check_regular(path: Path, *, most: int = MOST_RESULT) -> int:
+    """Return how many bytes a file has, before a library opens it by its name.
+
+    Raises:
+        UnreadableFileError: it, or what a link leads to, is no regular file, or has more than `most` bytes.
+        OSError: it is not there, or cannot be looked at.
+    """
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UnreadableFileError(path, "is a link to itself; expected a regular file") from None
+        raise
+    return _checked(path, status, most)
+
+
+def open_regular(path: Path, *, most: int = MOST_RESULT) -> BufferedReader:
+    """Open a file for reading; as `check_regular`, of what was opened."""
+    check_regular(path, most=most)
+    # What stands there may have changed meanwhile, and opening a FIFO would wait for a writer.
+    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
+    try:
+        _checked(path, os.fstat(file.fileno()), most)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def read_regular(path: Path, *, most: int) -> bytes:
+    """Return a file's bytes; errors as `check_regular`."""
+    with open_regular(path, most=most) as file:
+        # Some files of the system have no size and no end.
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise UnreadableFileError(path, _too_large(len(content), most))
+    return content
+
+
+def read_json(path: Path, *, most: int, depth: int = MOST_DEPTH, parts: int = MOST_PARTS) -> Any:
+    """Read a JSON file.
+
+    Args:
+        path: of the file.
+        most: bytes that it may have.
+        depth: how deep lists and objects may lie in one another.
+        parts: how many lists and objects there may be.
+
+    Raises:
+        UnreadableFileError: one of these is exceeded, it is no regular file, or not JSON in UTF-8.
+        OSError: it is not there, or cannot be read.
+    """
+    content = read_regular(path, most=most)
+    too_deep = f"is nested more than {depth} deep"
+    if content.count(b"[") + content.count(b"{") > parts:
+        raise UnreadableFileError(path, f"has more than {parts:,} lists and objects")
+    try:
+        value = json.loads(content.decode("utf-8"))
+    except RecursionError:
+        raise UnreadableFileError(path, too_deep) from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        why = shorten(printable(str(error)), 100)
+        raise UnreadableFileError(path, f"is not JSON ({why})") from None
+    except ValueError:
+        raise UnreadableFileError(path, "is not JSON (a number has thousands of digits)") from None
+    if not _within_depth(value, depth):
+        raise UnreadableFileError(path, too_deep)
+    return value
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+
+
+def _checked(path: Path, found: os.stat_result, most: int) -> int:
+    if (kind := kind_of(found.st_mode)) is not None:
+        raise UnreadableFileError(path, f"is {kind}; expected a regular file")
+    if found.st_size > most:
+        raise UnreadableFileError(path, _too_large(found.st_size, most))
+    return found.st_size
+
+
+def _too_large(size: int, most: int) -> str:
+    return f"has {size:,} bytes; expected at most {most:,}"
+
+
+def _within_depth(value: Any, most: int) -> bool:
+    """Whether lists and objects lie in one another no more than so deep; a level at a time, without recursion."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(most):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return True
+    return not level

@@ -1,0 +1,94 @@
+"""A document is its content: equal ones are numbered, copies are counted, and the order decides nothing."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
+from headscope.corpora.document import Document
+from headscope.corpora.identity import Copies, Numbering, distinct
+from headscope.corpora.ordered import Ordered
+
+
+def text(*lines, **more):
+    return Document(lines=lines, **more)
+
+
+@given(st.lists(st.sampled_from("abcde"), max_size=30), st.randoms())
+def test_ids_are_unique_and_the_same_in_any_order(letters, random):
+    documents = list(distinct(map(text, letters)))
+    random.shuffle(letters)
+    again = list(distinct(map(text, letters)))
+    assert len({document.id for document in documents}) == len(documents)
+    assert sorted((d.id, d.lines) for d in documents) == sorted((d.id, d.lines) for d in again)
+
+
+def test_the_second_of_equal_documents_is_numbered():
+    first, other, second, third = distinct([text("a"), text("b"), text("a"), text("a")])
+    assert (second.id, third.id) == (f"{first.id}-2", f"{first.id}-3")
+    assert other.id == text("b").id
+
+
+def test_numbering_holds_for_more_ids_than_are_kept_unsorted(monkeypatch):
+    monkeypatch.setattr("headscope.corpora.identity._RECENT", 4)
+    numbering = Numbering()
+    ids = [f"{number * 7919 % 1009:x}" for number in range(300)]
+    assert [numbering.unique(each) for each in ids] == ids
+    assert [numbering.unique(each) for each in ids] == [f"{each}-2" for each in ids]
+    assert numbering.unique(ids[0]) == f"{ids[0]}-3"
+
+
+def test_all_that_is_measured_makes_a_document():
+    sentence = AnnotatedSentence(words=("a", "b"), heads=(2, 0), relations=("x", "root"))
+    made = [
+        AnnotatedDocument(sentences=(sentence,)),
+        AnnotatedDocument(sentences=(sentence, sentence)),
+        AnnotatedDocument(sentences=(AnnotatedSentence(words=("a", "b")),)),
+        AnnotatedDocument(sentences=(sentence,), mentions=(Mention(0, 1, "e"),)),
+        AnnotatedDocument(sentences=(AnnotatedSentence(words=("a", "b"), spaces=(False, True)),)),
+    ]
+    assert len({document.id for document in made}) == len(made)
+    assert AnnotatedDocument(sentences=(sentence,), origin="there", file=(3, "x")).id == made[0].id
+
+
+def noted(documents):
+    copies = Copies()
+    for document in documents:
+        copies.add(document)
+    return copies.note("my.txt")
+
+
+def test_copies_are_told_from_a_twentieth_of_the_documents_on():
+    others = [text(str(number)) for number in range(18)]
+    assert noted([*others, text("a"), text("a", fields={"url": "elsewhere"})]) == (
+        "1 document of the 20 of my.txt (5%) repeats the text of another; intervals and tests count each as "
+        "independent, so they claim too much: keep one of each"
+    )
+    assert noted([*others, text("x"), text("a"), text("a")]) is None
+    assert noted([*others, *[text("a")] * 6]).startswith(
+        "5 documents of the 24 of my.txt (21%) repeat the text"
+    )
+    assert noted([]) is None
+
+
+@pytest.mark.parametrize("held", [0, 1 << 25])
+def test_a_corpus_has_one_hash_and_is_read_by_ids_where_it_is_held(monkeypatch, held):
+    monkeypatch.setattr("headscope.corpora.ordered.MOST_HELD", held)
+    documents = [text(letter) for letter in "abcdefgh"]
+    corpora = [Ordered(lambda own=own: iter(own), name="x") for own in (documents, documents[::-1])]
+    for corpus, own in zip(corpora, (documents, documents[::-1]), strict=True):
+        assert list(corpus.first()) == own
+    assert corpora[0].hexdigest == corpora[1].hexdigest
+    read = [[document.id for document in corpus.read()] for corpus in corpora]
+    assert read[1] == (read[0] if held else read[0][::-1])
+    assert sorted(read[0]) == sorted(document.id for document in documents)
+
+
+def test_what_is_drawn_from_one_stream_keeps_the_order_and_a_hash_of_it():
+    documents = [text(letter) for letter in "abcdefgh"]
+    corpora = [
+        Ordered(lambda own=own: iter(own), name="x", as_written=True) for own in (documents, documents[::-1])
+    ]
+    for corpus in corpora:
+        assert list(corpus.first()) == list(corpus.read())
+    assert corpora[0].hexdigest != corpora[1].hexdigest

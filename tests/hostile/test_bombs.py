@@ -1,0 +1,258 @@
+"""Small files that are made to grow: tokenizers that double a text, tables that unpack, rows without end."""
+
+import json
+import threading
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tokenizers import Tokenizer
+
+from headscope.corpora.reading import read_corpus
+from headscope.encoding import tokenizer_bounds as bounds
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.spread import documents_read
+from headscope.errors import InputError, ModelError
+from headscope.models.loading import load_model, load_tokeniser
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.options import RunOptions
+from headscope.prepare.text_corpus import TextCorpus
+from support.commands import run_command
+from support.hostile import printable
+from support.hostile_model_folders import copied
+from support.special_files import guarded
+
+AGAIN = "use the tokenizer that the model was trained with, as save_pretrained writes it"
+DOUBLES = {"type": "Replace", "pattern": {"Regex": "z"}, "content": "zz"}
+NO_MORE = {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""}
+
+
+def model_with(folder, **parts):
+    """A whole model folder with other parts of its tokenizer."""
+
+    def change(made):
+        path = made / "tokenizer.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **parts}))
+
+    return copied(folder, change)
+
+
+def sequence(kind, steps):
+    return {"type": "Sequence", kind: steps}
+
+
+def refused(action, *given):
+    with guarded(), pytest.raises(ModelError) as said:
+        action(*given)
+    assert printable(str(said.value))
+    return str(said.value)
+
+
+def test_normalizers_that_double_a_text(tmp_path):
+    """The tokenizer loads, for nothing that it reads at once grows; the text that does is refused."""
+    made = model_with(tmp_path, normalizer=sequence("normalizers", [DOUBLES] * 40))
+    (tmp_path / "text.txt").write_text("the cat sat .\nz\n\nit slept .\n")
+    with guarded():
+        code, _, err = run_command("stats", "--text", tmp_path / "text.txt", "--model", made)
+    says = f"the tokenizer's normalizer makes more than 1,048,576 letters of a text of 1; {AGAIN}"
+    assert (code, err) == (2, f"headscope: {says}\n")
+
+
+@pytest.mark.parametrize("letter", ["a", "b"])
+def test_normalizers_that_double_what_is_read_when_a_tokenizer_is_loaded(letter, tmp_path):
+    step = {"type": "Replace", "pattern": {"String": letter}, "content": 2 * letter}
+    made = model_with(tmp_path, normalizer=sequence("normalizers", [step] * 40))
+    says = f"the tokenizer's normalizer makes more than 1,048,576 letters of a text of 1; {AGAIN}"
+    for load in (load_model, load_tokeniser):
+        assert refused(load, made) == f"{made / 'tokenizer.json'}: {says}"
+
+
+def test_normalizers_that_double_an_added_token(tmp_path):
+    token = {"id": 5000, "content": "z", "normalized": True, "special": False}
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip"), False)
+    made = model_with(
+        tmp_path,
+        normalizer=sequence("normalizers", [sequence("normalizers", [DOUBLES] * 40)]),
+        added_tokens=[{**token, **flags}],
+    )
+    assert "makes more than 1,048,576 letters of a text of 1; " in refused(load_tokeniser, made)
+
+
+@pytest.mark.parametrize(
+    ("part", "step", "inner", "says"),
+    [
+        ("pre_tokenizer", {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}, "pretokenizers",
+         f"the tokenizer writes texts as bytes 40 times over (ByteLevel); expected once: {AGAIN}"),
+        ("decoder", DOUBLES, "decoders", f"the tokenizer's decoder may make over 1,000 letters of one; {AGAIN}"),
+    ],
+)  # fmt: skip
+def test_other_parts_that_double_a_text(part, step, inner, says, tmp_path):
+    made = model_with(tmp_path, **{part: sequence(inner, [step] * 40)})
+    assert refused(load_tokeniser, made) == f"{made / 'tokenizer.json'}: {says}"
+
+
+@pytest.mark.parametrize("part", ["normalizer", "pre_tokenizer"])
+def test_a_pattern_that_gives_up_on_a_text(part, tmp_path):
+    """Oniguruma's limit of retries is a panic in Rust, and was a traceback."""
+    split = {"type": "Split", "pattern": NO_MORE["pattern"], "behavior": "Isolated", "invert": False}
+    step = NO_MORE if part == "normalizer" else split
+    made = model_with(tmp_path, **{part: step})
+    (tmp_path / "text.txt").write_text("a" * 40 + "c\n")
+    code, _, err = run_command("stats", "--text", tmp_path / "text.txt", "--model", made)
+    why = "Onig: Regex search error: retry-limit-in-match over"
+    assert (code, err) == (2, f"headscope: the tokenizer gave up on a text of 41 letters ({why}); {AGAIN}\n")
+
+
+def test_a_tokenizer_that_takes_for_ever(monkeypatch):
+    monkeypatch.setattr(bounds, "SECONDS", 0.05)
+    ends = threading.Event()
+    says = f"the tokenizer did not cut a text of 7 letters within 0 seconds; {AGAIN}"
+    assert refused(lambda: bounds.within_time(ends.wait, letters=7)) == says
+    ends.set()
+    assert bounds.within_time(lambda: "pieces", letters=7) == "pieces"
+    with pytest.raises(ValueError, match="as it is"):
+        bounds.within_time(lambda: int("as it is"), letters=7)
+
+
+def test_a_long_text_has_more_time():
+    assert bounds._seconds(10) == bounds.SECONDS
+    assert bounds._seconds(16 << 20) == (16 << 20) / bounds.LETTERS_A_SECOND > bounds.SECONDS
+
+
+# --- and what is honest is let through
+
+
+UMLAUTS = [
+    {"type": "Replace", "pattern": {"String": letter}, "content": letter + "e"}
+    for letter in "abcdefghijklmnop"
+]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [],
+        [{"type": "NFKC"}],
+        [DOUBLES] * 40,
+        UMLAUTS,
+        [{"type": "ByteLevel"}] * 2,
+        [{"type": "Prepend", "prepend": "▁"}],
+    ],
+)
+def test_a_text_that_does_not_grow_is_not_refused(steps):
+    """Whatever could be made of another one; 65,536 times as long in the worst case, twice here."""
+    bounds.Normalizing({"normalizer": sequence("normalizers", steps)}).check("the cat sat , ﷺ \u00e9" * 100)
+
+
+def test_the_growth_of_a_step_is_never_more_than_is_said():
+    """Of every character there is, normalized by the step itself."""
+    bert = dict.fromkeys(("clean_text", "handle_chinese_chars", "strip_accents", "lowercase"), True)
+    for kind in bounds._GROWTH:
+        step = {"type": kind, **(bert if kind == "BertNormalizer" else {})}
+        normalizer = bounds._normalizer(step)
+        characters = [chr(c) for c in (*range(0xD800), *range(0xE000, 0x30000))]
+        assert max(len(normalizer.normalize_str(each)) for each in characters) <= bounds._growth(step), kind
+
+
+def test_the_growth_of_a_table_of_sentencepiece():
+    """A table by hand: a trie of 4 bytes, then two texts, the longer of 18 letters in more bytes."""
+    import base64
+
+    table = (4).to_bytes(4, "little") + bytes(4) + "é".encode() * 18 + b"\0ab\0"
+    step = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(table).decode()}
+    assert bounds._growth(step) == 18
+
+
+def test_pieces_are_those_of_the_tokenizer_itself(tmp_path):
+    """With patterns another thread cuts: what it gives is what tokenizers gives."""
+    split = {"type": "Split", "pattern": {"Regex": r"\s+"}, "behavior": "Removed", "invert": False}
+    tokeniser, _ = load_tokeniser(model_with(tmp_path, pre_tokenizer=split))
+    texts = ["the cat sat", "it slept", ""]
+    expected = Tokenizer.from_str(tokeniser.backend_tokenizer.to_str()).encode_batch(
+        texts, add_special_tokens=False
+    )
+    found = Encoder(tokeniser).pieces(texts)
+    assert [each.ids for each in found] == [each.ids for each in expected]
+    assert [each.offsets for each in found] == [each.offsets for each in expected]
+
+
+# --- tables
+
+
+def parquet(path, column, **how):
+    pq.write_table(
+        pa.table({"id": list(range(len(column))), "text": column}), path, compression="zstd", **how
+    )
+    return path
+
+
+def refusal(path):
+    with guarded(gigabytes=1), pytest.raises(InputError) as said:
+        list(read_corpus(path, column="text"))
+    return str(said.value)
+
+
+def test_a_cell_that_unpacks_to_100_megabytes(tmp_path):
+    path = parquet(tmp_path / "my.parquet", ["a" * 100_000_000])
+    assert path.stat().st_size < 10_000
+    packed = pq.ParquetFile(path).metadata.row_group(0).column(1).total_compressed_size
+    assert refusal(path) == (
+        f"{path}: its column 'text' unpacks from {packed:,} bytes to 100,000,052; expected text, at most 100 times as "
+        "much: make it again"
+    )
+
+
+def test_a_cell_longer_than_a_line_may_be(tmp_path):
+    path = parquet(tmp_path / "my.parquet", ["short", "a" * (17 << 20)])
+    says = "one of them is longer than 16 MiB; break it into shorter ones"
+    assert refusal(path) == f"{path}, rows 1 to 2: {says}"
+
+
+def test_one_long_cell_that_thousands_of_rows_name(tmp_path):
+    """10 MB each, 512 rows at once; the documents come one by one."""
+    cells = pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int32()), pa.array(["a" * 10_000_000]))
+    path = parquet(tmp_path / "my.parquet", cells, dictionary_pagesize_limit=1 << 30)
+    with guarded(gigabytes=1):
+        first = next(iter(read_corpus(path, column="text")))
+    assert len(first.lines[0]) == 10_000_000
+
+
+def test_a_table_is_read_as_before(tmp_path):
+    texts = [f"Sentence {number % 7}." if number % 3 else None for number in range(2000)]
+    found = list(read_corpus(parquet(tmp_path / "my.parquet", texts), column="text"))
+    assert [each.lines[0] for each in found] == [text for text in texts if text]
+
+
+def test_a_column_with_a_dot_in_its_name_is_looked_at_too(tmp_path):
+    path = tmp_path / "my.parquet"
+    pq.write_table(pa.table({"my.text": ["a" * 100_000_000]}), path, compression="zstd")
+    with guarded(gigabytes=1), pytest.raises(InputError, match=r"its column 'my\.text' unpacks from"):
+        list(read_corpus(path, column="my.text"))
+
+
+# --- rows without end
+
+
+def test_a_limit_reads_the_documents_that_it_needs(tmp_path, monkeypatch):
+    """Of a file of 60 kB with 20 million rows the first 100,000, for 4 inputs."""
+    path = parquet(tmp_path / "my.parquet", pa.array(["a"]).take(pa.array([0] * 300_000)))
+    corpus = TextCorpus((str(path),), column="text", limit=4)
+    assert corpus.digest()[0] == documents_read(4) == 100_000
+    assert documents_read(1000) == 1_000_000
+    assert documents_read(None) is None
+    assert len(list(corpus.read())) == 100_000
+
+
+def test_a_run_says_that_its_limit_left_documents_unread(tmp_path, monkeypatch):
+    from headscope.encoding import spread
+
+    monkeypatch.setattr(spread, "_READ_AT_LEAST", 20)
+    monkeypatch.setattr(spread, "_READ_FOR_EACH", 1)
+    path = tmp_path / "text.txt"
+    path.write_text("the cat sat\n\n" * 30)
+    model = str(copied(tmp_path))
+    for limit, notes in ((4, ["the inputs were drawn from the first 20 documents of the text"]), (40, [])):
+        options = RunOptions(model=model, text=(str(path),), packing="single", limit=limit, max_length=32)
+        run = ModelRun(options)
+        assert run.documents == (20 if notes else 30)
+        assert [note for note in run.facts()["notes"] if "drawn" in note] == notes

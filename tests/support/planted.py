@@ -1,0 +1,86 @@
+"""A folder in which someone left what programs would import or read if they looked where they are called."""
+
+import json
+import pickle
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import numpy as np
+
+from headscope_grammar import synthetic_documents, write_conllu
+from support.model_folders import save_tiny_masked_lm
+
+MARK = "ran"
+_SETTINGS = (
+    *(".numba_config.yaml", "matplotlibrc", ".matplotlib/matplotlibrc", ".config/matplotlib/matplotlibrc"),
+    *(".env", ".netrc", "_netrc", "pyproject.toml", "setup.cfg", "tox.ini", "uvicorn.toml", "ray.yaml"),
+    *("pip.conf", "pyvenv.cfg", "python311._pth", "typer.toml", ".rayignore", ".gitignore", ".git/HEAD"),
+    *("config.json", "tokenizer.json", "tokenizer_config.json", "adapter_config.json", ".huggingface/token"),
+    *(".cache/huggingface/token", ".aws/credentials", ".boto", "ipython_config.py", "fsspec.json"),
+)
+
+
+def plant(folder: Path) -> None:
+    """Leave settings files, and a module for everything that could be imported, which marks that it ran."""
+    code = f"open({str(folder / MARK)!r}, 'a').write(__name__)\n"
+    names = {*sys.stdlib_module_names, *packages_distributions(), "sitecustomize", "usercustomize"}
+    for name in names:
+        if name.isidentifier() or "-" in name:
+            (folder / f"{name}.py").write_text(code)
+    for name in _SETTINGS:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+
+
+def write_inputs(folder: Path) -> None:
+    """Write what commands are given: a model, text, treebanks, and maps as the original pickles them."""
+    save_tiny_masked_lm(folder / "tiny")
+    write_conllu(synthetic_documents(2), folder / "dev.conllu")
+    write_conllu(synthetic_documents(2, seed=3), folder / "train.conllu")
+    (folder / "my.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n" * 2)
+    tokens = ["[CLS]", "the", "fox", ",", "[SEP]"]
+    maps = np.random.default_rng(0).dirichlet(np.ones(5), size=(2, 2, 5)).astype(np.float16)
+    (folder / "maps.pkl").write_bytes(pickle.dumps([{"attns": maps, "tokens": tokens}], -1))
+    (folder / "made").mkdir()
+
+
+def beyond(opened: set[str], given: list[str]) -> list[str]:
+    """Return what was opened and is neither what the command was given, nor beside its output, to replace it."""
+    outputs = [each for each in given if each.startswith("made/")]
+    return sorted(
+        path
+        for path in opened
+        if not any(path == each or path.startswith(f"{each}/") for each in given)
+        and not (path == "made" and outputs)
+        and not any(path.startswith(f"made/.{Path(each).name}.") for each in outputs)
+    )
+
+
+# Runs one command after another as `headscope` does, and says of each which files it opened.
+SEVERAL = """
+import json, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from support.opened_files import OpenedFiles
+sys.path.pop(0)
+commands, told = json.loads(sys.argv[2]), Path(sys.argv[3])
+from headscope.app.entry import main
+found = {}
+for name, given in commands.items():
+    sys.argv = ["headscope", *given]
+    with OpenedFiles(Path.cwd()) as opened:
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code
+        found[name] = (code, sorted(opened.so_far()))
+        told.write_text(json.dumps(found))
+"""
+
+
+def command_line(commands: dict[str, list[str]], told: Path) -> list[str]:
+    """Return the command line that runs commands in one process, from whichever folder."""
+    tests = str(Path(__file__).parents[1])
+    return [sys.executable, "-P", "-c", SEVERAL, tests, json.dumps(commands), str(told)]
