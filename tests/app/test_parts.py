@@ -23,8 +23,9 @@ def test_parts_are_scanned_and_joined(given, tmp_path):
     for number in (1, 2):
         code, out, err = run_command(*given, "--shard", f"{number}/2", "--out", tmp_path / f"part-{number}")
         assert (code, err) == (0, "")
+        shards = len([*(tmp_path / f"part-{number}" / "shards").iterdir()])
         assert out.splitlines() == [
-            f"part {number} of 2: 21 shards in {tmp_path / f'part-{number}'}",
+            f"part {number} of 2: {shards} shards in {tmp_path / f'part-{number}'}",
             "when all parts are finished: headscope merge DIR ... --out REPORT, with the folders of all of them",
         ]
     folders = (tmp_path / "part-1", tmp_path / "part-2")

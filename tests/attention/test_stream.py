@@ -41,4 +41,4 @@ def test_a_layer_reads_the_hidden_states_before_it(family):
         for layer in range(part.layers):
             torch.testing.assert_close(seen[part.kind, layer], out[name][layer].norm(dim=-1))
     assert streams.of(next(iter(model.modules()))) is None
-    assert not streams._norms
+    assert not streams._vectors

@@ -251,7 +251,7 @@ def test_a_run_says_that_its_limit_left_documents_unread(tmp_path, monkeypatch):
     path = tmp_path / "text.txt"
     path.write_text("the cat sat\n\n" * 30)
     model = str(copied(tmp_path))
-    for limit, notes in ((4, ["the inputs were drawn from the first 20 documents of the text"]), (40, [])):
+    for limit, notes in ((4, ["the inputs were drawn from the text's first 20 documents"]), (40, [])):
         options = RunOptions(model=model, text=(str(path),), packing="single", limit=limit, max_length=32)
         run = ModelRun(options)
         assert run.documents == (20 if notes else 30)

@@ -10,7 +10,7 @@ from scipy.stats import binomtest, norm, t
 
 from headscope.statistics.confidence import ratio_interval
 from headscope.statistics.estimate import Estimate, difference, mean_of_ratios, ratio
-from headscope.statistics.interval_ends import _reaches, positive_ends
+from headscope.statistics.interval_ends import _reaches, positive_ends, share_ends
 
 Z = norm.ppf(0.975)
 
@@ -27,10 +27,10 @@ def reach_by_hand(sums, counts, freedom, *, bend, unseen):
     error = math.sqrt(sum(m * m for m in moves))
     skew = sum(m**3 for m in moves) / error**3
     student = t.ppf(0.975, freedom)
-    shift = skew * (1 + unseen(value, error) / math.sqrt(freedom)) * (2 * Z * Z + 1) / (6 * Z)
-    shift -= Z * bend(value, error)
-    down = student * (1 - shift) if skew < 0 and shift < 0 else student
-    up = student * (1 + shift) if skew > 0 and shift > 0 else student
+    tail = skew * (1 + unseen(value, error) / math.sqrt(freedom)) * (2 * Z * Z + 1) / (6 * Z)
+    shift = tail - Z * bend(value, error)
+    down = student * (1 + min(-shift, -2 * tail)) if skew < 0 and shift < 0 else student
+    up = student * (1 + min(shift, 2 * tail)) if skew > 0 and shift > 0 else student
     return value, error, skew, down, up
 
 
@@ -119,6 +119,16 @@ def test_an_estimate_without_skewness_has_students_ends():
     estimate = Estimate(2 * one, 0.4 * one, 12 * one, np.array([13]))
     low, high = positive_ends(estimate, confidence=0.95)
     np.testing.assert_allclose([2 / low, high / 2], math.exp(0.2 * t.ppf(0.975, 12)))
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.9])
+def test_ends_do_not_jump_where_skewness_has_its_zero(share):
+    one = np.ones(1)
+    ends = [
+        share_ends(Estimate(share * one, 0.01 * one, 12 * one, np.array([13]), skew * one), 500 * one, confidence=0.95)
+        for skew in (-1e-9, 0.0, 1e-9)
+    ]
+    np.testing.assert_allclose(ends[::2], [ends[1]] * 2, rtol=1e-7)
 
 
 def test_skewness_of_differences_and_of_means_of_ratios():

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import headscope as hs
+from headscope.analyses import ANALYSES
 from headscope.errors import OptionError
 from headscope.prepare import annotated
 from headscope.prepare.options import ASKABLE, RunOptions
@@ -18,17 +19,13 @@ from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
 FIRST = ["surface", "norms", "behaviours", "experiments", "distribution", "jobs"]
 MEASURED = [*FIRST, "tree_jobs", "syntax", "coreference"]
-SYNTAX = {
-    *("dependency", "dependency_best", "dependency_baselines", "dependency_by_distance", "dependency_noop"),
-    *("dependency_differences", "dependency_examples"),
-}
-COREFERENCE = {"coreference", "coreference_heads", "coreference_differences", "coreference_examples"}
-SURFACE = {"surface", "surface_differences", "examples", "clearest", "norms"}
-BEHAVIOURS = {"behaviours", "behaviours_best", "experiments", "experiments_best"}
-JOBS = {"jobs", "job_counts", "job_tokens", "job_examples"}
-TREE_JOBS = {f"tree_{name}" for name in JOBS}
-ROWS = {"distribution", "distribution_examples", *JOBS}
-DISTANCES = {"head_distances", "head_map", "head_clusters", "layer_effect"}
+LAST = ["distances", "map"]
+
+
+def declared(*stages):
+    """The names of the tables that stages declare, by the names of the stages."""
+    owners = {stage.name: (analysis, stage) for analysis in ANALYSES for stage in analysis.stages}
+    return {schema.name for name in stages for schema in owners[name][0].tables(owners[name][1])}
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +63,7 @@ def without_figures(monkeypatch):
 def test_a_report_on_annotated_corpora_reads_their_sentences(asked, corpora, without_figures):
     out = corpora / "whole"
     write_run(prepare(asked), out)
-    assert [result.name for result in read_stages(out)] == [*MEASURED, "distances", "map"]
+    assert [result.name for result in read_stages(out)] == [*MEASURED, *LAST]
     assert [result.name for result in read_stages(out, "map", "syntax")] == ["syntax", "map"]
     study = hs.report(
         model=asked.model, treebank=asked.treebank[0], coref=asked.coref[0], out=out, controls=0
@@ -99,7 +96,7 @@ def test_a_report_on_a_byte_level_decoder(corpora, folder, without_figures):
     path = corpora / "all.conllu"
     study = hs.report(model=gpt2, treebank=path, coref=path, out=corpora / "gpt2-report", controls=0)
     assert study.kinds == ["decoder"]
-    assert set(study.tables) == SURFACE | BEHAVIOURS | ROWS | TREE_JOBS | SYNTAX | COREFERENCE | DISTANCES
+    assert set(study.tables) == declared(*MEASURED, *LAST)
     page = study.report_path.read_text(encoding="utf-8")
     assert 'id="section-syntax"' in page
     assert 'id="section-coreference"' in page
@@ -125,14 +122,13 @@ def test_nothing_given_means_the_demonstration_corpora(model, tmp_path, monkeypa
             *FIRST,
             "syntax",
             "coreference",
-            "distances",
-            "map",
+            *LAST,
         ]
         write_run(run, tmp_path / "out")
     finally:
         annotated.demo_documents.cache_clear()
     study = open_study(tmp_path / "out")
-    assert set(study.tables) == SURFACE | BEHAVIOURS | ROWS | SYNTAX | COREFERENCE | DISTANCES
+    assert set(study.tables) == declared(*FIRST, "syntax", "coreference", *LAST)
     assert study.manifest["treebank"]["sentences"] == 40
     assert study.manifest["treebank"]["name"] == study.manifest["coreference"]["name"]
     # One of each: the text is the demonstration's, not that of the trees.
@@ -200,16 +196,15 @@ def test_which_options_shape_which_numbers():
 @pytest.mark.slow
 def test_stages_follow_what_was_given(corpora, model, tmp_path):
     one, text = (str(corpora / name) for name in ("one.conllu", "text.txt"))
-    always = ["distances", "map"]
     cases = [
-        ({"text": (text,)}, [*FIRST, *always]),
-        ({"text": (text,), "loss": "mlm"}, [*FIRST, "importance", *always]),
-        ({"treebank": (one,)}, [*FIRST, "tree_jobs", "syntax", *always]),
-        ({"coref": (one,)}, [*FIRST, "coreference", *always]),
+        ({"text": (text,)}, [*FIRST, *LAST]),
+        ({"text": (text,), "loss": "mlm"}, [*FIRST, "importance", *LAST]),
+        ({"treebank": (one,)}, [*FIRST, "tree_jobs", "syntax", *LAST]),
+        ({"coref": (one,)}, [*FIRST, "coreference", *LAST]),
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
         (
             {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
-            [*FIRST, "tree_jobs", "syntax", "probes", *always],
+            [*FIRST, "tree_jobs", "syntax", "probes", *LAST],
         ),
     ]
     for options, expected in cases:
@@ -228,7 +223,7 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
         "tree_jobs",
         "syntax",
         "gap",
-        *always,
+        *LAST,
     ]
     with pytest.raises(OptionError) as refused:
         prepare(RunOptions(model=model, coref=(str(gap),)))

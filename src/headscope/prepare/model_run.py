@@ -331,7 +331,7 @@ class ModelRun:
     def _notes(self) -> list[str]:
         notes = []
         if isinstance(self.corpus, TextCorpus) and self.documents == documents_read(self.options.limit):
-            notes.append(f"the inputs were drawn from the first {self.documents:,} documents of the text")
+            notes.append(f"the inputs were drawn from the text's first {count(self.documents, 'document')}")
         corpora = (self.corpus, self.treebank, self.treebank_train, self.coreference, self.gap)
         # A file of trees and mentions is two corpora.
         notes += dict.fromkeys(note for corpus in corpora if corpus is not None for note in corpus.notes())

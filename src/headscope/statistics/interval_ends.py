@@ -85,9 +85,11 @@ def _reaches(
 
     times, normal = _quantile(estimate, confidence), float(ndtri(1 - (1 - confidence) / 2))
     skew = estimate.skew * (1 + unseen / np.sqrt(estimate.freedom))
-    shift = skew * (2 * normal**2 + 1) / (6 * normal) - bend * normal
-    down = np.where(skew < 0, np.maximum(-shift, 0.0), 0.0)
-    up = np.where(skew > 0, np.maximum(shift, 0.0), 0.0)
+    tail = skew * (2 * normal**2 + 1) / (6 * normal)
+    shift = tail - bend * normal
+    # At most twice what the tail asks for: the bend alone moves nothing, or ends would jump where skewness has its zero.
+    down = np.clip(-shift, 0.0, np.maximum(-2 * tail, 0.0))
+    up = np.clip(shift, 0.0, np.maximum(2 * tail, 0.0))
     return times * (1 + down), times * (1 + up)
 
 

@@ -66,8 +66,11 @@ def open_regular(path: Path, *, most: int = MOST_RESULT) -> BufferedReader:
 def read_regular(path: Path, *, most: int) -> bytes:
     """Return a file's bytes; errors as `check_regular`."""
     with open_regular(path, most=most) as file:
-        # Some files of the system have no size and no end.
-        content = file.read(most + 1)
+        size = os.fstat(file.fileno()).st_size
+        # A read takes the memory that is asked for, however little there is to read.
+        content = file.read(size + 1)
+        if len(content) > size:  # some files of the system have no size and no end
+            content += file.read(most - size)
     if len(content) > most:
         raise UnreadableFileError(path, _too_large(len(content), most))
     return content
