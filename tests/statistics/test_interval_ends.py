@@ -125,7 +125,11 @@ def test_an_estimate_without_skewness_has_students_ends():
 def test_ends_do_not_jump_where_skewness_has_its_zero(share):
     one = np.ones(1)
     ends = [
-        share_ends(Estimate(share * one, 0.01 * one, 12 * one, np.array([13]), skew * one), 500 * one, confidence=0.95)
+        share_ends(
+            Estimate(share * one, 0.01 * one, 12 * one, np.array([13]), skew * one),
+            500 * one,
+            confidence=0.95,
+        )
         for skew in (-1e-9, 0.0, 1e-9)
     ]
     np.testing.assert_allclose(ends[::2], [ends[1]] * 2, rtol=1e-7)

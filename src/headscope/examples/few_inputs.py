@@ -1,7 +1,9 @@
-"""How much of what was read once is read again, for examples to draw: a tenth, so that no text is read twice."""
+"""How much of what was read once is read again, for examples to draw: a tenth, or the little that examples need."""
 
 _SHARE = 10
 _FEWEST, _MOST = 48, 400
+_FEWEST_TOKENS = 1024
+"""Of a text that takes moments to read, a tenth would leave most heads without a second example."""
 
 
 def example_inputs(total: int) -> int:
@@ -14,9 +16,9 @@ def example_inputs(total: int) -> int:
 
 
 def example_tokens(total: int) -> int:
-    """Return how many tokens of a text are read again for examples: a tenth.
+    """Return how many tokens of a text are read again for examples: a tenth, or 1,024 where that is less.
 
     Args:
         total: its tokens.
     """
-    return total // _SHARE
+    return max(total // _SHARE, _FEWEST_TOKENS)

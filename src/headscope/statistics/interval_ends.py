@@ -87,7 +87,7 @@ def _reaches(
     skew = estimate.skew * (1 + unseen / np.sqrt(estimate.freedom))
     tail = skew * (2 * normal**2 + 1) / (6 * normal)
     shift = tail - bend * normal
-    # At most twice what the tail asks for: the bend alone moves nothing, or ends would jump where skewness has its zero.
+    # At most twice what the tail asks for: the bend alone moves nothing, or ends would jump where skewness is zero.
     down = np.clip(-shift, 0.0, np.maximum(-2 * tail, 0.0))
     up = np.clip(shift, 0.0, np.maximum(2 * tail, 0.0))
     return times * (1 + down), times * (1 + up)
