@@ -21,7 +21,8 @@ class FusedNorms:
     """The statistics of `norm_row_statistics`, block by block, from the parts of the softmax.
 
     With e the unnormalised weights, s their logarithms and t = e |f|: shares by class and the normaliser S = sum t
-    come from one narrow product of e, the entropy is `ln S - (sum e s |f| + sum e |f| ln |f|) / S`.
+    come from a product of e with `columns`, which rides along with that of the values; the entropy is
+    `ln S - (sum e s |f| + sum e |f| ln |f|) / S`.
 
     Args:
         norms: `|f_j|`, `[batch, head, key]`.
@@ -32,6 +33,7 @@ class FusedNorms:
         square: whether queries and keys are the same tokens.
 
     Attributes:
+        columns: what e is to be multiplied with, `[batch, head, key, column]`.
         statistics: `[batch, head, row, ROW_STATISTICS]`, once `finish` was called.
     """
 
@@ -47,14 +49,13 @@ class FusedNorms:
     ) -> None:
         self.norms, self.start, self.square = norms, start, square
         batch, heads, keys = norms.shape
-        self.carrier = norms.new_empty((batch, heads, keys, len(CLASSES) + 2))
+        self.columns = norms.new_empty((batch, heads, keys, len(CLASSES) + 2))
         of_class = class_indicators(classes, dtype=norms.dtype)[:, None]
-        torch.mul(norms[..., None], of_class, out=self.carrier[..., :_TOTAL])
-        self.carrier[..., _TOTAL] = norms
-        self.carrier[..., _LOGARITHMS] = torch.xlogy(norms, norms)
+        torch.mul(norms[..., None], of_class, out=self.columns[..., :_TOTAL])
+        self.columns[..., _TOTAL] = norms
+        self.columns[..., _LOGARITHMS] = torch.xlogy(norms, norms)
         self.statistics = norms.new_empty((batch, heads, rows, len(ROW_STATISTICS)))
         self.statistics[..., RowQuantity.SINK] = 0.0  # a learned sink has nothing to write
-        self._totals = norms.new_empty((batch, heads, rows))
         self._memory = norms.new_empty(most)
 
     def weigh(self, block: Block, e: Float[Tensor, "item head row key"]) -> None:
@@ -64,20 +65,18 @@ class FusedNorms:
         torch.mul(e, self.norms[block.items, block.heads, None, block.keys], out=t)
         write_positions(own, t, start=self.start + block.rows.start - block.keys.start, square=self.square)
         torch.amax(t, dim=-1, out=own[..., RowQuantity.MAX_WEIGHT])
-        sums = e @ self.carrier[block.items, block.heads, block.keys]
-        own[..., BY_CLASS] = sums[..., :_TOTAL]
-        own[..., RowQuantity.ENTROPY] = sums[..., _LOGARITHMS]
-        self._totals[block.items, block.heads, block.rows] = sums[..., _TOTAL]
 
     def weigh_logarithms(self, block: Block, es: Float[Tensor, "item head row key"]) -> None:
         """Take a block's unnormalised weights, each times its logarithm."""
         norms = self.norms[block.items, block.heads, block.keys]
         own = self.statistics[block.items, block.heads, block.rows]
-        own[..., RowQuantity.ENTROPY] += (es @ norms[..., None])[..., 0]
+        own[..., RowQuantity.ENTROPY] = (es @ norms[..., None])[..., 0]
 
-    def finish(self) -> None:
-        """Divide by each row's sum; a row that writes nothing becomes NaN."""
-        totals = torch.where(self._totals > 0, self._totals, torch.nan)
-        self.statistics /= totals[..., None]
+    def finish(self, sums: Float[Tensor, "batch head row column"]) -> None:
+        """Take e times `columns`, and divide by each row's sum; a row that writes nothing becomes NaN."""
+        self.statistics[..., BY_CLASS] = sums[..., :_TOTAL]
         entropy = self.statistics[..., RowQuantity.ENTROPY]
+        entropy += sums[..., _LOGARITHMS]
+        totals = torch.where(sums[..., _TOTAL] > 0, sums[..., _TOTAL], torch.nan)
+        self.statistics /= totals[..., None]
         entropy.neg_().add_(torch.log(totals))
