@@ -8,19 +8,13 @@ the share of 95% intervals that hold the true value, beside the percentile boots
 differences, positive values, shares of attention (`value_worlds`) and deciles (`decile_worlds`).
 """
 
-import argparse
-import json
-import sys
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alternatives import bootstrap_t, halves_p, percentile
-from cells import FEWEST_RUNS, LEVEL, Cell, covered, show
+from cells import FEWEST_RUNS, LEVEL, Cell, covered, print_cells
 from decile_worlds import of_deciles
 from headscope.statistics.confidence import difference_interval, ratio_interval
 from headscope.statistics.selection import held_out
@@ -39,7 +33,7 @@ RUNS_OF_POWER, RUNS_OF_DECILES = 10, 2000
 BETTER = 0.10
 
 
-def of_heads(task: tuple[str, str, int, int, float, float, int]) -> Cell:
+def of_heads(task: tuple[str, str, int, int, float, float, int]) -> list[Cell]:
     """Run a contest of heads with offsets many times.
 
     Args:
@@ -69,7 +63,7 @@ def of_heads(task: tuple[str, str, int, int, float, float, int]) -> Cell:
         found.append((own < LEVEL).mean() if better else (q < LEVEL).any())
     check = "false-discovery" if not better else "power" if test != "halves" else "power-of-halves"
     name = f"{test}, {heads} heads, effects {effects}, {world}"
-    return Cell(check, name, documents, runs, float(np.mean(found)))
+    return [Cell(check, name, documents, runs, float(np.mean(found)))]
 
 
 def of_intervals(task: tuple[str, float, int, int, bool]) -> list[Cell]:
@@ -207,24 +201,5 @@ def _tests(*, quick: bool) -> Iterator[Task]:
                 yield of_heads, ("selection", world, documents, 1024, better, 0.0, RUNS_OF_POWER)
 
 
-def run(*, quick: bool, workers: int) -> Iterator[Cell]:
-    """Run the plan, cells in its order."""
-    tasks = list(plan(quick=quick))
-    with ProcessPoolExecutor(workers) as pool:
-        for future in [pool.submit(function, task) for function, task in tasks]:
-            found = future.result()
-            yield from found if isinstance(found, list) else [found]
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer cells, about two minutes")
-    parser.add_argument("--json", action="store_true", help="a line of JSON for each cell")
-    parser.add_argument("--workers", type=int, default=2)
-    options = parser.parse_args()
-    began, missed = time.perf_counter(), 0
-    for made in run(quick=options.quick, workers=options.workers):
-        print(json.dumps(asdict(made)) if options.json else show(made), flush=True)
-        missed += made.kept is False
-    print(f"{missed} promises not kept; {time.perf_counter() - began:.0f} s", file=sys.stderr)
-    raise SystemExit(1 if missed else 0)
+    raise SystemExit(print_cells(plan, description=__doc__))

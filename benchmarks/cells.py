@@ -1,6 +1,13 @@
-"""One line of the calibration: what was simulated, what came out, and whether that keeps the promise."""
+"""Cells of a calibration: what was simulated, what came out, whether that keeps the promise; and how a plan is run."""
 
-from dataclasses import dataclass
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,3 +64,27 @@ def show(cell: Cell) -> str:
     """Return a line of the table."""
     kept = {True: "", False: "  NOT KEPT", None: ""}[cell.kept]
     return f"{cell.check:32} {cell.world:52} {cell.documents:4} documents {cell.runs:5} runs {cell.value:7.3f}{kept}"
+
+
+def print_cells(
+    plan: Callable[..., Iterable[tuple[Callable[[Any], list[Cell]], Any]]], *, description: str
+) -> int:
+    """Run what a plan yields as the command line asks, and print every cell; return 1 where a promise is not kept.
+
+    Args:
+        plan: takes `quick`, yields functions of one argument, each with its argument.
+        description: of the command.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help="fewer cells, a few minutes")
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each cell")
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    began, missed = time.perf_counter(), 0
+    with ProcessPoolExecutor(options.workers) as pool:
+        for future in [pool.submit(function, task) for function, task in plan(quick=options.quick)]:
+            for cell in future.result():
+                print(json.dumps(asdict(cell)) if options.json else show(cell), flush=True)
+                missed += cell.kept is False
+    print(f"{missed} promises not kept; {time.perf_counter() - began:.0f} s", file=sys.stderr)
+    return 1 if missed else 0

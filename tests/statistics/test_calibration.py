@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -34,19 +35,19 @@ def bench():
 @pytest.mark.parametrize("test", ["selection", "each head"])
 def test_equal_heads_declare_nothing(bench, test, world):
     for documents in (10, 30):
-        cell = bench.of_heads((test, world, documents, 144, 0.0, 1.0, 30))
+        (cell,) = bench.of_heads((test, world, documents, 144, 0.0, 1.0, 30))
         assert cell.check == "false-discovery"
         assert cell.kept, cell
 
 
 def test_a_better_head_is_found(bench):
-    cell = bench.of_heads(("selection", "mild", 100, 72, 0.10, 0.0, 4))
+    (cell,) = bench.of_heads(("selection", "mild", 100, 72, 0.10, 0.0, 4))
     assert cell.check == "power"
     assert cell.value > 0.8
 
 
 def test_effects_of_documents_that_heads_do_not_share_cost_power(bench):
-    cell = bench.of_heads(("selection", "mild", 100, 72, 0.10, 1.0, 4))
+    (cell,) = bench.of_heads(("selection", "mild", 100, 72, 0.10, 1.0, 4))
     assert cell.check == "power"
     assert cell.value < 0.2
 
@@ -138,7 +139,7 @@ def test_a_line_of_json_for_each_cell(bench):
     assert cell.kept is False
     assert bench.Cell("false-discovery", "", 10, 100, 0.2).kept is False
     assert bench.Cell("power", "", 10, 100, 0.2).kept is None
-    line = json.loads(json.dumps(bench.asdict(cell)))
+    line = json.loads(json.dumps(asdict(cell)))
     assert line == {
         "check": "coverage", "world": "accuracy 0.5, mild", "documents": 30, "runs": 100, "value": 0.5
     }  # fmt: skip
