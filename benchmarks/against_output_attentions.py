@@ -18,14 +18,14 @@ STATISTICS = ("previous", "next", "current", "cls", "sep", "punctuation", "entro
 
 
 def segments_of(text: Path, number: int):
-    """Return the tokeniser's wrap, the loaded model and the first inputs of a text."""
+    """Return the tokenizer's wrap, the loaded model and the first inputs of a text."""
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.packing import Packer
     from headscope.models.loading import load_model
 
     loaded = load_model()
-    encoder = Encoder(loaded.tokeniser)
+    encoder = Encoder(loaded.tokenizer)
     packer = Packer(encoder)
     return loaded, encoder, list(packer.pack(read_corpus([str(text)]), limit=number))
 
@@ -75,7 +75,7 @@ def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     from headscope.attention.scan import scan
     from headscope.encoding.batching import length_buckets
     from headscope.models.examination import examine
-    from headscope.statistics.statistic_catalogue import NAMES
+    from headscope.statistics.statistic_catalog import NAMES
 
     loaded, encoder, segments = segments_of(text, number)
     anatomy = examine(loaded.model, encoder.vocabulary)

@@ -54,7 +54,7 @@ def main(paths: list[str], *, batch: int, rounds: int, loop: int) -> None:
     documents = list(read_treebank(paths) if paths else synthetic_documents(250))
     counts = collections.Counter(r for d in documents for s in d.sentences for r in s.relations)
     loaded = load_model()
-    encoder = Encoder(loaded.tokeniser)
+    encoder = Encoder(loaded.tokenizer)
     anatomy = examine(loaded.model, encoder.vocabulary)
     segments = list(SentencePacker(encoder, max_length=128).pack(documents))
     batches = list(length_buckets(segments, batch_size=batch))

@@ -114,7 +114,7 @@ def tiny_model(family: str) -> nn.Module:
         raise MemoryError(f"{numbers:,} numbers with the sizes that are known to shrink it")
     torch.manual_seed(0)
     model: nn.Module = cls(tiny_config(family)).float().eval()
-    with torch.no_grad():  # what an initialiser leaves as it finds it
+    with torch.no_grad():  # what an initializer leaves as it finds it
         for parameter in model.parameters():
             if not torch.isfinite(parameter).all():
                 parameter.normal_(0.0, 0.1)
@@ -182,7 +182,7 @@ def _compare(model: nn.Module, outcome: Outcome) -> None:
 
 
 def vocabulary(model: nn.Module) -> Vocabulary:
-    """Return a vocabulary of a few classes for a model without tokeniser."""
+    """Return a vocabulary of a few classes for a model without tokenizer."""
     classes = np.zeros(VOCABULARY, dtype=np.uint8)
     classes[[3, 4]] = KeyClass.PUNCTUATION
     pad = getattr(model.config, "pad_token_id", None)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_COMMANDS, MOST_LINES = 4, 3
-TEXT = """Our neighbour repaired the boat because it had lain in the rain all winter.
+TEXT = """Our neighbor repaired the boat because it had lain in the rain all winter.
 She sold it in spring, and the man who bought it painted it green.
 
 The committee met twice, but its members could not agree.

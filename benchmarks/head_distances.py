@@ -123,7 +123,7 @@ def main(*, rounds: int, batch: int, loop: int, documents: int) -> None:
     segments, vocabulary = made_up(batch)
     compare("BERT-base", base, segments, vocabulary, rounds=rounds, batch=batch, loop=loop)
     loaded = load_model()
-    encoder = Encoder(loaded.tokeniser)
+    encoder = Encoder(loaded.tokenizer)
     real = list(
         Packer(encoder, max_length=128).pack(read_text(str(demo_text())), limit=max(batch, documents))
     )

@@ -100,12 +100,12 @@ def whole_report(
     """Write a report on such a model, and say what it took."""
     text = demo_text().read_text(encoding="utf-8").split("\n")
     asked = {"treebank": str(treebank)} if treebank is not None else {}
-    tokeniser = load_model().tokeniser
-    model = build(family, len(tokeniser), **size)
+    tokenizer = load_model().tokenizer
+    model = build(family, len(tokenizer), **size)
     began = time.perf_counter()
     study = hs.report(
         model=model,
-        tokeniser=tokeniser,
+        tokenizer=tokenizer,
         text=[line for line in text if line.strip()][:lines],
         packing="single",
         controls=0,

@@ -16,14 +16,14 @@ from headscope.encoding.packing import Packer
 from headscope.models.dtypes import DTYPES
 from headscope.models.examination import examine
 from headscope.models.loading import load_model
-from headscope.statistics.statistic_catalogue import NAMES
+from headscope.statistics.statistic_catalog import NAMES
 from rounds import alternate, median_ratio
 
 
 def compare(*, segments: int, rounds: int) -> None:
     """Print, for each precision, the largest and the mean error of a head's numbers, and the time beside float32."""
     loaded = {dtype: load_model(dtype=dtype, device="cpu") for dtype in DTYPES}
-    encoder = Encoder(loaded["float32"].tokeniser)
+    encoder = Encoder(loaded["float32"].tokenizer)
     packed = Packer(encoder).pack(read_corpus(str(demo_text())), limit=segments)
     batches = list(length_buckets(packed, batch_size=16))
     anatomies = {name: examine(each.model, encoder.vocabulary) for name, each in loaded.items()}

@@ -26,7 +26,7 @@ OPTIONAL = {
     if extra != "dev"
     for each in listed
 }
-# A notebook runs in one, fsspec reads addresses with two and transformers tokenisers with the others: no module of
+# A notebook runs in one, fsspec reads addresses with two and transformers tokenizers with the others: no module of
 # theirs is called.
 NOT_IMPORTED = {"gcsfs", "ipykernel", "protobuf", "s3fs", "sentencepiece", "tiktoken"}
 

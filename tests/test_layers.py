@@ -142,7 +142,7 @@ def test_an_unknown_name_lists_the_known_ones():
         headscope.entropy  # noqa: B018
     assert str(refused.value) == (
         "module 'headscope' has no attribute 'entropy'; it has Accumulator, HeadId, HeadscopeError, Study, "
-        "__version__, attention, behaviours, cluster, coref, deciles, directions, experiment, "
+        "__version__, attention, behaviors, cluster, coref, deciles, directions, experiment, "
         "head_atlas, head_view, heatmap, importance, jobs, load_model, matrix_view, model_view, neuron_view, norms, "
         "open_study, probe, read_corpus, report, scan, stats, syntax"
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from headscope.figures.heads_forming import (
     accuracy_course,
-    behaviour_courses,
+    behavior_courses,
     heads_forming,
     relation_courses,
 )
@@ -83,7 +83,7 @@ if __name__ == "__main__":
     }
     courses = [
         accuracy_course(training.log),
-        *behaviour_courses({step: study.surface for step, study in studies.items()}, statistics=["previous"]),
+        *behavior_courses({step: study.surface for step, study in studies.items()}, statistics=["previous"]),
         *relation_courses(
             {step: study.table("dependency_best") for step, study in studies.items()}, relations=RELATIONS
         ),

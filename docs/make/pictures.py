@@ -140,7 +140,7 @@ def main() -> None:
 
 
 def smaller(path: Path) -> None:
-    """Write a picture with 256 colours, of which pages have fewer."""
+    """Write a picture with 256 colors, of which pages have fewer."""
     Image.open(path).convert("RGB").quantize(256).save(path, optimize=True)
 
 

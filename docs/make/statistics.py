@@ -1,29 +1,29 @@
-"""Write the statistics, the roles and the behaviours into docs/definitions.md: `python docs/make/statistics.py`."""
+"""Write the statistics, the roles and the behaviors into docs/definitions.md: `python docs/make/statistics.py`."""
 
 import re
 import textwrap
 from itertools import groupby
 from pathlib import Path
 
-from headscope.analyses.behaviours.catalogue import BEHAVIOURS
-from headscope.statistics.role_catalogue import OTHERWISE, ROLES
-from headscope.statistics.statistic_catalogue import STATISTICS
+from headscope.analyses.behaviors.catalog import BEHAVIORS
+from headscope.statistics.role_catalog import OTHERWISE, ROLES
+from headscope.statistics.statistic_catalog import STATISTICS
 
 PAGE = Path(__file__).parents[1] / "definitions.md"
 
 
 def statistics_table() -> str:
-    """Return a line for each statistic, neighbours that have one meaning in one."""
+    """Return a line for each statistic, neighbors that have one meaning in one."""
     lines = ["| statistic | meaning |", "|---|---|"]
     for meaning, group in groupby(STATISTICS.values(), key=lambda one: one.meaning):
         lines.append(f"| {_quoted([one.name for one in group])} | {meaning} |")
     return "\n".join(lines)
 
 
-def behaviours_table() -> str:
-    """Return a line for each behaviour."""
-    lines = ["| behaviour | meaning |", "|---|---|"]
-    lines += [f"| `{one.name}` | {one.meaning} |" for one in BEHAVIOURS.values()]
+def behaviors_table() -> str:
+    """Return a line for each behavior."""
+    lines = ["| behavior | meaning |", "|---|---|"]
+    lines += [f"| `{one.name}` | {one.meaning} |" for one in BEHAVIORS.values()]
     return "\n".join(lines)
 
 
@@ -46,7 +46,7 @@ def _quoted(names: list[str]) -> str:
 
 
 def written(page: str) -> str:
-    """Return the page with what stands between the marks of statistics, roles and behaviours made anew.
+    """Return the page with what stands between the marks of statistics, roles and behaviors made anew.
 
     Raises:
         ValueError: a mark is missing.
@@ -54,7 +54,7 @@ def written(page: str) -> str:
     made = {
         "statistics": statistics_table(),
         "roles": roles_paragraph(),
-        "behaviours": behaviours_table(),
+        "behaviors": behaviors_table(),
     }
     for name, text in made.items():
         mark = re.compile(rf"(<!-- {name}: [^>]*-->\n).*?(\n<!-- end of {name} -->)", re.DOTALL)

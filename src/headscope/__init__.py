@@ -2,7 +2,7 @@
 
 >>> import headscope as hs
 >>> study = hs.report(text="my.txt")           # the embedded model; returns a Study
->>> study["entropy"].sel(layer=1, head=8)      # a labelled array
+>>> study["entropy"].sel(layer=1, head=8)      # a labeled array
 
 Importing the package loads nothing heavy: torch, transformers and matplotlib come when they are used.
 """

@@ -13,7 +13,7 @@ class InputError(HeadscopeError):
 
 
 class ModelError(HeadscopeError):
-    """A model or tokeniser that cannot be loaded or looked into."""
+    """A model or tokenizer that cannot be loaded or looked into."""
 
 
 class AttentionError(HeadscopeError):

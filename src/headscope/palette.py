@@ -1,7 +1,7 @@
-"""The colours and shapes of every figure and page, read from one file that JavaScript shares.
+"""The colors and shapes of every figure and page, read from one file that JavaScript shares.
 
-A role has a `fill` (a cell), a `line` (a stroke or a point on the page's paper, at least 3:1 against it), the colour
-`on` its fill and a `shape`, so that no role is told by colour alone.
+A role has a `fill` (a cell), a `line` (a stroke or a point on the page's paper, at least 3:1 against it), the color
+`on` its fill and a `shape`, so that no role is told by color alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SCHEMES = ("light", "dark")
 
 @dataclass(frozen=True)
 class Shade:
-    """One colour in both schemes, as `#rrggbb`."""
+    """One color in both schemes, as `#rrggbb`."""
 
     light: str
     dark: str
@@ -26,7 +26,7 @@ class Shade:
 
 @dataclass(frozen=True)
 class RoleStyle:
-    """How a role is drawn: its label in words, its colours, and its shape as an SVG path in a 10 x 10 box, y down."""
+    """How a role is drawn: its label in words, its colors, and its shape as an SVG path in a 10 x 10 box, y down."""
 
     label: str
     fill: Shade
@@ -37,7 +37,7 @@ class RoleStyle:
 
 @dataclass(frozen=True)
 class Palette:
-    """The page's colours (ink, soft, line, paper, card, tick), the roles, and the name of the layers' colour map."""
+    """The page's colors (ink, soft, line, paper, card, tick), the roles, and the name of the layers' color map."""
 
     page: Mapping[str, Shade]
     roles: Mapping[str, RoleStyle]
@@ -65,9 +65,9 @@ def palette() -> Palette:
 
 def css_variables(scheme: str) -> str:
     """Return the palette of one scheme (`light` or `dark`) as CSS declarations: `--ink:#1c1e21;--fill-previous:...`."""
-    colours = palette()
-    parts = [f"--{name}:{getattr(shade, scheme)}" for name, shade in colours.page.items()]
-    for name, role in colours.roles.items():
+    colors = palette()
+    parts = [f"--{name}:{getattr(shade, scheme)}" for name, shade in colors.page.items()]
+    for name, role in colors.roles.items():
         for part in ("fill", "line", "on"):
             parts.append(f"--{part}-{name}:{getattr(getattr(role, part), scheme)}")
     return ";".join(parts)

@@ -1,4 +1,4 @@
-"""Foreign text made fit to be drawn or printed: nothing invisible, nothing that turns its neighbours round, no end."""
+"""Foreign text made fit to be drawn or printed: nothing invisible, nothing that turns its neighbors round, no end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 def visible(token: str) -> str:
     """Return a token with every control, format, surrogate, private or unassigned character written as `⟨U+200B⟩`.
 
-    Marks piled on one letter are cut at four: a higher pile would cover its neighbours. Joiners inside a token stay:
+    Marks piled on one letter are cut at four: a higher pile would cover its neighbors. Joiners inside a token stay:
     emoji and several scripts need them. An empty token shows as `⟨empty⟩`.
     """
     shown = []
@@ -38,7 +38,7 @@ def visible(token: str) -> str:
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """Return a sentence fit for a terminal: nothing in it moves the cursor, hides, or turns its neighbours round.
+    """Return a sentence fit for a terminal: nothing in it moves the cursor, hides, or turns its neighbors round.
 
     What `visible` writes as signs is so written here, joiners too: a file's name is to be told from one that looks
     the same. A line break that a file's text brings becomes `⏎`, so that it cannot pass for a line of ours. A text

@@ -12,7 +12,7 @@ from headscope.reporting.kit.targets import WAYS
 from headscope.reporting.parts import write_figures
 from support import mock_inputs
 from support.measured import about, with_parts
-from support.mock_behaviours import with_behaviours
+from support.mock_behaviors import with_behaviors
 from support.mock_directions import with_directions
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
@@ -161,7 +161,7 @@ def test_the_figures_that_are_written_are_those_declared(tmp_path):
         with_importance,
         with_probes,
         with_distances,
-        with_behaviours,
+        with_behaviors,
         with_distribution,
         with_directions,
     ):

@@ -1,4 +1,4 @@
-"""`hs.attention`: a labelled array, against transformers' own `output_attentions` with eager attention."""
+"""`hs.attention`: a labeled array, against transformers' own `output_attentions` with eager attention."""
 
 import numpy as np
 import pytest
@@ -6,18 +6,18 @@ import torch
 
 import headscope as hs
 from support.tiny_models import shared_tiny_model
-from support.tiny_tokenisers import tiny_tokeniser
+from support.tiny_tokenizers import tiny_tokenizer
 
 TEXT = "the cat played on the mat"
 
 
-def own_weights(model, tokeniser, text):
+def own_weights(model, tokenizer, text):
     """Transformers' own weights, `[layer, head, query, key]`."""
     before = model.config._attn_implementation
     model.set_attn_implementation("eager")
     try:
         with torch.no_grad():
-            maps = model(**tokeniser(text, return_tensors="pt"), output_attentions=True).attentions
+            maps = model(**tokenizer(text, return_tensors="pt"), output_attentions=True).attentions
     finally:
         model.set_attn_implementation(before)
     return torch.stack([layer[0] for layer in maps]).numpy()
@@ -25,15 +25,15 @@ def own_weights(model, tokeniser, text):
 
 @pytest.mark.parametrize("family", ["bert", "gpt2"])
 def test_the_weights_are_transformers_own(family):
-    model, tokeniser = shared_tiny_model(family), tiny_tokeniser(family)
-    found = hs.attention(TEXT, model=model, tokeniser=tokeniser)
-    expected = own_weights(model, tokeniser, TEXT)
+    model, tokenizer = shared_tiny_model(family), tiny_tokenizer(family)
+    found = hs.attention(TEXT, model=model, tokenizer=tokenizer)
+    expected = own_weights(model, tokenizer, TEXT)
     assert found.dims == ("layer", "head", "query", "key")
     np.testing.assert_allclose(found.values, expected, atol=1e-6, rtol=0)
-    tokens = tokeniser.convert_ids_to_tokens(tokeniser(TEXT)["input_ids"])
+    tokens = tokenizer.convert_ids_to_tokens(tokenizer(TEXT)["input_ids"])
     assert found["query"].values.tolist() == found["key"].values.tolist() == tokens
     assert found["layer"].values.tolist() == [1, 2, 3]
-    one = hs.attention(TEXT, model=model, tokeniser=tokeniser, layer=2, head=[4, 1])
+    one = hs.attention(TEXT, model=model, tokenizer=tokenizer, layer=2, head=[4, 1])
     np.testing.assert_array_equal(one.values, found.values[1:2][:, [3, 0]])
     assert one["layer"].values.tolist() == [2]
     assert one["head"].values.tolist() == [4, 1]
@@ -49,23 +49,23 @@ def test_the_weights_are_transformers_own(family):
 
 
 def test_words_are_sums_over_keys_and_means_over_queries():
-    model, tokeniser = shared_tiny_model("bert"), tiny_tokeniser("bert")
-    tokens = own_weights(model, tokeniser, "the dogs ran")
+    model, tokenizer = shared_tiny_model("bert"), tiny_tokenizer("bert")
+    tokens = own_weights(model, tokenizer, "the dogs ran")
     # [CLS] the dog ##s ran [SEP]: the pieces of "dogs" stand at 2 and 3.
-    found = hs.attention("the dogs ran", model=model, tokeniser=tokeniser, level="word")
+    found = hs.attention("the dogs ran", model=model, tokenizer=tokenizer, level="word")
     assert found["key"].values.tolist() == ["[CLS]", "the", "dogs", "ran", "[SEP]"]
     keys = np.concatenate([tokens[..., :2], tokens[..., 2:3] + tokens[..., 3:4], tokens[..., 4:]], axis=-1)
     row = (keys[..., 2:3, :] + keys[..., 3:4, :]) / 2
     rows = np.concatenate([keys[..., :2, :], row, keys[..., 4:, :]], axis=-2)
     np.testing.assert_allclose(found.values, rows, atol=1e-6, rtol=0)
-    first = hs.attention("the dogs ran", model=model, tokeniser=tokeniser, level="word", pieces="first")
+    first = hs.attention("the dogs ran", model=model, tokenizer=tokenizer, level="word", pieces="first")
     np.testing.assert_allclose(first.sel(query="dogs"), keys[..., 2, :], atol=1e-6, rtol=0)
 
 
 def test_kinds_of_an_encoder_decoder():
     given = {
         "model": shared_tiny_model("t5"),
-        "tokeniser": tiny_tokeniser("t5"),
+        "tokenizer": tiny_tokenizer("t5"),
         "decoder_text": "the dog ran",
     }
     across = hs.attention("the cat", **given, kind="cross")
@@ -97,4 +97,4 @@ def test_the_name_is_that_of_the_folder_too():
 )  # fmt: skip
 def test_what_is_asked_wrongly_is_refused_in_words(given, options, words):
     with pytest.raises(hs.HeadscopeError, match=words):
-        hs.attention(*given, model=shared_tiny_model("bert"), tokeniser=tiny_tokeniser("bert"), **options)
+        hs.attention(*given, model=shared_tiny_model("bert"), tokenizer=tiny_tokenizer("bert"), **options)

@@ -24,7 +24,7 @@ TEXT = ["text", "documents", "column", "model", "revision"]
 PACKED = ["packing", "too_long", "compat"]
 PARAMETERS = {
     "stats": ["files", "out", *TEXT, "maps", *PACKED],
-    "behaviours": ["files", "out", *TEXT, "maps", *PACKED, "controls"],
+    "behaviors": ["files", "out", *TEXT, "maps", *PACKED, "controls"],
     "experiment": ["files", "out", *TEXT, *PACKED, "controls"],
     "syntax": [
         *("out", "treebank", "model", "revision", "maps", "spacing", "fold_labels", "pieces"),
@@ -61,13 +61,13 @@ class WiderOptions(RunOptions):
     manner: str = option("kind", choices=("kind", "gruff"), help="kind or gruff.")
 
 
-NEIGHBOURS = Analysis(
+NEIGHBORS = Analysis(
     name="surface",
     question="Who is near?",
     stages=(
         Stage(name="surface", measure="measure:measure_surface", corpora=("text",), options=("nearby",)),
     ),
-    command=Command(name="neighbours", help="Say who is near.\n\nAnd how near."),
+    command=Command(name="neighbors", help="Say who is near.\n\nAnd how near."),
 )
 
 
@@ -99,7 +99,7 @@ def test_the_list_of_commands(program):
             "norms",
             "extract",
             "convert",
-            "behaviours",
+            "behaviors",
             "experiment",
             "syntax",
             "coref",
@@ -139,12 +139,12 @@ def test_a_report_takes_every_option_there_is(program):
 
 
 def test_a_new_option_appears_on_the_commands_of_the_stages_that_name_it(program):
-    taken = parameters(made(NEIGHBOURS))
+    taken = parameters(made(NEIGHBORS))
     assert list(taken) == ["files", "out", *TEXT, "maps", "nearby", *MACHINE]
     assert taken["nearby"].opts == ["--nearby"]
     assert (taken["nearby"].help, taken["nearby"].default) == ("How many tokens away is near.", 3)
     with pytest.raises(typer.BadParameter, match="greater than or equal to 0"):
-        made(NEIGHBOURS).main(["--nearby", "-1"], standalone_mode=False)
+        made(NEIGHBORS).main(["--nearby", "-1"], standalone_mode=False)
     for analysis in OF_ANALYSES.values():
         assert "nearby" not in parameters(made(analysis))
     assert "nearby" not in parameters(program.commands["report"])
@@ -186,7 +186,7 @@ def watched(monkeypatch):
 
 
 def test_a_new_option_reaches_the_run(watched, capsys):
-    made(NEIGHBOURS).main(["--nearby", "5", "--limit", "2", "-q"], standalone_mode=False)
+    made(NEIGHBORS).main(["--nearby", "5", "--limit", "2", "-q"], standalone_mode=False)
     (asked,) = watched.asked
     assert asked == WiderOptions(nearby=5, limit=2, stages=("surface",))
     # The stage of another analysis says its notes, if it has any, and is not shown.
@@ -194,8 +194,8 @@ def test_a_new_option_reaches_the_run(watched, capsys):
 
 
 def test_files_are_typed_without_an_option_too(watched):
-    made(NEIGHBOURS).main(["a.txt", "b.txt", "--text", "c.txt", "-q"], standalone_mode=False)
-    made(NEIGHBOURS).main(["--text", "a.txt", "b.txt", "-q"], standalone_mode=False)
+    made(NEIGHBORS).main(["a.txt", "b.txt", "--text", "c.txt", "-q"], standalone_mode=False)
+    made(NEIGHBORS).main(["--text", "a.txt", "b.txt", "-q"], standalone_mode=False)
     assert [each.text for each in watched.asked] == [("a.txt", "b.txt", "c.txt"), ("b.txt", "a.txt")]
 
 
@@ -213,8 +213,8 @@ def test_what_is_written_is_checked_first_and_told_last(watched, capsys, monkeyp
         "headscope.analyses.surface.table_file.write",
         lambda found, path: done.append((list(found), path)) or [f"list: {path}"],
     )
-    command = replace(NEIGHBOURS.command, files=(paths,), tells_run=True)
-    analysis = replace(NEIGHBOURS, command=command)
+    command = replace(NEIGHBORS.command, files=(paths,), tells_run=True)
+    analysis = replace(NEIGHBORS, command=command)
     made(analysis).main(["--list", "here", "-q"], standalone_mode=False)
     assert done == [("check", Path("here")), (["surface", "map"], Path("here"))]
     assert capsys.readouterr().out == "surface shown\nnote: short\nnote: few\nlist: here\n"
@@ -225,7 +225,7 @@ def test_what_is_written_is_checked_first_and_told_last(watched, capsys, monkeyp
 
 def test_a_command_words_an_option_in_its_own_way(watched):
     own = Option(name="manner", choices=("gruff",), help="gruff, or as it comes.")
-    analysis = replace(NEIGHBOURS, command=replace(NEIGHBOURS.command, reworded=(own,)))
+    analysis = replace(NEIGHBORS, command=replace(NEIGHBORS.command, reworded=(own,)))
     taken = parameters(made(analysis))
     assert (list(taken)[:2], taken["manner"].help) == (["files", "manner"], own.help)
     made(analysis).main(["-q"], standalone_mode=False)

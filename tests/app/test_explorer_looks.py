@@ -11,7 +11,7 @@ import pytest
 from headscope.app.explorer.limits import Limits
 from headscope.app.explorer.model_shelf import NamedModel
 from headscope.app.explorer.snapshot_cache import Recent
-from headscope.views.quantise import write_weights
+from headscope.views.quantize import write_weights
 from headscope.views.snapshot.snapshot_of import reader_of
 from headscope.views.view_payload import neuron_bytes, payload
 from support.explorer import eager_weights, running, until
@@ -115,13 +115,13 @@ def test_a_model_without_queries_and_keys_says_why(tmp_path):
     bert = save_tiny_bert(tmp_path / "mpnet")
     from transformers import AutoTokenizer
 
-    loaded_tokeniser = AutoTokenizer.from_pretrained(bert)
+    loaded_tokenizer = AutoTokenizer.from_pretrained(bert)
     from headscope.models.loading import LoadedModel
     from headscope.views.snapshot.capture import AttentionReader
 
     model = tiny_model("mpnet")
     model.resize_token_embeddings(30522)
-    reader = AttentionReader(LoadedModel(model=model, tokeniser=loaded_tokeniser, name="mpnet"))
+    reader = AttentionReader(LoadedModel(model=model, tokenizer=loaded_tokenizer, name="mpnet"))
     with running([NamedModel(name="mpnet", source="mpnet")], load=lambda *_, **__: reader) as client:
         told = client.look("The cat.")
         status, headers, body = client.get(f"/api/look/{told['id']}/neuron?kind=encoder&layer=1")

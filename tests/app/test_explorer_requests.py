@@ -52,7 +52,7 @@ def ask(**parts):
         (ask(generate=1.5), "expected generate to be a whole number from 0 to 64, got 1.5"),
         (ask(generate=True), "expected generate to be a whole number from 0 to 64, got True"),
         (ask(generate=10**60), "expected generate to be a whole number from 0 to 64, got a huge number"),
-        (ask(colour="red"), "'colour' is not known; expected model, text, text_b, decoder_text, generate"),
+        (ask(color="red"), "'color' is not known; expected model, text, text_b, decoder_text, generate"),
     ],
 )  # fmt: skip
 def test_what_is_no_request(client, body, sentence):

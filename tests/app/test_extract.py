@@ -39,8 +39,8 @@ def bert():
 
 def eager(bert, tokens, types=None):
     """transformers' own maps of one input, `[layers, heads, n, n]`."""
-    model, tokeniser = bert
-    ids = torch.tensor([tokeniser.convert_tokens_to_ids(tokens)])
+    model, tokenizer = bert
+    ids = torch.tensor([tokenizer.convert_tokens_to_ids(tokens)])
     types = torch.tensor([types or [0] * len(tokens)])
     with torch.no_grad():
         out = model(input_ids=ids, token_type_ids=types, output_attentions=True)
@@ -134,7 +134,7 @@ def test_word_level(pieces, cli, tmp_path, bert):
 def test_word_level_of_text_says_whose_words_they_are(cli, tmp_path):
     (tmp_path / "t.json").write_text(json.dumps([ENTRIES[0]]))
     _, out, _ = cli("extract", "--text", tmp_path / "t.json", "--word-level", "--debug")
-    assert out.splitlines()[1] == "words are the tokeniser's own: the input gives none"
+    assert out.splitlines()[1] == "words are the tokenizer's own: the input gives none"
 
 
 def test_a_word_without_pieces_has_no_place_in_a_pickle(cli, tmp_path):
@@ -150,12 +150,12 @@ def test_a_word_without_pieces_has_no_place_in_a_pickle(cli, tmp_path):
     ]
 
 
-def test_debug_is_a_tiny_random_model_with_the_same_tokeniser(cli, data, tmp_path):
+def test_debug_is_a_tiny_random_model_with_the_same_tokenizer(cli, data, tmp_path):
     for out in ("a", "b"):
         cli("extract", "--text", data, "--debug", "--out", tmp_path / out, "--store", "float32")
     one, other = MapsSource(tmp_path / "a"), MapsSource(tmp_path / "b")
     assert [(part.layers, part.heads) for part in one.layout] == [(3, 12)]
-    assert one.index.model["name"] == "debug (headscope-minilm's tokeniser)"
+    assert one.index.model["name"] == "debug (headscope-minilm's tokenizer)"
     assert one.index.entries[0].input.tokens == FIRST
     assert len(one.index.entries) == 4
     for entry in one.index.entries:  # the same weights each time
@@ -200,7 +200,7 @@ def test_what_stands_there_stays(cli, data, tmp_path):
     for other in (("--cased",), ("--word-level",), ("--store", "float32"), ("--max-length", "64")):
         code, _, err = cli(*arguments, *other)
         if other == ("--cased",):
-            assert code == 2  # another tokeniser
+            assert code == 2  # another tokenizer
         assert (code, err) == (2, f"headscope: {tmp_path / 'dev_attn'} {there}\n")
     assert index.stat().st_mtime_ns == before
     assert cli(*arguments, "--word-level", "--force")[0] == 0

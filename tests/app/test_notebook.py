@@ -12,7 +12,7 @@ from headscope.errors import ModelError, OptionError
 from headscope.views.figure_call import figure_call
 from headscope.views.static_page import StaticPage, frame
 from support.tiny_models import shared_tiny_model
-from support.tiny_tokenisers import tiny_loaded, tiny_tokeniser
+from support.tiny_tokenizers import tiny_loaded, tiny_tokenizer
 from support.views import hand_made, read_maps
 
 TOKENS = ["[CLS]", "play", "##ing"]
@@ -52,7 +52,7 @@ def test_a_users_own_model_and_tokenizer():
     page = hs.head_view(
         shared_tiny_model("gpt2"),
         "the cat",
-        tokenizer=tiny_tokeniser("gpt2"),
+        tokenizer=tiny_tokenizer("gpt2"),
         include_layers=[2],
         static=True,
     )

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.catalog import SYSTEMS
 from headscope_grammar import synthetic_documents, write_conllu
 from support.commands import run_command
 from support.model_folders import save_tiny_bert

@@ -17,7 +17,7 @@ from headscope.prepare.options import RunOptions
 from headscope.study.study import open_study
 from headscope_grammar import synthetic_documents, write_conllu
 from support.tiny_models import CONFIGS, VOCABULARY
-from support.tiny_tokenisers import tiny_tokeniser
+from support.tiny_tokenizers import tiny_tokenizer
 
 TEXTS = ["the cat sat on the mat, and ran.", "the dogs ran.\nthe cat sat on the dog.", "the dog sat."]
 COMMANDS = [analysis.command.name for analysis in ANALYSES if analysis.command]
@@ -65,24 +65,24 @@ def state_of(model):
 
 @pytest.fixture(scope="module")
 def mine():
-    tokeniser = tiny_tokeniser("bert")
-    tokeniser.mask_token = "[UNK]"
-    return masked_lm(), tokeniser
+    tokenizer = tiny_tokenizer("bert")
+    tokenizer.mask_token = "[UNK]"
+    return masked_lm(), tokenizer
 
 
 @pytest.fixture(scope="module")
 def study(mine, tmp_path_factory):
-    model, tokeniser = mine
+    model, tokenizer = mine
     before, weights = state_of(model), {k: v.clone() for k, v in model.state_dict().items()}
     out = tmp_path_factory.mktemp("mine") / "out"
-    found = hs.report(model=model, tokeniser=tokeniser, text=TEXTS, loss="mlm", out=out, max_length=64)
+    found = hs.report(model=model, tokenizer=tokenizer, text=TEXTS, loss="mlm", out=out, max_length=64)
     assert state_of(model) == before
     assert all(torch.equal(v, weights[k]) for k, v in model.state_dict().items())
     return found
 
 
 def test_a_model_in_memory_is_a_run_like_any_other(study, mine, tmp_path):
-    model, tokeniser = mine
+    model, tokenizer = mine
     told = study.manifest["signature"]["model"]
     assert (told["name"], told["origin"], told["family"]) == ("BertForMaskedLM", "memory", "bert")
     assert study.manifest["signature"]["corpus"]["name"] == "3 texts in memory"
@@ -91,7 +91,7 @@ def test_a_model_in_memory_is_a_run_like_any_other(study, mine, tmp_path):
     assert study.report_path.exists()
     # The same model, saved, finds the same: the signature differs by the head's weights alone.
     model.save_pretrained(tmp_path / "model")
-    tokeniser.save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
     (tmp_path / "texts.txt").write_text("\n\n".join(TEXTS))
     saved = hs.stats(tmp_path / "model", text=tmp_path / "texts.txt", packing="single", max_length=64)
     pd.testing.assert_frame_equal(saved.surface, study.surface, atol=1e-6, rtol=0)
@@ -99,10 +99,10 @@ def test_a_model_in_memory_is_a_run_like_any_other(study, mine, tmp_path):
 
 
 def test_the_signature_is_that_of_the_weights(mine):
-    model, tokeniser = mine
+    model, tokenizer = mine
 
     def signed(one):
-        return hs.stats(one, tokeniser=tokeniser, text=TEXTS, max_length=64).manifest["signature"]
+        return hs.stats(one, tokenizer=tokenizer, text=TEXTS, max_length=64).manifest["signature"]
 
     first = signed(model)
     assert signed(model)["id"] == first["id"]
@@ -116,26 +116,26 @@ def test_the_signature_is_that_of_the_weights(mine):
 
 
 def test_a_model_comes_back_after_an_error_too(mine):
-    model, tokeniser = mine
+    model, tokenizer = mine
     before = state_of(model)
     with pytest.raises(hs.HeadscopeError, match="no input could be made"):
-        hs.stats(model, tokeniser=tokeniser, text=TEXTS[0], packing="paragraphs", max_length=64)
+        hs.stats(model, tokenizer=tokenizer, text=TEXTS[0], packing="paragraphs", max_length=64)
     assert state_of(model) == before
 
 
 def test_importance_needs_the_models_own_head(mine):
-    model, tokeniser = mine
+    model, tokenizer = mine
     with pytest.raises(
         hs.HeadscopeError, match=r"^BertModel has no masked-LM head, which loss mlm needs; load the"
     ):
-        hs.importance(model.bert, tokeniser=tokeniser, text=TEXTS, max_length=64)
+        hs.importance(model.bert, tokenizer=tokenizer, text=TEXTS, max_length=64)
 
 
 def test_every_head_is_a_row(study):
     heads = study.heads
     assert len(heads) == 12
     assert list(heads.columns[:6]) == ["kind", "layer", "head", "role", "finds", "shows"]
-    assert {"norm role", "output_norm", "norm behaviour local", "repeated induction"} < set(heads)
+    assert {"norm role", "output_norm", "norm behavior local", "repeated induction"} < set(heads)
     assert heads.groupby(["kind", "layer", "head"]).size().eq(1).all()
     assert heads.columns.is_unique
     for name in ("previous", "entropy"):
@@ -177,13 +177,13 @@ def test_commands_are_functions_with_the_options_of_the_command(name):
     typed = {each.name for each in get_command(app).commands[name].params}
     typed -= {"help", "quiet", "files"}
     named = set(inspect.signature(getattr(hs, name)).parameters)
-    assert named == typed | {"model", "out", "tokeniser", "tokenizer", "watch"}
+    assert named == typed | {"model", "out", "tokenizer", "watch"}
     assert "Returns:" in getattr(hs, name).__doc__
 
 
 def test_a_report_offers_every_option():
     offered = inspect.signature(hs.report).parameters
-    assert set(offered) == {*options_of(RunOptions), "out", "watch", "tokeniser", "tokenizer"}
+    assert set(offered) == {*options_of(RunOptions), "out", "watch", "tokenizer"}
     assert all(name in hs.report.__doc__ for name in offered)
 
 
@@ -199,7 +199,7 @@ def test_views_offer_what_they_take():
         if each.kind is inspect.Parameter.KEYWORD_ONLY
     }
     hidden = {"neuron", "writes", "text", "text_b"}  # said by the view's name, by `generate`, and by place
-    assert {each.name for each in VIEW} == {*taken} - hidden | {"tokeniser"}
+    assert {each.name for each in VIEW} == {*taken} - hidden | {"tokenizer"}
     for each in VIEW:
         if each.name in taken and each.default is not None:
             assert each.default == taken[each.name], each.name
@@ -220,9 +220,9 @@ def test_a_command_finds_what_the_command_line_finds(tmp_path):
 
 
 def test_files_of_a_command_are_written(mine, tmp_path):
-    model, tokeniser = mine
+    model, tokenizer = mine
     out = tmp_path / "matrix.npy"
-    found = hs.cluster(model, tokeniser=tokeniser, text=TEXTS, max_length=64, matrix=out)
+    found = hs.cluster(model, tokenizer=tokenizer, text=TEXTS, max_length=64, matrix=out)
     assert np.load(out).shape == (12, 12)
     assert {"map x", "map y", "map cluster", "previous"} <= set(found.heads.columns)
 
@@ -233,7 +233,7 @@ def test_files_of_a_command_are_written(mine, tmp_path):
         (lambda: hs.report("The cat sat on the mat."), r"^model is 'The cat sat .*', which reads like a text; .*=$"),
         (lambda: hs.report(["a text"]), r"^model is a list; expected a hub name, a folder, or a model; give texts as"),
         (lambda: hs.report(model=3), r"^model is a int; expected a hub name, a folder, what headscope.load_model"),
-        (lambda: hs.report(tokeniser="bert"), r"^a tokeniser was given without its model; "),
+        (lambda: hs.report(tokenizer="bert"), r"^a tokenizer was given without its model; "),
         (lambda: hs.report(limit="3"), r"^limit is '3'; expected a whole number$"),
         (lambda: hs.report(limit=True), r"^limit is True; expected a whole number$"),
         (lambda: hs.report(treebank=3), r"^treebank is 3; expected a path, or a list of paths$"),
@@ -257,18 +257,17 @@ def test_wrong_arguments_are_refused_in_words(call, words):
         call()
 
 
-def test_a_model_and_its_tokeniser_are_checked(mine):
-    model, tokeniser = mine
+def test_a_model_and_its_tokenizer_are_checked(mine):
+    model, tokenizer = mine
     for given, words in [
-        ({}, r"^model is a BertForMaskedLM without a tokeniser; give tokeniser=, "),
-        ({"tokeniser": "bert"}, r"^tokeniser is a str; expected a tokeniser of transformers"),
-        ({"tokeniser": tokeniser, "tokenizer": tokeniser}, r"^both tokeniser and tokenizer were given; "),
+        ({}, r"^model is a BertForMaskedLM without a tokenizer; give tokenizer=, "),
+        ({"tokenizer": "bert"}, r"^tokenizer is a str; expected a tokenizer of transformers"),
         (
-            {"tokeniser": tokeniser, "device": "cpu"},
+            {"tokenizer": tokenizer, "device": "cpu"},
             r"^device was given with a model in memory, which is taken as it",
         ),
         (
-            {"tokeniser": hs.load_model().tokeniser},
+            {"tokenizer": hs.load_model().tokenizer},
             rf"token ids up to \d+, and the model knows {VOCABULARY}; ",
         ),
     ]:

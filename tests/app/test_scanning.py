@@ -23,7 +23,7 @@ def plain_local(loaded, lines):
     loaded.model.set_attn_implementation("eager")
     means = []
     for line in lines:
-        inputs = loaded.tokeniser(line, return_tensors="pt")
+        inputs = loaded.tokenizer(line, return_tensors="pt")
         with torch.no_grad():
             layers = loaded.model(**inputs, output_attentions=True).attentions
         table = np.zeros((len(layers), layers[0].shape[1]))
@@ -76,7 +76,7 @@ def test_options_shape_the_inputs(loaded):
 
 
 def test_a_transformers_model_comes_with_its_tokenizer(loaded):
-    found, _ = local(loaded.model, TEXTS, tokenizer=loaded.tokeniser)
+    found, _ = local(loaded.model, TEXTS, tokenizer=loaded.tokenizer)
     np.testing.assert_array_equal(found.value, local(loaded, TEXTS)[0].value)
     with pytest.raises(hs.HeadscopeError, match="together with its tokenizer"):
         local(loaded.model, TEXTS)

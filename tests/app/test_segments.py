@@ -26,7 +26,7 @@ def sentences(seed=1, documents=25, end=""):
     return "\n\n".join(blocks) + end
 
 
-def original(text, tokenise, *, max_length):
+def original(text, tokenize, *, max_length):
     """What the original's script makes of a text: chunks of lines up to the limit, cut in two, shuffled.
 
     Told from its description: lines are gathered until they reach the room beside [CLS] and two [SEP] or the
@@ -40,7 +40,7 @@ def original(text, tokenise, *, max_length):
         waiting = []
         lines = block.splitlines()
         for line, last in zip(lines, [False] * (len(lines) - 1) + [True]):
-            waiting.append(tokenise(line))
+            waiting.append(tokenize(line))
             if not last and sum(map(len, waiting)) < room:
                 continue
             if len(waiting) == 1:
@@ -66,8 +66,8 @@ def test_the_same_file_as_the_originals(max_length, cli, tmp_path):
     code, out, _ = cli(
         "segments", "--data_file", path, "--bert_dir", embedded(), "--max_sequence_length", max_length
     )
-    tokeniser = AutoTokenizer.from_pretrained(embedded())
-    expected = original(sentences(), tokeniser.tokenize, max_length=max_length)
+    tokenizer = AutoTokenizer.from_pretrained(embedded())
+    expected = original(sentences(), tokenizer.tokenize, max_length=max_length)
     assert len(expected) > 20
     made = (tmp_path / "unlabeled.json").read_text()
     assert json.loads(made) == expected
@@ -167,7 +167,7 @@ def test_what_is_refused(cli, tmp_path):
     assert (tmp_path / "one.json").read_text() == "mine"
 
 
-def test_a_tokeniser_without_weights_is_enough(cli, tmp_path):
+def test_a_tokenizer_without_weights_is_enough(cli, tmp_path):
     model = tmp_path / "model"
     model.mkdir()
     for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):

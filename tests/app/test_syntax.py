@@ -177,11 +177,11 @@ def test_baselines_and_a_head_agree_with_a_plain_loop(syntax, sentences, model):
 
     _, out = syntax("--controls", 1)
     own = AutoModel.from_pretrained(model, attn_implementation="eager").eval()
-    tokeniser = AutoTokenizer.from_pretrained(model)
+    tokenizer = AutoTokenizer.from_pretrained(model)
     hits = {direction: [0, 0] for direction in ("dependent->head", "head->dependent")}
     offset = n = 0
     for sentence in sentences:
-        inputs = tokeniser(list(sentence.words), is_split_into_words=True, return_tensors="pt")
+        inputs = tokenizer(list(sentence.words), is_split_into_words=True, return_tensors="pt")
         with torch.no_grad():
             weights = own(**inputs, output_attentions=True).attentions[1][0].double().numpy()
         number = len(sentence.words)

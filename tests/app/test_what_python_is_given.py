@@ -16,9 +16,9 @@ from headscope.views.snapshot.given_arrays import raw_view
 from headscope.views.static_page import StaticPage, save_page
 from headscope.views.view_payload import payload
 from support.hostile import printable
-from support.slow_tokenisers import byt5
+from support.slow_tokenizers import byt5
 from support.tiny_models import shared_tiny_model
-from support.tiny_tokenisers import tiny_tokeniser
+from support.tiny_tokenizers import tiny_tokenizer
 
 TOKENS = ["a", "b", "c"]
 MAPS = np.full((2, 2, 3, 3), 1 / 3, np.float32)
@@ -63,7 +63,7 @@ def test_tokens_without_end():
 
 def test_tokens_that_are_a_number():
     assert said(InputError, hs.head_view, attention=MAPS, tokens=3) == (
-        "expected tokens as a list of strings, got a int among them; tokeniser.convert_ids_to_tokens(ids) gives them"
+        "expected tokens as a list of strings, got a int among them; tokenizer.convert_ids_to_tokens(ids) gives them"
     )
 
 
@@ -175,7 +175,7 @@ SAYS = (
 
 @pytest.fixture(scope="module")
 def model():
-    return shared_tiny_model("bert"), tiny_tokeniser()
+    return shared_tiny_model("bert"), tiny_tokenizer()
 
 
 @pytest.mark.parametrize("name", ["attention", "head_view", "heatmap", "report", "stats", "scan"])

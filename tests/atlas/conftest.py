@@ -7,7 +7,7 @@ import pytest
 from headscope.atlas.atlas_page import write_atlas
 from support import mock_inputs
 from support.measured import with_parts
-from support.mock_behaviours import with_behaviours
+from support.mock_behaviors import with_behaviors
 from support.mock_directions import with_directions
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
@@ -23,7 +23,7 @@ HOSTILE = ("<b>", "<i>x", "\u202e", "&amp;")
 def with_sentences(inputs, *texts):
     """Add sentences that every head is drawn on, its attention on each another one."""
     rng = np.random.default_rng(0)
-    shared = inputs.examples[inputs.examples["behaviour"] == "shared"]
+    shared = inputs.examples[inputs.examples["behavior"] == "shared"]
     tables = [inputs.examples]
     for number, text in enumerate(texts):
         tokens = ["[CLS]", *text.split(), "[SEP]"]
@@ -44,7 +44,7 @@ def inputs():
         "sentences": with_sentences(
             with_distances(mock_inputs.encoder(2, 3)), "The second one .", "And a third !"
         ),
-        "doing": with_jobs_in_trees(with_behaviours(with_distances(mock_inputs.section_4(4, 8)))),
+        "doing": with_jobs_in_trees(with_behaviors(with_distances(mock_inputs.section_4(4, 8)))),
         "directed": with_directions(with_distances(mock_inputs.section_4(4, 6)), layers=(2, 3, 4)),
         "bare": mock_inputs.encoder(2, 3),
         "pieces": with_jobs(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from headscope.views.html_page import Page, assemble
-from support.mock_behaviours import place_of
+from support.mock_behaviors import place_of
 
 pytestmark = pytest.mark.browser
 AXE = Path(__file__).parents[1] / "views" / "js" / "node_modules" / "axe-core" / "axe.min.js"
@@ -161,7 +161,7 @@ def test_heads_are_found_by_what_they_show(visit):
     lines = page.locator(".at-card .finds li").all_inner_texts()
     told = [" ".join(line.split()) for line in lines]
     assert "shows induction after an earlier copy 62.0% 55.8–68.2, of what it writes 62.0%" in told
-    rows = page.locator(".at-behaviours tbody tr").all_inner_texts()
+    rows = page.locator(".at-behaviors tbody tr").all_inner_texts()
     (row,) = [line for line in rows if line.startswith("induction\nafter")]
     assert all(
         part in row for part in ("62.0", "55.8–68.2", "3.0", "random 4.1", "shows it", "strongest of 32")
@@ -170,16 +170,16 @@ def test_heads_are_found_by_what_they_show(visit):
     first = page.locator(".at-list tbody tr").first.inner_text()
     assert induction in first
     assert "62.0" in first
-    page.click("[data-name='behaviour.duplicate']")
+    page.click("[data-name='behavior.duplicate']")
     assert "No head is found" in page.locator(".at-found").inner_text()
     page.get_by_text("Show all heads").click()
-    page.click("[data-name='behaviour.duplicate']")
+    page.click("[data-name='behavior.duplicate']")
     assert found(page) == [duplicate]
-    page.select_option(".at-colour select", "behaviour.distance")
+    page.select_option(".at-color select", "behavior.distance")
     assert "tokens" in page.locator("section[aria-label='Grid of heads'] .readout").inner_text()
 
 
-def test_a_behaviour_that_cannot_occur_or_was_not_measured_is_not_called_absent(visit):
+def test_a_behavior_that_cannot_occur_or_was_not_measured_is_not_called_absent(visit):
     for name, why in (("doing", "it cannot occur in what was read"), ("bare", "run headscope report again")):
         page = visit(name)
         ask(page, "white space")
@@ -254,9 +254,9 @@ def test_chips_and_the_map_name_the_heads_that_find_something(visit, finder):
     assert float(own) > min(sizes)
 
 
-def test_the_grid_takes_the_colour_of_a_relation(visit, studies):
+def test_the_grid_takes_the_color_of_a_relation(visit, studies):
     page = visit("whole")
-    page.select_option(".at-colour select", "finds obj")
+    page.select_option(".at-color select", "finds obj")
     table = studies["whole"].table("dependency")
     own = table[(table["relation"] == "obj") & (table["model"] == "trained")]
     best = own.groupby(["layer", "head"])["accuracy"].max()

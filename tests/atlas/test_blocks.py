@@ -17,7 +17,7 @@ from headscope.reporting.card_sentences import joined
 from headscope.reporting.from_study import measured_in
 from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.payload import data_block, maps_block
-from headscope.views.quantise import read_weights
+from headscope.views.quantize import read_weights
 from headscope.views.script_data import json_text
 from support.measured import about
 
@@ -151,7 +151,7 @@ def test_sentences_are_the_tables_weights(blocks, studies):
     for table, relation in ((arcs, True), (clearest, False)):
         for row in table.iloc[::7].to_dict("records"):
             index = (row["layer"] - 1) * 12 + row["head"] - 1
-            name = row["relation"] if relation else row["behaviour"]
+            name = row["relation"] if relation else row["behavior"]
             value = row["value"]
             (one, *_) = [
                 s for s in told[index] if s["name"] == name and s["value"] == pytest.approx(value, abs=1e-6)
@@ -211,11 +211,11 @@ def test_a_run_without_the_new_table_still_has_the_sentences_of_its_examples(blo
     atlas = blocks["bare"]["atlas"]
     assert atlas["missing"]["clearest"] == "run headscope report again"
     kept = studies["bare"].table("examples")
-    own = kept[kept["behaviour"] != "shared"]
+    own = kept[kept["behavior"] != "shared"]
     told = atlas["kinds"]["encoder"]["sentences"]
     assert sum(map(len, told.values())) == len(own) > 0
     assert blocks["whole"]["atlas"]["missing"] == {
-        "behaviours": "run headscope report again",
+        "behaviors": "run headscope report again",
         "directions": "run headscope report again with --also directions",
         "experiments": "run headscope report again, with a model and text",
         **dict.fromkeys(("tenths", "jobs", "relations", "coreference", "distances", "clearest")),
@@ -266,7 +266,7 @@ def test_a_run_without_statistics_is_refused(studies, tmp_path):
 
 def test_every_head_is_on_every_shared_sentence(blocks, inputs):
     told = blocks["sentences"]["maps"]["encoder"]["sentences"]
-    shared = inputs["sentences"].examples.query("behaviour == 'shared'")
+    shared = inputs["sentences"].examples.query("behavior == 'shared'")
     assert [[token[-1] for token in one["queries"]] for one in told] == [
         list(own["tokens"].iloc[0]) for _, own in shared.groupby(["document", "segment"], sort=False)
     ]

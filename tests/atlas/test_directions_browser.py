@@ -88,7 +88,7 @@ def test_marks_that_lie_over_one_another_are_told_apart(visit):
         )
 
 
-def test_colours_go_by_class_position_or_length(visit, studies):
+def test_colors_go_by_class_position_or_length(visit, studies):
     _, own = opened(visit)
     assert own.locator(".at-direction-class").all_inner_texts() == [
         "words",
@@ -104,7 +104,7 @@ def test_colours_go_by_class_position_or_length(visit, studies):
         studies["directed"].table("directions_map").query("layer == 2 and head == 3 and vectors == 'output'")
     )
     for name, values in (("position", tokens["position"]), ("length", table.sort_values("token")["length"])):
-        own.locator("[data-choice=colour]").select_option(name)
+        own.locator("[data-choice=color]").select_option(name)
         amounts = own.locator("[data-token]").evaluate_all(
             "marks => marks.map((mark) => parseFloat(mark.style.getPropertyValue('--amount')))"
         )

@@ -1,4 +1,4 @@
-"""All heads by any two measures: where points lie, what colours them, and the card that each opens."""
+"""All heads by any two measures: where points lie, what colors them, and the card that each opens."""
 
 import numpy as np
 import pytest
@@ -41,20 +41,20 @@ def test_points_lie_where_both_measures_say(visit, studies):
     np.testing.assert_allclose(slope * medians["entropy"] + start, x, atol=0.5)
 
 
-def test_a_third_measure_colours_them(visit, studies):
+def test_a_third_measure_colors_them(visit, studies):
     page = visit("whole")
     surface = studies["whole"].surface
     rows = surface[(surface["statistic"] == "previous") & surface["head"].notna()].sort_values(
         ["layer", "head"]
     )
-    page.select_option("select[data-axis=colour]", "previous")
+    page.select_option("select[data-axis=color]", "previous")
     shares = np.array([float(style.split(":")[1].strip(" %;")) for _, _, style in points(page).values()])
     np.testing.assert_allclose(shares, 100 * rows["value"] / rows["value"].max(), atol=0.51)
     assert page.locator(".scatter-point.amount").count() == 72
     # In the dark scheme strong is light.
     key = page.locator(".scatter-choices ~ .caption")
     assert key.inner_text().startswith("Faint to strong: previous token from 0 to ")
-    page.select_option("select[data-axis=colour]", "")
+    page.select_option("select[data-axis=color]", "")
     assert page.locator(".scatter-point.amount").count() == 0
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from headscope.analyses.behaviours.catalogue import NATURAL
+from headscope.analyses.behaviors.catalog import NATURAL
 from headscope.analyses.for_report import showings_of
 from headscope.atlas.blocks import atlas_blocks
 from headscope.atlas.shown import SHOWS, showings_block
@@ -15,7 +15,7 @@ from headscope.statistics.measures import of_measure
 from headscope.views.script_data import json_text
 from support import mock_inputs
 from support.measured import about
-from support.mock_behaviours import place_of, with_behaviours
+from support.mock_behaviors import place_of, with_behaviors
 
 
 def blocks_of(run):
@@ -26,26 +26,26 @@ def blocks_of(run):
 
 @pytest.mark.parametrize("make", [mock_inputs.t5, lambda: mock_inputs.section_4(4, 8)])
 def test_every_number_is_the_tables(make):
-    run = with_behaviours(make())
+    run = with_behaviors(make())
     data, shown = blocks_of(run)
     measures = {one["name"]: one for one in data["measures"]}
     assert set(measures) == {*shown, *(f"norm {name}" for name in shown)}
     width = {part["kind"]: part["heads"] for part in run.manifest["kinds"]}
     seen = Counter()
-    for table, of in (("behaviours", "behaviour"), ("experiments", "experiment")):
+    for table, of in (("behaviors", "behavior"), ("experiments", "experiment")):
         own = run.table(table)
         own = own[(own["model"] == "trained") & own["head"].notna() & (own["n"] > 0)]
-        keys = ["kind", "layer", "head", "behaviour", *(["experiment"] if of == "experiment" else [])]
+        keys = ["kind", "layer", "head", "behavior", *(["experiment"] if of == "experiment" else [])]
         norms = of_measure(own, "norm").set_index(keys)["value"]
         for row in of_measure(own).to_dict("records"):
-            where = of if table == "behaviours" else row["experiment"]
+            where = of if table == "behaviors" else row["experiment"]
             if where == "shuffled":
                 continue
-            name = f"{where}.{row['behaviour']}"
+            name = f"{where}.{row['behavior']}"
             place = (row["layer"] - 1) * width[row["kind"]] + row["head"] - 1
             columns = shown[name]["heads"][row["kind"]]
             assert measures[name]["values"][row["kind"]][place] == pytest.approx(row["value"], rel=1e-3)
-            assert measures[name]["share"] == (row["behaviour"] != "distance")
+            assert measures[name]["share"] == (row["behavior"] != "distance")
             np.testing.assert_allclose(columns["low"][place], row["ci_low"], atol=6e-5)
             np.testing.assert_allclose(columns["high"][place], row["ci_high"], atol=6e-5)
             assert columns["uniform"] == row["uniform"]
@@ -54,15 +54,15 @@ def test_every_number_is_the_tables(make):
             assert measures[f"norm {name}"]["values"][row["kind"]][place] == pytest.approx(written, rel=1e-3)
             assert columns["shows"][place] == SHOWS.get(row["shows"])
             seen[name] += 1
-    assert set(seen) == set(shown) >= {"behaviour.induction", "repeated.previous", "needle.retrieval"}
-    assert "behaviour.blank" not in shown  # it cannot occur
+    assert set(seen) == set(shown) >= {"behavior.induction", "repeated.previous", "needle.retrieval"}
+    assert "behavior.blank" not in shown  # it cannot occur
 
 
 def test_the_head_that_shows_it_is_named_with_its_number_and_chance():
-    run = with_behaviours(mock_inputs.section_4(4, 8))
+    run = with_behaviors(mock_inputs.section_4(4, 8))
     data, shown = blocks_of(run)
     (kind,) = data["kinds"]
-    for name in ("behaviour.induction", "repeated.induction"):
+    for name in ("behavior.induction", "repeated.induction"):
         layer, head = place_of("induction", 4, 8)
         place = (layer - 1) * 8 + head - 1
         (one,) = [each for each in kind["shows"][str(place)] if each["id"] == name]
@@ -73,17 +73,17 @@ def test_the_head_that_shows_it_is_named_with_its_number_and_chance():
         assert sum(each["id"] == name for own in kind["shows"].values() for each in own) == 1
     layer, head = place_of("first", 4, 8)
     (first,) = [
-        one for one in kind["shows"][str((layer - 1) * 8 + head - 1)] if one["id"] == "behaviour.first"
+        one for one in kind["shows"][str((layer - 1) * 8 + head - 1)] if one["id"] == "behavior.first"
     ]
     assert (first["value"], first["written"]) == (0.62, 0.062)
-    assert shown["behaviour.distance"]["heads"]["encoder"]["strongest"] is None
+    assert shown["behavior.distance"]["heads"]["encoder"]["strongest"] is None
     assert not any(one["id"].startswith("shuffled") for own in kind["shows"].values() for one in own)
 
 
 def test_without_intervals_nothing_is_shown_and_nothing_was_tested():
-    data, shown = blocks_of(with_behaviours(mock_inputs.section_4(2, 3), interval=False))
+    data, shown = blocks_of(with_behaviors(mock_inputs.section_4(2, 3), interval=False))
     assert data["kinds"][0]["shows"] == {}
-    own = shown["behaviour.first"]["heads"]["encoder"]
+    own = shown["behavior.first"]["heads"]["encoder"]
     assert "low" not in own
     assert set(own["shows"]) == {None}
     assert own["strongest"]["tested"] is False
@@ -92,15 +92,15 @@ def test_without_intervals_nothing_is_shown_and_nothing_was_tested():
 def test_words_to_ask_with(studies):
     atlas = {name: atlas_blocks(studies[name])["atlas"] for name in ("doing", "bare")}
     asked = {name: {one["name"]: one for one in told["vocabulary"]} for name, told in atlas.items()}
-    for behaviour in NATURAL:
-        name = f"behaviour.{behaviour}"
-        sort = None if behaviour == "distance" else "unmeasured" if behaviour == "blank" else "showing"
+    for behavior in NATURAL:
+        name = f"behavior.{behavior}"
+        sort = None if behavior == "distance" else "unmeasured" if behavior == "blank" else "showing"
         assert asked["doing"].get(name, {}).get("what") == sort
     assert "induction" in asked["doing"]["repeated.induction"]["words"]
-    assert asked["bare"]["behaviour.induction"]["what"] == "unmeasured"
-    assert asked["bare"]["behaviour.induction"]["missing"] == "behaviours"
+    assert asked["bare"]["behavior.induction"]["what"] == "unmeasured"
+    assert asked["bare"]["behavior.induction"]["missing"] == "behaviors"
     assert asked["bare"]["needle.retrieval"]["missing"] == "experiments"
     assert asked["bare"]["obj"]["missing"] == "relations"
-    assert atlas["bare"]["missing"]["behaviours"] == "run headscope report again"
-    assert atlas["doing"]["missing"]["behaviours"] is None
+    assert atlas["bare"]["missing"]["behaviors"] == "run headscope report again"
+    assert atlas["doing"]["missing"]["behaviors"] is None
     assert atlas["bare"]["showings"] == []

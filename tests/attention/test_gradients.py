@@ -19,7 +19,7 @@ from headscope.models.forward_inputs import model_inputs
 from headscope.models.losses import ask_of, frozen, loss_of
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import PAD, made_up_segments, vocabulary
-from support.task_models import TAPPED, tiny_task_model, tokeniser_of
+from support.task_models import TAPPED, tiny_task_model, tokenizer_of
 from support.tiny_models import CONFIGS, VOCABULARY, shared_tiny_model
 
 SEGMENTS = made_up_segments(5, seed=11, longest=14)
@@ -55,7 +55,7 @@ def source_of(family, segments=SEGMENTS, *, size=3, model=None, ask=None, **how)
     dtype = torch.float32 if family in SINGLE else torch.float64
     model = tiny_task_model(family, dtype=dtype) if model is None else model
     anatomy = examine(model, vocabulary())
-    ask = ask or ask_of(loss_of(anatomy), tokeniser_of(family), anatomy)
+    ask = ask or ask_of(loss_of(anatomy), tokenizer_of(family), anatomy)
     groups = [segments[i : i + size] for i in range(0, len(segments), size)]
     return GradientSource(model, anatomy, vocabulary(), groups, ask, **how)
 
@@ -196,13 +196,13 @@ def test_single_weights_of_the_embedded_model():
     from headscope.models.task_heads import load_task_model
 
     loaded = load_task_model(None, loss="mlm", dtype="float64", device="cpu")
-    encoder = Encoder(loaded.tokeniser)
+    encoder = Encoder(loaded.tokenizer)
     anatomy = examine(loaded.model, encoder.vocabulary)
     texts = encoder.pieces(
         ["The old bridge was closed, and nobody crossed it.", "It opened again on Tuesday."]
     )
     segment = encoder.segment(*texts, document="d", index=0)
-    ask = ask_of("mlm", loaded.tokeniser, anatomy)
+    ask = ask_of("mlm", loaded.tokenizer, anatomy)
     keep = Keep()
     scan(GradientSource(loaded.model, anatomy, encoder.vocabulary, [[segment]], ask), [keep])
     mover = Mover(loaded.model, anatomy, ask(segment), encoder.vocabulary)

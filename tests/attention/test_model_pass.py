@@ -13,7 +13,7 @@ from headscope.errors import ModelError
 from headscope.models.examination import examine
 from headscope.models.losses import ask_of
 from support.inputs import made_up_segments, vocabulary
-from support.task_models import tiny_task_model, tokeniser_of
+from support.task_models import tiny_task_model, tokenizer_of
 
 
 @pytest.mark.parametrize("gradients", [False, True], ids=["forward", "backward"])
@@ -24,7 +24,7 @@ def test_more_layers_than_were_examined_are_refused(gradients):
     batches = [made_up_segments(2)]
     before = model.config._attn_implementation
     if gradients:
-        ask = ask_of("mlm", tokeniser_of("bert"), anatomy)
+        ask = ask_of("mlm", tokenizer_of("bert"), anatomy)
         source = GradientSource(model, fewer, vocabulary(), batches, ask)
         accumulator = ImportanceAccumulator(anatomy.layout)
     else:

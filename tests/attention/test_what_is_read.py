@@ -12,7 +12,7 @@ from headscope.models.in_memory import model_in_memory
 from headscope.models.trial_batch import TrialBatch
 from support.inputs import PAD, eager_maps, made_up_segments, vocabulary
 from support.tiny_models import VOCABULARY, shared_tiny_model, tiny_model
-from support.tiny_tokenisers import tiny_tokeniser
+from support.tiny_tokenizers import tiny_tokenizer
 
 _SIZES = {
     "hidden_size": 32,
@@ -114,7 +114,7 @@ def sound_model():
 @pytest.mark.parametrize(("make", "takes"), [(picture_model, "pixel_values"), (sound_model, "input_values")])
 def test_models_of_pictures_and_sound_are_refused(make, takes):
     model = make()
-    for look in (examined, lambda model: model_in_memory(model, tiny_tokeniser())):
+    for look in (examined, lambda model: model_in_memory(model, tiny_tokenizer())):
         with pytest.raises(ModelError) as refused:
             look(model)
         assert str(refused.value).startswith(f"{type(model).__name__} reads no text: it takes {takes}")
@@ -177,7 +177,7 @@ def test_heads_that_differ_by_layer_are_refused():
 def test_the_meta_device_is_refused():
     with torch.device("meta"):
         model = tf.BertModel(tf.BertConfig(**_SIZES, num_hidden_layers=1))
-    for look in (examined, lambda model: model_in_memory(model, tiny_tokeniser())):
+    for look in (examined, lambda model: model_in_memory(model, tiny_tokenizer())):
         with pytest.raises(ModelError) as refused:
             look(model)
         assert str(refused.value) == (
@@ -193,7 +193,7 @@ def test_a_compiled_model_is_read_uncompiled_and_left_compiled(how):
         model.compile(backend="eager")
     else:
         model = torch.compile(model, backend="eager")
-    loaded = model_in_memory(model, tiny_tokeniser())
+    loaded = model_in_memory(model, tiny_tokenizer())
     before = loaded.model._compiled_call_impl
     assert (before is not None) == (how == "in place")
     found = []

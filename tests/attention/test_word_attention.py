@@ -1,4 +1,4 @@
-"""Word-level attention: hand-made maps, a plain loop, and real tokenisers of two kinds."""
+"""Word-level attention: hand-made maps, a plain loop, and real tokenizers of two kinds."""
 
 import re
 
@@ -214,7 +214,7 @@ def byte_level() -> PreTrainedTokenizerFast:
 def sentence_piece() -> PreTrainedTokenizerFast:
     """SentencePiece's kind: a mark before each word; unknown characters have a piece, control characters none."""
     backend = Tokenizer(models.Unigram())
-    # XLM-R's normaliser, near enough: control characters and zero-width spaces go.
+    # XLM-R's normalizer, near enough: control characters and zero-width spaces go.
     backend.normalizer = normalizers.Sequence(
         [normalizers.Replace("\u200b", ""), normalizers.Replace("\x07", ""), normalizers.NFKC()]
     )
@@ -266,7 +266,7 @@ def test_every_word_has_one_row(make, words):
     # Each row's pieces spell its word.
     for word, text in enumerate(words):
         own = segment.ids[segment.word_ids == word]
-        spelt = encoder.tokeniser.decode(own).replace(" ", "")
+        spelt = encoder.tokenizer.decode(own).replace(" ", "")
         assert re.fullmatch(re.escape(spelt).replace("<unk>", ".+"), text.replace(" ", "")), (spelt, text)
 
 

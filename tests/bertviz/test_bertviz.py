@@ -14,7 +14,7 @@ from headscope.bertviz.neuron_view import show
 from headscope.errors import AttentionError, ModelError, OptionError
 from headscope.views.static_page import StaticPage
 from support.tiny_models import shared_tiny_model
-from support.tiny_tokenisers import tiny_tokeniser
+from support.tiny_tokenizers import tiny_tokenizer
 from support.views import hand_made, read_maps, read_neuron, rows
 
 COUNTS = "the first being 0 as BertViz counts"
@@ -53,7 +53,7 @@ def attention_of(model, **inputs):
 
 @pytest.fixture
 def bert():
-    return shared_tiny_model("bert"), tiny_tokeniser("bert")
+    return shared_tiny_model("bert"), tiny_tokenizer("bert")
 
 
 def test_one_sentence(bert):
@@ -107,7 +107,7 @@ def test_the_model_view_is_dark_unless_told_otherwise():
 
 @pytest.mark.parametrize("view", [head_view, model_view])
 def test_an_encoder_decoder(view):
-    model, tokenizer = shared_tiny_model("t5"), tiny_tokeniser("t5")
+    model, tokenizer = shared_tiny_model("t5"), tiny_tokenizer("t5")
     source = tokenizer("the cat sat", return_tensors="pt", add_special_tokens=True).input_ids
     target = tokenizer("the dog", return_tensors="pt", add_special_tokens=True).input_ids
     outputs = attention_of(model, input_ids=source, decoder_input_ids=target)
@@ -138,7 +138,7 @@ def test_marks_of_word_starts_go_unless_they_shall_stay():
     "family", ["bert", "roberta", "gpt2", "llama", "gemma2", "modernbert", "t5", "distilbert"]
 )
 def test_the_neuron_view_of_modern_models(family):
-    model, tokenizer = shared_tiny_model(family), tiny_tokeniser(family)
+    model, tokenizer = shared_tiny_model(family), tiny_tokenizer(family)
     page = show(model, "any", tokenizer, "the cat sat", layer=1, head=2, html_action="return")
     told = block(page)
     assert told["state"].startswith("view=neuron")
@@ -160,7 +160,7 @@ def test_the_neuron_view_of_a_pair(bert):
 
 
 def test_the_neuron_view_of_a_family_outside_the_interface():
-    model, tokenizer = shared_tiny_model("deberta-v2"), tiny_tokeniser("deberta-v2")
+    model, tokenizer = shared_tiny_model("deberta-v2"), tiny_tokenizer("deberta-v2")
     with pytest.raises(ModelError, match=r"^DebertaV2Model does not hand over its queries and keys"):
         show(model, "deberta", tokenizer, "the cat", html_action="return")
 
@@ -226,7 +226,7 @@ def test_an_unknown_display_mode():
 
 
 def test_a_model_that_kept_no_weights():
-    model, tokenizer = tf.AutoModel.from_config(shared_tiny_model("gpt2").config), tiny_tokeniser("gpt2")
+    model, tokenizer = tf.AutoModel.from_config(shared_tiny_model("gpt2").config), tiny_tokenizer("gpt2")
     inputs = tokenizer("the cat", return_tensors="pt")
     model.set_attn_implementation("sdpa")
     kept = model(**inputs, output_attentions=True).attentions or ()

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.analyses.behaviours.accumulator import BehaviourAccumulator
-from headscope.analyses.behaviours.catalogue import NAMES, Delimiter
-from headscope.analyses.behaviours.layout import best_table, heads_table
-from headscope.analyses.behaviours.norm_accumulator import NormBehaviourAccumulator
+from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
+from headscope.analyses.behaviors.catalog import NAMES, Delimiter
+from headscope.analyses.behaviors.layout import best_table, heads_table
+from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.coreference.accumulator import CoreferenceAccumulator
 from headscope.analyses.coreference.gap.accumulator import GapAccumulator
 from headscope.analyses.coreference.gap.gap_segments import GapQuestion
@@ -166,10 +166,10 @@ DELIMITERS = np.zeros(90, dtype=np.uint8)  # the vocabulary has more ids, as mod
 DELIMITERS[10:16] = list(Delimiter)
 
 
-def behaviours_frame(results) -> pd.DataFrame:
-    """Every behaviour of every head, and which head is chosen for each."""
+def behaviors_frame(results) -> pd.DataFrame:
+    """Every behavior of every head, and which head is chosen for each."""
     heads, best = heads_table(results, NAMES), best_table(results, NAMES, seed=0)
-    return pd.concat([heads, best[["kind", "behaviour", "value", "uniform", "held_out", "n"]]])
+    return pd.concat([heads, best[["kind", "behavior", "value", "uniform", "held_out", "n"]]])
 
 
 class Largest(Accumulator):
@@ -214,10 +214,10 @@ FAMILY = {
         lambda layout: DependencyAccumulator(layout, ARCS, DependencyOptions(both=True)),
         arcs_frame,
     ),
-    "behaviours": (lambda layout: BehaviourAccumulator(layout, DELIMITERS), behaviours_frame),
-    "behaviours_norms": (lambda layout: NormBehaviourAccumulator(layout, DELIMITERS), behaviours_frame),
-    "behaviours_copy": (lambda layout: CopyAccumulator(layout, DELIMITERS), behaviours_frame),
-    "behaviours_needle": (lambda layout: RetrievalAccumulator(layout, DELIMITERS), behaviours_frame),
+    "behaviors": (lambda layout: BehaviorAccumulator(layout, DELIMITERS), behaviors_frame),
+    "behaviors_norms": (lambda layout: NormBehaviorAccumulator(layout, DELIMITERS), behaviors_frame),
+    "behaviors_copy": (lambda layout: CopyAccumulator(layout, DELIMITERS), behaviors_frame),
+    "behaviors_needle": (lambda layout: RetrievalAccumulator(layout, DELIMITERS), behaviors_frame),
     "clearest": (ClearestAccumulator, clearest_frame),
     "coreference": (CoreferenceAccumulator, hits_frame),
     "gap": (GapAccumulator, marks_frame),

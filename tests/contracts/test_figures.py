@@ -15,7 +15,7 @@ from headscope.figures.settling import settle
 from headscope.figures.style import house_style
 from headscope.reporting.kit.report_parts import Context
 from support import mock_inputs
-from support.mock_behaviours import with_behaviours
+from support.mock_behaviors import with_behaviors
 from support.mock_directions import with_directions
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
@@ -29,7 +29,7 @@ POINT = 1.0
 
 
 def whole(inputs):
-    inputs = with_norms(with_behaviours(with_distances(with_probes(with_importance(inputs)))))
+    inputs = with_norms(with_behaviors(with_distances(with_probes(with_importance(inputs)))))
     return with_directions(with_distribution(inputs))
 
 
@@ -37,7 +37,7 @@ RUNS = {
     "encoder": lambda: whole(mock_inputs.section_4(4, 8)),
     "deep": lambda: whole(mock_inputs.section_4(12, 12)),
     "two kinds": lambda: with_distances(mock_inputs.two_kinds()),
-    "three kinds": lambda: with_norms(with_behaviours(with_importance(mock_inputs.t5()))),
+    "three kinds": lambda: with_norms(with_behaviors(with_importance(mock_inputs.t5()))),
     "hostile": lambda: with_distances(mock_inputs.hostile_section_4()),
 }
 CASES = [

@@ -12,7 +12,7 @@ from headscope.analyses import ANALYSES
 from headscope.analyses.dependency.in_study import best_relations
 from headscope.analyses.for_study import head_columns, shown
 from headscope.analyses.surface.in_study import norm_roles
-from headscope.statistics.statistic_catalogue import NAMES
+from headscope.statistics.statistic_catalog import NAMES
 from support.stand_ins import schemas, stand_in
 
 PLACE = ("kind", "layer", "head")
@@ -131,8 +131,8 @@ def test_a_row_a_head_and_a_column_a_measure(tables):
             "norm entropy",
             "output_norm",
             "value_norm cls",
-            "behaviour first",
-            "norm behaviour first",
+            "behavior first",
+            "norm behavior first",
         ),
         *("repeated induction", "norm repeated induction", "needle retrieval", "norm needle retrieval"),
         *("decile written 5", "weight_times_gradient sep"),
@@ -150,11 +150,11 @@ def test_a_row_a_head_and_a_column_a_measure(tables):
 def test_what_a_head_shows_is_by_weights(tables):
     found = shown(tables.get)
     expected = defaultdict(list)
-    for name, first in (("behaviours", "behaviour"), ("experiments", None)):
+    for name, first in (("behaviors", "behavior"), ("experiments", None)):
         rows = tables[name]
         own = rows[(rows["model"] == "trained") & rows["head"].notna() & (rows["shows"] == "yes")]
         for row in own[own["measure"] == "weight"].to_dict("records"):
-            expected["decoder", 2, row["head"]].append(f"{first or row['experiment']} {row['behaviour']}")
+            expected["decoder", 2, row["head"]].append(f"{first or row['experiment']} {row['behavior']}")
     assert found == expected
     assert all(found.values())
     assert shown({}.get) is None

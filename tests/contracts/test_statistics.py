@@ -1,4 +1,4 @@
-"""Every statistic and every role of the catalogues: measured as it says, and told wherever heads are told of."""
+"""Every statistic and every role of the catalogs: measured as it says, and told wherever heads are told of."""
 
 import importlib.util
 import math
@@ -21,10 +21,10 @@ from headscope.reporting.kit.words import capital, words_for
 from headscope.reporting.payload import data_block
 from headscope.reporting.provenance import definitions
 from headscope.reporting.report_page import render_report
-from headscope.statistics.role_catalogue import OTHERWISE, ROLES, SHOWN
+from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN
 from headscope.statistics.roles import role_of
-from headscope.statistics.statistic_catalogue import NAMES, STATISTICS, Rows, Special, Unit, figure_names
-from headscope.study.labelled_array import labelled_array
+from headscope.statistics.statistic_catalog import NAMES, STATISTICS, Rows, Special, Unit, figure_names
+from headscope.study.labeled_array import labeled_array
 from support import mock_inputs
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink
 from support.inputs import made_up_segments, vocabulary
@@ -80,7 +80,7 @@ def test_it_is_the_mean_of_its_quantity_over_its_rows(one, segments, measured):
                 [[quantity_of(head, one.quantity, classes)[rows].mean() for head in layer] for layer in maps]
             )
             even.append(quantity_of(np.full((n, n + 1), 1 / (n + 1)), one.quantity, classes)[rows].mean())
-    found = labelled_array(measured, one.name, kind="encoder")
+    found = labeled_array(measured, one.name, kind="encoder")
     np.testing.assert_allclose(found.to_numpy(), np.mean(means, axis=0), atol=1e-12)
     np.testing.assert_allclose(found["uniform"], np.mean(even), atol=1e-12)
     assert found.attrs["n"] == len(means) > 0
@@ -184,7 +184,7 @@ def test_names_and_words_to_ask_with_are_told_apart():
     assert len({one.label for one in STATISTICS.values()}) == len(NAMES)
 
 
-def test_the_page_of_definitions_is_that_of_the_catalogues():
+def test_the_page_of_definitions_is_that_of_the_catalogs():
     spec = importlib.util.spec_from_file_location("made_statistics", DOCS / "make" / "statistics.py")
     maker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(maker)
@@ -210,7 +210,7 @@ def test_a_role_begins_above_its_threshold(role):
 
 
 @EACH_ROLE
-def test_a_role_has_its_words_and_its_colour(role, run):
+def test_a_role_has_its_words_and_its_color(role, run):
     words = words_for(run.manifest)
     told = data_block(about(run))["roles"]
     (entry,) = [each for each in told if each["name"] == role.name]
@@ -226,7 +226,7 @@ def test_a_role_has_its_words_and_its_colour(role, run):
 
 
 def test_what_is_said_of_other_heads_is_of_roles_alone():
-    # The same card lists the behaviours that the head shows, which no role is told by.
+    # The same card lists the behaviors that the head shows, which no role is told by.
     (other,) = [
         each for each in data_block(about(mock_inputs.encoder(1, 2)))["roles"] if each["name"] == OTHERWISE
     ]

@@ -388,7 +388,7 @@ def test_every_short_list_of_heads_is_judged_as_a_walk_would():
             if circle:
                 assert [heads[place] - 1 for place in circle] == circle[1:] + circle[:1]
                 assert circle[0] == min(circle)
-    assert trees == 1 + 2 + 9 + 64  # Cayley: rooted labelled trees
+    assert trees == 1 + 2 + 9 + 64  # Cayley: rooted labeled trees
 
 
 def test_a_long_chain_does_not_exhaust_the_stack():

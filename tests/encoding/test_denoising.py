@@ -11,10 +11,10 @@ from headscope.encoding.denoising import Denoising, runs, span_places
 from headscope.encoding.loss_questions import generator_of
 from headscope.errors import ModelError
 from support.inputs import CLS, SEP, made_up_segment
-from support.task_models import MASK, SENTINELS, MadeUpTokeniser
+from support.task_models import MASK, SENTINELS, MadeUpTokenizer
 
 START = 1
-T5, BART = MadeUpTokeniser(mask=False, sentinels=True), MadeUpTokeniser()
+T5, BART = MadeUpTokenizer(mask=False, sentinels=True), MadeUpTokenizer()
 
 
 def segment(length, *, seed=0, pair=False, index=0):
@@ -115,10 +115,10 @@ def test_special_tokens_alone_give_no_question():
     assert Denoising(T5, start=START)(segment(2)) is None
 
 
-def test_a_tokeniser_with_nothing_to_hide_behind_is_refused():
+def test_a_tokenizer_with_nothing_to_hide_behind_is_refused():
     with pytest.raises(ModelError) as refused:
-        Denoising(MadeUpTokeniser(mask=False), start=START)
+        Denoising(MadeUpTokenizer(mask=False), start=START)
     assert str(refused.value) == (
-        "MadeUpTokeniser has neither sentinels (<extra_id_0> ...) nor a mask token, which span denoising needs; "
-        "expected the tokeniser of a T5 or BART, or labels of your own (measure_importance)"
+        "MadeUpTokenizer has neither sentinels (<extra_id_0> ...) nor a mask token, which span denoising needs; "
+        "expected the tokenizer of a T5 or BART, or labels of your own (measure_importance)"
     )

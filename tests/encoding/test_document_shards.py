@@ -1,4 +1,4 @@
-"""Shards cut by the length of documents: known without a tokeniser, and made into inputs when they are asked for."""
+"""Shards cut by the length of documents: known without a tokenizer, and made into inputs when they are asked for."""
 
 import pickle
 

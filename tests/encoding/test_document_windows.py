@@ -1,4 +1,4 @@
-"""Windows of documents: whole sentences where they fit, nothing lost, every window tokenised by itself."""
+"""Windows of documents: whole sentences where they fit, nothing lost, every window tokenized by itself."""
 
 from itertools import accumulate, pairwise
 
@@ -166,8 +166,8 @@ def test_every_word_comes_once_and_windows_are_full(sentences, max_length, name)
 BYTE_LEVEL = byte_level()
 
 
-def test_tokenising_is_linear_in_the_document():
-    """A document of 40 windows is tokenised about twice over, not window by window to its end."""
+def test_tokenizing_is_linear_in_the_document():
+    """A document of 40 windows is tokenized about twice over, not window by window to its end."""
     encoder = letters()
     doc = document(*["ab c d"] * 400)
     seen = 0

@@ -9,7 +9,7 @@ from headscope.encoding.loss_questions import NO_TARGET
 from headscope.encoding.masked_questions import MaskedTokens
 from headscope.errors import ModelError
 from support.inputs import CLS, SEP, made_up_segment
-from support.task_models import MASK, MadeUpTokeniser
+from support.task_models import MASK, MadeUpTokenizer
 
 SPECIAL = {CLS, 1, SEP, MASK}
 
@@ -22,7 +22,7 @@ def segment(length, *, seed=0, **what):
 def test_fifteen_percent_of_what_is_not_special_is_hidden(length, seed, pair):
     given_ = segment(length, seed=seed, pair=pair)
     before = given_.ids.copy()
-    question = MaskedTokens(MadeUpTokeniser(), seed=seed)(given_)
+    question = MaskedTokens(MadeUpTokenizer(), seed=seed)(given_)
     ordinary = [place for place, token in enumerate(before) if token not in SPECIAL]
     hidden = np.flatnonzero(question.targets != NO_TARGET).tolist()
     assert len(hidden) == max(1, round(0.15 * len(ordinary)))
@@ -38,7 +38,7 @@ def test_fifteen_percent_of_what_is_not_special_is_hidden(length, seed, pair):
 
 
 def test_eighty_ten_ten():
-    ask = MaskedTokens(MadeUpTokeniser())
+    ask = MaskedTokens(MadeUpTokenizer())
     masked = same = number = 0
     for index in range(400):
         own = segment(100, seed=index, index=index)
@@ -53,30 +53,30 @@ def test_eighty_ten_ten():
 
 
 def test_every_ordinary_token_may_stand_in_and_no_special_one():
-    ask = MaskedTokens(MadeUpTokeniser())
+    ask = MaskedTokens(MadeUpTokenizer())
     assert ask.ordinary.tolist() == [i for i in range(99) if i not in SPECIAL]
 
 
 def test_masks_do_not_depend_on_the_company():
     segments = [segment(20, seed=index, index=index) for index in range(6)]
-    ask = MaskedTokens(MadeUpTokeniser())
+    ask = MaskedTokens(MadeUpTokenizer())
     there = [ask(one) for one in segments]
-    back = [MaskedTokens(MadeUpTokeniser())(one) for one in segments[::-1]][::-1]
+    back = [MaskedTokens(MadeUpTokenizer())(one) for one in segments[::-1]][::-1]
     for one, other in zip(there, back):
         assert one.segment.ids.tolist() == other.segment.ids.tolist()
         assert one.targets.tolist() == other.targets.tolist()
-    another = [MaskedTokens(MadeUpTokeniser(), seed=1)(one) for one in segments]
+    another = [MaskedTokens(MadeUpTokenizer(), seed=1)(one) for one in segments]
     assert any(one.targets.tolist() != other.targets.tolist() for one, other in zip(there, another))
 
 
 def test_special_tokens_alone_give_no_question():
-    assert MaskedTokens(MadeUpTokeniser())(segment(2)) is None
+    assert MaskedTokens(MadeUpTokenizer())(segment(2)) is None
 
 
-def test_a_tokeniser_without_a_mask_is_refused():
+def test_a_tokenizer_without_a_mask_is_refused():
     with pytest.raises(ModelError) as refused:
-        MaskedTokens(MadeUpTokeniser(mask=False))
+        MaskedTokens(MadeUpTokenizer(mask=False))
     assert str(refused.value) == (
-        "MadeUpTokeniser has no mask token, which masked language modelling needs; expected the tokeniser of a model "
+        "MadeUpTokenizer has no mask token, which masked language modeling needs; expected the tokenizer of a model "
         "trained on it, or choose another loss"
     )

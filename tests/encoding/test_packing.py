@@ -26,7 +26,7 @@ def encoder():
 
 
 def texts(encoder, segments):
-    return [" ".join(encoder.tokeniser.convert_ids_to_tokens(segment.ids)) for segment in segments]
+    return [" ".join(encoder.tokenizer.convert_ids_to_tokens(segment.ids)) for segment in segments]
 
 
 def pack(encoder, *documents, **options):

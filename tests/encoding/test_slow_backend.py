@@ -1,4 +1,4 @@
-"""Tokenisers in Python: the same pieces as they make themselves, and the words that these belong to."""
+"""Tokenizers in Python: the same pieces as they make themselves, and the words that these belong to."""
 
 import pytest
 from hypothesis import given, settings
@@ -9,7 +9,7 @@ from headscope.encoding.packing import Packer
 from headscope.encoding.segment import NO_WORD
 from headscope.errors import InputError
 from support.shared_data import data
-from support.slow_tokenisers import byt5, esm, sentence_piece, word_piece
+from support.slow_tokenizers import byt5, esm, sentence_piece, word_piece
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +29,14 @@ def amino_acids(tmp_path_factory):
 
 @pytest.mark.parametrize("which", ["sentence_pieces", "bytes_", "amino_acids"])
 @pytest.mark.parametrize("texts", [("LAG VS",), ("LAG VS", "EA ,")])
-def test_inputs_are_those_of_the_tokeniser_itself(which, texts, request):
+def test_inputs_are_those_of_the_tokenizer_itself(which, texts, request):
     encoder = request.getfixturevalue(which)
     whole = encoder.whole(*encoder.pieces(texts))
-    own = encoder.tokeniser(*texts, return_token_type_ids=True, return_special_tokens_mask=True)
+    own = encoder.tokenizer(*texts, return_token_type_ids=True, return_special_tokens_mask=True)
     assert whole.ids == own["input_ids"]
     assert whole.type_ids == own["token_type_ids"]
     assert whole.special_tokens_mask == own["special_tokens_mask"]
-    assert encoder.special_tokens_single == len(encoder.tokeniser("")["input_ids"])
+    assert encoder.special_tokens_single == len(encoder.tokenizer("")["input_ids"])
     assert len(whole) == sum(map(len, encoder.pieces(texts))) + (
         encoder.special_tokens_single if len(texts) == 1 else encoder.special_tokens_pair
     )
@@ -66,12 +66,12 @@ def test_sentence_pieces_go_to_the_word_that_they_are_cut_from(sentence_pieces, 
 @pytest.mark.parametrize(
     "name", ["ud-english-ewt/en_ewt-ud-dev.conllu", "ud-french-gsd/fr_gsd-ud-dev.conllu"]
 )
-def test_words_are_those_of_the_same_tokeniser_in_rust(name, tmp_path):
+def test_words_are_those_of_the_same_tokenizer_in_rust(name, tmp_path):
     """WordPiece with 30,522 pieces, in Python and in Rust, on sentences of a treebank."""
     from headscope.corpora.trees.treebank import read_treebank
-    from headscope.models.loading import load_tokeniser
+    from headscope.models.loading import load_tokenizer
 
-    fast, _ = load_tokeniser()
+    fast, _ = load_tokenizer()
     vocabulary = sorted(fast.get_vocab(), key=fast.get_vocab().get)
     slow, quick = Encoder(word_piece(tmp_path, vocabulary)), Encoder(fast)
     compared = 0
@@ -119,12 +119,12 @@ def test_pieces_that_cannot_be_traced_are_refused_for_words_and_not_for_tokens()
         encoder.piece_words(["one", "two"])
     assert str(refused.value) == (
         "Odd does not say which characters each token covers, and the tokens of 'one two' do not spell it out; words "
-        "need a fast tokeniser (a tokenizer.json) here: give a model that has one, or leave out the treebank and "
+        "need a fast tokenizer (a tokenizer.json) here: give a model that has one, or leave out the treebank and "
         "coreference"
     )
 
 
-def test_lines_are_packed_and_cut_as_with_any_tokeniser(bytes_):
+def test_lines_are_packed_and_cut_as_with_any_tokenizer(bytes_):
     from headscope.corpora.document import Document
 
     lines = ("one two", "three", "four five", "six")

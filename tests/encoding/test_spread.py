@@ -57,7 +57,7 @@ def test_another_seed_draws_others():
 
 @pytest.fixture(scope="module")
 def encoder():
-    return Encoder(load_model(None).tokeniser)
+    return Encoder(load_model(None).tokenizer)
 
 
 def test_a_packer_counts_what_it_gives(encoder):

@@ -1,4 +1,4 @@
-"""Classes of tokens, for tokenisers of every sort, made here."""
+"""Classes of tokens, for tokenizers of every sort, made here."""
 
 import unicodedata
 
@@ -46,7 +46,7 @@ def sentence_piece() -> PreTrainedTokenizerFast:
     )
 
 
-def test_a_gpt2_type_tokeniser_has_neither_cls_nor_sep():
+def test_a_gpt2_type_tokenizer_has_neither_cls_nor_sep():
     """It defines bos and eos, yet adds neither: a decoder's first position takes the part of [CLS]."""
     vocabulary = read_vocabulary(byte_level())
     assert not vocabulary.has_cls
@@ -67,37 +67,37 @@ def test_bos_and_eos_that_are_added_count():
     assert (classes == KeyClass.SEP).sum() == 3
 
 
-def test_a_t5_type_tokeniser_has_a_separator_only():
-    tokeniser = sentence_piece()
-    vocabulary = read_vocabulary(tokeniser)
+def test_a_t5_type_tokenizer_has_a_separator_only():
+    tokenizer = sentence_piece()
+    vocabulary = read_vocabulary(tokenizer)
     assert (vocabulary.has_cls, vocabulary.sep_name) == (False, "</s>")
-    ids = np.array(tokeniser("it sat.")["input_ids"])
+    ids = np.array(tokenizer("it sat.")["input_ids"])
     assert vocabulary.of(ids)[-1] == KeyClass.SEP
 
 
 def test_punctuation_is_the_bare_piece_with_or_without_its_word_start_mark():
-    tokeniser = byte_level()
-    tokeniser.add_tokens(["\u0120.", "\u2581,", "...", "##.", ".,", "a."])
-    vocabulary = read_vocabulary(tokeniser)
+    tokenizer = byte_level()
+    tokenizer.add_tokens(["\u0120.", "\u2581,", "...", "##.", ".,", "a."])
+    vocabulary = read_vocabulary(tokenizer)
     named = {
         str(token)
-        for token in tokeniser.get_vocab()
-        if vocabulary.classes[tokeniser.convert_tokens_to_ids(token)] == KeyClass.PUNCTUATION
+        for token in tokenizer.get_vocab()
+        if vocabulary.classes[tokenizer.convert_tokens_to_ids(token)] == KeyClass.PUNCTUATION
     }
     assert named == {".", ",", "\u0120.", "\u2581,"}
 
 
 @pytest.mark.parametrize("make", [byte_level, sentence_piece])
-def test_a_users_tokeniser_stays_as_it_is(make):
-    tokeniser = make()
-    before = tokeniser.backend_tokenizer.to_str()
-    encoder = Encoder(tokeniser)
+def test_a_users_tokenizer_stays_as_it_is(make):
+    tokenizer = make()
+    before = tokenizer.backend_tokenizer.to_str()
+    encoder = Encoder(tokenizer)
     list(Packer(encoder, packing="single", max_length=6).pack([]))
-    assert tokeniser.backend_tokenizer.to_str() == before
+    assert tokenizer.backend_tokenizer.to_str() == before
 
 
-def test_ids_beyond_the_tokenisers_are_other():
-    """T5, Pythia and Qwen have more rows of embeddings than their tokenisers have ids."""
+def test_ids_beyond_the_tokenizers_are_other():
+    """T5, Pythia and Qwen have more rows of embeddings than their tokenizers have ids."""
     vocabulary = Vocabulary(
         classes=np.array([KeyClass.CLS, KeyClass.SEP], dtype=np.uint8),
         has_cls=True,
@@ -120,20 +120,20 @@ def test_punctuation_of_any_kind_is_a_class_beside_periods_and_commas():
     backend.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(vocab_size=420, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
     backend.train_from_iterator(texts, trainer)
-    tokeniser = PreTrainedTokenizerFast(tokenizer_object=backend)
-    classes = read_vocabulary(tokeniser).classes
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend)
+    classes = read_vocabulary(tokenizer).classes
 
     def of(text):
-        numbers = tokeniser(text, add_special_tokens=False)["input_ids"]
+        numbers = tokenizer(text, add_special_tokens=False)["input_ids"]
         return max(classes[number] for number in numbers) if len(numbers) == 1 else None
 
     assert {of(mark) for mark in (".", ",")} == {KeyClass.PUNCTUATION}
     assert {of(mark) for mark in ("!", "-", "(", ";", "'")} == {KeyClass.OTHER_PUNCTUATION}
     assert {of(text) for text in ("$", "+", "a", "2")} == {KeyClass.OTHER}
-    assert KeyClass.OTHER_PUNCTUATION in {classes[i] for i in tokeniser("「はい」。")["input_ids"]}
+    assert KeyClass.OTHER_PUNCTUATION in {classes[i] for i in tokenizer("「はい」。")["input_ids"]}
     # Every piece: all of what it stands for is in Unicode's categories P.
-    for name, number in tokeniser.get_vocab().items():
-        text = tokeniser.decode([number]).strip()
+    for name, number in tokenizer.get_vocab().items():
+        text = tokenizer.decode([number]).strip()
         if "\ufffd" not in text and text not in (".", ",") and not name.startswith("\u0120\u0120"):
             expected = bool(text) and all(unicodedata.category(letter).startswith("P") for letter in text)
             assert (classes[number] == KeyClass.OTHER_PUNCTUATION) == expected, name

@@ -52,9 +52,9 @@ def unigram() -> Encoder:
 
 @cache
 def word_piece() -> Encoder:
-    from headscope.models.loading import load_tokeniser
+    from headscope.models.loading import load_tokenizer
 
-    return Encoder(load_tokeniser()[0])
+    return Encoder(load_tokenizer()[0])
 
 
 ENCODERS = (byte_level, unigram, word_piece)
@@ -133,7 +133,7 @@ def test_languages_without_spaces_are_read_without():
         document = AnnotatedDocument(id="d", sentences=(sentence(JAPANESE.words, spaces),))
         (packed[name],) = packer.pack([document])
     assert len(packed["written"]) < len(packed["words"])
-    tokens = byte_level().tokeniser.decode(packed["written"].ids.tolist())
+    tokens = byte_level().tokenizer.decode(packed["written"].ids.tolist())
     assert tokens == "吾輩は猫である。"
 
 
@@ -154,12 +154,12 @@ def test_windows_of_documents_are_cut_from_the_text_as_it_is_written():
     encoder = byte_level()
     text = join_words(document.words, document.spaces)[0]
     (whole,) = cut_windows(document, encoder, max_length=200)
-    assert encoder.tokeniser.decode(whole.segment.ids.tolist()) == text
+    assert encoder.tokenizer.decode(whole.segment.ids.tolist()) == text
     parts = list(cut_windows(document, encoder, max_length=4))
     assert len(parts) > 2
     for window in parts:
         own = join_words(
             document.words[window.start : window.end], document.spaces[window.start : window.end]
         )[0]
-        assert encoder.tokeniser.decode(window.segment.ids.tolist()) == own
+        assert encoder.tokenizer.decode(window.segment.ids.tolist()) == own
     assert parts[-1].end == len(document.words)

@@ -176,7 +176,7 @@ def shown(source, role, *, tokens=10**6, **how):
 def test_a_role_decides_what_a_head_is_shown_by(how):
     source = HandMadeSource([segment("a", 8), segment("b", 40)], looking({"a": 0.5, "b": 0.9}, step=-1))
     (long, short), _ = shown(source, "previous", **how)
-    assert [(one.wanted.behaviour, one.wanted.rank, one.wanted.document) for one in (long, short)] == [
+    assert [(one.wanted.behavior, one.wanted.rank, one.wanted.document) for one in (long, short)] == [
         ("previous", 1, "b"),
         ("previous", 2, "a"),
     ]
@@ -262,7 +262,7 @@ def test_chosen_sentences_are_those_of_a_plain_loop(measured):
     assert len(table) == 3 * len(named)
     for (layer, head), rows in table.groupby(["layer", "head"]):
         role = named[(named["layer"] == layer) & (named["head"] == head)]["role"].iloc[0]
-        assert set(rows["behaviour"]) == {role}
+        assert set(rows["behavior"]) == {role}
         statistic = {"broad": "entropy", "mixed": "max_weight"}.get(role, role)
         plain = {key: float(table_[statistic][layer - 1, head - 1]) for key, table_ in scores.items()}
         best = sorted(plain.values(), reverse=True)[:3]
@@ -274,7 +274,7 @@ def test_chosen_sentences_are_those_of_a_plain_loop(measured):
         one, weights = maps[row["document"], row["segment"]]
         n = len(row["tokens"])
         assert n <= 32
-        ids = loaded.tokeniser.convert_tokens_to_ids(list(row["tokens"]))
+        ids = loaded.tokenizer.convert_tokens_to_ids(list(row["tokens"]))
         special = np.flatnonzero(one.word_ids == NO_WORD).tolist()
         stretches = (sorted({*range(row["start"], end), *special}) for end in range(len(one) + 1))
         chosen = next(places for places in stretches if len(places) == n)
@@ -284,7 +284,7 @@ def test_chosen_sentences_are_those_of_a_plain_loop(measured):
             ours, weights[row["layer"] - 1, row["head"] - 1][np.ix_(chosen, chosen)], atol=1e-5
         )
         assert "[SEP]" not in row["text"]
-        assert row["text"].split()[0][:3] in loaded.tokeniser.decode(one.ids)
+        assert row["text"].split()[0][:3] in loaded.tokenizer.decode(one.ids)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from headscope.analyses.for_report import arc_examples
 from headscope.figures import arc_diagram, arc_panel
 from headscope.figures.arc_diagram import arc_pages
 from headscope.figures.arc_strokes import FAINT, FAINTEST, Stroke, arcs_of
-from headscope.figures.style import SOFT, role_colour
+from headscope.figures.style import SOFT, role_color
 from support import mock_inputs
 
 
@@ -35,12 +35,12 @@ def example(**changes):
 def drawn(ax, gid):
     (lines,) = [one for one in ax.collections if one.get_gid() == gid]
     return [
-        (int(start[1]), int(end[1]), tuple(colour))
-        for (start, end), colour in zip(lines.get_segments(), lines.get_colors())
+        (int(start[1]), int(end[1]), tuple(color))
+        for (start, end), color in zip(lines.get_segments(), lines.get_colors())
     ]
 
 
-def test_lines_from_the_coloured_word_are_strong_and_all_others_faint():
+def test_lines_from_the_colored_word_are_strong_and_all_others_faint():
     arcs = arcs_of(example())
     assert arcs.strokes()[-3:] == [
         Stroke(1, 1, 0.1, True, False), Stroke(1, 3, 0.3, True, True), Stroke(1, 2, 0.6, True, False)
@@ -56,18 +56,18 @@ def test_where_those_who_attend_are_compared_lines_to_the_dependent_are_strong()
     assert arcs.mistaken == ()
 
 
-def test_opacity_is_the_weight_and_the_colour_is_the_relations():
+def test_opacity_is_the_weight_and_the_color_is_the_relations():
     (ax,) = arc_panel(example()).axes
-    lines = {(query, key): colour for query, key, colour in drawn(ax, "attention")}
-    assert lines[1, 2] == pytest.approx((*to_rgb(role_colour("syntax")), 0.6))
+    lines = {(query, key): color for query, key, color in drawn(ax, "attention")}
+    assert lines[1, 2] == pytest.approx((*to_rgb(role_color("syntax")), 0.6))
     assert lines[0, 3] == pytest.approx((*to_rgb(SOFT), 0.7 * FAINT))
     assert (1, 0) not in lines
     (ax,) = arc_panel(example(relation="coreference")).axes
-    lines = {(query, key): colour for query, key, colour in drawn(ax, "attention")}
-    assert lines[1, 2][:3] == pytest.approx(to_rgb(role_colour("coreference")))
+    lines = {(query, key): color for query, key, color in drawn(ax, "attention")}
+    assert lines[1, 2][:3] == pytest.approx(to_rgb(role_color("coreference")))
 
 
-def test_coloured_words_are_the_arcs_ends():
+def test_colored_words_are_the_arcs_ends():
     (ax,) = arc_panel(example()).axes
     bold = [(text.get_text(), text.get_ha()) for text in ax.texts if text.get_fontweight() == "bold"]
     assert bold == [("dog", "right"), ("barks", "left")]

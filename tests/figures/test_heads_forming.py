@@ -12,13 +12,13 @@ from headscope.analyses.dependency.tables import DEPENDENCY_BEST
 from headscope.analyses.surface.tables import SURFACE
 from headscope.figures.heads_forming import (
     accuracy_course,
-    behaviour_courses,
+    behavior_courses,
     course_panel,
     heads_forming,
     relation_courses,
 )
 from headscope.figures.saving import svg_text
-from headscope.figures.style import role_colour
+from headscope.figures.style import role_color
 from support.stand_ins import stand_in
 
 
@@ -79,7 +79,7 @@ def test_heads_of_several_kinds_are_named_with_them():
 
 
 def test_the_highest_head_of_a_statistic():
-    (course,) = behaviour_courses(
+    (course,) = behavior_courses(
         {50: surface([0.2, 0.9]), 0: surface([0.06, 0.05])}, statistics=["previous", "sep"]
     )
     assert course.title == "to the previous token"
@@ -115,7 +115,7 @@ def test_a_panel_draws_its_course():
     assert lines["sure"].get_xydata().tolist() == [[200, 0.61]]
     assert lines["unsure"].get_xydata().tolist() == [[0, 0.31], [100, 0.40]]
     assert to_hex(lines["unsure"].get_markerfacecolor()) == "#ffffff"
-    assert lines["sure"].get_markerfacecolor() == role_colour("syntax")
+    assert lines["sure"].get_markerfacecolor() == role_color("syntax")
     assert set(lines["rule"].get_ydata()) == {0.36}
     (band,) = [one for one in ax.collections if one.get_gid() == "interval"]
     corners = {tuple(np.round(corner, 6)) for corner in band.get_paths()[0].vertices}
@@ -130,7 +130,7 @@ def test_without_intervals_there_is_no_band():
 
 
 def test_panels_share_their_axes():
-    courses = [*relation_courses(STEPS), *behaviour_courses({0: surface([0.1]), 400: surface([0.9])})]
+    courses = [*relation_courses(STEPS), *behavior_courses({0: surface([0.1]), 400: surface([0.9])})]
     figure = heads_forming([*courses, *courses])
     drawn = [ax for ax in figure.axes if ax.get_title(loc="left")]
     assert [ax.get_title(loc="left") for ax in drawn] == ["det", "obj", "to the previous token"] * 2

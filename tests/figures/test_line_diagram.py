@@ -14,10 +14,10 @@ def read_back(ax, shape):
     """The weights that an axes shows, from its lines."""
     (lines,) = [c for c in ax.collections if c.get_gid() == "attention"]
     shown = np.zeros(shape)
-    for segment, colour in zip(lines.get_segments(), lines.get_colors()):
+    for segment, color in zip(lines.get_segments(), lines.get_colors()):
         (x0, query), (x1, key) = segment
         assert (x0, x1) == (0.0, 1.0)
-        shown[int(query), int(key)] = colour[3]
+        shown[int(query), int(key)] = color[3]
     return shown
 
 
@@ -46,7 +46,7 @@ def test_queries_stand_left_and_keys_right():
 
 def test_figure_has_a_panel_for_each_example_and_none_for_the_shared_sentence():
     inputs = mock_inputs.encoder()
-    examples = inputs.examples[inputs.examples["behaviour"] != "shared"]
+    examples = inputs.examples[inputs.examples["behavior"] != "shared"]
     figure = line_diagram(inputs.examples)
     titled = [ax for ax in figure.axes if ax.get_title(loc="left")]
     assert len(titled) == len(examples)
@@ -58,7 +58,7 @@ def test_figure_has_a_panel_for_each_example_and_none_for_the_shared_sentence():
 
 
 def test_titles_take_the_models_own_names():
-    row = mock_inputs.encoder().examples.query("behaviour == 'cls'").iloc[0]
+    row = mock_inputs.encoder().examples.query("behavior == 'cls'").iloc[0]
     (ax,) = example_panel(row, labels={"cls": "<s>"}, show_kind=True).axes
     assert ax.get_title(loc="left") == f"Encoder head {row['layer']}-{row['head']} · <s>"
 
@@ -96,8 +96,8 @@ def test_weights_that_do_not_fit_are_refused():
 
 def test_no_example_is_refused():
     inputs = mock_inputs.encoder(1, 1)
-    shared = inputs.examples[inputs.examples["behaviour"] == "shared"]
-    with pytest.raises(ValueError, match=r"^Expected at least one example of a behaviour, got none"):
+    shared = inputs.examples[inputs.examples["behavior"] == "shared"]
+    with pytest.raises(ValueError, match=r"^Expected at least one example of a behavior, got none"):
         line_diagram(shared)
 
 

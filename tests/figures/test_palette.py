@@ -9,8 +9,8 @@ from headscope.figures.style import role_outline
 from headscope.palette import SCHEMES, css_variables, palette
 
 
-def luminance(colour):
-    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+def luminance(color):
+    channels = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -44,7 +44,7 @@ def test_lines_and_points_have_contrast_for_graphics(scheme):
             )
 
 
-def test_light_fills_of_the_behaviours_are_okabe_ito():
+def test_light_fills_of_the_behaviors_are_okabe_ito():
     fills = {name: role.fill.light for name, role in palette().roles.items()}
     assert fills["previous"] == "#0072b2"
     assert fills["next"] == "#e69f00"
@@ -73,15 +73,15 @@ def test_previous_points_left_and_next_points_right():
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_css_has_every_colour(scheme):
+def test_css_has_every_color(scheme):
     declared = dict(part.split(":") for part in css_variables(scheme).split(";"))
     assert declared["--ink"] == getattr(palette().page["ink"], scheme)
     assert declared["--line-next"] == getattr(palette().roles["next"].line, scheme)
     assert len(declared) == len(palette().page) + 3 * len(palette().roles)
 
 
-def test_no_two_line_colours_are_the_same():
-    # The report maps a drawn colour back to its name.
+def test_no_two_line_colors_are_the_same():
+    # The report maps a drawn color back to its name.
     lines = [role.line.light for role in palette().roles.values()] + [
         c.light for c in palette().page.values()
     ]

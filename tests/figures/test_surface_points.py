@@ -5,7 +5,7 @@ import pytest
 
 from headscope.figures import statistic_panel, surface_points
 from headscope.figures.statistic_panel import SPREAD
-from headscope.figures.style import role_colour
+from headscope.figures.style import role_color
 from headscope.figures.surface_points import PANELS
 from support import mock_inputs
 
@@ -81,7 +81,7 @@ def test_previous_and_next_are_not_swapped():
     for statistic, words in (("previous", "previous token"), ("next", "next token")):
         assert names[f"name--encoder--{statistic}"].get_text() == words
         (mean,) = [one for one in ax.lines if one.get_gid() == f"mean--encoder--{statistic}"]
-        assert mean.get_color() == names[f"name--encoder--{statistic}"].get_color() == role_colour(statistic)
+        assert mean.get_color() == names[f"name--encoder--{statistic}"].get_color() == role_color(statistic)
 
 
 def test_names_follow_the_order_of_the_ends(encoder):
@@ -130,19 +130,19 @@ def test_another_number_of_axes_is_refused(encoder):
         surface_points(encoder.surface, axes=Figure().subplots(2, 1, squeeze=False).tolist())
 
 
-def test_panel_shows_roles_in_their_colours_and_order(encoder):
+def test_panel_shows_roles_in_their_colors_and_order(encoder):
     figure = statistic_panel(encoder.surface, "cls", kind="encoder", roles=encoder.roles)
     (ax,) = figure.axes
     plotted = points(ax, "encoder", "cls")
     table = rows(encoder.surface, "encoder", "cls", mean=False)
     for layer, head, value in zip(table["layer"], table["head"], table["value"]):
         assert plotted[layer, head] == pytest.approx((layer + SPREAD * (head - 6.5) / 11, value))
-    colours = {
+    colors = {
         c.get_gid().split("--")[3]: c for c in ax.collections if (c.get_gid() or "").startswith("heads--")
     }
-    assert set(colours) == set(encoder.roles["role"])
-    assert len(colours) > 3
-    for role, marks in colours.items():
+    assert set(colors) == set(encoder.roles["role"])
+    assert len(colors) > 3
+    for role, marks in colors.items():
         own = encoder.roles[encoder.roles["role"] == role]
         named = {f"encoder-{layer}-{head}" for layer, head in zip(own["layer"], own["head"])}
         assert {url[1:] for url in marks.get_urls()} == named

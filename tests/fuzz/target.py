@@ -36,7 +36,7 @@ _TARGETS = {
     "tables": ("word-vectors", "hub-treebank", "hub-text", "hub-names"),
     "pickles": ("pickles", "pickle-to-maps"),
     "maps": ("maps", "maps-run", "maps-to-pickle"),
-    "models": ("models", "tokenisers"),
+    "models": ("models", "tokenizers"),
     "runs": ("runs", "atlas", "report", "resume"),
     "pages": ("markup", "view-page", "view-state"),
     "explorer": ("explorer",),

@@ -13,7 +13,7 @@ from headscope.encoding import tokenizer_bounds as bounds
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.spread import documents_read
 from headscope.errors import InputError, ModelError
-from headscope.models.loading import load_model, load_tokeniser
+from headscope.models.loading import load_model, load_tokenizer
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
 from headscope.prepare.text_corpus import TextCorpus
@@ -63,7 +63,7 @@ def test_normalizers_that_double_what_is_read_when_a_tokenizer_is_loaded(letter,
     step = {"type": "Replace", "pattern": {"String": letter}, "content": 2 * letter}
     made = model_with(tmp_path, normalizer=sequence("normalizers", [step] * 40))
     says = f"the tokenizer's normalizer makes more than 1,048,576 letters of a text of 1; {AGAIN}"
-    for load in (load_model, load_tokeniser):
+    for load in (load_model, load_tokenizer):
         assert refused(load, made) == f"{made / 'tokenizer.json'}: {says}"
 
 
@@ -75,7 +75,7 @@ def test_normalizers_that_double_an_added_token(tmp_path):
         normalizer=sequence("normalizers", [sequence("normalizers", [DOUBLES] * 40)]),
         added_tokens=[{**token, **flags}],
     )
-    assert "makes more than 1,048,576 letters of a text of 1; " in refused(load_tokeniser, made)
+    assert "makes more than 1,048,576 letters of a text of 1; " in refused(load_tokenizer, made)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_normalizers_that_double_an_added_token(tmp_path):
 )  # fmt: skip
 def test_other_parts_that_double_a_text(part, step, inner, says, tmp_path):
     made = model_with(tmp_path, **{part: sequence(inner, [step] * 40)})
-    assert refused(load_tokeniser, made) == f"{made / 'tokenizer.json'}: {says}"
+    assert refused(load_tokenizer, made) == f"{made / 'tokenizer.json'}: {says}"
 
 
 @pytest.mark.parametrize("part", ["normalizer", "pre_tokenizer"])
@@ -166,12 +166,12 @@ def test_the_growth_of_a_table_of_sentencepiece():
 def test_pieces_are_those_of_the_tokenizer_itself(tmp_path):
     """With patterns another thread cuts: what it gives is what tokenizers gives."""
     split = {"type": "Split", "pattern": {"Regex": r"\s+"}, "behavior": "Removed", "invert": False}
-    tokeniser, _ = load_tokeniser(model_with(tmp_path, pre_tokenizer=split))
+    tokenizer, _ = load_tokenizer(model_with(tmp_path, pre_tokenizer=split))
     texts = ["the cat sat", "it slept", ""]
-    expected = Tokenizer.from_str(tokeniser.backend_tokenizer.to_str()).encode_batch(
+    expected = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str()).encode_batch(
         texts, add_special_tokens=False
     )
-    found = Encoder(tokeniser).pieces(texts)
+    found = Encoder(tokenizer).pieces(texts)
     assert [each.ids for each in found] == [each.ids for each in expected]
     assert [each.offsets for each in found] == [each.offsets for each in expected]
 

@@ -378,7 +378,7 @@ def test_the_servers_loop_says_it_so():
 
 
 class Panic(BaseException):
-    """What a tokeniser in Rust raises where it is broken; no `Exception`."""
+    """What a tokenizer in Rust raises where it is broken; no `Exception`."""
 
 
 def test_the_thread_that_looks_outlives_every_error(said):

@@ -19,7 +19,7 @@ from support.hostile import printable
 from support.made_maps import sentence_pair
 from support.model_folders import save_tiny_t5
 from support.tiny_models import tiny_model
-from support.tiny_tokenisers import tiny_tokeniser
+from support.tiny_tokenizers import tiny_tokenizer
 
 TREEBANK = {"tokens": [["A", "cat"]], "head": [["2", "0"]], "deprel": [["det", "root"]]}
 BROKEN = "the data are broken: try another @revision, or give a local file"
@@ -198,7 +198,7 @@ def test_a_decoder_that_starts_with_two_tokens(tmp_path):
 
     def look():
         loaded = load_model(folder)
-        examine(loaded.model, Encoder(loaded.tokeniser).vocabulary)
+        examine(loaded.model, Encoder(loaded.tokenizer).vocabulary)
 
     with pytest.raises(ModelError) as refused:
         look()
@@ -206,36 +206,36 @@ def test_a_decoder_that_starts_with_two_tokens(tmp_path):
     assert "decoder_start_token_id" in str(refused.value)
 
 
-def test_a_tokeniser_that_writes_a_text_twice(tmp_path):
+def test_a_tokenizer_that_writes_a_text_twice(tmp_path):
     from headscope.encoding.encoder import Encoder
-    from headscope.models.loading import load_tokeniser
+    from headscope.models.loading import load_tokenizer
 
     folder = save_tiny_t5(tmp_path / "t5", ["the cat sat", "a dog came"] * 20)
     content = json.loads((folder / "tokenizer.json").read_text())
     text = {"Sequence": {"id": "A", "type_id": 0}}
     content["post_processor"]["single"] = [text, text, {"SpecialToken": {"id": "</s>", "type_id": 0}}]
     (folder / "tokenizer.json").write_text(json.dumps(content))
-    tokeniser, _ = load_tokeniser(folder)
+    tokenizer, _ = load_tokenizer(folder)
     with pytest.raises(ModelError) as refused:
-        Encoder(tokeniser)
-    (given,) = tokeniser.backend_tokenizer.encode_batch(["a"], add_special_tokens=False)
+        Encoder(tokenizer)
+    (given,) = tokenizer.backend_tokenizer.encode_batch(["a"], add_special_tokens=False)
     assert str(refused.value) == (
         f"tokenizer.json's post_processor makes {2 * len(given)} pieces of a text's {len(given)}; expected special "
-        "tokens around each text, once: save the tokeniser again"
+        "tokens around each text, once: save the tokenizer again"
     )
 
 
-def test_a_tokeniser_whose_library_gives_up_when_it_is_used(tmp_path):
+def test_a_tokenizer_whose_library_gives_up_when_it_is_used(tmp_path):
     """Its file is taken; only the first text shows that its template names a token that it lacks."""
-    from headscope.models.loading import load_tokeniser
+    from headscope.models.loading import load_tokenizer
 
     folder = save_tiny_t5(tmp_path / "t5", ["the cat sat", "a dog came"] * 20)
     content = json.loads((folder / "tokenizer.json").read_text())
     content["post_processor"]["special_tokens"] = {}
     (folder / "tokenizer.json").write_text(json.dumps(content))
     with pytest.raises(ModelError) as refused:
-        load_tokeniser(folder)
-    assert "could not be loaded, for its tokeniser is not as it should be" in told(refused)
+        load_tokenizer(folder)
+    assert "could not be loaded, for its tokenizer is not as it should be" in told(refused)
 
 
 @pytest.mark.parametrize(
@@ -251,18 +251,18 @@ def test_a_tokeniser_whose_library_gives_up_when_it_is_used(tmp_path):
         ),
     ],
 )
-def test_a_tokeniser_that_writes_what_the_model_has_no_embedding_for(change, says, tmp_path):
+def test_a_tokenizer_that_writes_what_the_model_has_no_embedding_for(change, says, tmp_path):
     from headscope.models.loading import load_model
 
     tiny_model("bert").save_pretrained(tmp_path)
-    tiny_tokeniser("bert").save_pretrained(tmp_path)
+    tiny_tokenizer("bert").save_pretrained(tmp_path)
     content = json.loads((tmp_path / "tokenizer.json").read_text())
     change(content["post_processor"])
     (tmp_path / "tokenizer.json").write_text(json.dumps(content))
     with pytest.raises(ModelError) as refused:
         load_model(tmp_path)
     assert told(refused) == (
-        f"{tmp_path.name}: the tokeniser has {says}; expected the tokeniser that the model was trained with".replace(
+        f"{tmp_path.name}: the tokenizer has {says}; expected the tokenizer that the model was trained with".replace(
             "has token types", "writes token types"
         )
     )

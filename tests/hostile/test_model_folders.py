@@ -13,7 +13,7 @@ import pytest
 import headscope
 from headscope.errors import HeadscopeError, ModelError
 from headscope.models.folder.prompts import nothing_asks
-from headscope.models.loading import load_model, load_tokeniser
+from headscope.models.loading import load_model, load_tokenizer
 from support import hostile_model_folders as folders
 from support.commands import run_command
 from support.hostile import each, printable
@@ -80,12 +80,12 @@ def test_a_folder_is_taken_or_refused_in_words(case, tmp_path, marker, answers):
 
 
 def look_at(folder):
-    """As every command begins: the model, its tokeniser, and what heads it has."""
+    """As every command begins: the model, its tokenizer, and what heads it has."""
     from headscope.encoding.encoder import Encoder
     from headscope.models.examination import examine
 
     loaded = load_model(folder)
-    return examine(loaded.model, Encoder(loaded.tokeniser).vocabulary)
+    return examine(loaded.model, Encoder(loaded.tokenizer).vocabulary)
 
 
 def test_so_many_folders_take_no_gigabyte(before):
@@ -95,7 +95,7 @@ def test_so_many_folders_take_no_gigabyte(before):
 
 @pytest.mark.parametrize(("name", "says"), folders.names())
 def test_a_name_is_refused_in_words(name, says, answers):
-    for load in (load_model, load_tokeniser):
+    for load in (load_model, load_tokenizer):
         with pytest.raises(ModelError) as refused:
             load(name)
         assert says in str(refused.value)
@@ -104,7 +104,7 @@ def test_a_name_is_refused_in_words(name, says, answers):
 
 
 def commands(model, place):
-    """Every command that loads a model or a tokeniser."""
+    """Every command that loads a model or a tokenizer."""
     text, trees, mentions = place / "text.txt", place / "trees.conllu", place / "mentions.conllu"
     text.write_text("the cat sat on the mat .\nthe dog ran , and sat .\n\n" * 4)
     trees.write_text(TREES)
@@ -138,7 +138,7 @@ def commands(model, place):
         ("view", "--text", "the cat", "--generate", 2, "--model", model, "--out", place / "v.html"),
     )
     yield "train", ("train", "--text", text, "--model", model, *out)
-    yield "train-tokeniser", ("train", "--text", text, "--size", "1x1x8", "--tokeniser", model, *out)
+    yield "train-tokenizer", ("train", "--text", text, "--size", "1x1x8", "--tokenizer", model, *out)
 
 
 COMMANDS = (
@@ -154,7 +154,7 @@ COMMANDS = (
         "importance",
         "probe",
     ),
-    *("cluster", "view-head", "view-neuron", "view-generate", "train", "train-tokeniser"),
+    *("cluster", "view-head", "view-neuron", "view-generate", "train", "train-tokenizer"),
 )
 REFUSED = tuple(folders.code_folders())
 
@@ -166,7 +166,7 @@ def test_no_command_runs_a_folders_code(command, case, tmp_path, marker, answers
     given = dict(commands(made, tmp_path))
     assert tuple(given) == COMMANDS
     code, _, said = run_command(*given[command])
-    # A tokeniser alone does not ask which program computes attention.
+    # A tokenizer alone does not ask which program computes attention.
     assert code == 2, said
     assert said.startswith("headscope: ")
     assert folders.OWN_CODE in said

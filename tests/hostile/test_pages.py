@@ -79,7 +79,7 @@ def test_the_atlas(tmp_path):
 
 
 def drawn(*held):
-    figure = line_diagram(inputs(*held).examples.query("behaviour != 'shared'").head(1), most=100)
+    figure = line_diagram(inputs(*held).examples.query("behavior != 'shared'").head(1), most=100)
     file = io.BytesIO()
     figure.savefig(file, format="svg")
     return ElementTree.fromstring(file.getvalue())

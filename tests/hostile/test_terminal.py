@@ -322,7 +322,7 @@ def test_a_stream_that_is_none(gone, capsys, monkeypatch):
         (
             ["stast"],
             "there is no command 'stast'; expected one of report, merge, stats, segments, norms, deciles, jobs, "
-            "directions, extract, convert, behaviours, experiment, syntax, coref, cluster, importance, probe, "
+            "directions, extract, convert, behaviors, experiment, syntax, coref, cluster, importance, probe, "
             "train, view, explore, atlas, export; did you mean stats?",
         ),
         (
@@ -337,7 +337,7 @@ def test_a_stream_that_is_none(gone, capsys, monkeypatch):
             )
             for command, options in {
                 "report": ("--out", "--text", "--treebank", "--coref", "--maps", "--device"),
-                "train": ("--out", "--tokeniser", "--size"),
+                "train": ("--out", "--tokenizer", "--size"),
                 "view": ("--text", "--out", "--layer"),
                 "atlas": ("--study", "--out"),
             }.items()

@@ -1,4 +1,4 @@
-"""A text that its tokeniser does not know is refused, or said of every number: never silent nonsense."""
+"""A text that its tokenizer does not know is refused, or said of every number: never silent nonsense."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
 from headscope.encoding.unknown import EARLY, KnownPieces
 from headscope.errors import InputError
-from headscope.models.loading import load_tokeniser
+from headscope.models.loading import load_tokenizer
 from support import hostile_model_folders as folders
 from support.commands import run_command
 from support.hostile import printable
@@ -32,12 +32,12 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def encoder(model):
-    tokeniser, _ = load_tokeniser(model)
-    return Encoder(tokeniser)
+    tokenizer, _ = load_tokenizer(model)
+    return Encoder(tokenizer)
 
 
 def read(encoder, lines, *, packing="single"):
-    """What a corpus of one document is to a tokeniser."""
+    """What a corpus of one document is to a tokenizer."""
     known = KnownPieces(encoder, "text")
     packer = Packer(encoder, packing=packing)
     segments = list(known.watch(packer.pack([Document(id="a", lines=tuple(lines))])))
@@ -50,7 +50,7 @@ def test_the_share_decides(encoder, unknown, packing):
     lines = [line(unknown)] * 8
     if unknown >= 9:
         with pytest.raises(
-            InputError, match=rf"^the model's tokeniser does not know the text: .*{CAUSE}; give"
+            InputError, match=rf"^the model's tokenizer does not know the text: .*{CAUSE}; give"
         ):
             read(encoder, lines, packing=packing)
         return
@@ -63,8 +63,8 @@ def test_the_words_of_both(encoder):
     with pytest.raises(InputError) as refused:
         read(encoder, [line(10)] * 3)
     assert str(refused.value) == (
-        f"the model's tokeniser does not know the text: 30 of 30 pieces (100%) are [UNK], unknown; {CAUSE}; give a "
-        "model whose tokeniser knows it"
+        f"the model's tokenizer does not know the text: 30 of 30 pieces (100%) are [UNK], unknown; {CAUSE}; give a "
+        "model whose tokenizer knows it"
     )
     known, _ = read(encoder, [line(5)] * 3)
     assert known.note() == (
@@ -99,14 +99,14 @@ def test_case_is_named_where_it_is_the_cause(tmp_path, changed, cause):
             }
         path.write_text(json.dumps(given))
 
-    tokeniser, _ = load_tokeniser(folders.copied(tmp_path, keep_case))
+    tokenizer, _ = load_tokenizer(folders.copied(tmp_path, keep_case))
     with pytest.raises(InputError, match=f"likely its vocabulary is {cause}"):
-        read(Encoder(tokeniser), [changed("The Cat sat On the mat")])
+        read(Encoder(tokenizer), [changed("The Cat sat On the mat")])
 
 
 def test_bytes_know_everything(tmp_path):
-    tokeniser, _ = load_tokeniser(save_tiny_gpt2(tmp_path, ["the cat sat"] * 9))
-    encoder = Encoder(tokeniser)
+    tokenizer, _ = load_tokenizer(save_tiny_gpt2(tmp_path, ["the cat sat"] * 9))
+    encoder = Encoder(tokenizer)
     assert encoder.unknown_id is None
     known, segments = read(encoder, ["кот 猫 🐈", "<|endoftext|>" * 9])
     assert len(segments) == 2
@@ -114,10 +114,10 @@ def test_bytes_know_everything(tmp_path):
 
 
 def test_unigrams_may_not_know(tmp_path):
-    tokeniser, _ = load_tokeniser(save_tiny_t5(tmp_path, ["the cat sat on the mat"] * 9))
-    assert Encoder(tokeniser).unknown_id == tokeniser.unk_token_id
+    tokenizer, _ = load_tokenizer(save_tiny_t5(tmp_path, ["the cat sat on the mat"] * 9))
+    assert Encoder(tokenizer).unknown_id == tokenizer.unk_token_id
     with pytest.raises(InputError, match="are <unk>, unknown"):
-        read(Encoder(tokeniser), ["猫犬 鳥魚 " * 3])
+        read(Encoder(tokenizer), ["猫犬 鳥魚 " * 3])
 
 
 def trees(words):
@@ -151,7 +151,7 @@ COMMANDS = ("stats", "segments", "extract", "train", "syntax", "coref", "view")
 def test_a_command_refuses_what_is_unknown_and_leaves_nothing(command, model, tmp_path):
     code, _, said = run_command(*dict(commands(model, tmp_path, line(10)))[command])
     assert code == 2
-    assert "headscope: the model's tokeniser does not know the " in said
+    assert "headscope: the model's tokenizer does not know the " in said
     assert CAUSE in said
     assert printable(said)
     assert not any((tmp_path / name).exists() for name in ("out.json", "maps", "view.html"))

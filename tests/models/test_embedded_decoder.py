@@ -16,7 +16,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
 from headscope.models.examination import examine
 from headscope.reporting.kit.claim_rules import LEAST_SHARE
-from headscope.statistics.statistic_catalogue import STATISTICS
+from headscope.statistics.statistic_catalog import STATISTICS
 
 DOCUMENTS = 12
 STRETCH = 64
@@ -29,7 +29,7 @@ def folder():
 
 
 @pytest.fixture(scope="module")
-def tokeniser(folder):
+def tokenizer(folder):
     return tf.AutoTokenizer.from_pretrained(folder)
 
 
@@ -50,9 +50,9 @@ def random(folder):
 
 
 @pytest.fixture(scope="module")
-def inputs(tokeniser):
+def inputs(tokenizer):
     blocks = demo_text().read_text(encoding="utf-8").split("\n\n")[:DOCUMENTS]
-    return [tokeniser(block, truncation=True)["input_ids"] for block in blocks]
+    return [tokenizer(block, truncation=True)["input_ids"] for block in blocks]
 
 
 def eager(model, ids):
@@ -71,14 +71,14 @@ def mean_weight(model, inputs, key):
     return np.mean(values, axis=0)
 
 
-def induction(model, tokeniser):
+def induction(model, tokenizer):
     """Over the second of two copies of 64 random tokens: mean weight on keys right after an earlier copy."""
     rng = np.random.default_rng(5)
-    pieces = sorted(set(range(len(tokeniser))) - set(tokeniser.all_special_ids))
+    pieces = sorted(set(range(len(tokenizer))) - set(tokenizer.all_special_ids))
     values = []
     for _ in range(4):
         stretch = rng.choice(pieces, STRETCH).tolist()
-        ids = [tokeniser.bos_token_id, *stretch, *stretch]
+        ids = [tokenizer.bos_token_id, *stretch, *stretch]
         weights = eager(model, ids)
         for row in range(1 + STRETCH, len(ids)):
             total = np.zeros(weights.shape[:2])
@@ -98,9 +98,9 @@ def test_a_previous_token_head_and_a_sink(trained, random, inputs):
 
 
 @pytest.mark.slow
-def test_an_induction_head(trained, random, tokeniser):
-    assert induction(trained, tokeniser).max() > 0.4
-    assert induction(random, tokeniser).max() < 0.05
+def test_an_induction_head(trained, random, tokenizer):
+    assert induction(trained, tokenizer).max() > 0.4
+    assert induction(random, tokenizer).max() < 0.05
 
 
 @pytest.mark.slow
@@ -109,7 +109,7 @@ def test_headscope_sees_the_same(folder, trained):
     loaded = hs.load_model("headscope-decoder")
     assert (loaded.name, loaded.origin, loaded.family) == ("headscope-decoder", "embedded", "llama")
     assert next(loaded.model.parameters()).dtype == torch.float32
-    encoder = Encoder(loaded.tokeniser)
+    encoder = Encoder(loaded.tokenizer)
     anatomy = examine(loaded.model, encoder.vocabulary)
     assert [(part.kind, part.layers, part.heads) for part in anatomy.layout] == [("decoder", 4, 8)]
     segments = list(
@@ -133,11 +133,11 @@ def test_headscope_sees_the_same(folder, trained):
 
 
 @pytest.mark.slow
-def test_the_package_is_small_and_whole(folder, tokeniser):
+def test_the_package_is_small_and_whole(folder, tokenizer):
     assert (folder / "model.safetensors").stat().st_size < 20_000_000
     assert hs.load_model("headscope-decoder").model.config.num_key_value_heads == 4
     text = "It rained in Zürich.\nAll day."
-    assert tokeniser.decode(tokeniser(text, add_special_tokens=False)["input_ids"]) == f" {text}"
+    assert tokenizer.decode(tokenizer(text, add_special_tokens=False)["input_ids"]) == f" {text}"
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import transformers as tf
 
 from headscope.views.snapshot.capture import AttentionReader
 from support.tiny_models import CONFIGS
-from support.tiny_tokenisers import tiny_loaded
+from support.tiny_tokenizers import tiny_loaded
 
 STEPS = 6
 
@@ -29,9 +29,9 @@ def writer(family):
     return model
 
 
-def named(tokeniser, ids):
-    """A tiny model may write ids that its tokeniser does not have."""
-    return [name or f"⟨{number}⟩" for name, number in zip(tokeniser.convert_ids_to_tokens(ids), ids)]
+def named(tokenizer, ids):
+    """A tiny model may write ids that its tokenizer does not have."""
+    return [name or f"⟨{number}⟩" for name, number in zip(tokenizer.convert_ids_to_tokens(ids), ids)]
 
 
 def step_by_step(model, **inputs):
@@ -50,12 +50,12 @@ def test_a_decoders_steps(family):
     model = writer(family)
     loaded = tiny_loaded(family, model)
     (kind,) = AttentionReader(loaded).view("the cat sat on", generate=STEPS).kinds
-    prompt = loaded.tokeniser("the cat sat on", return_tensors="pt")["input_ids"]
+    prompt = loaded.tokenizer("the cat sat on", return_tensors="pt")["input_ids"]
     told = step_by_step(model, input_ids=prompt, attention_mask=torch.ones_like(prompt))
     ids = told.sequences[0].tolist()
     assert kind.queries.generated == prompt.shape[1] == 4
     assert len(kind.queries) == 4 + STEPS
-    assert list(kind.queries.tokens) == named(loaded.tokeniser, ids)
+    assert list(kind.queries.tokens) == named(loaded.tokenizer, ids)
     compared = 0
     for step, layers in enumerate(told.attentions):
         for layer, weights in enumerate(layers):
@@ -77,9 +77,9 @@ def test_an_encoder_decoders_steps(family, begun):
     model = writer(family)
     loaded = tiny_loaded(family.removeprefix("deep-"), model)
     view = AttentionReader(loaded).view("the cat sat on", decoder_text=begun, generate=STEPS)
-    source = loaded.tokeniser("the cat sat on", return_tensors="pt")["input_ids"]
+    source = loaded.tokenizer("the cat sat on", return_tensors="pt")["input_ids"]
     start = [model.config.decoder_start_token_id]
-    start += [] if begun is None else loaded.tokeniser(begun, add_special_tokens=False)["input_ids"]
+    start += [] if begun is None else loaded.tokenizer(begun, add_special_tokens=False)["input_ids"]
     told = step_by_step(
         model,
         input_ids=source,
@@ -92,7 +92,7 @@ def test_an_encoder_decoders_steps(family, begun):
         kinds["encoder"].weights, torch.stack([w[0] for w in told.encoder_attentions]).numpy(), atol=5e-6
     )
     assert kinds["decoder"].queries.generated == len(start)
-    assert list(kinds["decoder"].queries.tokens) == named(loaded.tokeniser, told.sequences[0].tolist())
+    assert list(kinds["decoder"].queries.tokens) == named(loaded.tokenizer, told.sequences[0].tolist())
     for name, steps in (("decoder", told.decoder_attentions), ("cross", told.cross_attentions)):
         for step, layers in enumerate(steps):
             for layer, weights in enumerate(layers):
@@ -107,7 +107,7 @@ def test_the_end_of_a_text_ends_it():
     loaded = tiny_loaded("gpt2", model)
     reader = AttentionReader(loaded)
     (kind,) = reader.view("the cat", generate=STEPS).kinds
-    third = int(loaded.tokeniser.convert_tokens_to_ids(kind.queries.tokens[4]))
+    third = int(loaded.tokenizer.convert_tokens_to_ids(kind.queries.tokens[4]))
     model.generation_config.eos_token_id = third
     (shorter,) = reader.view("the cat", generate=STEPS).kinds
     first = kind.queries.tokens.index(kind.queries.tokens[4], 2)

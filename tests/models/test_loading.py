@@ -23,7 +23,7 @@ from support.hub_server import HubServer
 from support.inputs import PAD, eager_maps, vocabulary
 from support.model_folders import save_tiny_bert
 from support.tiny_models import VOCABULARY
-from support.tiny_tokenisers import tiny_tokeniser
+from support.tiny_tokenizers import tiny_tokenizer
 
 LOAD = (
     "import sys\n"
@@ -150,14 +150,14 @@ def test_a_folder_without_safe_weights(tmp_path, pickled):
     )
 
 
-def test_a_folder_without_a_tokeniser(tmp_path):
+def test_a_folder_without_a_tokenizer(tmp_path):
     save_tiny_bert(tmp_path)
     for name in ("tokenizer.json", "vocab.txt", "tokenizer_config.json"):
         (tmp_path / name).unlink(missing_ok=True)
     with pytest.raises(ModelError) as refused:
         load_model(tmp_path)
     assert str(refused.value) == (
-        f"{tmp_path} has no tokeniser: expected tokenizer.json; save the tokeniser with save_pretrained into the "
+        f"{tmp_path} has no tokenizer: expected tokenizer.json; save the tokenizer with save_pretrained into the "
         "same folder"
     )
 
@@ -203,14 +203,14 @@ def test_a_model_without_attention_names_the_families_that_work():
     )
 
 
-def test_what_is_no_tokeniser_is_refused():
+def test_what_is_no_tokenizer_is_refused():
     class Slow:
         is_fast = False
 
     with pytest.raises(ModelError) as refused:
         Encoder(Slow())
     assert str(refused.value) == (
-        "Slow is no tokeniser that can be read: expected one of transformers, as AutoTokenizer.from_pretrained "
+        "Slow is no tokenizer that can be read: expected one of transformers, as AutoTokenizer.from_pretrained "
         "returns it"
     )
 
@@ -233,7 +233,7 @@ def test_half_precision_checkpoints_are_computed_in_float32(folder, tmp_path):
     from transformers import AutoModel
 
     AutoModel.from_pretrained(folder, dtype=torch.float16).save_pretrained(tmp_path)
-    save = load_model(folder).tokeniser.save_pretrained(tmp_path)
+    save = load_model(folder).tokenizer.save_pretrained(tmp_path)
     assert save
     assert {p.dtype for p in load_model(tmp_path).model.parameters()} == {torch.float32}
     assert {p.dtype for p in load_model(tmp_path, dtype="bfloat16").model.parameters()} == {torch.bfloat16}
@@ -255,11 +255,11 @@ def test_positions_without_an_end_limit_no_input():
         vocab_size=VOCABULARY, d_model=32, n_layer=2, n_head=4, d_inner=48, pad_token_id=PAD
     )
     model = tf.XLNetModel(config).eval()
-    loaded = LoadedModel(model=model, tokeniser=tiny_tokeniser(), name="tiny")
+    loaded = LoadedModel(model=model, tokenizer=tiny_tokenizer(), name="tiny")
     assert config.max_position_embeddings == -1
     assert longest_input(loaded, examine(model, vocabulary())) == 1 << 30
-    found = hs.attention("the old bridge .", model=model, tokeniser=loaded.tokeniser)
-    ids = torch.tensor([loaded.tokeniser("the old bridge .")["input_ids"]])
+    found = hs.attention("the old bridge .", model=model, tokenizer=loaded.tokenizer)
+    ids = torch.tensor([loaded.tokenizer("the old bridge .")["input_ids"]])
     theirs = eager_maps(model, input_ids=ids)["self"]
     np.testing.assert_allclose(found, torch.cat(theirs).numpy(), atol=2e-6)
 
@@ -308,7 +308,7 @@ def test_a_refusal_does_not_speak_pythons_language():
             raise error
         assert str(refused.value) == (
             "mine could not be loaded, for its config.json is not as it should be; expected what save_pretrained "
-            "writes: save model and tokeniser again into one folder"
+            "writes: save model and tokenizer again into one folder"
         )
     with (
         pytest.raises(ModelError, match="could not be loaded: 3 heads do not divide a width of 16; expected"),

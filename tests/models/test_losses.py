@@ -12,7 +12,7 @@ from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.losses import ask_of, asked_logits, choose_loss, loss_of, segment_losses
 from support.inputs import made_up_segments, vocabulary
-from support.task_models import loss_of_family, tiny_task_model, tokeniser_of
+from support.task_models import loss_of_family, tiny_task_model, tokenizer_of
 
 
 def test_a_hand_worked_loss():
@@ -28,7 +28,7 @@ def test_a_hand_worked_loss():
 def test_the_loss_of_a_segment_is_transformers_own(family):
     model, vocab = tiny_task_model(family), vocabulary()
     anatomy = examine(model, vocab)
-    ask = ask_of(loss_of(anatomy), tokeniser_of(family), anatomy)
+    ask = ask_of(loss_of(anatomy), tokenizer_of(family), anatomy)
     for segment in made_up_segments(4, seed=5, longest=15):
         question = ask(segment)
         decoders = None if question.decoder is None else [question.decoder]
@@ -76,7 +76,7 @@ def test_each_kind_has_its_loss(family):
     assert loss_of(anatomy) == own
     assert choose_loss("none", anatomy, name="it") == choose_loss(own, anatomy, name="it") == own
     expected = {"mlm": MaskedTokens, "clm": NextToken, "denoise": Denoising}[own]
-    assert type(ask_of(own, tokeniser_of(family), anatomy, seed=3)) is expected
+    assert type(ask_of(own, tokenizer_of(family), anatomy, seed=3)) is expected
 
 
 @pytest.mark.parametrize(

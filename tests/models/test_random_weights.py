@@ -37,7 +37,7 @@ EMBEDDINGS |= dict.fromkeys(("roberta", "albert", "electra"), EMBEDDINGS["bert"]
 
 
 def trained(family):
-    """A model none of whose parameters is as an initialiser leaves it."""
+    """A model none of whose parameters is as an initializer leaves it."""
     model = tiny_model(family)
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
@@ -96,7 +96,7 @@ def test_every_family_has_a_control_that_attends_in_another_way(family):
     assert not any(part.isdigit() for name in names for part in name.split("."))
 
 
-def test_the_initialiser_is_the_models_own():
+def test_the_initializer_is_the_models_own():
     """Spread of BERT's weights 0.02, norms 1, biases 0, as its configuration says."""
     config = tf.BertConfig(vocab_size=99, hidden_size=96, num_attention_heads=4, num_hidden_layers=2)
     config.initializer_range = 0.05

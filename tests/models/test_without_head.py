@@ -9,7 +9,7 @@ import headscope as hs
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.models.in_memory import model_in_memory, without_head
 from support.tiny_models import CONFIGS
-from support.tiny_tokenisers import tiny_tokeniser
+from support.tiny_tokenizers import tiny_tokenizer
 
 TEXT = ["the cat sat on the mat, and ran.\nthe dogs ran.", "the cat sat on the dog."]
 CLASSES = {
@@ -26,7 +26,7 @@ def headed(request):
     torch.manual_seed(0)
     config = CONFIGS[request.param]()
     config.pad_token_id = 1
-    return CLASSES[request.param].from_config(config), tiny_tokeniser(request.param)
+    return CLASSES[request.param].from_config(config), tiny_tokenizer(request.param)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ OPTIONS = options_of(RunOptions)
 GROUPS = ("corpora", "model", "measure", "machine")
 ALWAYS = ("distances", "map")
 BY_NAME = ("directions",)
-LAST = ("behaviours", "experiments", "distribution", "jobs")
+LAST = ("behaviors", "experiments", "distribution", "jobs")
 
 
 def test_every_field_is_an_option_that_explains_itself():
@@ -101,7 +101,7 @@ def test_precisions_are_torchs():
             {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
             tuple(name for name in ASKABLE if name not in BY_NAME),
         ),
-        ({"maps": Path("a")}, ("surface", *ALWAYS, "behaviours", "distribution", "jobs")),
+        ({"maps": Path("a")}, ("surface", *ALWAYS, "behaviors", "distribution", "jobs")),
         ({"text": ("a",), "stages": ("probes", "syntax")}, ("probes", "syntax")),
         ({"text": ("a",), "stages": BY_NAME}, BY_NAME),
         ({"text": ("a",), "also": BY_NAME}, ("surface", "norms", *ALWAYS, *LAST, *BY_NAME)),

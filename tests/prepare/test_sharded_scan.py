@@ -20,7 +20,7 @@ from headscope.prepare import sharded_scan
 from headscope.prepare.kept_shards import SHARDS, KeptShards, Part, forget_shards
 from headscope.prepare.sharded_scan import scan_shards
 from support.inputs import made_up_segments, vocabulary
-from support.task_models import tiny_task_model, tokeniser_of
+from support.task_models import tiny_task_model, tokenizer_of
 from support.tiny_models import shared_tiny_model
 
 SEGMENTS = sorted(made_up_segments(40, seed=5, documents=16), key=lambda each: (each.document, each.index))
@@ -43,7 +43,7 @@ class Asked:
     def source(self, segments=SEGMENTS):
         batches = ShardedBatches(iter(segments), batch_size=3)
         if self.gradients:
-            ask = ask_of("mlm", tokeniser_of("bert"), self.anatomy)
+            ask = ask_of("mlm", tokenizer_of("bert"), self.anatomy)
             return GradientSource(self.model, self.anatomy, vocabulary(), batches, ask)
         return ModelSource(self.model, self.anatomy, vocabulary(), batches)
 

@@ -5,9 +5,9 @@ import pytest
 
 from headscope.reporting.kit.words import words_for
 from headscope.reporting.report_page import render_report
-from headscope.statistics.statistic_catalogue import NAMES, is_share
+from headscope.statistics.statistic_catalog import NAMES, is_share
 from support import mock_inputs
-from support.mock_behaviours import with_behaviours
+from support.mock_behaviors import with_behaviors
 from support.mock_distribution import with_distribution
 
 pytestmark = pytest.mark.browser
@@ -21,7 +21,7 @@ def inputs():
         "decoder": mock_inputs.decoder(),
         "hostile": mock_inputs.hostile(),
         "random": mock_inputs.random_weights(),
-        "rows": with_behaviours(with_distribution(mock_inputs.encoder())),
+        "rows": with_behaviors(with_distribution(mock_inputs.encoder())),
     }
 
 
@@ -120,7 +120,7 @@ def test_lines_are_the_heads_weights(visit, inputs):
     page = visit("encoder", anchor="#encoder-1-2")
     examples = inputs["encoder"].examples
     row = examples[
-        (examples["behaviour"] == "shared") & (examples["layer"] == 1) & (examples["head"] == 2)
+        (examples["behavior"] == "shared") & (examples["layer"] == 1) & (examples["head"] == 2)
     ].iloc[0]
     n = len(row["tokens"])
     weights = np.reshape(row["weights"], (n, n))
@@ -299,9 +299,9 @@ def test_tabs_change_the_kind(visit):
     assert page.locator("#grid button").first.get_attribute("id") == "encoder-1-1"
 
 
-def test_colour_by_a_statistic(visit, inputs):
+def test_color_by_a_statistic(visit, inputs):
     page = visit("encoder")
-    page.select_option("#colour", "cls")
+    page.select_option("#color", "cls")
     surface = inputs["encoder"].surface
     cls = surface[(surface["statistic"] == "cls") & surface["head"].notna()]
     for _, row in cls.iloc[::9].iterrows():
@@ -350,7 +350,7 @@ def test_the_page_never_scrolls_sideways(visit, name, width):
 def test_on_a_phone_wide_figures_can_be_read_and_scrolled(visit):
     page = visit("rows", width=390, height=760)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    for section in ("distribution", "behaviours"):
+    for section in ("distribution", "behaviors"):
         figure = page.locator(f"#section-{section} figure:has(> svg.figure)").first
         letters = figure.locator("text").first.evaluate("one => one.getBoundingClientRect().height")
         assert letters >= 8

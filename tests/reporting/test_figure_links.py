@@ -8,7 +8,7 @@ import pytest
 from headscope.analyses.norms.section import norm_section
 from support import mock_inputs
 from support.measured import about, with_parts
-from support.mock_behaviours import with_behaviours
+from support.mock_behaviors import with_behaviors
 from support.mock_directions import with_directions
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
@@ -21,7 +21,7 @@ MEASURED = {
     "norms": with_norms,
     "distribution": with_distribution,
     "directions": with_directions,
-    "behaviours": with_behaviours,
+    "behaviors": with_behaviors,
     "importance": with_importance,
     "distances": with_distances,
 }
@@ -55,7 +55,7 @@ def test_every_figure_is_linked_and_every_link_has_a_figure(name, without):
 
 def test_experiments_link_the_grids_of_the_kinds_that_they_are_done_with():
     for without in ((), ("encoder",)):
-        run = lacking(with_behaviours(mock_inputs.t5()), without)
+        run = lacking(with_behaviors(mock_inputs.t5()), without)
         linked, written = linked_and_written(run, "experiments")
         assert linked == written
         assert written

@@ -15,8 +15,8 @@ from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.kit.words import words_for
 from headscope.reporting.parts import write_figures
 from headscope.reporting.report_page import render_report, write_report
-from headscope.statistics.statistic_catalogue import is_share, of_topic
-from headscope.views.quantise import read_weights
+from headscope.statistics.statistic_catalog import is_share, of_topic
+from headscope.views.quantize import read_weights
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_distances import with_distances
@@ -119,7 +119,7 @@ def test_data_block_is_the_frame(which, request):
 def test_maps_block_is_the_examples(three_kinds):
     inputs, markup = three_kinds
     maps = block(markup, "maps")
-    shared = inputs.examples[inputs.examples["behaviour"] == "shared"]
+    shared = inputs.examples[inputs.examples["behavior"] == "shared"]
     for _, row in shared.iterrows():
         told = maps[row["kind"]]
         index = (row["layer"] - 1) * 4 + row["head"] - 1
@@ -154,7 +154,7 @@ def test_roles_table_counts_the_roles(three_kinds):
 def test_examples_table_is_the_frame(encoder):
     inputs, markup = encoder
     rows = Tables(markup).found["table-examples"][1:]
-    examples = inputs.examples[inputs.examples["behaviour"] != "shared"]
+    examples = inputs.examples[inputs.examples["behavior"] != "shared"]
     assert len(rows) == len(examples)
     for head, _, value, document, segment in rows:
         layer, number = (int(part) for part in head.removeprefix("Head ").split("-"))
@@ -304,7 +304,7 @@ def test_a_page_by_itself_links_no_file():
 
 def test_figures_without_examples_leave_figure_1_out(tmp_path):
     inputs = mock_inputs.encoder(1, 2)
-    inputs = with_parts(inputs, examples=inputs.examples[inputs.examples["behaviour"] == "shared"])
+    inputs = with_parts(inputs, examples=inputs.examples[inputs.examples["behavior"] == "shared"])
     assert {path.stem for path in write_figures(about(inputs), tmp_path)} == {"figure-2", "figure-4"}
     assert "This run kept no examples." in Tables(render_report(inputs)).text
 

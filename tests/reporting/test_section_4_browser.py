@@ -83,9 +83,9 @@ def test_the_numbers_of_table_1_are_seen_on_a_phone(visit):
         assert box["x"] + box["width"] <= 390, place
 
 
-def test_the_grid_takes_the_colour_of_a_relation(visit):
+def test_the_grid_takes_the_color_of_a_relation(visit):
     page = visit("run")
-    page.select_option("#colour", "finds obj")
+    page.select_option("#color", "finds obj")
     table = mock_inputs.section_4(6, 12).table("dependency")
     own = table[(table["relation"] == "obj") & (table["model"] == "trained")]
     best = own.groupby(["layer", "head"])["accuracy"].max()
@@ -94,9 +94,9 @@ def test_the_grid_takes_the_colour_of_a_relation(visit):
         assert float(shade.rstrip("%")) == pytest.approx(100 * value / best.max(), abs=0.51)
 
 
-def test_the_grid_takes_the_colour_of_importance(visit):
+def test_the_grid_takes_the_color_of_importance(visit):
     page = visit("loss")
-    page.select_option("#colour", "weight_times_gradient sep")
+    page.select_option("#color", "weight_times_gradient sep")
     table = with_importance(mock_inputs.encoder(2, 3)).table("importance")
     own = table[(table["measure"] == "weight_times_gradient") & (table["key_class"] == "sep")]
     heads = own[own["head"].notna()]
@@ -107,7 +107,7 @@ def test_the_grid_takes_the_colour_of_importance(visit):
         # A number so small is not rounded to nothing.
         told = re.search(r"gradient: \[SEP\] ([\d.]+) nats", cell.get_attribute("aria-label"))
         assert float(told[1]) == pytest.approx(row["value"], rel=0.05)
-    topics = page.locator("#colour optgroup").evaluate_all("all => all.map(one => one.label)")
+    topics = page.locator("#color optgroup").evaluate_all("all => all.map(one => one.label)")
     assert topics == ["What it looks at", "What the loss depends on"]
 
 

@@ -1,4 +1,4 @@
-"""What heads write, as what heads can be coloured and laid out by: every number is the tables'."""
+"""What heads write, as what heads can be colored and laid out by: every number is the tables'."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ import pandas as pd
 from headscope.analyses.for_report import every_part
 from support import mock_inputs
 from support.measured import about
-from support.mock_behaviours import with_behaviours
+from support.mock_behaviors import with_behaviors
 from support.mock_norms import with_norms
 
 
@@ -15,24 +15,24 @@ def measures_of(run):
     return {one.name: one for parts in every_part() for one in parts.measures(context)}, context
 
 
-def test_behaviours_by_what_is_written_are_numbers_of_their_table():
-    run = with_behaviours(mock_inputs.t5())
+def test_behaviors_by_what_is_written_are_numbers_of_their_table():
+    run = with_behaviors(mock_inputs.t5())
     found, context = measures_of(run)
-    table = run.table("behaviours")
+    table = run.table("behaviors")
     own = table[(table["measure"] == "norm") & table["head"].notna() & (table["n"] > 0)]
-    assert {name for name in found if name.startswith("norm behaviour.")} == {
-        f"norm behaviour.{name}" for name in own["behaviour"]
+    assert {name for name in found if name.startswith("norm behavior.")} == {
+        f"norm behavior.{name}" for name in own["behavior"]
     }
     for kind in context.kinds:
-        for name, rows in own[own["kind"] == kind.name].groupby("behaviour"):
-            one = found[f"norm behaviour.{name}"]
+        for name, rows in own[own["kind"] == kind.name].groupby("behavior"):
+            one = found[f"norm behavior.{name}"]
             expected = rows.sort_values(["layer", "head"])["value"]
             np.testing.assert_array_equal(one.values[kind.name], expected)
             assert (one.share, one.unit) == ((False, "tokens") if name == "distance" else (True, ""))
 
 
 def test_without_what_is_written_there_are_none():
-    found, _ = measures_of(with_behaviours(mock_inputs.section_4(2, 3), unwritten=None))
+    found, _ = measures_of(with_behaviors(mock_inputs.section_4(2, 3), unwritten=None))
     assert not [name for name in found if name.startswith("norm ")]
 
 

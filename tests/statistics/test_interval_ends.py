@@ -59,7 +59,7 @@ def test_a_positive_value_reaches_up_as_far_as_its_documents_tail(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("mirrored", [False, True])
-def test_a_share_reaches_towards_the_documents_that_few_have(seed, mirrored):
+def test_a_share_reaches_toward_the_documents_that_few_have(seed, mirrored):
     rng, counts = drawn(seed)
     counts = 30 * counts
     sums = 0.6 * rng.binomial(counts.astype(int), 1 / (1 + np.exp(3 - rng.normal(0, 1, len(counts)))))

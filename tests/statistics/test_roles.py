@@ -7,7 +7,7 @@ import pytest
 from headscope.analyses.coreference.tables import COREFERENCE
 from headscope.analyses.dependency.tables import DEPENDENCY_BEST
 from headscope.analyses.for_study import finders
-from headscope.statistics.role_catalogue import ROLES
+from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.roles import role_of
 from support.stand_ins import stand_in
 
@@ -38,7 +38,7 @@ def finds(best, coreference):
         ({}, "mixed"),
     ],
 )
-def test_the_first_behaviour_that_holds(values, role):
+def test_the_first_behavior_that_holds(values, role):
     assert role in ROLES
     assert role_of(values, uniform={"entropy": UNIFORM}) == role
 

@@ -61,7 +61,7 @@ def asked(tmp_path_factory):
         stages=(
             "surface",
             "norms",
-            "behaviours",
+            "behaviors",
             "distribution",
             "jobs",
             "directions",
@@ -127,7 +127,7 @@ def test_every_stage_that_scans_text_in_shards_says_how(asked, folders):
     assert kept == {
         "surface",
         "norms",
-        "behaviours",
+        "behaviors",
         "distribution",
         "jobs",
         "tree_jobs",

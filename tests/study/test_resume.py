@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 ALL = [
     "surface",
     "norms",
-    "behaviours",
+    "behaviors",
     "experiments",
     "distribution",
     "jobs",
@@ -162,7 +162,7 @@ def test_a_stage_killed_while_it_writes_is_measured_again(asked, folder, measure
             [
                 "surface",
                 "norms",
-                "behaviours",
+                "behaviors",
                 "experiments",
                 "distribution",
                 "jobs",
@@ -171,7 +171,7 @@ def test_a_stage_killed_while_it_writes_is_measured_again(asked, folder, measure
                 "map",
             ],
         ),
-        ({"controls": 0}, ["behaviours", "experiments", "jobs", "syntax", "coreference", "map"]),
+        ({"controls": 0}, ["behaviors", "experiments", "jobs", "syntax", "coreference", "map"]),
         ({"seeds": 2}, ["probes"]),
         ({"limit": 9}, ALL),
         ({"seed": 1}, ALL),

@@ -20,7 +20,7 @@ from headscope.models.loading import load_model
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.measures import of_measure
-from headscope.statistics.statistic_catalogue import NAMES
+from headscope.statistics.statistic_catalog import NAMES
 from headscope.study.paper import is_bert_base, paper_numbers
 from support.shared_data import data
 
@@ -30,15 +30,15 @@ pytestmark = pytest.mark.slow
 def plain_loop(texts, *, layers=6):
     """The definitions in numpy, one pair of texts at a time, over eager `output_attentions` in float64."""
     loaded = load_model(dtype="float64")
-    model, tokeniser = loaded.model, loaded.tokeniser
+    model, tokenizer = loaded.model, loaded.tokenizer
     model.set_attn_implementation("eager")
     collected = {}
     for first, second in texts:
-        inputs = tokeniser(first, second, return_tensors="pt")
+        inputs = tokenizer(first, second, return_tensors="pt")
         with torch.no_grad():
             out = model(**inputs, output_attentions=True)
         maps = np.stack([layer[0].numpy() for layer in out.attentions])
-        tokens = tokeniser.convert_ids_to_tokens(inputs["input_ids"][0])
+        tokens = tokenizer.convert_ids_to_tokens(inputs["input_ids"][0])
         n = len(tokens)
         cls, sep = [t == "[CLS]" for t in tokens], np.array([t == "[SEP]" for t in tokens])
         stops = [t in (".", ",") for t in tokens]
@@ -76,11 +76,11 @@ def beginning(path, number, folder):
 
 
 def _documents_of(path, number):
-    tokeniser = load_model().tokeniser
+    tokenizer = load_model().tokenizer
     documents, left = [], number
     for block in path.read_text().split("\n\n"):
         lines = [line for line in block.split("\n") if line.strip()]
-        pairs = [pair for pair in zip(lines[0::2], lines[1::2]) if len(tokeniser(*pair)["input_ids"]) <= 128][
+        pairs = [pair for pair in zip(lines[0::2], lines[1::2]) if len(tokenizer(*pair)["input_ids"]) <= 128][
             :left
         ]
         left = None if left is None else left - len(pairs)
@@ -132,7 +132,7 @@ def test_the_table_is_the_plain_loop_over_the_same_pairs(study):
 
 
 def test_uniform_is_what_uniform_attention_gives(study):
-    lengths = [len(load_model().tokeniser(a, b)["input_ids"]) for a, b in pairs_of(demo_text(), 40)]
+    lengths = [len(load_model().tokenizer(a, b)["input_ids"]) for a, b in pairs_of(demo_text(), 40)]
     expected = {
         "entropy": np.mean([math.log(n) for n in lengths]),
         "max_weight": np.mean([1 / n for n in lengths]),
@@ -177,17 +177,17 @@ def test_examples_are_the_models_own_weights(study):
     loaded = load_model()
     loaded.model.set_attn_implementation("eager")
     table = study.table("examples")
-    shared = table[table.behaviour == "shared"]
+    shared = table[table.behavior == "shared"]
     sentences = shared.groupby(["document", "segment"]).size()
     assert 1 < len(sentences) <= 3
     assert set(sentences) == {72}
-    assert set(table.behaviour) - {"shared"} <= {"previous", "next", "cls", "sep", "punctuation", "broad"}
+    assert set(table.behavior) - {"shared"} <= {"previous", "next", "cls", "sep", "punctuation", "broad"}
     for row in [
-        *table[table.behaviour != "shared"].to_dict("records"),
+        *table[table.behavior != "shared"].to_dict("records"),
         *shared.iloc[30::72].to_dict("records"),
     ]:
         n = len(row["tokens"])
-        ids = torch.tensor([loaded.tokeniser.convert_tokens_to_ids(list(row["tokens"]))])
+        ids = torch.tensor([loaded.tokenizer.convert_tokens_to_ids(list(row["tokens"]))])
         with torch.no_grad():
             out = loaded.model(input_ids=ids, output_attentions=True)
         theirs = out.attentions[row["layer"] - 1][0, row["head"] - 1].numpy()
@@ -273,7 +273,7 @@ def test_a_study_shows_itself(study):
     html = study._repr_html_()
     assert "Heads of the encoder by role" in html
     assert study.tables == [
-        *("behaviours", "behaviours_best", "clearest", "distribution", "distribution_examples", "examples"),
+        *("behaviors", "behaviors_best", "clearest", "distribution", "distribution_examples", "examples"),
         *("experiments", "experiments_best", "head_clusters", "head_distances", "head_map"),
         *(
             "job_counts",
@@ -286,10 +286,10 @@ def test_a_study_shows_itself(study):
             "surface_differences",
         ),
     ]
-    with pytest.raises(KeyError, match="no table 'probes'; this study has behaviours, "):
+    with pytest.raises(KeyError, match="no table 'probes'; this study has behaviors, "):
         study.table("probes")
-    with pytest.raises(KeyError, match="no statistic 'colour'; this study has previous, next, current"):
-        study["colour"]
+    with pytest.raises(KeyError, match="no statistic 'color'; this study has previous, next, current"):
+        study["color"]
     with pytest.raises(KeyError, match="no cross attention; this study has encoder"):
         study.array("cls", kind="cross")
 
@@ -366,12 +366,12 @@ def test_the_reference_figures_on_wikipedia(tmp_path):
         np.testing.assert_allclose(found, numbers, atol=1e-5, rtol=0)
 
 
-def test_packing_pairs_are_the_tokenisers_own():
+def test_packing_pairs_are_the_tokenizers_own():
     """Ids and token types of a pair equal transformers' own call."""
     loaded = load_model()
-    packer = Packer(Encoder(loaded.tokeniser), packing="paragraphs", too_long="skip")
+    packer = Packer(Encoder(loaded.tokenizer), packing="paragraphs", too_long="skip")
     segments = list(islice(packer.pack(read_corpus([str(demo_text())])), 20))
     for segment, (first, second) in zip(segments, pairs_of(demo_text(), 20)):
-        theirs = loaded.tokeniser(first, second)
+        theirs = loaded.tokenizer(first, second)
         assert segment.ids.tolist() == theirs["input_ids"]
         assert segment.token_types.tolist() == theirs["token_type_ids"]

@@ -36,7 +36,7 @@ def asked(tmp_path_factory):
         model=str(save_tiny_masked_lm(folder / "tiny")),
         text=(str(folder / "text.txt"),),
         max_length=64,
-        stages=("surface", "norms", "importance", "distances", "map", "behaviours"),
+        stages=("surface", "norms", "importance", "distances", "map", "behaviors"),
         loss="mlm",
         controls=0,
         batch_size=4,
@@ -95,7 +95,7 @@ def same_but_for_rounding(out, other):
 
 
 def test_which_stages_share():
-    assert SHARING == ["surface", "norms", "behaviours", "distribution", "jobs", "directions", "distances"]
+    assert SHARING == ["surface", "norms", "behaviors", "distribution", "jobs", "directions", "distances"]
     for name in SHARING:
         # They read the same inputs: nothing but these options shapes a scan, and how many controls there are no input.
         assert STAGES[name].corpora == ("text",)
@@ -127,7 +127,7 @@ def test_a_finished_stage_is_not_computed_and_changes_no_digit(asked, tmp_path, 
     expected = answers(tmp_path / "out")
     number = len(found)
     assert found == [len(SHARING)] * number
-    for table in ("surface", "norms", "head_distances", "behaviours"):
+    for table in ("surface", "norms", "head_distances", "behaviors"):
         path = tmp_path / "out" / "tables" / f"{table}.parquet"
         path.write_bytes(path.read_bytes()[:-9])
         found.clear()

@@ -17,7 +17,7 @@ from headscope.study.writing import read_stages, write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
-FIRST = ["surface", "norms", "behaviours", "experiments", "distribution", "jobs"]
+FIRST = ["surface", "norms", "behaviors", "experiments", "distribution", "jobs"]
 MEASURED = [*FIRST, "tree_jobs", "syntax", "coreference"]
 LAST = ["distances", "map"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 AXE = Path(__file__).parents[1] / "views" / "js" / "node_modules" / "axe-core" / "axe.min.js"
-# Contrast is measured on what lies on flat colours; the rest (canvases) axe leaves undecided.
+# Contrast is measured on what lies on flat colors; the rest (canvases) axe leaves undecided.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
 
 

@@ -1,8 +1,8 @@
-"""Behaviours by their definition, key by key: inputs of few tokens, and which keys each behaviour is about."""
+"""Behaviors by their definition, key by key: inputs of few tokens, and which keys each behavior is about."""
 
 import numpy as np
 
-from headscope.analyses.behaviours.catalogue import BEHAVIOURS, Delimiter
+from headscope.analyses.behaviors.catalog import BEHAVIORS, Delimiter
 from headscope.encoding.segment import NO_WORD, Segment
 from support.inputs import CLS, SEP
 
@@ -42,7 +42,7 @@ def few_words(number, *, seed=0, documents=None):
 
 
 def keys_of(name, ids, row, visible, *, special=(CLS, SEP)):
-    """The keys that a behaviour is about in one row, from its definition; None where it is no share of them."""
+    """The keys that a behavior is about in one row, from its definition; None where it is no share of them."""
     if name == "first":
         found = [0]
     elif name == "local":
@@ -54,7 +54,7 @@ def keys_of(name, ids, row, visible, *, special=(CLS, SEP)):
     elif name == "induction":
         found = [key for key in range(1, row) if ids[key - 1] == ids[row] and ids[row] not in special]
     else:
-        found = [k for k, i in enumerate(ids) if i < 90 and DELIMITERS[i] == BEHAVIOURS[name].delimiter]
+        found = [k for k, i in enumerate(ids) if i < 90 and DELIMITERS[i] == BEHAVIORS[name].delimiter]
     return [key for key in found if key >= 0 and visible[row, key]]
 
 

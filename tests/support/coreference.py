@@ -1,4 +1,4 @@
-"""Made-up documents with mentions of entities, and a tokeniser of whole words."""
+"""Made-up documents with mentions of entities, and a tokenizer of whole words."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from headscope.encoding.segment import Segment
 from support.inputs import made_up_segments
 
 
-def word_tokeniser(words: Sequence[str], *, dropped: str = "") -> PreTrainedTokenizerFast:
+def word_tokenizer(words: Sequence[str], *, dropped: str = "") -> PreTrainedTokenizerFast:
     """A piece a word, `[CLS]` and `[SEP]` around; the letters of `dropped` are deleted."""
     names = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", *dict.fromkeys(words)]
     backend = Tokenizer(models.WordLevel({name: i for i, name in enumerate(names)}, unk_token="[UNK]"))

@@ -129,9 +129,9 @@ def eager_weights(folder, text, text_b=None):
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    tokeniser = AutoTokenizer.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModel.from_pretrained(folder, attn_implementation="eager").float().eval()
     texts = (text,) if text_b is None else (text, text_b)
     with torch.no_grad():
-        out = model(**tokeniser(*texts, return_tensors="pt"), output_attentions=True)
+        out = model(**tokenizer(*texts, return_tensors="pt"), output_attentions=True)
     return np.stack([layer[0].numpy() for layer in out.attentions])

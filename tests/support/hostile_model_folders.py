@@ -24,7 +24,7 @@ def whole_folder() -> Path:
     from transformers import BertConfig, BertForMaskedLM
 
     from support.tiny_models import VOCABULARY
-    from support.tiny_tokenisers import tiny_tokeniser
+    from support.tiny_tokenizers import tiny_tokenizer
 
     folder = Path(tempfile.mkdtemp(prefix="headscope-whole-"))
     torch.manual_seed(0)
@@ -37,9 +37,9 @@ def whole_folder() -> Path:
         max_position_embeddings=200,
     )
     BertForMaskedLM(config).save_pretrained(folder)
-    tokeniser = tiny_tokeniser()
-    tokeniser.add_special_tokens({"mask_token": "[MASK]"})
-    tokeniser.save_pretrained(folder)
+    tokenizer = tiny_tokenizer()
+    tokenizer.add_special_tokens({"mask_token": "[MASK]"})
+    tokenizer.save_pretrained(folder)
     return folder
 
 
@@ -89,7 +89,7 @@ def _program(folder: Path) -> None:
 
 
 _MODEL_MAP = {"AutoConfig": "evil.Evil", "AutoModel": "evil.Evil", "AutoModelForMaskedLM": "evil.Evil"}
-_TOKENISER_MAP = {"AutoTokenizer": ["evil.Evil", "evil.Evil"]}
+_TOKENIZER_MAP = {"AutoTokenizer": ["evil.Evil", "evil.Evil"]}
 
 
 def _upstream(given: dict) -> dict:
@@ -103,9 +103,9 @@ def code_folders() -> Iterator[Case]:
     """Folders that cannot be had without running what lies in them, or in a repository that they name."""
     for far, label in ((dict, "local"), (_upstream, "other-repo")):
         own = {"model_type": "evil", "auto_map": far(_MODEL_MAP)}
-        mapped = {"auto_map": far(_TOKENISER_MAP), "tokenizer_class": "EvilTokenizer"}
+        mapped = {"auto_map": far(_TOKENIZER_MAP), "tokenizer_class": "EvilTokenizer"}
         yield changed(f"config-{label}", OWN_CODE, _program, in_json("config.json", **own))
-        yield changed(f"tokeniser-{label}", OWN_CODE, _program, in_json("tokenizer_config.json", **mapped))
+        yield changed(f"tokenizer-{label}", OWN_CODE, _program, in_json("tokenizer_config.json", **mapped))
     yield changed(
         "config-without-family",
         OWN_CODE,
@@ -113,7 +113,7 @@ def code_folders() -> Iterator[Case]:
         in_json("config.json", model_type=..., auto_map=_MODEL_MAP),
     )
     yield changed(
-        "tokeniser-old-list",
+        "tokenizer-old-list",
         OWN_CODE,
         _program,
         in_json("tokenizer_config.json", auto_map=["evil.Evil", None], tokenizer_class="EvilTokenizer"),
@@ -135,23 +135,23 @@ def known_families_with_code() -> Iterator[Case]:
     for label, far in maps.items():
         yield changed(f"config-{label}", None, _program, in_json("config.json", auto_map=far(_MODEL_MAP)))
         yield changed(
-            f"tokeniser-{label}",
+            f"tokenizer-{label}",
             None,
             _program,
-            in_json("tokenizer_config.json", auto_map=far(_TOKENISER_MAP)),
+            in_json("tokenizer_config.json", auto_map=far(_TOKENIZER_MAP)),
         )
         yield changed(
-            f"tokeniser-without-class-{label}",
+            f"tokenizer-without-class-{label}",
             None,
             _program,
-            in_json("tokenizer_config.json", auto_map=far(_TOKENISER_MAP), tokenizer_class=...),
+            in_json("tokenizer_config.json", auto_map=far(_TOKENIZER_MAP), tokenizer_class=...),
         )
         yield changed(
             f"both-{label}",
             None,
             _program,
-            in_json("config.json", auto_map=far({**_MODEL_MAP, **_TOKENISER_MAP})),
-            in_json("tokenizer_config.json", auto_map=far(_TOKENISER_MAP)),
+            in_json("config.json", auto_map=far({**_MODEL_MAP, **_TOKENIZER_MAP})),
+            in_json("tokenizer_config.json", auto_map=far(_TOKENIZER_MAP)),
         )
     yield changed(
         "generate",
@@ -436,7 +436,7 @@ def _index(name: str, says: str, content: dict) -> Case:
     )
 
 
-def tokeniser_files() -> Iterator[Case]:
+def tokenizer_files() -> Iterator[Case]:
     """tokenizer.json and what it says of the longest input."""
     for name, (content, says) in _BROKEN_JSON.items():
         yield changed(f"definition-{name}", f"tokenizer.json {says}", written("tokenizer.json", content))
@@ -444,7 +444,7 @@ def tokeniser_files() -> Iterator[Case]:
     yield changed(
         "definition-of-lists", "lists and objects", written("tokenizer.json", b"[" + b"[]," * 5_000_000)
     )
-    part = "could not be loaded, for its tokeniser is not as it should be"
+    part = "could not be loaded, for its tokenizer is not as it should be"
     for name, content in {
         "other-type": b'{"version": "1.0", "model": {"type": "Evil", "vocab": {}}}',
         "bpe-of-nothing": b'{"version":"1.0","model":{"type":"BPE","vocab":{"a":0},"merges":["b c"]}}',
@@ -461,7 +461,7 @@ def tokeniser_files() -> Iterator[Case]:
     yield changed(
         "vocabulary-200-MB", "has 200,000,000 bytes", functools.partial(_sparse, "vocab.txt", 200_000_000)
     )
-    yield changed("none", "has no tokeniser", without("tokenizer.json", "vocab.txt"))
+    yield changed("none", "has no tokenizer", without("tokenizer.json", "vocab.txt"))
     yield changed("added-150,000", "adds 150,00", functools.partial(_add_tokens, 150_000, 5))
     yield changed(
         "added-of-megabytes", "has texts of 6,000,000 letters", functools.partial(_add_tokens, 10, 600_000)
@@ -473,7 +473,7 @@ def tokeniser_files() -> Iterator[Case]:
         in_json("tokenizer_config.json", added_tokens_decoder=long),
     )
     yield changed(
-        "ids-beyond-the-model", "the tokeniser has token ids up to", functools.partial(_add_tokens, 50, 5)
+        "ids-beyond-the-model", "the tokenizer has token ids up to", functools.partial(_add_tokens, 50, 5)
     )
     for name, value in {
         "text": "512",
@@ -532,5 +532,5 @@ def names() -> Iterator[tuple[str, str]]:
 
 def every_case() -> Iterator[Case]:
     """All folders that must be refused or loaded without harm."""
-    for make in (config_numbers, config_fields, json_files, weight_contents, weight_indices, tokeniser_files):
+    for make in (config_numbers, config_fields, json_files, weight_contents, weight_indices, tokenizer_files):
         yield from make()

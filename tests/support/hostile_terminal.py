@@ -19,7 +19,7 @@ TEXTS = {
     "emoji code": "subj:warning:obj",
     "backslash before markup": "a\\[b]",
     "unclosed bracket": "a[",
-    "colour": "\x1b[31mred",
+    "color": "\x1b[31mred",
     "clear screen": "\x1b[2J\x1b[H",
     "title": "\x1b]0;pwned\x07",
     "link": "\x1b]8;;http://evil.example\x1b\\click\x1b]8;;\x1b\\",

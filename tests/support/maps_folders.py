@@ -40,7 +40,7 @@ def weights(kind: str, rows: int) -> np.ndarray:
 
 
 def window(rows: int) -> np.ndarray:
-    """A mask that is no default: neighbours only."""
+    """A mask that is no default: neighbors only."""
     at = np.arange(rows)
     return np.broadcast_to(abs(at[:, None] - at) <= 1, (2, rows, rows))
 
@@ -62,7 +62,7 @@ def whole(
         layout=tuple(KindLayout(kind, 2, 2) for kind in kinds),
         store=store,
         word_level="mean" if form == "words" else None,
-        signature={"id": "x", "corpus": {"hash": "h", "documents": 2}, "options": {}, "tokeniser": "t"},
+        signature={"id": "x", "corpus": {"hash": "h", "documents": 2}, "options": {}, "tokenizer": "t"},
     )
     with MapsFolder(folder, index) as writer:
         for document in ("a", "b"):

@@ -6,7 +6,7 @@ from headscope.analyses.coreference.tables import COREFERENCE_DIFFERENCES
 from headscope.analyses.dependency.tables import DEPENDENCY_DIFFERENCES
 from headscope.analyses.probes.tables import PROBE_DIFFERENCES
 from headscope.analyses.surface.tables import SURFACE_DIFFERENCES
-from headscope.statistics.statistic_catalogue import STATISTICS
+from headscope.statistics.statistic_catalog import STATISTICS
 from support.stand_ins import table_of
 
 PAIRED = 0.5

@@ -9,9 +9,9 @@ import pandas as pd
 from headscope.analyses.surface.tables import EXAMPLES, SURFACE
 from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
 from headscope.reporting.kit.measured import Measured
-from headscope.statistics.role_catalogue import ROLES
+from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.roles import role_of
-from headscope.statistics.statistic_catalogue import STATISTICS, Rows, is_share
+from headscope.statistics.statistic_catalog import STATISTICS, Rows, is_share
 from support.measured import with_parts
 from support.mock_coreference import with_coreference
 from support.mock_differences import surface_differences
@@ -214,10 +214,10 @@ def row(kind, layer, head, name, pair, documents, segments, rng):
     return out | {"value": value, "ci_low": low, "ci_high": high, "uniform": uniform, "n": segments}
 
 
-def example(kind, layer, head, behaviour, value, tokens, keys, weights):
+def example(kind, layer, head, behavior, value, tokens, keys, weights):
     """One row of the examples table."""
     return {
-        "kind": kind, "layer": layer + 1, "head": head + 1, "behaviour": behaviour, "value": value,
+        "kind": kind, "layer": layer + 1, "head": head + 1, "behavior": behavior, "value": value,
         "document": "d41d8cd9", "segment": 7, "tokens": list(tokens), "keys": list(keys),
         "weights": weights.astype(np.float32).ravel().tolist(),
     }  # fmt: skip
@@ -239,7 +239,7 @@ def manifest(kinds, *, name="minilm-mlm", documents=40, segments=200, special=No
         "signature": {
             "id": "3fa2b6c1d09e",
             "model": model,
-            "tokeniser": "5b1c22aa",
+            "tokenizer": "5b1c22aa",
             "corpus": {"hash": "77aa01", "documents": documents + 1, "segments": segments, "name": "wiki.txt"},
             "options": {
                 "packing": "pretraining", "max_length": 128, "too_long": "truncate", "token_types": "own",

@@ -9,13 +9,13 @@ from support.stand_ins import table_of
 
 def clearest_of(inputs, *, most=2):
     """A table of the clearest sentences: each head's map on the first shared one, as often as wanted."""
-    shared = inputs.examples[inputs.examples["behaviour"] == "shared"]
+    shared = inputs.examples[inputs.examples["behavior"] == "shared"]
     first = shared.drop_duplicates(["kind", "layer", "head"])
-    named = first.drop(columns="behaviour").merge(inputs.roles, on=["kind", "layer", "head"])
+    named = first.drop(columns="behavior").merge(inputs.roles, on=["kind", "layer", "head"])
     rows = [
         {
             **{name: row.get(name) for name in CLEAREST.names},
-            "behaviour": row["role"],
+            "behavior": row["role"],
             "rank": rank,
             "value": 0.9 - 0.1 * rank,
             "start": 0,

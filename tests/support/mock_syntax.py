@@ -39,7 +39,7 @@ SENTENCES = [
     "she:10:nsubj raised:4:advcl her:12:nmod doubts:10:obj .:4:punct",
     "he:2:nsubj said:0:root that:10:mark the:6:det old:6:amod bridges:10:nsubj would:10:aux have:10:aux been:10:aux "
     "repaired:2:ccomp by:14:case two:14:nummod local:14:amod companies:10:obl in:16:case june:10:obl .:2:punct",
-    "their:2:nmod neighbours:4:nsubj are:4:cop friendly:0:root ,:12:punct but:12:cc the:8:det dogs:12:nsubj and:11:cc "
+    "their:2:nmod neighbors:4:nsubj are:4:cop friendly:0:root ,:12:punct but:12:cc the:8:det dogs:12:nsubj and:11:cc "
     "a:11:det parrot:8:conj bark:4:conj at:14:case visitors:12:obl every:16:det morning:12:obl",
     "maria:2:nsubj wants:0:root to:4:mark visit:2:xcomp the:7:det city:7:compound museum:4:obj because:15:mark "
     "her:10:nmod friend:15:nsubj ,:13:punct the:13:det painter:10:appos ,:13:punct works:2:advcl there:15:advmod",
@@ -243,7 +243,7 @@ def arc_examples(places, kind, special, rng, *, causal=False):
 def arc_row(
     kind, layer, head, direction, relation, words, arcs, right, special, rng, place=0, *, causal=False
 ):
-    """One example: gold arcs get most of their query's weight where `right`, a neighbour does where not."""
+    """One example: gold arcs get most of their query's weight where `right`, a neighbor does where not."""
     cls, sep = special
     tokens = [*([cls] if cls else []), *words, *([sep] if sep else [])]
     shift, n = int(bool(cls)), len(words) + int(bool(cls)) + int(bool(sep))

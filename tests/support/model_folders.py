@@ -1,4 +1,4 @@
-"""Model folders on disk: a tiny random BERT with the embedded model's tokeniser, GPT-2 and T5 with their own."""
+"""Model folders on disk: a tiny random BERT with the embedded model's tokenizer, GPT-2 and T5 with their own."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -52,7 +52,7 @@ def save_tiny_gpt2(folder: Path, sentences: Sequence[str]) -> Path:
 
 
 def save_tiny_llama(folder: Path, sentences: Sequence[str]) -> Path:
-    """Write a tiny random Llama whose heads share keys and values two by two, with the same tokeniser."""
+    """Write a tiny random Llama whose heads share keys and values two by two, with the same tokenizer."""
     from transformers import LlamaConfig, LlamaModel
 
     size = _save_bpe(folder, sentences)
@@ -71,7 +71,7 @@ def save_tiny_llama(folder: Path, sentences: Sequence[str]) -> Path:
 
 
 def save_tiny_bloom(folder: Path, sentences: Sequence[str]) -> Path:
-    """Write a tiny random BLOOM, whose attention cannot be taken at the interface, with the same tokeniser."""
+    """Write a tiny random BLOOM, whose attention cannot be taken at the interface, with the same tokenizer."""
     from transformers import BloomConfig, BloomModel
 
     size = _save_bpe(folder, sentences)
@@ -96,7 +96,7 @@ def _save_bpe(folder: Path, sentences: Sequence[str]) -> int:
 
 
 def save_tiny_t5(folder: Path, sentences: Sequence[str]) -> Path:
-    """Write a tiny random T5 with a unigram tokeniser of its own, which ends a text with `</s>`."""
+    """Write a tiny random T5 with a unigram tokenizer of its own, which ends a text with `</s>`."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast, T5Config, T5Model
 

@@ -59,13 +59,13 @@ def train_plainly(
     order: Sequence[int],
 ) -> None:
     """One step of Adam a sentence, in the given order."""
-    optimiser = torch.optim.Adam(probe.parameters(), lr=0.002)
+    optimizer = torch.optim.Adam(probe.parameters(), lr=0.002)
     for number in order:
         scores = probe(tables[number].float(), vectors[number])
         loss = torch.nn.functional.cross_entropy(scores, torch.from_numpy(sentences[number].heads))
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
 
 
 def plain_heads(probe: PlainProbe, table: Tensor, vectors: Tensor) -> np.ndarray:

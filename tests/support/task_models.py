@@ -1,4 +1,4 @@
-"""Tiny random models with a head on top, and what stands in for their tokeniser."""
+"""Tiny random models with a head on top, and what stands in for their tokenizer."""
 
 from pathlib import Path
 
@@ -36,8 +36,8 @@ def tiny_task_model(family: str, *, dtype: torch.dtype = torch.float64) -> torch
     return model.to(dtype)
 
 
-class MadeUpTokeniser:
-    """As much of a tokeniser as the questions ask for, over the made-up vocabulary."""
+class MadeUpTokenizer:
+    """As much of a tokenizer as the questions ask for, over the made-up vocabulary."""
 
     is_fast = True
     eos_token_id = SEP
@@ -53,18 +53,18 @@ class MadeUpTokeniser:
         return self.names
 
 
-def tokeniser_of(family: str) -> MadeUpTokeniser:
+def tokenizer_of(family: str) -> MadeUpTokenizer:
     """T5 has sentinels, BART and the encoders a mask token."""
-    return MadeUpTokeniser(mask=family != "t5", sentinels=family == "t5")
+    return MadeUpTokenizer(mask=family != "t5", sentinels=family == "t5")
 
 
 def save_with_head(folder: Path, bare: Path, auto: type, *, sentinels: int = 0) -> Path:
-    """Write a model of a folder's configuration with a random head, and its tokeniser with sentinels of T5's kind."""
-    tokeniser = tf.AutoTokenizer.from_pretrained(bare)
-    tokeniser.add_tokens([f"<extra_id_{n}>" for n in range(sentinels)], special_tokens=True)
+    """Write a model of a folder's configuration with a random head, and its tokenizer with sentinels of T5's kind."""
+    tokenizer = tf.AutoTokenizer.from_pretrained(bare)
+    tokenizer.add_tokens([f"<extra_id_{n}>" for n in range(sentinels)], special_tokens=True)
     config = tf.AutoConfig.from_pretrained(bare)
-    config.vocab_size = max(config.vocab_size, len(tokeniser))
+    config.vocab_size = max(config.vocab_size, len(tokenizer))
     torch.manual_seed(5)
     auto.from_config(config).save_pretrained(folder)
-    tokeniser.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
     return folder

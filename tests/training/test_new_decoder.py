@@ -4,18 +4,18 @@ import pytest
 import torch
 
 from headscope.errors import ModelError
-from headscope.training.byte_tokeniser import train_byte_tokeniser
+from headscope.training.byte_tokenizer import train_byte_tokenizer
 from headscope.training.new_decoder import drop_residuals, new_decoder
 from headscope.training.training_options import Size
 
 
 @pytest.fixture(scope="module")
-def tokeniser():
-    return train_byte_tokeniser(lambda: ["a cat"], vocabulary=300)
+def tokenizer():
+    return train_byte_tokenizer(lambda: ["a cat"], vocabulary=300)
 
 
-def test_its_shape(tokeniser):
-    start = new_decoder(Size(2, 4, 24), tokeniser, groups=2, max_length=40, seed=3)
+def test_its_shape(tokenizer):
+    start = new_decoder(Size(2, 4, 24), tokenizer, groups=2, max_length=40, seed=3)
     config = start.model.config
     assert start.name == "new Llama 2x4/2x24"
     assert (config.num_hidden_layers, config.num_attention_heads, config.num_key_value_heads) == (2, 4, 2)
@@ -24,23 +24,23 @@ def test_its_shape(tokeniser):
     assert start.model.lm_head.weight is start.model.model.embed_tokens.weight
     assert tuple(start.model.model.layers[0].self_attn.k_proj.weight.shape) == (12, 24)
     again, other = (
-        new_decoder(Size(2, 4, 24), tokeniser, groups=2, max_length=40, seed=seed).model for seed in (3, 4)
+        new_decoder(Size(2, 4, 24), tokenizer, groups=2, max_length=40, seed=seed).model for seed in (3, 4)
     )
     name = "model.layers.1.mlp.up_proj.weight"
     assert torch.equal(start.model.get_parameter(name), again.get_parameter(name))
     assert not torch.equal(start.model.get_parameter(name), other.get_parameter(name))
 
 
-def test_heads_of_an_odd_width(tokeniser):
+def test_heads_of_an_odd_width(tokenizer):
     with pytest.raises(ModelError) as refused:
-        new_decoder(Size(1, 3, 9), tokeniser, max_length=40)
+        new_decoder(Size(1, 3, 9), tokenizer, max_length=40)
     assert str(refused.value) == (
         "--size 1x3x9: a head would be 3 wide, and rotary positions need an even width; expected as 1x3x12"
     )
 
 
-def test_residuals_are_dropped_in_training_alone(tokeniser):
-    model = new_decoder(Size(1, 2, 8), tokeniser, max_length=40).model
+def test_residuals_are_dropped_in_training_alone(tokenizer):
+    model = new_decoder(Size(1, 2, 8), tokenizer, max_length=40).model
     ids = torch.arange(3, 11)[None]
     plain = model.eval()(input_ids=ids).logits
     assert torch.equal(model.train()(input_ids=ids).logits, plain)

@@ -1,4 +1,4 @@
-"""What causal language modelling asks for, by a plain loop and by transformers' own loss."""
+"""What causal language modeling asks for, by a plain loop and by transformers' own loss."""
 
 import numpy as np
 import pytest

@@ -78,7 +78,7 @@ def test_a_treebanks_sentences_are_inputs(encoder, treebank):
     inputs = pack_inputs(text.read(), Packer(encoder, packing="pretraining", max_length=128))
     assert len(inputs) == len(sentences)
     assert not inputs.types.any()
-    said = encoder.tokeniser.decode(inputs.of(5)[0], skip_special_tokens=True)
+    said = encoder.tokenizer.decode(inputs.of(5)[0], skip_special_tokens=True)
     assert said.replace(" ", "") == sentences[5].text.lower().replace(" ", "")
 
 
@@ -98,13 +98,13 @@ def test_text_comes_before_treebanks_and_standard_input_is_kept(treebank, tmp_pa
     assert list(piped.lines()) == list(piped.lines()) == ["first line", "second document"]
 
 
-def test_pieces_of_another_tokeniser_train_none(tmp_path):
+def test_pieces_of_another_tokenizer_train_none(tmp_path):
     path = tmp_path / "cut.json"
     path.write_text('[{"tokens": ["[CLS]", "a", "[SEP]"]}]')
     with pytest.raises(InputError) as refused:
         list(TrainingText(text=(str(path),)).lines())
     assert str(refused.value) == (
-        f"{path}, entry 1: expected text or words to train a tokeniser on, found tokens; give --tokeniser the one "
+        f"{path}, entry 1: expected text or words to train a tokenizer on, found tokens; give --tokenizer the one "
         "that they were cut by"
     )
 

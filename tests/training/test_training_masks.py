@@ -70,10 +70,10 @@ def test_the_key_and_the_epoch_decide():
         assert (shown != one[0]).any()
 
 
-def test_special_tokens_come_from_the_tokeniser():
+def test_special_tokens_come_from_the_tokenizer():
     minilm = pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
-    tokeniser = AutoTokenizer.from_pretrained(minilm.folder())
-    masker = Masker.of(tokeniser)
-    assert tokeniser.convert_ids_to_tokens(masker.mask) == "[MASK]"
+    tokenizer = AutoTokenizer.from_pretrained(minilm.folder())
+    masker = Masker.of(tokenizer)
+    assert tokenizer.convert_ids_to_tokens(masker.mask) == "[MASK]"
     assert set(np.flatnonzero(~masker.ordinary)) == {0, 100, 101, 102, 103}
     assert len(masker.ordinary) == 30522

@@ -258,7 +258,7 @@ def test_every_checkpoint_gives_attention(small, text):
     values = []
     for folder in small.checkpoints.values():
         loaded = hs.load_model(folder)
-        encoder = Encoder(loaded.tokeniser)
+        encoder = Encoder(loaded.tokenizer)
         anatomy = examine(loaded.model, encoder.vocabulary)
         assert [(part.kind, part.layers, part.heads) for part in anatomy.layout] == [("encoder", 1, 2)]
         sums = SurfaceAccumulator(anatomy.layout)
@@ -397,7 +397,7 @@ def test_models_that_cannot_fill_in_masks(text, tmp_path):
         (save_tiny_gpt2(tmp_path / "gpt2", sentences), "transformers has no masked-LM head for its family"),
         (save_tiny_t5(tmp_path / "t5", sentences), "transformers has no masked-LM head for its family"),
         (bart(tmp_path / "bart"), "it has an encoder and a decoder"),
-        (without_mask(tmp_path / "blind"), "its tokeniser has no mask token"),
+        (without_mask(tmp_path / "blind"), "its tokenizer has no mask token"),
     ):
         with pytest.raises(ModelError) as refused:
             train(folder, text=text, out=tmp_path / "out", steps=1)
@@ -406,9 +406,9 @@ def test_models_that_cannot_fill_in_masks(text, tmp_path):
             f"{name} cannot be trained with masks: {why}; expected an encoder such as BERT or RoBERTa"
         )
     with pytest.raises(ModelError) as refused:
-        train(text=text, size="1x1x8", tokeniser=str(tmp_path / "blind"), out=tmp_path / "out")
+        train(text=text, size="1x1x8", tokenizer=str(tmp_path / "blind"), out=tmp_path / "out")
     assert str(refused.value) == (
-        "the tokeniser has no mask token; expected one such as BERT's, or leave --tokeniser out to train one"
+        "the tokenizer has no mask token; expected one such as BERT's, or leave --tokenizer out to train one"
     )
 
 
@@ -484,16 +484,16 @@ OPTIONS = [
     ),
     (
         {"vocabulary": 9},
-        "--vocabulary goes with --size; a model that is gone on with keeps its own tokeniser",
+        "--vocabulary goes with --size; a model that is gone on with keeps its own tokenizer",
     ),
     (
-        {"tokeniser": "t"},
-        "--tokeniser goes with --size; a model that is gone on with keeps its own tokeniser",
+        {"tokenizer": "t"},
+        "--tokenizer goes with --size; a model that is gone on with keeps its own tokenizer",
     ),
-    ({"cased": True}, "--cased goes with --size; a model that is gone on with keeps its own tokeniser"),
+    ({"cased": True}, "--cased goes with --size; a model that is gone on with keeps its own tokenizer"),
     (
-        {"size": "1x1x8", "tokeniser": "t", "cased": True},
-        "--tokeniser was given with --vocabulary or --cased, which are for a tokeniser that is trained; leave one out",
+        {"size": "1x1x8", "tokenizer": "t", "cased": True},
+        "--tokenizer was given with --vocabulary or --cased, which are for a tokenizer that is trained; leave one out",
     ),
     ({"steps": 5, "minutes": 1.0}, "both --steps and --minutes were given; expected one of them"),
     ({"packing": "loose"}, "--packing 'loose' is not known; choose one of pretraining, paragraphs, single"),

@@ -127,7 +127,7 @@ def test_the_saved_head_view_has_the_lines_that_are_seen(visit):
     said = page.locator(".hs-head .hs-count").inner_text()
     _, content = saved(page, "Save SVG")
     paths = [path.get("d") for path in ElementTree.fromstring(content).iter(f"{SVG}path")]
-    # Two lines of the colours' key.
+    # Two lines of the colors' key.
     assert sum(path.count("M") for path in paths) == int(said.split()[0].replace(",", "")) + 2
     page.click(".hs-query [data-place='5']")
     alone = page.locator(".hs-head .hs-count").inner_text()
@@ -242,7 +242,7 @@ def test_several_views_in_one_document_have_their_own_states(two):
     assert page.evaluate("window.heard.length") == 1
     assert page.evaluate("window.heard[0][0]") == "a"
     assert page.evaluate("window.mounted[1].state().token") is None
-    assert page.evaluate(IN_ROOTS, "colours") == ["rgb(251, 251, 249)", "rgb(21, 23, 26)"]
+    assert page.evaluate(IN_ROOTS, "colors") == ["rgb(251, 251, 249)", "rgb(21, 23, 26)"]
     # Without an address and a call there is nothing to copy.
     assert page.locator("#a").get_by_role("button", name="Copy link").count() == 0
 

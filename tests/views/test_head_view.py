@@ -177,7 +177,7 @@ def test_keys_walk_through_tokens_and_are_spoken(visit):
     assert page.locator(".hs-head .hs-query [tabindex='0']").count() == 1
 
 
-def test_from_the_mean_of_all_a_click_shows_a_head_in_its_colour(visit):
+def test_from_the_mean_of_all_a_click_shows_a_head_in_its_color(visit):
     page = visit("pair")
     chips = page.locator(".hs-chips button")
     chips.nth(2).click()

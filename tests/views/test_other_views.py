@@ -170,7 +170,7 @@ def test_neuron_view_names_a_number_under_the_pointer(visit):
     )
     said = page.locator(".hs-detail .hs-readout").inner_text()
     assert said.startswith("Number 1 of 16: q ")
-    assert said.endswith(", towards “committ”.")
+    assert said.endswith(", toward “committ”.")
 
 
 def test_neuron_view_says_why_there_is_none(visit):

@@ -2,7 +2,7 @@ import pytest
 
 from headscope.errors import OptionError
 from headscope.views.state import opening
-from headscope.views.view_catalogue import view_names
+from headscope.views.view_catalog import view_names
 from support.views import hand_made_view, pair_view, three_kinds_view
 
 

@@ -2,7 +2,7 @@
 
     python models/headscope-decoder/recipe/heads.py FOLDER TEXT.txt
 
-Rows of the text are those after the first, on inputs of at most 256 tokens; each behaviour is the mean weight over its
+Rows of the text are those after the first, on inputs of at most 256 tokens; each behavior is the mean weight over its
 rows, and of every head the best is named, 1-based `layer-head`. A model of the same shape with random weights stands
 beside.
 """
@@ -39,20 +39,20 @@ def on_text(model: Any, inputs: list[list[int]]) -> dict[str, Tensor]:
     return {name: total / rows for name, total in sums.items()}
 
 
-def repeated_inputs(tokeniser: Any, *, seed: int = 0) -> Iterator[list[int]]:
+def repeated_inputs(tokenizer: Any, *, seed: int = 0) -> Iterator[list[int]]:
     """Yield `<s>` and 64 random pieces, twice."""
-    special = set(tokeniser.all_special_ids)
-    pieces = torch.tensor([number for number in range(len(tokeniser)) if number not in special])
+    special = set(tokenizer.all_special_ids)
+    pieces = torch.tensor([number for number in range(len(tokenizer)) if number not in special])
     generator = torch.Generator().manual_seed(seed)
     for _ in range(DRAWS):
         drawn = pieces[torch.randint(len(pieces), (STRETCH,), generator=generator)].tolist()
-        yield [tokeniser.bos_token_id, *drawn, *drawn]
+        yield [tokenizer.bos_token_id, *drawn, *drawn]
 
 
-def induction(model: Any, tokeniser: Any, *, seed: int = 0) -> Tensor:
+def induction(model: Any, tokenizer: Any, *, seed: int = 0) -> Tensor:
     """Return the mean weight, over the second copy, on keys right after an earlier copy of the row's token."""
     total, rows = torch.zeros(()), 0
-    for ids in repeated_inputs(tokeniser, seed=seed):
+    for ids in repeated_inputs(tokenizer, seed=seed):
         weights = attention(model, ids)
         for row in range(len(ids) - STRETCH, len(ids)):
             after = [key for key in range(1, row + 1) if ids[key - 1] == ids[row]]
@@ -61,16 +61,16 @@ def induction(model: Any, tokeniser: Any, *, seed: int = 0) -> Tensor:
     return total / rows
 
 
-def text_inputs(tokeniser: Any, path: Path) -> list[list[int]]:
+def text_inputs(tokenizer: Any, path: Path) -> list[list[int]]:
     """Return the documents of a text, a block each, as one input each: `<s>` and lines with line feeds between."""
     blocks = [block for block in path.read_text(encoding="utf-8").split("\n\n") if block.strip()]
-    return [tokeniser(block.strip(), truncation=True, max_length=LENGTH)["input_ids"] for block in blocks]
+    return [tokenizer(block.strip(), truncation=True, max_length=LENGTH)["input_ids"] for block in blocks]
 
 
-def behaviours(model: Any, tokeniser: Any, text: Path) -> dict[str, Tensor]:
+def behaviors(model: Any, tokenizer: Any, text: Path) -> dict[str, Tensor]:
     """Return all three, `[layer, head]` each."""
-    found = on_text(model, text_inputs(tokeniser, text))
-    return {**found, "induction": induction(model, tokeniser)}
+    found = on_text(model, text_inputs(tokenizer, text))
+    return {**found, "induction": induction(model, tokenizer)}
 
 
 def best(values: Tensor) -> tuple[str, float]:
@@ -81,7 +81,7 @@ def best(values: Tensor) -> tuple[str, float]:
 
 
 def load(folder: Path, *, trained: bool = True) -> tuple[Any, Any]:
-    """Return the model, in float32 and with eager attention, and its tokeniser; `trained` False: random weights."""
+    """Return the model, in float32 and with eager attention, and its tokenizer; `trained` False: random weights."""
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     family: Any = AutoModelForCausalLM
@@ -97,6 +97,6 @@ def load(folder: Path, *, trained: bool = True) -> tuple[Any, Any]:
 if __name__ == "__main__":
     folder, text = map(Path, sys.argv[1:])
     for trained in (True, False):
-        found = behaviours(*load(folder, trained=trained), text)
+        found = behaviors(*load(folder, trained=trained), text)
         words = ", ".join(f"{name} {best(each)[0]} {best(each)[1]:.3f}" for name, each in found.items())
         print(f"{'trained' if trained else 'random weights'}: {words}")

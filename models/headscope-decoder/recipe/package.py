@@ -1,4 +1,4 @@
-"""Make a trained run the package: weights in float16, tokeniser, curve, and the card with what was measured.
+"""Make a trained run the package: weights in float16, tokenizer, curve, and the card with what was measured.
 
     python models/headscope-decoder/recipe/package.py RUN [STEP]
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 import torch
-from heads import DRAWS, STRETCH, behaviours, best, load
+from heads import DRAWS, STRETCH, behaviors, best, load
 
 HERE = Path(__file__).resolve().parents[1]
 WEIGHTS = HERE / "src" / "headscope_decoder" / "weights"
@@ -33,11 +33,11 @@ def main(run: Path, step: int | None) -> None:
     facts = json.loads((run / "training.json").read_text(encoding="utf-8"))
     if step is None and not facts["complete"]:
         raise SystemExit(f"{run}: the training is not finished; go on with it, or name a step to look at")
-    model, tokeniser = load(run if step is None else run / f"checkpoint-{step:06d}")
+    model, tokenizer = load(run if step is None else run / f"checkpoint-{step:06d}")
     if WEIGHTS.exists():
         shutil.rmtree(WEIGHTS)
     model.half().save_pretrained(WEIGHTS)
-    tokeniser.save_pretrained(WEIGHTS)
+    tokenizer.save_pretrained(WEIGHTS)
     for file in WEIGHTS.iterdir():
         file.chmod(0o644)
     size = (WEIGHTS / "model.safetensors").stat().st_size
@@ -63,7 +63,7 @@ def card(facts: dict[str, Any], log: pd.DataFrame, *, step: int | None) -> str:
 A small Llama to look at: {model["layers"]} layers x {model["heads"]} heads ({groups}), {
         model["width"]
     } wide, {model["parameters"] / 1e6:.1f} M parameters, a byte-level BPE vocabulary of {
-        facts["tokeniser"][
+        facts["tokenizer"][
             "pieces"
         ]:,} of its own, float16 safetensors. `headscope report --model headscope-decoder`.{unfinished}
 
@@ -93,7 +93,7 @@ A small Llama to look at: {model["layers"]} layers x {model["heads"]} heads ({gr
   Held-out loss {loss["value"]:.3f} nats ({loss["ci_low"]:.3f} to {
         loss["ci_high"]:.3f}), the next token right in {100 * hits["value"]:.1f}% ({
         100 * hits["ci_low"]:.1f} to {100 * hits["ci_high"]:.1f}), n = {int(loss["n"]):,}.
-- **Licence of the weights**: Apache-2.0.
+- **License of the weights**: Apache-2.0.
 - **Not for** writing, ranking or answering: it is far too small, and repeats what its text says, with its slants.
 
 ## Curve
@@ -140,7 +140,7 @@ def curves(log: pd.DataFrame) -> str:
 
 def table() -> str:
     """Measure the packaged weights, and random ones."""
-    trained, random = (behaviours(*load(WEIGHTS, trained=trained), TEXT) for trained in (True, False))
+    trained, random = (behaviors(*load(WEIGHTS, trained=trained), TEXT) for trained in (True, False))
     lines = ["| mean weight on | best head | weight | best at random |", "|---|---|---:|---:|"]
     for name, words in _NAMES.items():
         head, value = best(trained[name])

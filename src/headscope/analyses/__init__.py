@@ -5,7 +5,7 @@ from functools import cache
 
 from headscope.analyses.analysis import Analysis, Stage
 from headscope.analyses.at_work.analysis import ANALYSIS as AT_WORK
-from headscope.analyses.behaviours.analysis import ANALYSIS as BEHAVIOURS
+from headscope.analyses.behaviors.analysis import ANALYSIS as BEHAVIORS
 from headscope.analyses.coreference.analysis import ANALYSIS as COREFERENCE
 from headscope.analyses.dependency.analysis import ANALYSIS as DEPENDENCY
 from headscope.analyses.directions.analysis import ANALYSIS as DIRECTIONS
@@ -21,7 +21,7 @@ from headscope.analyses.surface.analysis import ANALYSIS as SURFACE
 ANALYSES: tuple[Analysis, ...] = (
     SURFACE,
     NORMS,
-    BEHAVIOURS,
+    BEHAVIORS,
     EXPERIMENTS,
     DISTRIBUTION,
     JOBS,

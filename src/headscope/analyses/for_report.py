@@ -33,7 +33,7 @@ def showings_of(run: Measured) -> list[Showing]:
 def arc_examples(run: Measured) -> pd.DataFrame | None:
     """Return sentences with a head's weights and gold arcs, right and wrong, or None where the run kept none.
 
-    `role` is the colour of what is found; the other columns are those of the tables that are put together.
+    `role` is the color of what is found; the other columns are those of the tables that are put together.
     """
     tables = [
         table.assign(role=parts.role)

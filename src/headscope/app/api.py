@@ -30,18 +30,18 @@ def report(model: Any = None, **options: Any) -> Study:
     """Run a model over text and write a report on what each attention head looks at.
 
     >>> hs.report(text=["The cat sat on the mat.", "It slept."])
-    >>> hs.report(model=my_model, tokeniser=my_tokeniser, text="my.txt", out="my-report")
+    >>> hs.report(model=my_model, tokenizer=my_tokenizer, text="my.txt", out="my-report")
 
     Without any corpus the demonstration ones are read.
 
     Args:
         model: hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with
-            its `tokeniser`. A model in memory keeps its device and dtype and comes back as it was; runs know it by its
+            its `tokenizer`. A model in memory keeps its device and dtype and comes back as it was; runs know it by its
             weights.
         {options}
 
     Returns:
-        The study: labelled arrays, tables, and `report_path`.
+        The study: labeled arrays, tables, and `report_path`.
 
     Raises:
         HeadscopeError: something in the way that the user can mend; its text says how.
@@ -59,7 +59,7 @@ _TEXTS = [positional("text", str, Parameter.empty), positional("text_b", str | N
 
 @offering(*ATTENTION, first=_TEXTS, returns="xarray.DataArray")
 def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
-    """Return a model's attention on a text as a labelled array, `[layer, head, query, key]`.
+    """Return a model's attention on a text as a labeled array, `[layer, head, query, key]`.
 
     >>> weights = hs.attention("The cat sat on the mat.", layer=3, head=1, level="word")
     >>> weights.sel(query="cat").squeeze().to_series()
@@ -196,18 +196,16 @@ def _view(name: str, called: str, model: Any, text: Any, text_b: Any, options: M
     check_model(model)
     for each, value in (("text", text), ("text_b", text_b)):
         check_one_text(each, value)
-    if "tokeniser" in values:
-        values["tokenizer"] = values.pop("tokeniser")
     return view_of(name, model, text, text_b, **values)
 
 
 @offering(*VIEW, first=_VIEWED)
 def head_view(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
-    """Draw attention as lines between tokens, heads in colours.
+    """Draw attention as lines between tokens, heads in colors.
 
     Args:
         model: hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with
-            its `tokeniser`.
+            its `tokenizer`.
         text: what the model reads.
         text_b: the second text of a pair.
         {options}

@@ -24,13 +24,12 @@ TEXT = Option(
     "or folder, or several. A string that names a file which exists, or looks like the name of one, is a path; a "
     "`Path` always is. Each text is a document; where one is a single line, `packing` is single unless you say so.",
 )
-TOKENISER = Option(
-    name="tokeniser",
+TOKENIZER = Option(
+    name="tokenizer",
     kind=Any,
-    help="Of a transformers model in memory; `tokenizer` is the same.",
+    help="Of a transformers model in memory.",
     group="model",
 )
-TOKENIZER = Option(name="tokenizer", kind=Any, help="The same as `tokeniser`.", group="model")
 OUT = Option(
     name="out",
     kind=str | Path | None,
@@ -47,7 +46,7 @@ def in_python(options: Iterable[Option]) -> list[Option]:
     own = [TEXT if each.name == "text" else each for each in options if each.name != "model"]
     # As help lists them: the text, what else is read, the model, what is measured, the machine.
     return sorted(
-        [*own, OUT, TOKENISER, TOKENIZER, WATCH],
+        [*own, OUT, TOKENIZER, WATCH],
         key=lambda each: (each is not TEXT, _GROUPS.index(each.group)),
     )
 
@@ -100,22 +99,19 @@ def options_asked(
 
 
 def given_model(model: Any, values: dict[str, Any], *, asked: Mapping[str, Any]) -> LoadedModel | None:
-    """Return a model that is in memory, or None where `model` names one; the tokeniser is taken out of `values`.
+    """Return a model that is in memory, or None where `model` names one; the tokenizer is taken out of `values`.
 
     Raises:
-        OptionError: the model is neither, has no tokeniser, or shall be moved.
-        ModelError: its tokeniser does not fit it.
+        OptionError: the model is neither, has no tokenizer, or shall be moved.
+        ModelError: its tokenizer does not fit it.
     """
     check_model(model)
-    tokenisers = [values.pop(name) for name in ("tokeniser", "tokenizer") if name in values]
-    tokenisers = [each for each in tokenisers if each is not None]
-    if len(tokenisers) > 1:
-        raise OptionError("both tokeniser and tokenizer were given; they are the same: give one")
+    tokenizer = values.pop("tokenizer", None)
     if model is None or isinstance(model, str | Path):
-        if tokenisers:
+        if tokenizer is not None:
             raise OptionError(
-                "a tokeniser was given without its model; a model that is named comes with its own: give model= as the "
-                "transformers model, or leave tokeniser out"
+                "a tokenizer was given without its model; a model that is named comes with its own: give model= as the "
+                "transformers model, or leave tokenizer out"
             )
         return None
     moved = [name for name in _KEPT if asked.get(name) is not None]
@@ -129,4 +125,4 @@ def given_model(model: Any, values: dict[str, Any], *, asked: Mapping[str, Any])
 
     if isinstance(model, LoadedModel):
         return model
-    return model_in_memory(model, tokenisers[0] if tokenisers else None)
+    return model_in_memory(model, tokenizer)

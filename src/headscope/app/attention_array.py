@@ -1,4 +1,4 @@
-"""Attention on one text as a labelled array, between tokens or between words."""
+"""Attention on one text as a labeled array, between tokens or between words."""
 
 from __future__ import annotations
 

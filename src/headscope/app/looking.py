@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from headscope.analyses.option import Option, options_of
-from headscope.app.asking import TOKENISER, TOKENIZER
+from headscope.app.asking import TOKENIZER
 from headscope.encoding.choices import PIECES, TOO_LONG
 from headscope.prepare.options import RunOptions
 
 LEVELS = ("token", "word")
 _RUN = options_of(RunOptions)
-_MODEL = [TOKENISER, TOKENIZER, _RUN["revision"], _RUN["dtype"], _RUN["device"]]
+_MODEL = [TOKENIZER, _RUN["revision"], _RUN["dtype"], _RUN["device"]]
 _READ = [
     Option(
         name="decoder_text",
@@ -82,7 +82,7 @@ ATTENTION = (
         name="model",
         kind=Any,
         help="Hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with "
-        "its `tokeniser`, which comes back as it was.",
+        "its `tokenizer`, which comes back as it was.",
     ),
     Option(name="layer", kind=_SOME, help="A layer or several, from 1; all when not given."),
     Option(name="head", kind=_SOME, help="A head or several, from 1; all when not given."),

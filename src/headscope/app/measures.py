@@ -24,7 +24,7 @@ _DOCUMENTED = """{help}
 
     Args:
         model: hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with
-            its `tokeniser`, which is taken as it is and comes back as it was.
+            its `tokenizer`, which is taken as it is and comes back as it was.
         {{options}}
 
     Returns:

@@ -13,7 +13,7 @@ from headscope.views.figure_call import figure_call
 from headscope.views.snapshot.snapshot_of import take_snapshot
 from headscope.views.state import opening
 from headscope.views.static_page import HEIGHT, StaticPage
-from headscope.views.view_catalogue import needs_neuron
+from headscope.views.view_catalog import needs_neuron
 
 if TYPE_CHECKING:
     from headscope.views.snapshot.attention_snapshot import AttentionSnapshot

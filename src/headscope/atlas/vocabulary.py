@@ -9,8 +9,8 @@ from typing import Any
 from headscope.reporting.kit.showings import Showable
 from headscope.reporting.kit.targets import Findable
 from headscope.reporting.kit.words import Words
-from headscope.statistics.role_catalogue import ROLES, SHOWN
-from headscope.statistics.statistic_catalogue import STATISTICS
+from headscope.statistics.role_catalog import ROLES, SHOWN
+from headscope.statistics.statistic_catalog import STATISTICS
 
 
 @dataclass(frozen=True)

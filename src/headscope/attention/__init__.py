@@ -1,4 +1,4 @@
-"""From a model to a stream of attention tiles; called, as `hs.attention(text)`, attention as a labelled array."""
+"""From a model to a stream of attention tiles; called, as `hs.attention(text)`, attention as a labeled array."""
 
 import sys
 from importlib import import_module
@@ -10,7 +10,7 @@ class _Called(ModuleType):
     """This folder as a module that can be called: `headscope.attention` is its name and that of the function."""
 
     def __call__(self, *given: Any, **options: Any) -> Any:
-        """Return attention as a labelled array; see `headscope.app.api.attention`."""
+        """Return attention as a labeled array; see `headscope.app.api.attention`."""
         return self._function(*given, **options)
 
     @property

@@ -1,8 +1,8 @@
-"""Attention and its row statistics in one go, without ever writing the normalised weights.
+"""Attention and its row statistics in one go, without ever writing the normalized weights.
 
 Eager attention writes the weights, and statistics then read them again several times: on a CPU that is more
 memory traffic than the attention itself. Here a block of a few segments, or of a few rows, is kept in cache; the
-output, the softmax's normaliser and the shares by class of key come from one matrix product, entropy and largest
+output, the softmax's normalizer and the shares by class of key come from one matrix product, entropy and largest
 weight from the softmax's own parts. A self-test compares it with the model's eager function, call by call, before it
 is used: that, and no list, says which models it serves.
 """
@@ -146,7 +146,7 @@ def fused_attention(
             norms.to(query.dtype), keys.classes, rows=rows, most=scores_of.most, start=start, square=square
         )
     )
-    # Columns for the classes and for the normaliser ride along with the values, and those of what is written.
+    # Columns for the classes and for the normalizer ride along with the values, and those of what is written.
     classes = class_indicators(keys.classes, dtype=value.dtype)[:, None].expand(batch, groups, n_keys, -1)
     total = width + len(CLASSES)
     riders = [value, classes, value.new_ones((batch, groups, n_keys, 1))]

@@ -20,7 +20,7 @@ _TOTAL, _LOGARITHMS = len(CLASSES), len(CLASSES) + 1
 class FusedNorms:
     """The statistics of `norm_row_statistics`, block by block, from the parts of the softmax.
 
-    With e the unnormalised weights, s their logarithms and t = e |f|: shares by class and the normaliser S = sum t
+    With e the unnormalized weights, s their logarithms and t = e |f|: shares by class and the normalizer S = sum t
     come from a product of e with `columns`, which rides along with that of the values; the entropy is
     `ln S - (sum e s |f| + sum e |f| ln |f|) / S`.
 
@@ -59,7 +59,7 @@ class FusedNorms:
         self._memory = norms.new_empty(most)
 
     def weigh(self, block: Block, e: Float[Tensor, "item head row key"]) -> None:
-        """Take a block's unnormalised weights."""
+        """Take a block's unnormalized weights."""
         own = self.statistics[block.items, block.heads, block.rows]
         t = self._memory[: e.numel()].view(e.shape)
         torch.mul(e, self.norms[block.items, block.heads, None, block.keys], out=t)
@@ -67,7 +67,7 @@ class FusedNorms:
         torch.amax(t, dim=-1, out=own[..., RowQuantity.MAX_WEIGHT])
 
     def weigh_logarithms(self, block: Block, es: Float[Tensor, "item head row key"]) -> None:
-        """Take a block's unnormalised weights, each times its logarithm."""
+        """Take a block's unnormalized weights, each times its logarithm."""
         norms = self.norms[block.items, block.heads, block.keys]
         own = self.statistics[block.items, block.heads, block.rows]
         own[..., RowQuantity.ENTROPY] = (es @ norms[..., None])[..., 0]

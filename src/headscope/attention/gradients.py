@@ -77,7 +77,7 @@ class GradientSource:
     Args:
         model: a transformers model that returns logits.
         anatomy: what `examine` found of this very model.
-        vocabulary: of the tokeniser, for the classes of tokens: those of the tokens that the model reads, so that a
+        vocabulary: of the tokenizer, for the classes of tokens: those of the tokens that the model reads, so that a
             hidden period is no period.
         batches: groups of segments to compute together.
         ask: makes what is to be predicted of a segment.

@@ -44,7 +44,7 @@ def word_states(
     Args:
         model: a transformers model.
         anatomy: what `examine` found.
-        vocabulary: of the tokeniser.
+        vocabulary: of the tokenizer.
         batches: groups of segments to compute together, as `length_buckets` makes them.
 
     Raises:

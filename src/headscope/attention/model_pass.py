@@ -50,7 +50,7 @@ class ModelPass:
     Args:
         model: a transformers model.
         anatomy: what `examine` found.
-        vocabulary: of the tokeniser, for the classes of tokens.
+        vocabulary: of the tokenizer, for the classes of tokens.
         consumer: gets the tiles.
         padding_side: where short segments are filled up, `right` or `left`.
         tile_limit: weights in a tile at most.

@@ -52,7 +52,7 @@ class ModelSource:
     Args:
         model: a transformers model.
         anatomy: what `examine` found.
-        vocabulary: of the tokeniser, for the classes of tokens.
+        vocabulary: of the tokenizer, for the classes of tokens.
         batches: groups of segments to compute together.
         padding_side: where short segments are filled up, `right` or `left`.
         tile_limit: weights in a tile at most.

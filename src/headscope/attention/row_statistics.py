@@ -47,7 +47,7 @@ CLASSES = {
 }
 """The classes of the keys that a quantity sums over."""
 
-# Neighbouring columns that are computed together.
+# Neighboring columns that are computed together.
 BY_CLASS = slice(len(OFFSETS), len(OFFSETS) + len(CLASSES))
 SHARES = slice(0, BY_CLASS.stop)
 OF_ALL_WEIGHTS = slice(RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT + 1)

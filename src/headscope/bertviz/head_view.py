@@ -22,7 +22,7 @@ def head_view(
     include_layers: Any = None,
     html_action: str = "view",
 ) -> Any:
-    """Draw attention as lines between tokens, heads in colours.
+    """Draw attention as lines between tokens, heads in colors.
 
     Args:
         attention: self-attention, a tensor a layer, `[1, head, query, key]`, with `tokens`.

@@ -23,7 +23,7 @@ def show(
     Args:
         model: any transformers model that asks transformers' attention interface: BERT, RoBERTa, GPT-2, Llama, T5 ...
         model_type: not needed; the model itself says what it is.
-        tokenizer: the model's tokeniser.
+        tokenizer: the model's tokenizer.
         sentence_a: the text.
         sentence_b: the second text of a pair.
         display_mode: `light` or `dark`.

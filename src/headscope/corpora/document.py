@@ -20,7 +20,7 @@ class Document:
         lines: plain text, one sentence or one paragraph a line, none empty.
         whole: whether each line is an input as it stands, never packed with another (a features entry).
         words: one input, already cut into words (the model adds its special tokens).
-        tokens: one input, already cut into the tokeniser's pieces, special tokens included.
+        tokens: one input, already cut into the tokenizer's pieces, special tokens included.
         fields: the other fields of a features entry, kept as they came.
         origin: where it stands, for error messages: `wiki.txt, line 12`, `dev.json, entry 3`; no part of its content.
     """

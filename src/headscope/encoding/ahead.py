@@ -1,4 +1,4 @@
-"""The next items of a stream made while the last are worked on: tokenising waits for no accelerator."""
+"""The next items of a stream made while the last are worked on: tokenizing waits for no accelerator."""
 
 from collections.abc import Iterable, Iterator
 from queue import Queue

@@ -1,4 +1,4 @@
-"""Which word each piece belongs to, from character offsets, for any fast tokeniser."""
+"""Which word each piece belongs to, from character offsets, for any fast tokenizer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from headscope.encoding.segment import NO_WORD
 
 @dataclass(frozen=True)
 class Alignment:
-    """The words of a text against the pieces of a tokeniser.
+    """The words of a text against the pieces of a tokenizer.
 
     Attributes:
         word_ids: the word of each piece, `[piece]`; `NO_WORD` for a piece of no word.
-        dropped: words that no piece belongs to (a tokeniser may delete control characters).
+        dropped: words that no piece belongs to (a tokenizer may delete control characters).
         merged: words that share a piece with the word before them; the piece counts for the first.
     """
 
@@ -53,7 +53,7 @@ def align(text: str, spans: NDArray[np.int64], offsets: Sequence[tuple[int, int]
     A piece that is only the space before a word goes with that word, where the word has pieces.
 
     Args:
-        text: the text that was tokenised.
+        text: the text that was tokenized.
         spans: first character and end of each word in it, `[word, 2]`, ascending.
         offsets: first character and end of each piece.
     """
@@ -62,7 +62,7 @@ def align(text: str, spans: NDArray[np.int64], offsets: Sequence[tuple[int, int]
     covered = np.zeros(len(spans), dtype=bool)
     merged: set[int] = set()
     for piece, (start, end) in enumerate(offsets):
-        # Byte-level tokenisers count the space before a word as part of its first piece.
+        # Byte-level tokenizers count the space before a word as part of its first piece.
         while start < end and text[start].isspace():
             start += 1
         while end > start and text[end - 1].isspace():
@@ -76,7 +76,7 @@ def align(text: str, spans: NDArray[np.int64], offsets: Sequence[tuple[int, int]
         word_ids[piece] = first
         covered[first : last + 1] = True
         merged.update(range(first + 1, last + 1))
-    # Byte-level and SentencePiece tokenisers may cut the space off a word whose start they do not know.
+    # Byte-level and SentencePiece tokenizers may cut the space off a word whose start they do not know.
     for piece in reversed(range(len(offsets) - 1)):
         (start, end), following = offsets[piece], piece + 1
         if start < end == offsets[following][0] and text[start:end].isspace():

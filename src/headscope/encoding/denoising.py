@@ -26,28 +26,28 @@ class Denoising:
     index and the seed alone.
 
     Args:
-        tokeniser: a transformers tokeniser.
+        tokenizer: a transformers tokenizer.
         start: the id that the decoder begins with.
         seed: of the draw.
 
     Raises:
-        ModelError: the tokeniser has neither sentinels nor a mask token.
+        ModelError: the tokenizer has neither sentinels nor a mask token.
     """
 
-    def __init__(self, tokeniser: Any, *, start: int, seed: int = 0) -> None:
-        vocabulary = tokeniser.get_vocab()
+    def __init__(self, tokenizer: Any, *, start: int, seed: int = 0) -> None:
+        vocabulary = tokenizer.get_vocab()
         self.sentinels: list[int] = []
         while (name := f"<extra_id_{len(self.sentinels)}>") in vocabulary:
             self.sentinels.append(int(vocabulary[name]))
         self.by_sentinel = len(self.sentinels) >= 2
-        self.mask: int | None = None if self.by_sentinel else tokeniser.mask_token_id
+        self.mask: int | None = None if self.by_sentinel else tokenizer.mask_token_id
         if not self.by_sentinel and self.mask is None:
             raise ModelError(
-                f"{type(tokeniser).__name__} has neither sentinels (<extra_id_0> ...) nor a mask token, which span "
-                "denoising needs; expected the tokeniser of a T5 or BART, or labels of your own (measure_importance)"
+                f"{type(tokenizer).__name__} has neither sentinels (<extra_id_0> ...) nor a mask token, which span "
+                "denoising needs; expected the tokenizer of a T5 or BART, or labels of your own (measure_importance)"
             )
-        self.end: int | None = tokeniser.eos_token_id
-        self.special = special_ids(tokeniser)
+        self.end: int | None = tokenizer.eos_token_id
+        self.special = special_ids(tokenizer)
         self.start = start
         self.seed = seed
 

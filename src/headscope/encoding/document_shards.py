@@ -1,4 +1,4 @@
-"""Documents in shards, cut by their length before they become inputs: who computes a few need not tokenise them all."""
+"""Documents in shards, cut by their length before they become inputs: who computes a few need not tokenize them all."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
@@ -10,7 +10,7 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.shards import MOST, Shard
 
 BYTES = 4
-"""Of a token, about: what text says of its tokens before a tokeniser has seen it."""
+"""Of a token, about: what text says of its tokens before a tokenizer has seen it."""
 Pack = Callable[[Sequence[Document]], Sequence[Segment]]
 
 

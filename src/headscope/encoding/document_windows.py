@@ -74,11 +74,11 @@ def cut_windows(
     """Yield a document's windows: as many whole sentences as fit; a longer sentence is cut between words.
 
     What is left of a cut sentence opens the next window. Words are joined as they are written, and every window is
-    tokenised by itself, so that it reads as a text that begins there.
+    tokenized by itself, so that it reads as a text that begins there.
 
     Args:
         document: sentences of words.
-        encoder: the tokeniser's wrap.
+        encoder: the tokenizer's wrap.
         max_length: tokens in a window at most, special tokens included.
         first_only: yield the first window only, as the paper takes.
         counts: told what became of the document.

@@ -1,4 +1,4 @@
-"""A thin, private wrap of a tokeniser: texts, words or pieces in, segments out."""
+"""A thin, private wrap of a tokenizer: texts, words or pieces in, segments out."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,15 +13,15 @@ from headscope.encoding.vocabulary import Vocabulary, read_vocabulary
 from headscope.errors import InputError, ModelError
 from headscope.visible import shorten
 
-# What a tokeniser in Python has, beside being called.
+# What a tokenizer in Python has, beside being called.
 _SLOW = ("get_vocab", "build_inputs_with_special_tokens", "create_token_type_ids_from_sequences")
 
 
 class Encoder:
-    """Turn documents' texts into model inputs with the tokeniser's own special tokens.
+    """Turn documents' texts into model inputs with the tokenizer's own special tokens.
 
     Args:
-        tokeniser: a transformers tokeniser. One without a fast backend does not say what its pieces cover: that is
+        tokenizer: a transformers tokenizer. One without a fast backend does not say what its pieces cover: that is
             found from the pieces, and refused where it cannot be and words are asked for.
         token_types: `own`, the model's types 0 and 1 for the texts of a pair, or `zero`, as the
             original code feeds them.
@@ -31,14 +31,14 @@ class Encoder:
         latest: the lines or words that were cut last.
 
     Raises:
-        ModelError: it is no tokeniser of transformers, or writes a text twice: its pieces cannot be traced to words.
+        ModelError: it is no tokenizer of transformers, or writes a text twice: its pieces cannot be traced to words.
     """
 
-    def __init__(self, tokeniser: Any, *, token_types: str = "own") -> None:
-        self._backend = _backend_of(tokeniser)
-        self.tokeniser = tokeniser
+    def __init__(self, tokenizer: Any, *, token_types: str = "own") -> None:
+        self._backend = _backend_of(tokenizer)
+        self.tokenizer = tokenizer
         self.token_types = token_types
-        self.vocabulary: Vocabulary = read_vocabulary(tokeniser)
+        self.vocabulary: Vocabulary = read_vocabulary(tokenizer)
         self.unknown_id = self._backend.unknown_id()
         self.latest: Sequence[str] = ()
         self.special_tokens_single = self._backend.special_tokens(pair=False)
@@ -46,7 +46,7 @@ class Encoder:
         self._check_template()
 
     def _check_template(self) -> None:
-        """Refuse a tokeniser that writes a text twice: its pieces could not be traced to words."""
+        """Refuse a tokenizer that writes a text twice: its pieces could not be traced to words."""
         for texts in (("a",), ("a", "b")):
             pieces = self._backend.pieces(texts)
             given = sum(map(len, pieces))
@@ -54,37 +54,37 @@ class Encoder:
             if kept != given:
                 where = (
                     "tokenizer.json's post_processor"
-                    if getattr(self.tokeniser, "is_fast", False)
-                    else type(self.tokeniser).__name__
+                    if getattr(self.tokenizer, "is_fast", False)
+                    else type(self.tokenizer).__name__
                 )
                 raise ModelError(
                     f"{where} makes {kept} pieces of a text's {given}; expected special tokens "
-                    "around each text, once: save the tokeniser again"
+                    "around each text, once: save the tokenizer again"
                 )
 
     def pieces(self, texts: Sequence[str]) -> Sequence[Pieces]:
-        """Tokenise texts without special tokens."""
+        """Tokenize texts without special tokens."""
         self.latest = texts
         found: Sequence[Pieces] = self._backend.pieces(texts)
         return found
 
     def piece_words(self, words: Sequence[str], spaces: Sequence[bool] = ()) -> tuple[Pieces, Alignment]:
-        """Tokenise words as they are written, without special tokens, and align the pieces with them.
+        """Tokenize words as they are written, without special tokens, and align the pieces with them.
 
         Args:
             words: the words.
             spaces: whether a space follows each, `[word]`; it does where nothing is said.
 
         Raises:
-            InputError: the tokeniser does not say what its pieces cover, and they do not tell either.
+            InputError: the tokenizer does not say what its pieces cover, and they do not tell either.
         """
         self.latest = words
         text, spans = join_words(words, spaces)
         pieces, offsets = self._backend.pieces_of_words(text, spans)
         if len(offsets) < len(pieces):
             raise InputError(
-                f"{type(self.tokeniser).__name__} does not say which characters each token covers, and the tokens of "
-                f"{shorten(text, 40)!r} do not spell it out; words need a fast tokeniser (a tokenizer.json) here: "
+                f"{type(self.tokenizer).__name__} does not say which characters each token covers, and the tokens of "
+                f"{shorten(text, 40)!r} do not spell it out; words need a fast tokenizer (a tokenizer.json) here: "
                 "give a model that has one, or leave out the treebank and coreference"
             )
         return pieces, align(text, spans, offsets)
@@ -111,7 +111,7 @@ class Encoder:
     ) -> Segment:
         """Add the special tokens to one text or a pair and make a segment of it.
 
-        Word ids are those of `alignment`, else the tokeniser's own words (counted on through a pair).
+        Word ids are those of `alignment`, else the tokenizer's own words (counted on through a pair).
         """
         whole = self.whole(first, second)
         ids = np.array(whole.ids, dtype=np.int64)
@@ -143,7 +143,7 @@ class Encoder:
             )
         numbers = np.array(ids, dtype=np.int64)
         # As BERT has it: the second text of a pair begins after the first separator that is not the last token.
-        sep = self.tokeniser.sep_token_id
+        sep = self.tokenizer.sep_token_id
         types = np.zeros_like(numbers)
         if (
             self.token_types == "own"
@@ -153,7 +153,7 @@ class Encoder:
             ends = np.flatnonzero(numbers == sep)
             if len(ends) > 1 and self._pair_types_differ:
                 types[ends[0] + 1 :] = 1
-        special = set(self.tokeniser.all_special_ids) - {self.tokeniser.unk_token_id}
+        special = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
         word_ids = np.full(len(numbers), NO_WORD, dtype=np.int64)
         word = -1
         for place, (index_, token) in enumerate(zip(ids, tokens)):
@@ -171,19 +171,19 @@ class Encoder:
         return len(set(self.whole(first, second).type_ids)) > 1
 
 
-def _backend_of(tokeniser: Any) -> Backend[Any]:
-    if getattr(tokeniser, "is_fast", False):
-        return FastBackend(tokeniser)
-    if not all(hasattr(tokeniser, name) for name in _SLOW):
+def _backend_of(tokenizer: Any) -> Backend[Any]:
+    if getattr(tokenizer, "is_fast", False):
+        return FastBackend(tokenizer)
+    if not all(hasattr(tokenizer, name) for name in _SLOW):
         raise ModelError(
-            f"{type(tokeniser).__name__} is no tokeniser that can be read: expected one of transformers, as "
+            f"{type(tokenizer).__name__} is no tokenizer that can be read: expected one of transformers, as "
             "AutoTokenizer.from_pretrained returns it"
         )
-    return SlowBackend(tokeniser)
+    return SlowBackend(tokenizer)
 
 
 def _own_words(whole: Pieces) -> np.ndarray:
-    """Number the tokeniser's words on through both texts of a pair."""
+    """Number the tokenizer's words on through both texts of a pair."""
     word_ids = np.full(len(whole.ids), NO_WORD, dtype=np.int64)
     base, last_text, highest = 0, None, -1
     for place, (word, text) in enumerate(zip(whole.word_ids, whole.sequence_ids)):

@@ -13,7 +13,7 @@ from headscope.encoding.segment import NO_WORD, Segment
 
 @dataclass(frozen=True)
 class Frame:
-    """The special tokens that a tokeniser puts around a text: before and after it."""
+    """The special tokens that a tokenizer puts around a text: before and after it."""
 
     before: tuple[int, ...]
     after: tuple[int, ...]

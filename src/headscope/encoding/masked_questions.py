@@ -1,4 +1,4 @@
-"""Masked language modelling: which tokens of a segment are hidden, and what stands in their place."""
+"""Masked language modeling: which tokens of a segment are hidden, and what stands in their place."""
 
 from dataclasses import replace
 from typing import Any
@@ -22,22 +22,22 @@ class MaskedTokens:
     batches nor order change it.
 
     Args:
-        tokeniser: a transformers tokeniser.
+        tokenizer: a transformers tokenizer.
         seed: of the draw.
 
     Raises:
-        ModelError: the tokeniser has no mask token.
+        ModelError: the tokenizer has no mask token.
     """
 
-    def __init__(self, tokeniser: Any, *, seed: int = 0) -> None:
-        if tokeniser.mask_token_id is None:
+    def __init__(self, tokenizer: Any, *, seed: int = 0) -> None:
+        if tokenizer.mask_token_id is None:
             raise ModelError(
-                f"{type(tokeniser).__name__} has no mask token, which masked language modelling needs; expected the "
-                "tokeniser of a model trained on it, or choose another loss"
+                f"{type(tokenizer).__name__} has no mask token, which masked language modeling needs; expected the "
+                "tokenizer of a model trained on it, or choose another loss"
             )
-        self.mask = int(tokeniser.mask_token_id)
-        self.special = special_ids(tokeniser)
-        everything = np.unique(list(tokeniser.get_vocab().values()))
+        self.mask = int(tokenizer.mask_token_id)
+        self.special = special_ids(tokenizer)
+        everything = np.unique(list(tokenizer.get_vocab().values()))
         self.ordinary: NDArray[np.int64] = everything[~np.isin(everything, self.special)].astype(np.int64)
         self.seed = seed
 
@@ -60,6 +60,6 @@ class MaskedTokens:
         return Question(segment=replace(segment, ids=ids), targets=targets)
 
 
-def special_ids(tokeniser: Any) -> NDArray[np.int64]:
-    """Return the ids of a tokeniser's special tokens."""
-    return np.array(sorted(set(tokeniser.all_special_ids)), dtype=np.int64)
+def special_ids(tokenizer: Any) -> NDArray[np.int64]:
+    """Return the ids of a tokenizer's special tokens."""
+    return np.array(sorted(set(tokenizer.all_special_ids)), dtype=np.int64)

@@ -45,7 +45,7 @@ class Packer:
     """Cut documents into segments.
 
     Args:
-        encoder: the tokeniser's wrap.
+        encoder: the tokenizer's wrap.
         packing: `pretraining`, lines packed to the limit and cut into A and B at a random line, over-long
             pairs shortened at a random end, as the original's `preprocess_unlabeled.py`; `paragraphs`,
             lines 1 and 2, 3 and 4 ... of each document as pairs, as the paper says; `single`, each line an
@@ -177,7 +177,7 @@ class Packer:
 
     def _singles(self, document: Document) -> Iterator[Segment]:
         index = 0
-        for line in self._tokenised(document):
+        for line in self._tokenized(document):
             shortened = self._over(len(line) + self.encoder.special_tokens_single, document)
             if shortened is None:
                 continue
@@ -189,7 +189,7 @@ class Packer:
             index += 1
 
     def _paragraph_pairs(self, document: Document) -> Iterator[Segment]:
-        lines, index = self._tokenised(document), 0
+        lines, index = self._tokenized(document), 0
         room = self.max_length - self.encoder.special_tokens_pair
         for first, second in zip(lines[0::2], lines[1::2]):
             shortened = self._over(len(first) + len(second) + self.encoder.special_tokens_pair, document)
@@ -223,7 +223,7 @@ class Packer:
         """Gather lines until they fill an input; where nothing may be cut off, until the next would not fit."""
         chunk: list[Pieces] = []
         cutting = self.too_long == "truncate"
-        for line in self._tokenised(document):
+        for line in self._tokenized(document):
             if not cutting:
                 if self._over(len(line) + self.encoder.special_tokens_pair, document) is None:
                     continue
@@ -238,7 +238,7 @@ class Packer:
         if chunk:
             yield chunk
 
-    def _tokenised(self, document: Document) -> list[Pieces]:
+    def _tokenized(self, document: Document) -> list[Pieces]:
         return [line for line in self.encoder.pieces(document.lines) if len(line)]
 
     def _over(self, length: int, document: Document) -> bool | None:

@@ -1,4 +1,4 @@
-"""What an encoder needs of a tokeniser: pieces of a text, and the special tokens around them."""
+"""What an encoder needs of a tokenizer: pieces of a text, and the special tokens around them."""
 
 import json
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Pieces(Protocol):
 
     @property
     def word_ids(self) -> list[int | None]:
-        """The tokeniser's own words; None for what is in no word, `[piece]`."""
+        """The tokenizer's own words; None for what is in no word, `[piece]`."""
 
     @property
     def sequence_ids(self) -> list[int | None]:
@@ -60,7 +60,7 @@ Cut = TypeVar("Cut", bound=Pieces)
 
 @runtime_checkable
 class Backend(Protocol[Cut]):
-    """A tokeniser as an encoder uses it."""
+    """A tokenizer as an encoder uses it."""
 
     def pieces(self, texts: Sequence[str]) -> Sequence[Cut]:
         """Cut texts, without special tokens."""
@@ -85,16 +85,16 @@ class Backend(Protocol[Cut]):
 
 
 class FastBackend:
-    """The backend in Rust of a fast tokeniser, which says what each piece covers.
+    """The backend in Rust of a fast tokenizer, which says what each piece covers.
 
     Args:
-        tokeniser: a transformers tokeniser with a fast backend.
+        tokenizer: a transformers tokenizer with a fast backend.
     """
 
-    def __init__(self, tokeniser: Any) -> None:
-        self._tokeniser = tokeniser
-        # A copy of our own: files often switch padding or truncation on, and a user's tokeniser stays as it is.
-        definition = tokeniser.backend_tokenizer.to_str()
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        # A copy of our own: files often switch padding or truncation on, and a user's tokenizer stays as it is.
+        definition = tokenizer.backend_tokenizer.to_str()
         self._backend: Tokenizer = Tokenizer.from_str(definition)
         self._normalizing = Normalizing(json.loads(definition))
         self._has_patterns = has_patterns(json.loads(definition))
@@ -119,7 +119,7 @@ class FastBackend:
             raise refused from None
 
     def pieces_of_words(self, text: str, spans: NDArray[np.int64]) -> tuple[Encoding, list[tuple[int, int]]]:
-        """Cut a text; the tokeniser says which characters each piece covers."""
+        """Cut a text; the tokenizer says which characters each piece covers."""
         (encoding,) = self.pieces([text])
         return encoding, encoding.offsets
 
@@ -141,10 +141,10 @@ class FastBackend:
         return found
 
     def unknown_id(self) -> int | None:
-        """Return the id of the piece for unknown text; tokenisers that fall back to bytes know everything."""
+        """Return the id of the piece for unknown text; tokenizers that fall back to bytes know everything."""
         model = self._backend.model
         if getattr(model, "byte_fallback", False) or "ByteLevel(" in str(self._backend.pre_tokenizer):
             return None
         named = getattr(model, "unk_token", None)
-        found = self._backend.token_to_id(named) if named else self._tokeniser.unk_token_id
+        found = self._backend.token_to_id(named) if named else self._tokenizer.unk_token_id
         return None if found is None else int(found)

@@ -35,7 +35,7 @@ class SentencePacker:
     """Turn each sentence into a segment whose fields hold `heads` and `relns`, as the original's JSON has them.
 
     Args:
-        encoder: the tokeniser's wrap.
+        encoder: the tokenizer's wrap.
         max_length: tokens in a segment at most; longer sentences are left out and counted, since a tree that is
             cut is none.
         shuffle: whether the words come in a random order, each with its own arc (a control).

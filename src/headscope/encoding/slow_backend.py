@@ -1,4 +1,4 @@
-"""A tokeniser without a fast backend: pieces by its own Python code, and what they cover found from them."""
+"""A tokenizer without a fast backend: pieces by its own Python code, and what they cover found from them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -61,15 +61,15 @@ class SlowPieces:
 
 
 class SlowBackend:
-    """A transformers tokeniser in Python, which does not say what its pieces cover.
+    """A transformers tokenizer in Python, which does not say what its pieces cover.
 
     Args:
-        tokeniser: as `AutoTokenizer` returns it.
+        tokenizer: as `AutoTokenizer` returns it.
     """
 
-    def __init__(self, tokeniser: Any) -> None:
-        self._tokeniser = tokeniser
-        vocabulary = tokeniser.get_vocab()
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        vocabulary = tokenizer.get_vocab()
         self._ids: dict[str, int] = {str(token): int(number) for token, number in vocabulary.items()}
         self._without_marks = without_marks(list(self._ids))
 
@@ -99,15 +99,15 @@ class SlowBackend:
         return SlowPieces(ids=[number for part in parts for number in part.ids], find=find)
 
     def whole(self, first: SlowPieces, second: SlowPieces | None) -> SlowPieces:
-        """Add the special tokens around one text or a pair, where the tokeniser's own code has them."""
+        """Add the special tokens around one text or a pair, where the tokenizer's own code has them."""
         texts = [first] if second is None else [first, second]
         # Numbers below 0 stand for the pieces: what is made of them tells where each has gone.
         bases = [-1, -1 - len(first)]
         stand_ins = [list(range(base, base - len(text), -1)) for base, text in zip(bases, texts)]
         given = [(sequence, place) for sequence, text in enumerate(texts) for place in range(len(text))]
-        made = [int(number) for number in self._tokeniser.build_inputs_with_special_tokens(*stand_ins)]
+        made = [int(number) for number in self._tokenizer.build_inputs_with_special_tokens(*stand_ins)]
         sources = [given[-1 - number] if number < 0 else None for number in made]
-        types = [int(kind) for kind in self._tokeniser.create_token_type_ids_from_sequences(*stand_ins)]
+        types = [int(kind) for kind in self._tokenizer.create_token_type_ids_from_sequences(*stand_ins)]
 
         def find() -> tuple[Spans, list[int | None]]:
             offsets = (
@@ -133,7 +133,7 @@ class SlowBackend:
     def special_tokens(self, *, pair: bool) -> int:
         """Return how many special tokens stand around one text or a pair."""
         nothing: list[list[int]] = [[], []] if pair else [[]]
-        return len(self._tokeniser.build_inputs_with_special_tokens(*nothing))
+        return len(self._tokenizer.build_inputs_with_special_tokens(*nothing))
 
     def id_of(self, token: str) -> int | None:
         """Return the id of a piece by its name; None where there is none."""
@@ -141,12 +141,12 @@ class SlowBackend:
 
     def unknown_id(self) -> int | None:
         """Return the id of the piece that stands for unknown text, or None where no text is unknown."""
-        found = self._tokeniser.unk_token_id
+        found = self._tokenizer.unk_token_id
         return None if found is None else int(found)
 
     def _numbers(self, text: str) -> list[int]:
         # A text longer than the model reads is no news: it is cut later.
-        found = self._tokeniser(text, add_special_tokens=False, verbose=False)
+        found = self._tokenizer(text, add_special_tokens=False, verbose=False)
         return [int(number) for number in found["input_ids"]]
 
     def _cut(self, text: str) -> SlowPieces:
@@ -206,7 +206,7 @@ class SlowBackend:
 
     def _named(self, ids: list[int]) -> list[str | None]:
         unknown = self.unknown_id()
-        names = self._tokeniser.convert_ids_to_tokens(ids)
+        names = self._tokenizer.convert_ids_to_tokens(ids)
         return [
             None if number == unknown else self._without_marks(str(name)) for number, name in zip(ids, names)
         ]

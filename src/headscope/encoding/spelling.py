@@ -1,6 +1,6 @@
-"""Which characters each piece of a text covers, found by spelling: for tokenisers that do not say so themselves.
+"""Which characters each piece of a text covers, found by spelling: for tokenizers that do not say so themselves.
 
-Pieces written one after another are the text again, but for white space, marks, and what the tokeniser does to every
+Pieces written one after another are the text again, but for white space, marks, and what the tokenizer does to every
 letter (case, accents, compatibility forms). Where they are, letter by letter, it is known which letters a piece covers;
 where they are not, nothing is claimed.
 """
@@ -17,7 +17,7 @@ def _nothing(token: str) -> str:
     return token.replace(_BLOCK, " ")
 
 
-# How tokenisers mark what goes on, and what a piece reads without the mark.
+# How tokenizers mark what goes on, and what a piece reads without the mark.
 _MARKS: dict[str, Callable[[str], str]] = {
     "@@": lambda token: token.removesuffix("@@"),
     "</w>": lambda token: token.removesuffix("</w>"),
@@ -26,7 +26,7 @@ _MARKS: dict[str, Callable[[str], str]] = {
 
 
 def without_marks(vocabulary: Sequence[str]) -> Callable[[str], str]:
-    """Return how a tokeniser's pieces read without its marks: those that a hundredth of its vocabulary has."""
+    """Return how a tokenizer's pieces read without its marks: those that a hundredth of its vocabulary has."""
     for mark, reads in _MARKS.items():
         marked = sum(mark in token and token != mark for token in vocabulary)
         if marked and marked * 100 >= len(vocabulary):
@@ -116,7 +116,7 @@ def _bare(text: str) -> str:
 
 
 def _bytes(text: str) -> str:
-    """Write a text's bytes as letters: tokenisers of bytes name each by the letter of its number."""
+    """Write a text's bytes as letters: tokenizers of bytes name each by the letter of its number."""
     return text.encode("utf-8", "surrogatepass").decode("latin-1")
 
 

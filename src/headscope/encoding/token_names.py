@@ -1,4 +1,4 @@
-"""Tokens given as a tokeniser names them: readable text, words and special tokens, told by their marks alone."""
+"""Tokens given as a tokenizer names them: readable text, words and special tokens, told by their marks alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of a corpus its tokeniser knows: numbers of pieces that all stand for unknown say nothing of the text."""
+"""How much of a corpus its tokenizer knows: numbers of pieces that all stand for unknown say nothing of the text."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -36,8 +36,8 @@ class KnownPieces:
         self.segments = self.pieces = self.unknown = 0
         self._sample = ""
         # SentencePiece's mark of a word's start stands alone before what is unknown, and says as little.
-        mark = encoder.tokeniser.convert_tokens_to_ids(_MARK)
-        empty = {mark, *encoder.tokeniser.all_special_ids} - {encoder.unknown_id, None}
+        mark = encoder.tokenizer.convert_tokens_to_ids(_MARK)
+        empty = {mark, *encoder.tokenizer.all_special_ids} - {encoder.unknown_id, None}
         self._empty = np.array(sorted(empty), dtype=np.int64)
 
     def watch(self, segments: Iterator[Segment]) -> Iterator[Segment]:
@@ -78,15 +78,15 @@ class KnownPieces:
         return self.unknown / self.pieces if self.pieces else 0.0
 
     def check(self) -> None:
-        """Refuse a corpus of which the tokeniser knows next to nothing.
+        """Refuse a corpus of which the tokenizer knows next to nothing.
 
         Raises:
             InputError: says how much, and the likely cause.
         """
         if self.share >= TOO_MUCH:
             raise InputError(
-                f"the model's tokeniser does not know the {self.what}: {self._count()}; {self._cause()}; give a model "
-                "whose tokeniser knows it"
+                f"the model's tokenizer does not know the {self.what}: {self._count()}; {self._cause()}; give a model "
+                "whose tokenizer knows it"
             )
 
     def note(self) -> str | None:
@@ -96,7 +96,7 @@ class KnownPieces:
         return f"{self.what}: {self._count()}, so that numbers say little of it; {self._cause()}"
 
     def _count(self) -> str:
-        name = self.encoder.tokeniser.convert_ids_to_tokens(self.encoder.unknown_id)
+        name = self.encoder.tokenizer.convert_ids_to_tokens(self.encoder.unknown_id)
         return f"{self.unknown:,} of {self.pieces:,} pieces ({self.share:.0%}) are {name}, unknown"
 
     def _cause(self) -> str:

@@ -1,6 +1,6 @@
 """What a token id stands for: [CLS], [SEP], a period or comma, other punctuation or anything else.
 
-Classes go by token id, from what the tokeniser says of itself, never by the strings `[CLS]` and `[SEP]`.
+Classes go by token id, from what the tokenizer says of itself, never by the strings `[CLS]` and `[SEP]`.
 """
 
 import unicodedata
@@ -32,7 +32,7 @@ class Vocabulary:
 
     Attributes:
         classes: `KeyClass` of each id, `[vocabulary]` uint8.
-        has_cls: whether the tokeniser adds a `cls` token. Where it does not (GPT-2, T5), the first
+        has_cls: whether the tokenizer adds a `cls` token. Where it does not (GPT-2, T5), the first
             position of a decoder takes the part.
         cls_name: how the `cls` token is written; `first token` where there is none.
         sep_name: how the `sep` token is written, or None where there is none.
@@ -47,7 +47,7 @@ class Vocabulary:
 
     def of(self, ids: NDArray[np.int64], *, decoder: bool = False) -> NDArray[np.uint8]:
         """Return the class of each token of one segment read by an encoder or a decoder, `[token]`."""
-        # A model may have rows of embeddings beyond its tokeniser's last id, and write them.
+        # A model may have rows of embeddings beyond its tokenizer's last id, and write them.
         known = ids < len(self.classes)
         classes: NDArray[np.uint8] = np.where(
             known, self.classes[np.where(known, ids, 0)], KeyClass.OTHER
@@ -80,21 +80,21 @@ def punctuation_class(token: str, *, byte_level: bool) -> KeyClass:
     return KeyClass.OTHER
 
 
-def read_vocabulary(tokeniser: Any) -> Vocabulary:
-    """Read the classes from a transformers tokeniser.
+def read_vocabulary(tokenizer: Any) -> Vocabulary:
+    """Read the classes from a transformers tokenizer.
 
-    `cls` is the tokeniser's cls token, else its bos; `sep` its sep, else its eos; each counts only
-    if the tokeniser really adds it to a text. Punctuation is a piece that is exactly `.` or `,` without its
+    `cls` is the tokenizer's cls token, else its bos; `sep` its sep, else its eos; each counts only
+    if the tokenizer really adds it to a text. Punctuation is a piece that is exactly `.` or `,` without its
     word-start mark; other punctuation one of which every character is in Unicode's categories P.
     """
-    added = set(tokeniser("a")["input_ids"]) - set(tokeniser("a", add_special_tokens=False)["input_ids"])
+    added = set(tokenizer("a")["input_ids"]) - set(tokenizer("a", add_special_tokens=False)["input_ids"])
 
     def special(*names: str) -> int | None:
         # One that is defined but never written, as borrowed vocabularies have it, stands for nothing.
-        given = (getattr(tokeniser, name, None) for name in names)
+        given = (getattr(tokenizer, name, None) for name in names)
         return next((int(token) for token in given if token is not None and token in added), None)
 
-    tokens = tokeniser.get_vocab()
+    tokens = tokenizer.get_vocab()
     classes = np.zeros(max(tokens.values(), default=0) + 1, dtype=np.uint8)
     byte_level = any(token.startswith(_WORD_START_MARKS[0]) for token in tokens)
     for token, index in tokens.items():
@@ -105,11 +105,11 @@ def read_vocabulary(tokeniser: Any) -> Vocabulary:
     cls = special("cls_token_id", "bos_token_id")
     if cls is not None:
         classes[cls] = KeyClass.CLS
-    pad = tokeniser.pad_token_id
+    pad = tokenizer.pad_token_id
     return Vocabulary(
         classes=classes,
         has_cls=cls is not None,
-        cls_name=str(tokeniser.convert_ids_to_tokens(cls)) if cls is not None else "first token",
-        sep_name=str(tokeniser.convert_ids_to_tokens(sep)) if sep is not None else None,
+        cls_name=str(tokenizer.convert_ids_to_tokens(cls)) if cls is not None else "first token",
+        sep_name=str(tokenizer.convert_ids_to_tokens(sep)) if sep is not None else None,
         pad_id=int(pad) if pad is not None else 0,
     )

@@ -16,8 +16,8 @@ from headscope.examples.clearest_segments import ClearestSegments, Entry
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.kept import Declared, State
-from headscope.statistics.role_catalogue import ROLES, SHOWN
-from headscope.statistics.statistic_catalogue import STATISTICS
+from headscope.statistics.role_catalog import ROLES, SHOWN
+from headscope.statistics.statistic_catalog import STATISTICS
 
 # Those that a role rests on, and what a head of no role is shown by.
 CLEAREST_STATISTICS = tuple(dict.fromkeys(ROLES[role].example for role in SHOWN))

@@ -1,4 +1,4 @@
-"""Real sentences on which heads are drawn: the clearest for each behaviour, and a few shared by all heads."""
+"""Real sentences on which heads are drawn: the clearest for each behavior, and a few shared by all heads."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.examples.example_tables import EXAMPLES, SHARED
 from headscope.statistics.roles import strongest
-from headscope.statistics.statistic_catalogue import STATISTICS
+from headscope.statistics.statistic_catalog import STATISTICS
 
 MOST_TOKENS = 30
 _MEMORY = 64 << 20  # bytes of maps kept at most
@@ -109,16 +109,16 @@ def examples_table(
     *,
     names: Names,
 ) -> pd.DataFrame:
-    """Choose examples: for each behaviour the sentence where its strongest head shows it most; a few for all heads.
+    """Choose examples: for each behavior the sentence where its strongest head shows it most; a few for all heads.
 
     Args:
         maps: from an `ExampleCollector`.
         surface: the table `surface.parquet`.
-        roles: from `behaviours.roles`.
+        roles: from `behaviors.roles`.
         names: gives the readable tokens of the rows and of the columns of a map.
 
     Returns:
-        The table `examples.parquet`: `weights` is row-major over tokens and keys; `behaviour` is a role, or
+        The table `examples.parquet`: `weights` is row-major over tokens and keys; `behavior` is a role, or
         `shared` for the sentences that every head is drawn on, the clearest first (`value` is then the head's largest
         weight).
     """
@@ -159,7 +159,7 @@ def few_sentences(maps: Sequence[ExampleMaps], *, most_weights: int = _SHARED_WE
 
 
 def _shared(maps: list[ExampleMaps], best: pd.DataFrame) -> ExampleMaps:
-    """Choose the sentence on which the strongest heads together show their behaviours most clearly."""
+    """Choose the sentence on which the strongest heads together show their behaviors most clearly."""
     places = [
         (int(h["layer"]) - 1, int(h["head"]) - 1, STATISTICS[h["statistic"]].quantity)
         for h in best.to_dict("records")
@@ -167,7 +167,7 @@ def _shared(maps: list[ExampleMaps], best: pd.DataFrame) -> ExampleMaps:
     if not places:
         return sorted(maps, key=lambda m: len(m.queries))[len(maps) // 2]
     table = np.array([[m.values[place] for place in places] for m in maps])
-    # Each behaviour counts alike: entropies are nats and would drown the shares.
+    # Each behavior counts alike: entropies are nats and would drown the shares.
     spread = table.std(0)
     scores = ((table - table.mean(0)) / np.where(spread > 0, spread, 1)).sum(1)
     return maps[int(scores.argmax())]
@@ -177,7 +177,7 @@ def _row(
     maps: ExampleMaps,
     layer: int,
     head: int,
-    behaviour: str,
+    behavior: str,
     value: float,
     names: Names,
 ) -> dict[str, object]:
@@ -186,7 +186,7 @@ def _row(
         "kind": maps.kind,
         "layer": layer,
         "head": head,
-        "behaviour": behaviour,
+        "behavior": behavior,
         "value": value,
         "document": maps.document,
         "segment": maps.segment,

@@ -1,7 +1,7 @@
 """The tables of sentences on which heads are drawn."""
 
 from headscope.statistics.columns import FROM_ONE, PLACE, POSITIVE, SHARE, share, text
-from headscope.statistics.role_catalogue import ROLES
+from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.table_schema import Column, TableSchema
 
 SHARED = "shared"
@@ -18,23 +18,23 @@ _WEIGHTS = Column("weights", "attention weights, row by row", "list of float64",
 
 def _clear(meaning: str) -> Column:
     # A broad head is shown by its entropy.
-    unless = ("behaviour", ("broad",))
+    unless = ("behavior", ("broad",))
     return Column("value", meaning, unit="share, or nats where broad", bounds=SHARE, unless=unless)
 
 
 EXAMPLES = TableSchema(
     name="examples",
-    meaning="The sentences on which heads are drawn: for each behaviour the one on which its strongest head shows it "
+    meaning="The sentences on which heads are drawn: for each behavior the one on which its strongest head shows it "
     "most, and up to three sentences with every head.",
     columns=(
         *PLACE,
-        text("behaviour", f"what is shown: a role, or `{SHARED}` for every head", choices=(*ROLES, SHARED)),
+        text("behavior", f"what is shown: a role, or `{SHARED}` for every head", choices=(*ROLES, SHARED)),
         _clear(f"how much of it, in the sentence; where `{SHARED}`, the largest weight"),
         *_WHERE,
         *_TOKENS,
         _WEIGHTS,
     ),
-    key=("kind", "layer", "head", "behaviour", "document", "segment"),
+    key=("kind", "layer", "head", "behavior", "document", "segment"),
 )
 
 CLEAREST = TableSchema(
@@ -43,7 +43,7 @@ CLEAREST = TableSchema(
     "weight), as a stretch of each.",
     columns=(
         *PLACE,
-        text("behaviour", "the head's role", choices=tuple(ROLES)),
+        text("behavior", "the head's role", choices=tuple(ROLES)),
         Column("rank", "1 for the clearest", "int64", bounds=FROM_ONE),
         _clear("the mean over all rows of the input"),
         *_WHERE,

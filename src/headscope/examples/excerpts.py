@@ -18,8 +18,8 @@ from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
 from headscope.examples.clearest import FEWEST_ROWS, MOST_KEPT, ClearestResult
 from headscope.examples.clearest_segments import Entry
-from headscope.statistics.role_catalogue import ROLES
-from headscope.statistics.statistic_catalogue import STATISTICS
+from headscope.statistics.role_catalog import ROLES
+from headscope.statistics.statistic_catalog import STATISTICS
 
 MOST_TOKENS = 32
 LOOKED_AT = 128
@@ -39,7 +39,7 @@ class WantedExcerpt:
     kind: str
     layer: int
     head: int
-    behaviour: str
+    behavior: str
     rank: int
     value: float
     document: str
@@ -75,7 +75,7 @@ def inputs_to_read(
 
     Args:
         results: of a `ClearestAccumulator`; a head is shown by the statistic that its role rests on.
-        roles: from `behaviours.roles`.
+        roles: from `behaviors.roles`.
         lengths: of the inputs, in tokens.
         tokens: in those that are chosen, at most; one is chosen however long it is.
     """
@@ -102,7 +102,7 @@ class ExcerptCollector:
     """Cut an excerpt out of the clearest inputs of each head (a scan consumer, for the chosen inputs).
 
     Args:
-        roles: from `behaviours.roles`; a head is shown by the statistic that its role rests on.
+        roles: from `behaviors.roles`; a head is shown by the statistic that its role rests on.
         most: excerpts of each head.
         most_tokens: of an excerpt.
     """

@@ -1,4 +1,4 @@
-"""Figure 5 of the paper: a head on a sentence, with the words of one relation and their attention in colour."""
+"""Figure 5 of the paper: a head on a sentence, with the words of one relation and their attention in color."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headscope.encoding.token_names import SPECIAL_NAMES
 from headscope.figures.arc_strokes import FAINT, MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across
-from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure, role_colour
+from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure, role_color
 from headscope.palette import palette
 
 LONGEST_WORD = 14
@@ -34,7 +34,7 @@ def arc_panel(
     example: pd.Series,
     *,
     title: str = "",
-    colour: str | None = None,
+    color: str | None = None,
     special: Collection[str] = SPECIAL_NAMES,
     hide_special: bool = False,
     rows: int | None = None,
@@ -42,12 +42,12 @@ def arc_panel(
     most: int = MOST_TOKENS,
     size: float = 9.0,
 ) -> Figure:
-    """Draw one example: opacity is the weight, coloured lines belong to coloured words, a cross is a wrong choice.
+    """Draw one example: opacity is the weight, colored lines belong to colored words, a cross is a wrong choice.
 
     Args:
         example: a row of a table of sentences with gold arcs, and its `role` where the relation's name does not tell.
         title: above the drawing.
-        colour: of the relation's words; by default that of the role.
+        color: of the relation's words; by default that of the role.
         special: what the model's special tokens are called.
         hide_special: whether attention from and to them is left out, and they are.
         rows: how many words there is room for, so that panels side by side have lines of one height; at least its own.
@@ -57,7 +57,7 @@ def arc_panel(
     """
     arcs = arcs_of(example, special=special, most=most)
     tall = max(rows or 0, len(arcs.tokens))
-    own = colour or role_colour(_role(example))
+    own = color or role_color(_role(example))
     with house_style():
         if ax is None:
             ax = new_figure(3.3, ROW_INCHES * tall + 0.75).subplots()
@@ -90,23 +90,23 @@ def arc_panel(
 
 
 def _role(example: pd.Series) -> str:
-    """Return whose colour an example has: its own, or where it names none that of its relation, else of syntax."""
+    """Return whose color an example has: its own, or where it names none that of its relation, else of syntax."""
     relation = str(example["relation"])
     return str(example.get("role") or (relation if relation in palette().roles else "syntax"))
 
 
-def _words(ax: Axes, arcs: ArcStrokes, colour: str, *, hide_special: bool, size: float) -> None:
+def _words(ax: Axes, arcs: ArcStrokes, color: str, *, hide_special: bool, size: float) -> None:
     sides = (("query", arcs.queries, -0.04, "right"), ("key", arcs.keys, 1.04, "left"))
-    for side, coloured, x, align in sides:
+    for side, colored, x, align in sides:
         for place, token in enumerate(arcs.tokens):
             if hide_special and place in arcs.special:
                 continue
-            written, own = label(token, LONGEST_WORD), place in coloured
+            written, own = label(token, LONGEST_WORD), place in colored
             if (side, place) in arcs.mistaken:
                 written = f"✗ {written}" if side == "query" else f"{written} ✗"
             ax.text(
                 x, place, written, ha=align, va="center", fontsize=size, parse_math=False,
-                color=colour if own else INK, fontweight="bold" if own else "normal",
+                color=color if own else INK, fontweight="bold" if own else "normal",
             )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ FAINTEST = 0.012
 """Weights below this are not drawn: the eye would not see them."""
 
 FAINT = 0.4
-"""How much of its darkness a line keeps that belongs to no coloured word."""
+"""How much of its darkness a line keeps that belongs to no colored word."""
 
 NOWHERE = -1
 """A prediction that is no word: the mask left no candidate."""
@@ -23,7 +23,7 @@ NOWHERE = -1
 
 @dataclass(frozen=True)
 class Stroke:
-    """A line from `query` to `key` (positions in the drawn window); `strong` where it belongs to a coloured word."""
+    """A line from `query` to `key` (positions in the drawn window); `strong` where it belongs to a colored word."""
 
     query: int
     key: int
@@ -58,12 +58,12 @@ class ArcStrokes:
 
     @property
     def queries(self) -> frozenset[int]:
-        """Coloured words on the left."""
+        """Colored words on the left."""
         return frozenset(query for query, _ in self.arcs)
 
     @property
     def keys(self) -> frozenset[int]:
-        """Coloured words on the right."""
+        """Colored words on the right."""
         return frozenset(key for _, key in self.arcs)
 
     @property
@@ -77,8 +77,8 @@ class ArcStrokes:
     def strokes(self) -> list[Stroke]:
         """Return the lines to be drawn, the faint first, then from light to dark.
 
-        Strong are all lines from a coloured word on the left; where the choice is among those who attend, all lines to
-        a coloured word on the right.
+        Strong are all lines from a colored word on the left; where the choice is among those who attend, all lines to
+        a colored word on the right.
         """
         lines = []
         for query, key in np.argwhere(self.weights >= FAINTEST).tolist():

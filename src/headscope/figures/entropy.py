@@ -24,7 +24,7 @@ from headscope.figures.series import (
 from headscope.figures.statistic_panel import NAMES, SPREAD, capital, panel_width
 from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure
 from headscope.figures.surface_points import kinds_in
-from headscope.statistics.statistic_catalogue import Unit, of_topic
+from headscope.statistics.statistic_catalog import Unit, of_topic
 
 DRAWN = of_topic("focus", unit=Unit.NATS)
 
@@ -40,7 +40,7 @@ def entropy_by_layer(
 
     Args:
         surface: `tables/surface.parquet`; `uniform` of `entropy` is the mean over rows of ln(visible keys).
-        roles: `kind layer head role`, for the points' colours and shapes; all are ink without it. Heads that
+        roles: `kind layer head role`, for the points' colors and shapes; all are ink without it. Heads that
             its `finds` names something for are larger, with an edge, and named where there is room.
         names: the panels' titles.
         axes: a row of axes for each kind in the table, one a statistic; made when not given.
@@ -92,7 +92,7 @@ def entropy_panel(
         draw_uniform(ax, series)
         known = roles_of(roles, kind) if roles is not None else None
         finders = finders_of(roles, kind)
-        draw_heads(ax, series, roles=known, colour=INK, spread=SPREAD, finders=finders)
+        draw_heads(ax, series, roles=known, color=INK, spread=SPREAD, finders=finders)
         name_finders(ax, points_of(series, spread=SPREAD), finders)
         _name_uniform(ax, series)
         return figure_of(ax)

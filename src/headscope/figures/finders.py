@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from headscope.figures.label_places import Box, WantedLabel, place_labels
 from headscope.figures.labels import label
-from headscope.figures.style import INK, role_colour
+from headscope.figures.style import INK, role_color
 
 LARGER = 2.0
 """How many times the area of another head's mark."""
 EDGE = 1.3
-EDGE_COLOUR = role_colour("syntax")
+EDGE_COLOR = role_color("syntax")
 MOST_NAMED = 8
 _SIZE = 8.0
 _LONGEST = 12
@@ -51,7 +51,7 @@ def finders_of(roles: pd.DataFrame | None, kind: str) -> dict[tuple[int, int], s
 
 
 def worn(role: str, name: str | None) -> str:
-    """Return the role whose colour and shape a head's mark has: what it finds, where its own role is the small dot.
+    """Return the role whose color and shape a head's mark has: what it finds, where its own role is the small dot.
 
     Args:
         role: the head's.

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.figures.labels import label
-from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_colour
+from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_color
 from headscope.statistics.significance import SIGNIFICANT
 
 COLUMNS = 4
@@ -24,7 +24,7 @@ class Course:
 
     Attributes:
         title: above its panel.
-        colour: of its line.
+        color: of its line.
         points: `step value ci_low ci_high head sure`, in the order of steps; `head` is empty where no head is meant,
             `sure` whether the value is known to be above the rule.
         rule: what the value would be without learning, a fraction, or NaN.
@@ -32,7 +32,7 @@ class Course:
     """
 
     title: str
-    colour: str
+    color: str
     points: pd.DataFrame
     rule: float = float("nan")
     rule_name: str = ""
@@ -79,7 +79,7 @@ def relation_courses(
         courses.append(
             Course(
                 label(name, 24),
-                role_colour("syntax"),
+                role_color("syntax"),
                 points,
                 offset,
                 f"offset {number:+d}".replace("-", "−"),
@@ -88,7 +88,7 @@ def relation_courses(
     return courses
 
 
-def behaviour_courses(
+def behavior_courses(
     surface: Mapping[int, pd.DataFrame], *, statistics: Sequence[str] = ("previous", "next")
 ) -> list[Course]:
     """Follow the head with the highest mean weight of each statistic, chosen anew at each checkpoint.
@@ -121,7 +121,7 @@ def behaviour_courses(
         )
         title = _NAMES.get(statistic, statistic)
         courses.append(
-            Course(title, role_colour(statistic), points, float(rows["uniform"].iloc[-1]), "uniform")
+            Course(title, role_color(statistic), points, float(rows["uniform"].iloc[-1]), "uniform")
         )
     return courses
 
@@ -140,7 +140,7 @@ def heads_forming(courses: Sequence[Course]) -> Figure:
     and the last one bears its head's name.
 
     Args:
-        courses: of `relation_courses`, `behaviour_courses` and `accuracy_course`.
+        courses: of `relation_courses`, `behavior_courses` and `accuracy_course`.
 
     Raises:
         ValueError: there is nothing to draw.
@@ -183,14 +183,14 @@ def course_panel(course: Course, *, last: int | None = None, ax: Axes | None = N
             ax.axhline(course.rule, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
             _name_rule(ax, course, last=float(y[-1]))
         if np.isfinite(low).any():
-            ax.fill_between(x, low, high, color=course.colour, alpha=0.22, linewidth=0, gid="interval")
-        ax.plot(x, y, color=course.colour, linewidth=1.5, zorder=3, gid="value")
+            ax.fill_between(x, low, high, color=course.color, alpha=0.22, linewidth=0, gid="interval")
+        ax.plot(x, y, color=course.color, linewidth=1.5, zorder=3, gid="value")
         sure = points["sure"].to_numpy(bool)
-        for which, face, name in ((sure, course.colour, "sure"), (~sure, "white", "unsure")):
+        for which, face, name in ((sure, course.color, "sure"), (~sure, "white", "unsure")):
             if which.any():  # a line of no points would take up room at the figure's corner
                 ax.plot(
                     x[which], y[which], linestyle="", marker="o", markersize=4, zorder=4, clip_on=False,
-                    markerfacecolor=face, markeredgecolor=course.colour, gid=name,
+                    markerfacecolor=face, markeredgecolor=course.color, gid=name,
                 )  # fmt: skip
         if head := str(points["head"].iloc[-1]):
             ax.annotate(

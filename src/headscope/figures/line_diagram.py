@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across, paper_width
-from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure, role_colour
+from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure, role_color
 from headscope.palette import palette
 
 MOST_TOKENS = 30
@@ -48,7 +48,7 @@ def weights_of(example: pd.Series) -> np.ndarray:
 
 
 def best_window(weights: np.ndarray, *, most: int = MOST_TOKENS) -> TokenWindow:
-    """Choose what to draw of `weights [query, key]`: `most` neighbours in each direction that keep most attention.
+    """Choose what to draw of `weights [query, key]`: `most` neighbors in each direction that keep most attention.
 
     A square map slides one window over queries and keys together, a cross map takes the best pair of windows of keys
     for the first queries. The leftmost wins where several keep as much.
@@ -75,7 +75,7 @@ def draw_lines(
     keys: Sequence[str],
     weights: np.ndarray,
     *,
-    colour: str = INK,
+    color: str = INK,
     most: int = MOST_TOKENS,
 ) -> str:
     """Draw one head: a line for each weight, its opacity the weight, the darkest drawn last.
@@ -90,7 +90,7 @@ def draw_lines(
     pairs = np.argwhere(shown >= FAINTEST)
     pairs = pairs[np.argsort(shown[pairs[:, 0], pairs[:, 1]], kind="stable")]
     segments = [((0.0, float(query)), (1.0, float(key))) for query, key in pairs]
-    rgba = [(*to_rgb(colour), min(float(shown[query, key]), 1.0)) for query, key in pairs]
+    rgba = [(*to_rgb(color), min(float(shown[query, key]), 1.0)) for query, key in pairs]
     lines = LineCollection(segments, colors=rgba, linewidths=1.5, capstyle="round", gid="attention")
     ax.add_collection(lines)
     for place, token in enumerate(left):
@@ -117,7 +117,7 @@ def line_diagram(
     """Draw figure 1: one panel for each row of `examples`, titled `Head 1-3 · previous token`.
 
     Args:
-        examples: rows of `tables/examples.parquet`; rows whose behaviour is `shared` are left out.
+        examples: rows of `tables/examples.parquet`; rows whose behavior is `shared` are left out.
         labels: role to its words, for a model whose special tokens have other names.
         axes: one for each row; made when not given.
         most: how many tokens of a long example are drawn.
@@ -125,10 +125,10 @@ def line_diagram(
     Raises:
         ValueError: no row to draw, another number of axes than rows, or weights that do not fit the tokens.
     """
-    rows = [row for _, row in examples.iterrows() if row["behaviour"] != "shared"]
+    rows = [row for _, row in examples.iterrows() if row["behavior"] != "shared"]
     if not rows:
         raise ValueError(
-            "Expected at least one example of a behaviour, got none; run the examples stage first."
+            "Expected at least one example of a behavior, got none; run the examples stage first."
         )
     with house_style():
         if axes is None:
@@ -152,8 +152,8 @@ def line_diagram(
 
 def line_pages(examples: pd.DataFrame, *, most: int = MOST_TOKENS) -> list[pd.DataFrame]:
     """Part the examples of figure 1 into pages no higher than a page of paper; one page where the width is free."""
-    rows = [row for _, row in examples.iterrows() if row["behaviour"] != "shared"]
-    drawn = examples[examples["behaviour"] != "shared"]
+    rows = [row for _, row in examples.iterrows() if row["behavior"] != "shared"]
+    drawn = examples[examples["behavior"] != "shared"]
     if paper_width() is None or not rows:
         return [drawn]
     size = across(min(len(rows), COLUMNS), each=PANEL_INCHES) * max(int(PAGE_INCHES / _inches(rows, most)), 1)
@@ -174,8 +174,8 @@ def example_panel(
     ax: Axes | None = None,
     most: int = MOST_TOKENS,
 ) -> Figure:
-    """Draw one example in its role's colour, with its title and its scale."""
-    role = str(example["behaviour"])
+    """Draw one example in its role's color, with its title and its scale."""
+    role = str(example["behavior"])
     known = palette().roles.get(role)
     words = (labels or {}).get(role, known.label if known else role)
     weights = weights_of(example)
@@ -185,7 +185,7 @@ def example_panel(
             ax = new_figure(3.3, ROW_INCHES * rows + 0.75).subplots()
         # Read from Parquet, a list of tokens comes as an array.
         tokens, keys = [str(token) for token in example["tokens"]], [str(key) for key in example["keys"]]
-        note = draw_lines(ax, tokens, keys, weights, colour=role_colour(role), most=most)
+        note = draw_lines(ax, tokens, keys, weights, color=role_color(role), most=most)
         kind = f"{example['kind']} " if show_kind else ""
         title = f"{kind}head {example['layer']}-{example['head']} · {words}"
         ax.set_title(title[:1].upper() + title[1:])

@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 
-from headscope.figures.finders import EDGE_COLOUR, Finders, marked, worn
-from headscope.figures.style import INK, SOFT, role_colour, role_outline
+from headscope.figures.finders import EDGE_COLOR, Finders, marked, worn
+from headscope.figures.style import INK, SOFT, role_color, role_outline
 from headscope.statistics.measures import of_measure
 
 HeadRoles = Mapping[tuple[int, int], str]
@@ -84,7 +84,7 @@ def draw_heads(
     ax: Axes,
     series: Series,
     *,
-    colour: str = INK,
+    color: str = INK,
     shape: str = "mixed",
     roles: HeadRoles | None = None,
     shift: float = 0.0,
@@ -94,7 +94,7 @@ def draw_heads(
 ) -> list[PathCollection]:
     """Draw a point for each head at its place and value, and return one collection a role.
 
-    With `roles` a point has its role's colour and shape, without them `colour` and `shape`. A collection's gid is
+    With `roles` a point has its role's color and shape, without them `color` and `shape`. A collection's gid is
     `heads--kind--statistic--role`, and each point links to `#kind-layer-head`, the head's card in a page. `finders` are
     larger, with an edge, over the others.
     """
@@ -115,8 +115,8 @@ def draw_heads(
         these = these[np.argsort(edges[these], kind="stable")]
         points = ax.scatter(
             x[these], y[these], s=sizes[these], linewidths=edges[these].tolist(),
-            edgecolors=EDGE_COLOUR if finding else "none", zorder=3, clip_on=False, marker=role_outline(role),
-            facecolors=colour if roles is None else role_colour(role), alpha=0.8 if len(names) > 200 else None,
+            edgecolors=EDGE_COLOR if finding else "none", zorder=3, clip_on=False, marker=role_outline(role),
+            facecolors=color if roles is None else role_color(role), alpha=0.8 if len(names) > 200 else None,
         )  # fmt: skip
         points.set_paths(
             [role_outline(role)]
@@ -127,14 +127,14 @@ def draw_heads(
     return drawn
 
 
-def draw_means(ax: Axes, series: Series, *, colour: str = INK, shift: float = 0.0) -> None:
+def draw_means(ax: Axes, series: Series, *, color: str = INK, shift: float = 0.0) -> None:
     """Draw the layers' mean as a line, and its interval as a band where there is one."""
     means = series.means
     x = means["layer"].to_numpy(float) + shift
     ax.plot(
         x,
         means["value"].to_numpy(float),
-        color=colour,
+        color=color,
         linewidth=1.4,
         zorder=2,
         marker="o" if len(x) == 1 else "",
@@ -142,11 +142,11 @@ def draw_means(ax: Axes, series: Series, *, colour: str = INK, shift: float = 0.
     )
     low, high = means["ci_low"].to_numpy(float), means["ci_high"].to_numpy(float)
     if np.isfinite(low).any():
-        band = ax.fill_between(x, low, high, color=colour, alpha=0.22, linewidth=0, zorder=1)
+        band = ax.fill_between(x, low, high, color=color, alpha=0.22, linewidth=0, zorder=1)
         band.set_gid(f"interval--{series.kind}--{series.statistic}")
 
 
-def draw_uniform(ax: Axes, series: Series, *, colour: str = SOFT) -> None:
+def draw_uniform(ax: Axes, series: Series, *, color: str = SOFT) -> None:
     """Draw as a dashed line what uniform attention would give."""
     means = series.means[series.means["uniform"].notna()]
     if means.empty:
@@ -157,7 +157,7 @@ def draw_uniform(ax: Axes, series: Series, *, colour: str = SOFT) -> None:
     ax.plot(
         x,
         y,
-        color=colour,
+        color=color,
         linewidth=1.0,
         linestyle=(0, (4, 3)),
         zorder=2,

@@ -1,4 +1,4 @@
-"""One statistic in a small panel: a point a head in its role's colour and shape, and the layers' mean."""
+"""One statistic in a small panel: a point a head in its role's color and shape, and the layers' mean."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
 from headscope.figures.finders import finders_of
 from headscope.figures.series import draw_heads, draw_means, draw_uniform, name_heads, roles_of, select
 from headscope.figures.style import figure_of, house_style, new_figure
-from headscope.statistics.statistic_catalogue import figure_names
+from headscope.statistics.statistic_catalog import figure_names
 
 NAMES: Mapping[str, str] = figure_names()
 NAMED_ABOVE = 0.25
@@ -30,7 +30,7 @@ def statistic_panel(
     top: float | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw one statistic of one kind: a point a head in its role's colour and shape, side by side in head order.
+    """Draw one statistic of one kind: a point a head in its role's color and shape, side by side in head order.
 
     Args:
         surface: `tables/surface.parquet`.
@@ -38,7 +38,7 @@ def statistic_panel(
         kind: `encoder`, `decoder` or `cross`.
         roles: `kind layer head role`; all points are ink without it.
         names: what the statistics are called.
-        top: where the percent axis ends, as a fraction, so that neighbouring panels can share it.
+        top: where the percent axis ends, as a fraction, so that neighboring panels can share it.
         ax: where to draw; made when not given.
     """
     series = select(surface, statistic, kind=kind)

@@ -1,4 +1,4 @@
-"""The one look of the figures: fonts, ink, axes, role colours and role shapes.
+"""The one look of the figures: fonts, ink, axes, role colors and role shapes.
 
 Figures are made without pyplot, so nothing global is left behind and a server may draw in threads.
 """
@@ -107,15 +107,15 @@ def figure_of(ax: Axes) -> Figure:
     return figure
 
 
-def role_colour(role: str) -> str:
-    """Return the line colour of a role on white, or ink for a role the palette does not know."""
+def role_color(role: str) -> str:
+    """Return the line color of a role on white, or ink for a role the palette does not know."""
     style = palette().roles.get(role)
     return INK if style is None else style.line.light
 
 
 @cache
 def role_outline(role: str) -> Outline:
-    """Return a role's shape as a marker, centred on 0 and y up; a role the palette does not know is a dot."""
+    """Return a role's shape as a marker, centered on 0 and y up; a role the palette does not know is a dot."""
     style = palette().roles.get(role)
     return _outline(style.shape) if style else Outline.circle((0, 0), 0.5)
 

@@ -15,8 +15,8 @@ from headscope.figures.finders import Finders, finders_of, name_finders
 from headscope.figures.paper import across
 from headscope.figures.series import Series, draw_heads, draw_means, points_of, select
 from headscope.figures.statistic_panel import NAMES
-from headscope.figures.style import figure_of, house_style, new_figure, role_colour
-from headscope.statistics.statistic_catalogue import STATISTICS, Topic, Unit, of_topic
+from headscope.figures.style import figure_of, house_style, new_figure, role_color
+from headscope.statistics.statistic_catalog import STATISTICS, Topic, Unit, of_topic
 
 _INK_OF = {one.name: one.ink or one.name for one in STATISTICS.values()}
 _SHAPE_OF = {one.name: one.shape or one.name for one in STATISTICS.values()}
@@ -132,12 +132,12 @@ def _overlay(
     points: list[tuple[float, float]] = []
     for place, series in enumerate(present):
         shift = step * (place - (len(present) - 1) / 2)
-        colour = role_colour(_INK_OF[series.statistic])
-        draw_means(ax, series, colour=colour, shift=shift)
+        color = role_color(_INK_OF[series.statistic])
+        draw_means(ax, series, color=color, shift=shift)
         draw_heads(
             ax,
             series,
-            colour=colour,
+            color=color,
             shape=_SHAPE_OF[series.statistic],
             shift=shift,
             size=36.0,
@@ -166,6 +166,6 @@ def _name_series(ax: Axes, present: Sequence[Series], names: Mapping[str, str], 
     for series, height in zip(ends, heights):
         ax.text(
             layers + 0.62, height - over, names[series.statistic],
-            color=role_colour(_INK_OF[series.statistic]),
+            color=role_color(_INK_OF[series.statistic]),
             fontsize=9, va="center", ha="left", clip_on=False, gid=f"name--{series.kind}--{series.statistic}",
         )  # fmt: skip

@@ -202,7 +202,7 @@ def _entry(value: Any, place: int, head: MapsIndex) -> MapEntry:
 
 def _tokens(value: Any, words: list[str], where: str) -> Tokens:
     part = take.record(value, _TOKENS, f"{where}, its tokens")
-    # A word id counts the words that were given; where none were, the tokeniser's own.
+    # A word id counts the words that were given; where none were, the tokenizer's own.
     most = len(words) or take.MOST_WORDS
     tokens = Tokens(
         tokens=take.texts(part["tokens"], f"{where}, tokens"),

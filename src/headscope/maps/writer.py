@@ -29,7 +29,7 @@ class MapsWriter:
     Args:
         folder: the folder to make.
         index: layout, model, special tokens, signature; `store` and `word_level` say what is written.
-        names: turns token ids into the tokeniser's names of them.
+        names: turns token ids into the tokenizer's names of them.
         shard_bytes, replace: as `MapsFolder` takes them.
 
     Raises:

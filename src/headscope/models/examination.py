@@ -22,7 +22,7 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
 
     Args:
         model: a transformers model, on its device.
-        vocabulary: of its tokeniser.
+        vocabulary: of its tokenizer.
         path: insist on this path; None takes the first of fused, eager and fallback that gives transformers'
             own eager weights to 1e-6.
 

@@ -47,7 +47,7 @@ def generate(
         name: inputs[name] for name in ("input_ids", "attention_mask", "decoder_input_ids") if name in inputs
     }
     before = given["decoder_input_ids" if anatomy.encoder_decoder else "input_ids"].shape[1]
-    pad = loaded.tokeniser.pad_token_id
+    pad = loaded.tokenizer.pad_token_id
     # transformers lays T5's cache out by the encoder's layers: one with more in its decoder writes without.
     decoders = getattr(model.config, "num_decoder_layers", None)
     with quiet_libraries(), warnings.catch_warnings(), eager_evaluation(model), torch.inference_mode():

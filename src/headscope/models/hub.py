@@ -6,7 +6,7 @@ from headscope.corpora.fetch.hub_trouble import Trouble, trouble_of
 from headscope.errors import ModelError
 from headscope.models.folder.shown import shown
 
-_TOKENISER_FILES = ["*.json", "*.txt", "*.model", "*.spm", "bpe.codes", "prophetnet.tokenizer"]
+_TOKENIZER_FILES = ["*.json", "*.txt", "*.model", "*.spm", "bpe.codes", "prophetnet.tokenizer"]
 _WEIGHTS = ["*.safetensors"]
 # Copies of the same weights in other forms, and what other tools keep beside them.
 _LEFT_OUT = ["*/*", "*.fp16.safetensors", "*.fp32.safetensors", "flax_*", "tf_*"]
@@ -15,7 +15,7 @@ _LEFT_OUT = ["*/*", "*.fp16.safetensors", "*.fp32.safetensors", "flax_*", "tf_*"
 def fetch(name: str, *, revision: str | None = None, weights: bool = True) -> Path:
     """Return the folder of a hub model, fetched now or before; its name is the commit.
 
-    Only safetensors weights and the tokeniser's and configuration's files are fetched. When the hub cannot be
+    Only safetensors weights and the tokenizer's and configuration's files are fetched. When the hub cannot be
     reached, what was fetched before serves.
 
     Args:
@@ -33,7 +33,7 @@ def fetch(name: str, *, revision: str | None = None, weights: bool = True) -> Pa
         folder = snapshot_download(
             name,
             revision=revision,
-            allow_patterns=_TOKENISER_FILES + (_WEIGHTS if weights else []),
+            allow_patterns=_TOKENIZER_FILES + (_WEIGHTS if weights else []),
             ignore_patterns=_LEFT_OUT,
         )
     except Exception as error:

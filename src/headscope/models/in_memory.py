@@ -1,4 +1,4 @@
-"""A model that is in memory already, with its tokeniser, as a run takes it: nothing of it is changed."""
+"""A model that is in memory already, with its tokenizer, as a run takes it: nothing of it is changed."""
 
 from dataclasses import replace
 from inspect import signature
@@ -14,30 +14,30 @@ from headscope.models.reads_text import check_reads_text
 ORIGIN = "memory"
 
 
-def model_in_memory(model: Any, tokeniser: Any) -> LoadedModel:
-    """Put a transformers model and its tokeniser together; its device, dtype and mode stay as they are.
+def model_in_memory(model: Any, tokenizer: Any) -> LoadedModel:
+    """Put a transformers model and its tokenizer together; its device, dtype and mode stay as they are.
 
     Args:
         model: a transformers model, with or without a head.
-        tokeniser: the tokeniser that it was trained with.
+        tokenizer: the tokenizer that it was trained with.
 
     Raises:
-        OptionError: the one is no model, or the other no tokeniser.
+        OptionError: the one is no model, or the other no tokenizer.
         ModelError: they do not fit each other.
     """
     model = getattr(model, "_orig_mod", model)  # of what torch.compile wraps around it
     if not isinstance(model, nn.Module) or not hasattr(model, "config"):
         raise OptionError(
             f"model is a {type(model).__name__}; expected a hub name, a folder, what headscope.load_model returns, or "
-            "a transformers model together with its tokeniser"
+            "a transformers model together with its tokenizer"
         )
-    if tokeniser is None:
+    if tokenizer is None:
         raise OptionError(
-            f"model is a {type(model).__name__} without a tokeniser; give tokeniser=, the one that it was trained with"
+            f"model is a {type(model).__name__} without a tokenizer; give tokenizer=, the one that it was trained with"
         )
-    if not callable(tokeniser) or not hasattr(tokeniser, "get_vocab"):
+    if not callable(tokenizer) or not hasattr(tokenizer, "get_vocab"):
         raise OptionError(
-            f"tokeniser is a {type(tokeniser).__name__}; expected a tokeniser of transformers, as "
+            f"tokenizer is a {type(tokenizer).__name__}; expected a tokenizer of transformers, as "
             "AutoTokenizer.from_pretrained returns it"
         )
     if next(model.parameters(), None) is None:
@@ -45,8 +45,8 @@ def model_in_memory(model: Any, tokeniser: Any) -> LoadedModel:
     check_reads_text(model)
     given = str(getattr(model.config, "name_or_path", "") or "")
     name = short_name(given) or type(model).__name__
-    check_ids(model, tokeniser, name)
-    return LoadedModel(model=model, tokeniser=tokeniser, name=name, origin=ORIGIN)
+    check_ids(model, tokenizer, name)
+    return LoadedModel(model=model, tokenizer=tokenizer, name=name, origin=ORIGIN)
 
 
 def without_head(loaded: LoadedModel) -> LoadedModel:

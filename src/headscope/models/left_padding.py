@@ -35,7 +35,7 @@ def left_padding_works(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabular
     Args:
         model: a transformers model.
         anatomy: what `examine` found.
-        vocabulary: of the tokeniser.
+        vocabulary: of the tokenizer.
     """
     size, generator = min(len(vocabulary.classes), 1 << 16), torch.Generator().manual_seed(0)
     segments = [made_up_segment(n, vocabulary, size=size, generator=generator) for n in _LENGTHS]

@@ -1,4 +1,4 @@
-"""Load a model and its tokeniser from a folder or from the hub, or say why not."""
+"""Load a model and its tokenizer from a folder or from the hub, or say why not."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +25,11 @@ _MAY_BE_MISSING = ("pooler", "lm_head", "cls.", "classifier", "score.", "positio
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedModel:
-    """A model with its tokeniser.
+    """A model with its tokenizer.
 
     Attributes:
         model: a transformers model, in eval mode; without task head unless it was loaded for a task.
-        tokeniser: its tokeniser.
+        tokenizer: its tokenizer.
         name: how it was asked for; the folder's own name for a local folder.
         origin: `hub`, `folder`, `embedded` or `memory`.
         revision: the hub revision asked for.
@@ -37,7 +37,7 @@ class LoadedModel:
     """
 
     model: Any
-    tokeniser: Any
+    tokenizer: Any
     name: str
     origin: str = "folder"
     revision: str | None = None
@@ -56,7 +56,7 @@ def load_model(
     dtype: str = "float32",
     device: str = "auto",
 ) -> LoadedModel:
-    """Load a model and its tokeniser; safetensors weights only, no code from the checkpoint is run.
+    """Load a model and its tokenizer; safetensors weights only, no code from the checkpoint is run.
 
     Args:
         name: a hub name (`google-bert/bert-base-uncased`), a local folder, or None for the embedded model.
@@ -65,7 +65,7 @@ def load_model(
         device: `auto` (cuda, else cpu) or a torch device.
 
     Raises:
-        ModelError: nothing there, no weights, no tokeniser, no such family, or the hub cannot be reached.
+        ModelError: nothing there, no weights, no tokenizer, no such family, or the hub cannot be reached.
         OptionError: an unknown dtype or device.
     """
     loaded = read_model("AutoModel", name, revision=revision, dtype=dtype, device=device)
@@ -107,7 +107,7 @@ def read_model(
         called = label if name is None else str(name)
         with in_words(called, part="its config.json"):
             config = read_config(folder)
-        tokeniser = _read_tokeniser(folder, called)
+        tokenizer = _read_tokenizer(folder, called)
         import transformers
 
         with in_words(called):
@@ -122,10 +122,10 @@ def read_model(
                 output_loading_info=True,
             )
     check_reads_text(model)
-    check_ids(model, tokeniser, label)
+    check_ids(model, tokenizer, label)
     return LoadedModel(
         model=model.to(target).eval(),
-        tokeniser=tokeniser,
+        tokenizer=tokenizer,
         name=label,
         origin=origin_of(name),
         revision=revision,
@@ -133,67 +133,67 @@ def read_model(
     )
 
 
-def check_ids(model: Any, tokeniser: Any, label: str) -> None:
-    """Refuse a tokeniser that writes numbers for which the model has no embedding."""
-    written = [tokeniser(*texts, return_token_type_ids=True) for texts in (("a",), ("a", "b"))]
+def check_ids(model: Any, tokenizer: Any, label: str) -> None:
+    """Refuse a tokenizer that writes numbers for which the model has no embedding."""
+    written = [tokenizer(*texts, return_token_type_ids=True) for texts in (("a",), ("a", "b"))]
     try:
         rows = model.get_input_embeddings().weight.shape[0]
     except (NotImplementedError, AttributeError):
         return  # hashed letters: every id has an embedding
     highest = max(
-        [*tokeniser.get_vocab().values(), *(i for each in written for i in each["input_ids"])], default=0
+        [*tokenizer.get_vocab().values(), *(i for each in written for i in each["input_ids"])], default=0
     )
     if highest >= rows:
         raise ModelError(
-            f"{shown(label)}: the tokeniser has token ids up to {highest}, and the model knows {rows}; expected the "
-            "tokeniser that the model was trained with"
+            f"{shown(label)}: the tokenizer has token ids up to {highest}, and the model knows {rows}; expected the "
+            "tokenizer that the model was trained with"
         )
     kinds = getattr(model.config, "type_vocab_size", None) or 0
     kind = max((i for each in written for i in each["token_type_ids"]), default=0)
     if 1 < kinds <= kind:  # a model of one type is not told any
         raise ModelError(
-            f"{shown(label)}: the tokeniser writes token types up to {kind}, and the model knows {kinds}; expected the "
-            "tokeniser that the model was trained with"
+            f"{shown(label)}: the tokenizer writes token types up to {kind}, and the model knows {kinds}; expected the "
+            "tokenizer that the model was trained with"
         )
 
 
-def load_tokeniser(name: str | Path | None = None, *, revision: str | None = None) -> tuple[Any, str]:
-    """Load a model's tokeniser alone; return it with the model's name.
+def load_tokenizer(name: str | Path | None = None, *, revision: str | None = None) -> tuple[Any, str]:
+    """Load a model's tokenizer alone; return it with the model's name.
 
     Args:
         name: as `load_model` takes it.
         revision: branch, tag or commit on the hub.
 
     Raises:
-        ModelError: nothing there, no tokeniser, or the hub cannot be reached.
+        ModelError: nothing there, no tokenizer, or the hub cannot be reached.
     """
     with quiet_libraries(), nothing_asks():
         folder, label, _ = locate(name, revision=revision, weights=False)
-        return _read_tokeniser(folder, label if name is None else str(name)), label
+        return _read_tokenizer(folder, label if name is None else str(name)), label
 
 
-def _read_tokeniser(folder: Path, name: str) -> Any:
-    """Load a folder's tokeniser, or say in words why not."""
+def _read_tokenizer(folder: Path, name: str) -> Any:
+    """Load a folder's tokenizer, or say in words why not."""
     from transformers import AutoTokenizer
 
-    with in_words(name, part="its tokeniser"):
+    with in_words(name, part="its tokenizer"):
         try:
-            tokeniser = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-            tokeniser("a", "b")  # what its tokenizer.json gets wrong comes out when it is used
+            tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+            tokenizer("a", "b")  # what its tokenizer.json gets wrong comes out when it is used
         except Exception as error:
             missing = missing_package(folder, error, name=name)
             if missing is None:
                 raise
             raise missing from error
-    return tokeniser
+    return tokenizer
 
 
 def longest_input(loaded: LoadedModel, anatomy: Anatomy) -> int:
-    """Return how many tokens a model reads at most: what its positions and its tokeniser allow."""
+    """Return how many tokens a model reads at most: what its positions and its tokenizer allow."""
     return int(
         min(
             positions_of(loaded.model.config) - anatomy.first_position,
-            getattr(loaded.tokeniser, "model_max_length", None) or 1 << 30,
+            getattr(loaded.tokenizer, "model_max_length", None) or 1 << 30,
         )
     )
 

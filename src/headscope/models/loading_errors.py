@@ -30,7 +30,7 @@ def in_words(name: str, *, part: str = "") -> Iterator[None]:
     except Exception as error:
         raise _explain(error, name=name, part=part) from error
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # how a tokeniser in Rust gives up
+        if type(error).__name__ != "PanicException":  # how a tokenizer in Rust gives up
             raise
         raise _explain(error, name=name, part=part) from error
 
@@ -63,7 +63,7 @@ def _explain(error: BaseException, *, name: str, part: str = "") -> ModelError:
     reason = "" if _is_pythons_own(error) or not text.strip() else f": {shown(text.strip().splitlines()[0])}"
     return ModelError(
         f"{shown(name)} could not be loaded{where}{reason}; expected what save_pretrained writes: save model "
-        "and tokeniser again into one folder"
+        "and tokenizer again into one folder"
     )
 
 

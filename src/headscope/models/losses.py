@@ -44,24 +44,24 @@ def choose_loss(asked: str, anatomy: Anatomy, *, name: str) -> str:
     return own
 
 
-def ask_of(loss: str, tokeniser: Any, anatomy: Anatomy, *, seed: int = 0) -> Ask:
+def ask_of(loss: str, tokenizer: Any, anatomy: Anatomy, *, seed: int = 0) -> Ask:
     """Return what makes the questions of a loss.
 
     Args:
         loss: one of `encoding.choices.LOSSES`.
-        tokeniser: a transformers tokeniser.
+        tokenizer: a transformers tokenizer.
         anatomy: of the model.
         seed: of what is hidden.
 
     Raises:
-        ModelError: the tokeniser has no token to hide others behind.
+        ModelError: the tokenizer has no token to hide others behind.
     """
     if loss == "mlm":
-        return MaskedTokens(tokeniser, seed=seed)
+        return MaskedTokens(tokenizer, seed=seed)
     if loss == "clm":
         return NextToken()
     assert anatomy.decoder_start is not None
-    return Denoising(tokeniser, start=anatomy.decoder_start, seed=seed)
+    return Denoising(tokenizer, start=anatomy.decoder_start, seed=seed)
 
 
 def segment_losses(

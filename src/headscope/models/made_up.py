@@ -11,7 +11,7 @@ def made_up_segment(length: int, vocabulary: Vocabulary, *, size: int, generator
 
     Args:
         length: in tokens.
-        vocabulary: of the tokeniser.
+        vocabulary: of the tokenizer.
         size: ids are below it.
         generator: of the tokens.
     """

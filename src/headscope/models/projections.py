@@ -90,7 +90,7 @@ def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary)
     Args:
         model: a transformers model, on its device.
         anatomy: what `examine` found.
-        vocabulary: of the tokeniser.
+        vocabulary: of the tokenizer.
     """
     sites = [CallSite(part.kind, layer, ()) for part in anatomy.layout for layer in range(part.layers)]
     if anatomy.path == "fallback":

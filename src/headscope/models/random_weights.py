@@ -11,13 +11,13 @@ _EMBEDDING = re.compile(r"embed|^wte$|^wpe$|^shared$")
 
 
 def with_random_weights(model: nn.Module, *, seed: int = 0) -> nn.Module:
-    """Return a model of the same configuration from its own initialiser; embeddings and their norm are copied.
+    """Return a model of the same configuration from its own initializer; embeddings and their norm are copied.
 
     What the heads of such a model seem to find comes from positions, token identities and chance alone.
 
     Args:
         model: a transformers model; it is not changed, and shares nothing with the new one.
-        seed: of the initialiser; torch's own state of randomness is left as it was.
+        seed: of the initializer; torch's own state of randomness is left as it was.
     """
     cls: Any = type(model)
     config: Any = model.config

@@ -5,44 +5,44 @@ from typing import Any
 import torch
 
 from headscope.models.devices import choose_device
-from headscope.models.loading import LoadedModel, load_tokeniser
+from headscope.models.loading import LoadedModel, load_tokenizer
 
 
 def load_debug_model(
     name: str | None = None, *, revision: str | None = None, device: str = "auto"
 ) -> LoadedModel:
-    """Make a random BERT of 3 layers x 12 heads, 144 wide as the original's `--debug`, for a model's tokeniser.
+    """Make a random BERT of 3 layers x 12 heads, 144 wide as the original's `--debug`, for a model's tokenizer.
 
     The same weights every time; the real model's are not looked at.
 
     Args:
-        name: the model whose tokeniser to use, as `load_model` takes it.
+        name: the model whose tokenizer to use, as `load_model` takes it.
         revision: branch, tag or commit on the hub.
         device: `auto` or a torch device.
 
     Raises:
-        ModelError: the tokeniser cannot be loaded.
+        ModelError: the tokenizer cannot be loaded.
         OptionError: an unknown device.
     """
     target = choose_device(device)
-    tokeniser, label = load_tokeniser(name, revision=revision)
+    tokenizer, label = load_tokenizer(name, revision=revision)
     from transformers import BertConfig, BertModel
 
     config = BertConfig(
-        vocab_size=max(tokeniser.get_vocab().values()) + 1,
+        vocab_size=max(tokenizer.get_vocab().values()) + 1,
         num_hidden_layers=3,
         num_attention_heads=12,
         hidden_size=144,
         intermediate_size=576,
         max_position_embeddings=4096,
-        pad_token_id=tokeniser.pad_token_id or 0,
+        pad_token_id=tokenizer.pad_token_id or 0,
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model: Any = BertModel(config)
     return LoadedModel(
         model=model.to(target).eval(),
-        tokeniser=tokeniser,
-        name=f"debug ({label}'s tokeniser)",
+        tokenizer=tokenizer,
+        name=f"debug ({label}'s tokenizer)",
         revision=revision,
     )

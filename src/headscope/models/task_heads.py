@@ -57,7 +57,7 @@ def given_task_model(loaded: LoadedModel, *, loss: str) -> LoadedModel:
     """Return a model in memory if it has the head that a loss needs.
 
     Args:
-        loaded: the model with its tokeniser.
+        loaded: the model with its tokenizer.
         loss: as `load_task_model` takes it.
 
     Raises:

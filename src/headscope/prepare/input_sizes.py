@@ -23,7 +23,7 @@ def check_length(max_length: int, loaded: LoadedModel, encoder: Encoder, anatomy
     Args:
         max_length: tokens in an input at most.
         loaded: the model.
-        encoder: its tokeniser's wrap.
+        encoder: its tokenizer's wrap.
         anatomy: says which positions the model keeps to itself (RoBERTa's kin).
 
     Raises:

@@ -1,4 +1,4 @@
-"""A run over saved attention maps: no model, no tokeniser, the same tables."""
+"""A run over saved attention maps: no model, no tokenizer, the same tables."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -65,7 +65,7 @@ class MapsRun:
         saved = dict(index.signature)
         self.signature: dict[str, Any] = make_signature(
             model={**_UNKNOWN, **index.model, "special": dict(index.special)},
-            tokeniser=str(saved.get("tokeniser")),
+            tokenizer=str(saved.get("tokenizer")),
             corpus={
                 "name": "saved maps",
                 "hash": blake2b("".join(s.hash for s in index.shards).encode(), digest_size=16).hexdigest(),

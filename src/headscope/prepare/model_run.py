@@ -35,7 +35,7 @@ from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, tell
 from headscope.prepare.shared_scan import SharedScan
-from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
+from headscope.prepare.signature import make_signature, model_facts, tokenizer_hash
 from headscope.prepare.text_corpus import GivenText, TextCorpus
 from headscope.statistics.confidence import too_few
 
@@ -91,7 +91,7 @@ class ModelRun:
             options.model, revision=options.revision, dtype=options.dtype, device=options.device
         )
         self.loaded = without_head(given)
-        self.encoder = Encoder(self.loaded.tokeniser, token_types=options.token_types)
+        self.encoder = Encoder(self.loaded.tokenizer, token_types=options.token_types)
         self.anatomy: Anatomy = examine(self.loaded.model, self.encoder.vocabulary)
         check_length(options.max_length, self.loaded, self.encoder, self.anatomy)
         self._trained = ModelSource(self.loaded.model, self.anatomy, self.encoder.vocabulary, ())
@@ -103,7 +103,7 @@ class ModelRun:
         text = {"name": self.corpus.name, "hash": corpus_hash, "documents": documents}
         self.signature = make_signature(
             model=model_facts(given, self.encoder.vocabulary),
-            tokeniser=tokeniser_hash(self.loaded.tokeniser),
+            tokenizer=tokenizer_hash(self.loaded.tokenizer),
             corpus={**(text if options.reads("text") else {}), **annotated.hashes},
             options=options.shaping(),
             seed=options.seed,
@@ -245,8 +245,8 @@ class ModelRun:
 
     def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
         """Return readable tokens of a map's rows and columns."""
-        tokeniser = self.loaded.tokeniser
-        return readable_tokens(tokeniser, maps.queries), readable_tokens(tokeniser, maps.keys)
+        tokenizer = self.loaded.tokenizer
+        return readable_tokens(tokenizer, maps.queries), readable_tokens(tokenizer, maps.keys)
 
     def again(self, segments: Iterable[Segment]) -> ModelSource:
         """Return the stream of tiles over segments that a scan kept, for what it did not keep of them."""
@@ -254,16 +254,16 @@ class ModelRun:
 
     def written(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
         """Return readable tokens of an excerpt's rows and columns, and what the model read of it as text."""
-        tokeniser = self.loaded.tokeniser
-        rows, keys = readable_tokens(tokeniser, excerpt.queries), readable_tokens(tokeniser, excerpt.keys)
+        tokenizer = self.loaded.tokenizer
+        rows, keys = readable_tokens(tokenizer, excerpt.queries), readable_tokens(tokenizer, excerpt.keys)
         # Across attention it is the keys that stand for the text; what the decoder reads is the same text again.
         ids = excerpt.keys if excerpt.wanted.kind == "cross" else excerpt.queries
-        known = [int(number) for number in ids if number < len(tokeniser)]
-        return rows, keys, str(tokeniser.decode(known, skip_special_tokens=True)).strip()
+        known = [int(number) for number in ids if number < len(tokenizer)]
+        return rows, keys, str(tokenizer.decode(known, skip_special_tokens=True)).strip()
 
     def joined(self, excerpt: Excerpt) -> list[int]:
         """Return which of an excerpt's rows, from 0, go on with the word of the row before them."""
-        return joined_pieces(self.loaded.tokeniser, excerpt.queries)
+        return joined_pieces(self.loaded.tokenizer, excerpt.queries)
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the run beyond its signature; complete once it was scanned."""

@@ -86,7 +86,7 @@ def scan_shards(
     heeded = [*alike, *(each for reader in readers for each in reader.sums.accumulators)]
     shards = source.batches.shards()
     if next(source.model.parameters()).device.type != "cpu":
-        # The next shard is read and tokenised while an accelerator computes.
+        # The next shard is read and tokenized while an accelerator computes.
         shards = ahead(shards, most=1)
     for shard in shards:
         lacking = [reader for reader in readers if reader.lacks(shard)]

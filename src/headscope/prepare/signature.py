@@ -33,7 +33,7 @@ def model_facts(loaded: LoadedModel, vocabulary: Vocabulary) -> dict[str, Any]:
 def make_signature(
     *,
     model: Mapping[str, Any],
-    tokeniser: str,
+    tokenizer: str,
     corpus: Mapping[str, Any],
     options: Mapping[str, Any],
     seed: int,
@@ -42,14 +42,14 @@ def make_signature(
 
     Args:
         model: name, revision, weights hash, family, shape.
-        tokeniser: hash of the tokeniser.
+        tokenizer: hash of the tokenizer.
         corpus: name, hash and number of documents of the text; name and hash of each annotated corpus.
         options: those that change numbers.
         seed: of every random choice.
     """
     parts = {
         "model": dict(model),
-        "tokeniser": tokeniser,
+        "tokenizer": tokenizer,
         "corpus": dict(corpus),
         "options": dict(options),
         "seed": seed,
@@ -72,20 +72,20 @@ def _nameless(corpus: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def tokeniser_hash(tokeniser: Any) -> str:
-    """Hash a tokeniser's whole definition: 32 hex digits."""
-    if getattr(tokeniser, "is_fast", False):
-        return blake2b(tokeniser.backend_tokenizer.to_str().encode(), digest_size=16).hexdigest()
+def tokenizer_hash(tokenizer: Any) -> str:
+    """Hash a tokenizer's whole definition: 32 hex digits."""
+    if getattr(tokenizer, "is_fast", False):
+        return blake2b(tokenizer.backend_tokenizer.to_str().encode(), digest_size=16).hexdigest()
     digest = blake2b(digest_size=16)
     # What is set, but for where it was read from; the vocabulary; and the files that its code reads beside it.
     settings = {
         name: str(value)
-        for name, value in tokeniser.init_kwargs.items()
-        if name not in ("name_or_path", *tokeniser.vocab_files_names) and not name.endswith("_file")
+        for name, value in tokenizer.init_kwargs.items()
+        if name not in ("name_or_path", *tokenizer.vocab_files_names) and not name.endswith("_file")
     }
-    parts = [type(tokeniser).__name__, sorted(settings.items()), sorted(tokeniser.get_vocab().items())]
+    parts = [type(tokenizer).__name__, sorted(settings.items()), sorted(tokenizer.get_vocab().items())]
     digest.update(json.dumps(parts).encode())
     with TemporaryDirectory() as folder:
-        for file in sorted(tokeniser.save_vocabulary(folder, None) or ()):
+        for file in sorted(tokenizer.save_vocabulary(folder, None) or ()):
             digest.update(Path(file).name.encode() + Path(file).read_bytes())
     return digest.hexdigest()

@@ -51,7 +51,7 @@ def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]
         _add(found, width, row, _of_arcs, words, many)
     # Runs from before there was such a table kept one sentence of each role's strongest head.
     clearest = run.table(CLEAREST)
-    kept = clearest if clearest is not None else run.examples[run.examples["behaviour"] != "shared"]
+    kept = clearest if clearest is not None else run.examples[run.examples["behavior"] != "shared"]
     for row in _rows(kept):
         _add(found, width, row, _of_role, words, many)
     return found
@@ -165,13 +165,13 @@ def _of_arcs(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
 
 def _of_role(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
     tokens, keys = [str(token) for token in row["tokens"]], [str(key) for key in row["keys"]]
-    behaviour = str(row["behaviour"])
+    behavior = str(row["behavior"])
     text = row["text"] if "text" in row else joined(_without_ends(tokens, words)).replace(" ##", "")
     return {
         "what": "role",
-        "name": behaviour,
-        "label": words.roles.get(behaviour, titled(behaviour)),
-        "role": behaviour,
+        "name": behavior,
+        "label": words.roles.get(behavior, titled(behavior)),
+        "role": behavior,
         "outcome": None,
         "value": _number(row["value"]),
         "arcs": [],

@@ -2,9 +2,9 @@
 
 The rules, which the report prints:
 
-- A head *stands out* at a behaviour (previous, next or current token, the first special token, the separator,
+- A head *stands out* at a behavior (previous, next or current token, the first special token, the separator,
   punctuation) when the lower end of its interval is above one quarter and above twice what uniform attention gives.
-- A head *shows* a behaviour, in text or by experiment, by the same rule; "no head shows" it where all were held to it.
+- A head *shows* a behavior, in text or by experiment, by the same rule; "no head shows" it where all were held to it.
   What it shows by where it looks is "not in what it writes" where that does not pass the rule.
 - "more than half" needs the lower end above one half.
 - Two numbers measured on the same documents are compared by the interval of their difference, never by whether their

@@ -19,9 +19,9 @@ from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.showings import shown_by_head
 from headscope.reporting.kit.targets import Target
 from headscope.reporting.kit.words import Words, capital
-from headscope.statistics.role_catalogue import OTHERWISE, ROLES, SHOWN, Role
-from headscope.statistics.statistic_catalogue import NAMES, is_share
-from headscope.views.quantise import write_weights
+from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN, Role
+from headscope.statistics.statistic_catalog import NAMES, is_share
+from headscope.views.quantize import write_weights
 from headscope.visible import titled
 
 SCHEMA = 1
@@ -31,7 +31,7 @@ def data_block(about: Context) -> dict[str, Any]:
     """Return the statistics for the script: per kind flat lists in head order (layer by layer), null where missing.
 
     `relations` has every head's accuracy at what was looked for, and `measures` what analyses have of every head
-    beside, both to colour the grid by. `finds` of a kind is {place of a head: what it is best at}, each with its label,
+    beside, both to color the grid by. `finds` of a kind is {place of a head: what it is best at}, each with its label,
     what that means, and its accuracy; `shows` likewise what it shows, and how much.
     """
     kinds, words = about.kinds, about.words
@@ -165,7 +165,7 @@ def maps_block(about: Context, *, most: int | None = None) -> dict[str, Any]:
         most: sentences at most, the first ones; by default all.
     """
     examples = about.run.examples
-    shared = examples[examples["behaviour"] == "shared"]
+    shared = examples[examples["behavior"] == "shared"]
     return {kind.name: _maps(kind, shared[shared["kind"] == kind.name], most) for kind in about.kinds}
 
 

@@ -16,8 +16,8 @@ from headscope.reporting.kit.words import (
     plain,
 )
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.role_catalogue import OTHERWISE, ROLES
-from headscope.statistics.statistic_catalogue import STATISTICS, Term
+from headscope.statistics.role_catalog import OTHERWISE, ROLES
+from headscope.statistics.statistic_catalog import STATISTICS, Term
 from headscope.views.markup import Html, el
 
 

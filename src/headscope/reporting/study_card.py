@@ -1,6 +1,6 @@
 """A study in a notebook's cell: what was run, its head grid, what was found, and where the report is.
 
-Plain HTML and SVG with the colours in it: a notebook that is exported or opened elsewhere shows the same.
+Plain HTML and SVG with the colors in it: a notebook that is exported or opened elsewhere shows the same.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pandas as pd
 
 from headscope.palette import palette
 from headscope.reporting.from_study import first_findings
-from headscope.statistics.role_catalogue import ROLES
+from headscope.statistics.role_catalog import ROLES
 from headscope.study.study import Study
 
 _CELL, _GAP, _LEFT, _TOP = 18, 2, 26, 16.0
@@ -41,7 +41,7 @@ def study_card(study: Study) -> str:
 
 
 def _grid(part: Mapping[str, Any], roles: pd.DataFrame) -> str:
-    """Return a kind's head grid as SVG: layers as rows, heads as columns, coloured by role."""
+    """Return a kind's head grid as SVG: layers as rows, heads as columns, colored by role."""
     rows = roles.to_dict("records")
     width = _LEFT + part["heads"] * (_CELL + _GAP)
     height = int(_TOP) + part["layers"] * (_CELL + _GAP)
@@ -76,7 +76,7 @@ def _text(x: float, y: float, said: object) -> str:
 
 
 def _legend(roles: Iterable[Any]) -> str:
-    """Return the roles that heads have, each with its colour and how many have it."""
+    """Return the roles that heads have, each with its color and how many have it."""
     numbers = pd.Series(list(roles)).value_counts()
     told = [
         f'<span style="white-space:nowrap;margin-right:1em"><span style="display:inline-block;width:.8em;height:.8em;'

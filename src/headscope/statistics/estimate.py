@@ -173,7 +173,7 @@ def _moves(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return a ratio, what each document moves it, and the documents' shares of what was counted.
 
-    A document pulls the ratio towards itself, so that its residual is too small; divided by the root of what is left
+    A document pulls the ratio toward itself, so that its residual is too small; divided by the root of what is left
     of the whole without it, its square is right on average (HC2; MacKinnon and White 1985).
     """
     total, number = sums.sum(0), counts.sum(0)

@@ -1,4 +1,4 @@
-"""What a statistic or a behaviour is taken of: where a head looks, or what it writes of it."""
+"""What a statistic or a behavior is taken of: where a head looks, or what it writes of it."""
 
 import pandas as pd
 
@@ -6,10 +6,10 @@ WEIGHT, NORM = MEASURES = ("weight", "norm")
 """The attention weight, and the weight times the length of what the head writes of the key, each row divided by its sum
 (Kobayashi et al. 2020)."""
 _COLUMN = "measure"
-TABLES = ("surface", "behaviours", "experiments")
+TABLES = ("surface", "behaviors", "experiments")
 """The tables that have both measures."""
 # The column that stands behind that of the measure.
-_BEFORE = ("statistic", "behaviour")
+_BEFORE = ("statistic", "behavior")
 
 
 def of_measure(table: pd.DataFrame, measure: str = WEIGHT) -> pd.DataFrame:

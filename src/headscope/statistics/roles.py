@@ -1,4 +1,4 @@
-"""The role of each head: the first of the catalogue of roles that holds."""
+"""The role of each head: the first of the catalog of roles that holds."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from headscope.statistics.measures import WEIGHT, of_measure
-from headscope.statistics.role_catalogue import OTHERWISE, ROLES, SHOWN
+from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN
 from headscope.statistics.significance import SIGNIFICANT
 
 _OF_UNIFORM = tuple(dict.fromkeys(role.statistic for role in ROLES.values() if role.of_uniform))
@@ -15,7 +15,7 @@ _HEAD = ["kind", "layer", "head"]
 
 
 def role_of(values: Mapping[str, float], *, uniform: Mapping[str, float]) -> str:
-    """Name the first behaviour that holds for a head.
+    """Name the first behavior that holds for a head.
 
     Args:
         values: its statistics by name; a missing or NaN one holds nothing.

@@ -1,1 +1,1 @@
-"""One run's directory: manifest, tables, labelled arrays."""
+"""One run's directory: manifest, tables, labeled arrays."""

@@ -27,7 +27,7 @@ from headscope.models.loading import LoadedModel, load_model
 from headscope.models.stand_in import load_debug_model
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.options import RunOptions
-from headscope.prepare.signature import make_signature, model_facts, tokeniser_hash
+from headscope.prepare.signature import make_signature, model_facts, tokenizer_hash
 from headscope.prepare.text_corpus import TextCorpus
 from headscope.storage.atomic import already_there, is_free
 from headscope.storage.lock import place_held
@@ -43,8 +43,8 @@ class MapOptions:
         store: `float16` or `float32`; a pickle holds float16.
         word_level: None for attention between tokens, else how that from a cut word's pieces is joined (`mean`,
             `first`, `max`).
-        cased: do not lower-case; else the tokeniser does as it is set to.
-        debug: a tiny random model with the same tokeniser.
+        cased: do not lower-case; else the tokenizer does as it is set to.
+        debug: a tiny random model with the same tokenizer.
         replace: whether what stands in the way gives way.
     """
 
@@ -110,8 +110,8 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
         loaded = load_model(
             options.model, revision=options.revision, dtype=options.dtype, device=options.device
         )
-    tokeniser = keep_case(loaded.tokeniser) if how.cased else loaded.tokeniser
-    encoder = Encoder(tokeniser, token_types=options.token_types)
+    tokenizer = keep_case(loaded.tokenizer) if how.cased else loaded.tokenizer
+    encoder = Encoder(tokenizer, token_types=options.token_types)
     anatomy = examine(loaded.model, encoder.vocabulary)
     check_length(options.max_length, loaded, encoder, anatomy)
     if how.pickle and len(anatomy.layout) != 1:
@@ -138,7 +138,7 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
 
     def write_maps(folder: Path) -> int:
         def names(ids: list[int]) -> list[str]:
-            return [str(token) for token in tokeniser.convert_ids_to_tokens(ids)]
+            return [str(token) for token in tokenizer.convert_ids_to_tokens(ids)]
 
         with MapsWriter(folder, index, names=names, replace=how.replace) as writer:
             made = packer.pack(_with_text(corpus.read()), limit=options.limit)
@@ -175,12 +175,12 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
 
 
 def _with_words(segments: Iterator[Segment], encoder: Encoder) -> Iterator[Segment]:
-    """Yield segments; refuse one whose pieces could not be traced to words, as may be without a fast tokeniser."""
-    special = set(encoder.tokeniser.all_special_ids)
+    """Yield segments; refuse one whose pieces could not be traced to words, as may be without a fast tokenizer."""
+    special = set(encoder.tokenizer.all_special_ids)
     for number, segment in enumerate(segments, 1):
         if np.all(segment.word_ids == NO_WORD) and not special.issuperset(segment.ids.tolist()):
             raise InputError(
-                f"{type(encoder.tokeniser).__name__} does not say which characters each token covers, and its tokens "
+                f"{type(encoder.tokenizer).__name__} does not say which characters each token covers, and its tokens "
                 f"of input {number} do not spell the text out; extract attention between tokens (without "
                 "--word-level), or give a model with a tokenizer.json"
             )
@@ -197,7 +197,7 @@ def _index(
 ) -> MapsIndex:
     signature = make_signature(
         model=model_facts(loaded, encoder.vocabulary),
-        tokeniser=tokeniser_hash(encoder.tokeniser),
+        tokenizer=tokenizer_hash(encoder.tokenizer),
         corpus=corpus,
         options={**options.shaping(), "store": how.store, "word_level": how.word_level},
         seed=options.seed,

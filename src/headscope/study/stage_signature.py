@@ -30,7 +30,7 @@ def stage_signature(
             "stage": stage.name if stage.version == 1 else f"{stage.name} {stage.version}",
             **listed,
             "model": model,
-            "tokeniser": signature["tokeniser"],
+            "tokenizer": signature["tokenizer"],
             "corpora": {} if options.maps is not None else reads,
             "maps": kept if options.maps is not None else {},
             "options": {n: getattr(options, n) for n in stage.shaping(maps=options.maps is not None)},

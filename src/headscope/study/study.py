@@ -18,7 +18,7 @@ from headscope.statistics.measures import WEIGHT, of_measure, with_measure
 from headscope.statistics.roles import roles
 from headscope.storage.atomic import hash_of
 from headscope.storage.bounded import UnreadableFileError, read_regular
-from headscope.study.labelled_array import labelled_array
+from headscope.study.labeled_array import labeled_array
 from headscope.study.manifest import MANIFEST, read_manifest
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _MOST_TABLE = 1 << 30  # bytes
 
 
 class Study:
-    """The results of one run: labelled arrays and tables, read from its directory when asked for.
+    """The results of one run: labeled arrays and tables, read from its directory when asked for.
 
     >>> study = open_study("out")
     >>> study["entropy"].sel(layer=1, head=8)
@@ -51,7 +51,7 @@ class Study:
         return self.array(statistic)
 
     def array(self, statistic: str, *, kind: str | None = None, measure: str = WEIGHT) -> xr.DataArray:
-        """Return a surface statistic as a labelled array, `[layer, head]`, with `ci_low` and `ci_high`.
+        """Return a surface statistic as a labeled array, `[layer, head]`, with `ci_low` and `ci_high`.
 
         Args:
             statistic: a name of `surface.parquet`.
@@ -65,7 +65,7 @@ class Study:
         own = of_measure(table, measure)
         if own.empty:
             raise KeyError(f"no measure {measure!r}; this study has {', '.join(table['measure'].unique())}")
-        return labelled_array(own, statistic, kind=kind or self.kinds[0])
+        return labeled_array(own, statistic, kind=kind or self.kinds[0])
 
     @property
     def kinds(self) -> list[str]:
@@ -82,7 +82,7 @@ class Study:
 
     @cached_property
     def roles(self) -> pd.DataFrame:
-        """The role of each head, and what it finds: columns `kind layer head role finds`; see `behaviours`."""
+        """The role of each head, and what it finds: columns `kind layer head role finds`; see `behaviors`."""
         found = finders(self.optional_table) or {}
         named = roles(self.surface)
         keys = zip(named["kind"], named["layer"], named["head"], strict=True)
@@ -93,8 +93,8 @@ class Study:
         """A row for each head, a column for each measure of every analysis that the run made.
 
         Columns `kind layer head` (1-based); `role` and `finds` where surface statistics were measured; `shows`, the
-        behaviours that it shows, where they were; and the measures as each analysis names them: `previous`, `norm
-        previous`, `behaviour induction`, `nsubj dependent->head`, `coreference pronoun` ... Units are those of the
+        behaviors that it shows, where they were; and the measures as each analysis names them: `previous`, `norm
+        previous`, `behavior induction`, `nsubj dependent->head`, `coreference pronoun` ... Units are those of the
         tables that they come from; which they are stands in docs/python.md.
         """
         table = head_columns(self.optional_table)

@@ -40,7 +40,7 @@ def write_run(
 ) -> None:
     """Measure a run's stages and write their tables; a stage whose signature the folder holds already is kept.
 
-    The folder is held and looked at before a scan, so that no work is lost to a wrong place or to a neighbour. Stages
+    The folder is held and looked at before a scan, so that no work is lost to a wrong place or to a neighbor. Stages
     of the folder that this run does not ask for stay. A finished stage whose files are not as they were written is
     measured again, with a note. Only the last writing of the manifest says that the run is whole. `further` says how
     many steps follow, such as drawing, for the watcher. Shards that the folders of `parts` hold are not scanned

@@ -22,14 +22,14 @@ def model_card(facts: Mapping[str, Any], log: pd.DataFrame, objective: Objective
     """
     model, data, options = facts["model"], facts["data"], facts["options"]
     pieces = (
-        f"{objective.tokeniser_words} trained on the same text"
-        if facts["tokeniser"]["trained"]
-        else "tokeniser as given"
+        f"{objective.tokenizer_words} trained on the same text"
+        if facts["tokenizer"]["trained"]
+        else "tokenizer as given"
     )
     parts = [
         f"# {name}",
         f"A `{model['architecture']}`: {model['layers']} layers x {model['heads']} heads, "
-        f"{model['width']} wide, {model['parameters']:,} parameters, {facts['tokeniser']['pieces']:,} pieces "
+        f"{model['width']} wide, {model['parameters']:,} parameters, {facts['tokenizer']['pieces']:,} pieces "
         f"({pieces}). "
         "Trained with headscope, to look at its attention heads.",
         _origin(facts, objective),
@@ -61,7 +61,7 @@ def model_card(facts: Mapping[str, Any], log: pd.DataFrame, objective: Objective
         f"- {objective.limits()}",
         f"- It reads up to {options['max_length']} tokens as it did in training.",
         "- The held-out documents are of the same corpus: the accuracy says nothing of other text.",
-        "- It repeats what its text says, with its slants; the text's licence is not known to this card.",
+        "- It repeats what its text says, with its slants; the text's license is not known to this card.",
         "- The same command gives the same weights on the same machine, device, number of threads and versions; "
         "elsewhere the last digits differ.",
         "## Look at it",

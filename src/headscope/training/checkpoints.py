@@ -34,11 +34,11 @@ def checkpoints_of(out: Path) -> dict[int, Path]:
     return dict(sorted(found.items()))
 
 
-def write_checkpoint(folder: Path, model: Any, tokeniser: Any) -> None:
-    """Write a model and its tokeniser as a folder that `load_model` takes; whole or absent."""
+def write_checkpoint(folder: Path, model: Any, tokenizer: Any) -> None:
+    """Write a model and its tokenizer as a folder that `load_model` takes; whole or absent."""
     with whole_or_absent(folder, replace=True) as part, quiet_libraries():
         model.save_pretrained(part)
-        tokeniser.save_pretrained(part)
+        tokenizer.save_pretrained(part)
         for file in part.iterdir():
             file.chmod(0o644)  # safetensors lets nobody else read what it writes
 

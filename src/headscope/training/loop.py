@@ -13,7 +13,7 @@ from headscope.models.devices import choose_device
 from headscope.training.batches import AskedBatch, Batches
 from headscope.training.guided_heads import attending_eagerly, guiding_loss, strength_at
 from headscope.training.measuring import HeldOut, measure_held_out
-from headscope.training.optimiser import make_optimiser, rate_at, take_step
+from headscope.training.optimizer import make_optimizer, rate_at, take_step
 from headscope.training.prepared_training import Prepared
 from headscope.training.scores import asked_scores, loss_and_hits, scores_and_weights
 
@@ -28,7 +28,7 @@ class Trainer:
 
     Attributes:
         model: on its device, in training mode.
-        optimiser: AdamW.
+        optimizer: AdamW.
         tokens: how many tokens, without padding, were read.
         epoch: of the last step, from 0.
     """
@@ -40,7 +40,7 @@ class Trainer:
         half = options.dtype == "bfloat16" or (options.dtype == "auto" and self.device.type == "cuda")
         self.precision = "bfloat16" if half else "float32"
         self.model: Any = prepared.start.model.to(self.device).train()
-        self.optimiser = make_optimiser(self.model)
+        self.optimizer = make_optimizer(self.model)
         self.batches = Batches(
             prepared.inputs.lengths, prepared.train, size=options.batch_size, seed=options.seed
         )
@@ -62,7 +62,7 @@ class Trainer:
             losses, hits = loss_and_hits(scores, batch.targets)
         if len(losses):  # a batch of special tokens alone asks for nothing
             torch.autograd.backward(losses.mean() + guiding * shown)
-            take_step(self.optimiser, rate=rate)
+            take_step(self.optimizer, rate=rate)
             self._sums += torch.stack([losses.detach().sum(), hits.sum()]).double().cpu()
             self._asked += len(losses)
 
@@ -117,7 +117,7 @@ class Trainer:
     def steps_in(self, minutes: float) -> int:
         """Work out how many steps take so many minutes here, looks at the held-out documents included.
 
-        A few steps are taken with a learning rate of 0, which changes no weight; the optimiser is then made anew.
+        A few steps are taken with a learning rate of 0, which changes no weight; the optimizer is then made anew.
         """
         for step in range(_WARMING):
             self.step(step, rate=0.0)
@@ -128,7 +128,7 @@ class Trainer:
         began = time.perf_counter()
         self.measure()
         look = time.perf_counter() - began
-        self.optimiser = make_optimiser(self.model)
+        self.optimizer = make_optimizer(self.model)
         self.tokens = 0
         self.take_sums(0)
         return max(1, int((60 * minutes - look) / (each + look / self.prepared.options.every)))

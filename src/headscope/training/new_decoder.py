@@ -16,17 +16,17 @@ _WRITING = ("o_proj.weight", "down_proj.weight")
 _WRITTEN, _ASKED = (
     0.3,
     0.5,
-)  # of the weights that the initialiser gives to what writes, and to queries and keys
+)  # of the weights that the initializer gives to what writes, and to queries and keys
 
 
 def new_decoder(
-    size: Size, tokeniser: Any, *, groups: int | None = None, max_length: int, seed: int = 0
+    size: Size, tokenizer: Any, *, groups: int | None = None, max_length: int, seed: int = 0
 ) -> Start:
     """Make a Llama with random weights: rotary positions, and output scores by its embeddings.
 
     Args:
         size: layers, heads and width; the gated feed-forward parts are 8/3 as wide, rounded up to a multiple of 32.
-        tokeniser: whose pieces it reads.
+        tokenizer: whose pieces it reads.
         groups: how many different keys and values the heads of a layer share; one for each head when None.
         max_length: tokens of the longest input.
         seed: of the weights; torch's own state of randomness is changed.
@@ -42,7 +42,7 @@ def new_decoder(
             f"width; expected as {size.layers}x{size.heads}x{size.width + size.heads}"
         )
     config = LlamaConfig(
-        vocab_size=max(tokeniser.get_vocab().values()) + 1,
+        vocab_size=max(tokenizer.get_vocab().values()) + 1,
         hidden_size=size.width,
         num_hidden_layers=size.layers,
         num_attention_heads=size.heads,
@@ -53,16 +53,16 @@ def new_decoder(
         attention_bias=True,
         # With the family's 0.02 a narrow model's heads begin all but uniform, and take long to tell positions apart.
         initializer_range=size.width**-0.5,
-        bos_token_id=tokeniser.bos_token_id,
-        eos_token_id=tokeniser.eos_token_id,
-        pad_token_id=tokeniser.pad_token_id,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
     )
     torch.manual_seed(seed)
     model = LlamaForCausalLM(config)
     _begin_gently(model)
     shared = f"/{groups}" if groups else ""
     name = f"new Llama {size.layers}x{size.heads}{shared}x{size.width}"
-    return Start(model=model, tokeniser=tokeniser, name=name)
+    return Start(model=model, tokenizer=tokenizer, name=name)
 
 
 def _begin_gently(model: nn.Module) -> None:

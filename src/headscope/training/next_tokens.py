@@ -1,4 +1,4 @@
-"""The question of causal language modelling: which token comes next, everywhere."""
+"""The question of causal language modeling: which token comes next, everywhere."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,9 +28,9 @@ class NextTokens:
     repeated: float = 0.0
 
     @classmethod
-    def of(cls, tokeniser: Any, *, repeated: float = 0.0) -> "NextTokens":
-        """Read the ids from a transformers tokeniser."""
-        return cls(ordinary_pieces(tokeniser), int(tokeniser.pad_token_id or 0), repeated)
+    def of(cls, tokenizer: Any, *, repeated: float = 0.0) -> "NextTokens":
+        """Read the ids from a transformers tokenizer."""
+        return cls(ordinary_pieces(tokenizer), int(tokenizer.pad_token_id or 0), repeated)
 
     def batch(self, inputs: PackedInputs, places: NDArray[np.int64], *, epoch: int | None) -> AskedBatch:
         """Lay inputs out, padded on the right; `asked` is where the token before each target stands."""

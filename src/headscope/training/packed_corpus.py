@@ -69,10 +69,10 @@ def pack_inputs(
     seed: int = 0,
     known: KnownPieces | None = None,
 ) -> PackedInputs:
-    """Read documents into packed inputs, at most `limit` of them; `known` is told how much the tokeniser knows.
+    """Read documents into packed inputs, at most `limit` of them; `known` is told how much the tokenizer knows.
 
     Raises:
-        InputError: no input could be made, or the tokeniser knows next to nothing of them; says why.
+        InputError: no input could be made, or the tokenizer knows next to nothing of them; says why.
     """
     digest = CorpusDigest(documents)
     made = packer.pack(digest, limit=limit)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.unknown import KnownPieces
 from headscope.models.hashing import weights_hash
-from headscope.models.loading import LoadedModel, load_tokeniser
-from headscope.prepare.signature import tokeniser_hash
+from headscope.models.loading import LoadedModel, load_tokenizer
+from headscope.prepare.signature import tokenizer_hash
 from headscope.training.guided_heads import check_two_layers
 from headscope.training.objectives.objective import Objective, Question, objective_of
 from headscope.training.packed_corpus import PackedInputs, hold_out
@@ -62,25 +62,25 @@ def prepare(options: TrainOptions) -> Prepared:
         HeadscopeError: the corpus, the model or an option is not as it should be.
     """
     corpus = TrainingText(text=options.text, treebank=options.treebank)
-    trained_tokeniser = options.size is not None and options.tokeniser is None
+    trained_tokenizer = options.size is not None and options.tokenizer is None
     objective = objective_of(options.objective)
     if options.size is None:
         start = objective.go_on_with(options)
     else:
-        if options.tokeniser is None:
-            tokeniser = objective.new_tokeniser(corpus, options)
+        if options.tokenizer is None:
+            tokenizer = objective.new_tokenizer(corpus, options)
         else:
-            tokeniser, _ = load_tokeniser(options.tokeniser, revision=options.revision)
-        start = objective.new_model(tokeniser, options)
+            tokenizer, _ = load_tokenizer(options.tokenizer, revision=options.revision)
+        start = objective.new_model(tokenizer, options)
     check_length(start, options.max_length)
     if options.guided:
         check_two_layers(start)
     set_dropout(start.model, options.dropout)
-    encoder = Encoder(start.tokeniser)
+    encoder = Encoder(start.tokenizer)
     known = KnownPieces(encoder, "text")
     inputs = objective.inputs(corpus, encoder, options, known=known)
     train, held = hold_out(inputs, share=options.held_out)
-    weights = weights_hash(LoadedModel(model=start.model, tokeniser=start.tokeniser, name=start.name))
+    weights = weights_hash(LoadedModel(model=start.model, tokenizer=start.tokenizer, name=start.name))
     config = start.model.config
     facts = {
         "start": {"name": start.name, "weights": weights, "new_head": start.new_head},
@@ -92,10 +92,10 @@ def prepare(options: TrainOptions) -> Prepared:
             "width": int(config.hidden_size),
             "parameters": sum(parameter.numel() for parameter in start.model.parameters()),
         },
-        "tokeniser": {
-            "hash": tokeniser_hash(start.tokeniser),
-            "pieces": len(start.tokeniser.get_vocab()),
-            "trained": trained_tokeniser,
+        "tokenizer": {
+            "hash": tokenizer_hash(start.tokenizer),
+            "pieces": len(start.tokenizer.get_vocab()),
+            "trained": trained_tokenizer,
         },
         "data": {
             "name": corpus.name,
@@ -108,7 +108,7 @@ def prepare(options: TrainOptions) -> Prepared:
         },
         "options": options.shaping(),
     }
-    essential = [weights, facts["tokeniser"]["hash"], inputs.hash, facts["options"]]
+    essential = [weights, facts["tokenizer"]["hash"], inputs.hash, facts["options"]]
     digest = blake2b(json.dumps(essential, sort_keys=True).encode(), digest_size=8)
     return Prepared(
         options=options,
@@ -117,7 +117,7 @@ def prepare(options: TrainOptions) -> Prepared:
         train=train,
         held=held,
         objective=objective,
-        question=objective.question(start.tokeniser, options),
+        question=objective.question(start.tokenizer, options),
         types=takes_types(start.model),
         facts={"signature": digest.hexdigest(), **facts, "versions": versions()},
         notes=tuple(filter(None, [known.note()])),

@@ -19,15 +19,15 @@ class RunningText:
     """Cut documents into inputs that follow one another.
 
     Nothing but a document's last token may be left out: inputs are full, but the last of each document. The
-    tokeniser's special tokens stand around each input, and its end token, where it has one, after each document.
+    tokenizer's special tokens stand around each input, and its end token, where it has one, after each document.
 
     Args:
-        encoder: the tokeniser's wrap.
+        encoder: the tokenizer's wrap.
         max_length: tokens in an input at most, special tokens included.
 
     Attributes:
         skipped: what gave no input, by reason.
-        line_feed: the pieces of a line feed between words; none where the tokeniser takes it for a space.
+        line_feed: the pieces of a line feed between words; none where the tokenizer takes it for a space.
     """
 
     def __init__(self, encoder: Encoder, *, max_length: int) -> None:
@@ -35,7 +35,7 @@ class RunningText:
         self.max_length = max_length
         self.skipped: Counter[str] = Counter()
         self.line_feed = _line_feed(encoder)
-        self._end = encoder.tokeniser.eos_token_id
+        self._end = encoder.tokenizer.eos_token_id
         self._frame = Frame.of(encoder)
 
     def cut(

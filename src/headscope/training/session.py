@@ -22,7 +22,7 @@ from headscope.training.checkpoints import (
     write_resume,
 )
 from headscope.training.loop import Trainer
-from headscope.training.optimiser import load_state, rate_at, state_tensors
+from headscope.training.optimizer import load_state, rate_at, state_tensors
 from headscope.training.prepared_training import Prepared
 from headscope.training.record import (
     LOG,
@@ -117,7 +117,7 @@ class Session:
             return
         tensors, about = saved
         log = read_log(self.out)
-        load_state(self.trainer.model, self.trainer.optimiser, tensors)
+        load_state(self.trainer.model, self.trainer.optimizer, tensors)
         self.done, self.trainer.tokens = int(about["step"]), int(about["tokens"])
         self.earlier = float(about["seconds"])
         # What was logged after the state was written will be logged again.
@@ -160,7 +160,7 @@ class Session:
         check_held(self.out)
         self.files[LOG] = write_log(self.out, self.rows)
         write_checkpoint(
-            checkpoint_path(self.out, self.done), self.trainer.model, self.prepared.start.tokeniser
+            checkpoint_path(self.out, self.done), self.trainer.model, self.prepared.start.tokenizer
         )
         about = {
             "step": str(self.done),
@@ -168,7 +168,7 @@ class Session:
             "seconds": repr(self._seconds()),
             "signature": str(self.prepared.facts["signature"]),
         }
-        write_resume(self.out, state_tensors(self.trainer.model, self.trainer.optimiser), about)
+        write_resume(self.out, state_tensors(self.trainer.model, self.trainer.optimizer), about)
         self._tell([row for row in self.rows if row["step"] == self.done])
 
     def _moment(self) -> Row:

@@ -18,13 +18,13 @@ class Start:
 
     Attributes:
         model: a transformers model with a language-model head, float32, on the CPU.
-        tokeniser: its tokeniser.
+        tokenizer: its tokenizer.
         name: what to call it: the model gone on with, or `new BERT 4x4x128`.
-        new_head: whether the head's weights are from the initialiser although the model's are trained.
+        new_head: whether the head's weights are from the initializer although the model's are trained.
     """
 
     model: Any
-    tokeniser: Any
+    tokenizer: Any
     name: str
     new_head: bool = False
 
@@ -38,7 +38,7 @@ def go_on_with(name: str | None, *, revision: str | None = None, seed: int = 0) 
         seed: of new weights; torch's own state of randomness is changed.
 
     Raises:
-        ModelError: what `load_model` raises; a model that cannot fill in masks, or a tokeniser without a mask token.
+        ModelError: what `load_model` raises; a model that cannot fill in masks, or a tokenizer without a mask token.
     """
     torch.manual_seed(seed)
     try:
@@ -49,8 +49,8 @@ def go_on_with(name: str | None, *, revision: str | None = None, seed: int = 0) 
         raise _no_masks(f"{name}", "transformers has no masked-LM head for its family") from error
     if getattr(loaded.model.config, "is_encoder_decoder", False):
         raise _no_masks(loaded.name, "it has an encoder and a decoder")
-    if loaded.tokeniser.mask_token_id is None:
-        raise _no_masks(loaded.name, "its tokeniser has no mask token")
+    if loaded.tokenizer.mask_token_id is None:
+        raise _no_masks(loaded.name, "its tokenizer has no mask token")
     return _begun(loaded)
 
 
@@ -109,7 +109,7 @@ def _begun(loaded: LoadedModel) -> Start:
             f"{loaded.name}: the checkpoint lacks {len(body)} of the model's weights ({body[0]}, ...), which would be "
             "random; expected a whole checkpoint of this architecture"
         )
-    return Start(model=loaded.model, tokeniser=loaded.tokeniser, name=loaded.name, new_head=bool(missing))
+    return Start(model=loaded.model, tokenizer=loaded.tokenizer, name=loaded.name, new_head=bool(missing))
 
 
 def _no_masks(name: str, why: str) -> ModelError:
@@ -118,36 +118,36 @@ def _no_masks(name: str, why: str) -> ModelError:
     )
 
 
-def new_bert(size: Size, tokeniser: Any, *, max_length: int, seed: int = 0) -> Start:
-    """Make a BERT with weights from its own initialiser.
+def new_bert(size: Size, tokenizer: Any, *, max_length: int, seed: int = 0) -> Start:
+    """Make a BERT with weights from its own initializer.
 
     Args:
         size: layers, heads and width; the feed-forward parts are four times as wide.
-        tokeniser: whose pieces it reads.
+        tokenizer: whose pieces it reads.
         max_length: tokens of the longest input; it has no position beyond.
         seed: of the weights; torch's own state of randomness is changed.
 
     Raises:
-        ModelError: a tokeniser without a mask or a padding token.
+        ModelError: a tokenizer without a mask or a padding token.
     """
     for kind in ("mask", "pad"):
-        if getattr(tokeniser, f"{kind}_token_id") is None:
+        if getattr(tokenizer, f"{kind}_token_id") is None:
             raise ModelError(
-                f"the tokeniser has no {kind} token; expected one such as BERT's, or leave --tokeniser out to train one"
+                f"the tokenizer has no {kind} token; expected one such as BERT's, or leave --tokenizer out to train one"
             )
     from transformers import BertConfig, BertForMaskedLM
 
     config = BertConfig(
-        vocab_size=max(tokeniser.get_vocab().values()) + 1,
+        vocab_size=max(tokenizer.get_vocab().values()) + 1,
         hidden_size=size.width,
         num_hidden_layers=size.layers,
         num_attention_heads=size.heads,
         intermediate_size=4 * size.width,
         max_position_embeddings=max_length,
-        pad_token_id=tokeniser.pad_token_id,
+        pad_token_id=tokenizer.pad_token_id,
     )
     torch.manual_seed(seed)
-    return Start(model=BertForMaskedLM(config), tokeniser=tokeniser, name=f"new BERT {size}")
+    return Start(model=BertForMaskedLM(config), tokenizer=tokenizer, name=f"new BERT {size}")
 
 
 def set_dropout(model: nn.Module, share: float) -> None:
@@ -180,13 +180,13 @@ def check_length(start: Start, max_length: int) -> None:
     config = start.model.config
     most = min(
         positions_of(config) - (0 if reserved is None else reserved + 1),
-        getattr(start.tokeniser, "model_max_length", None) or 1 << 30,
+        getattr(start.tokenizer, "model_max_length", None) or 1 << 30,
     )
     if max_length > most:
         raise OptionError(
             f"--max-length {max_length} is more than {start.name} can read; expected at most {most} tokens"
         )
-    fewest = start.tokeniser.num_special_tokens_to_add(pair=True) + 2
+    fewest = start.tokenizer.num_special_tokens_to_add(pair=True) + 2
     if max_length < fewest:
         raise OptionError(
             f"--max-length {max_length} leaves no room beside the special tokens; expected at least {fewest} tokens"

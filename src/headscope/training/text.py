@@ -13,7 +13,7 @@ from headscope.errors import InputError
 
 
 class TrainingText:
-    """Documents that can be read twice: once for a tokeniser, once for the model.
+    """Documents that can be read twice: once for a tokenizer, once for the model.
 
     Args:
         text: files, folders, names of corpora, or `-`.
@@ -43,16 +43,16 @@ class TrainingText:
             yield document
 
     def lines(self) -> Iterator[str]:
-        """Yield the corpus as lines of text, for a tokeniser.
+        """Yield the corpus as lines of text, for a tokenizer.
 
         Raises:
-            InputError: an entry that is cut into pieces of some tokeniser already.
+            InputError: an entry that is cut into pieces of some tokenizer already.
         """
         for document in self.read():
             if document.tokens is not None:
                 raise InputError(
-                    f"{document.origin}: expected text or words to train a tokeniser on, found tokens; give "
-                    "--tokeniser the one that they were cut by"
+                    f"{document.origin}: expected text or words to train a tokenizer on, found tokens; give "
+                    "--tokenizer the one that they were cut by"
                 )
             yield from document.lines if document.words is None else (" ".join(document.words),)
 

@@ -13,7 +13,7 @@ _HELD_OUT = (1 << 64) - 1  # an epoch that training never reaches
 
 @dataclass(frozen=True)
 class Masker:
-    """Draw masks with a tokeniser's mask token.
+    """Draw masks with a tokenizer's mask token.
 
     Attributes:
         ordinary: whether an id stands for text, and not for a special token, `[id]`.
@@ -24,9 +24,9 @@ class Masker:
     mask: int
 
     @classmethod
-    def of(cls, tokeniser: Any) -> "Masker":
-        """Read the ids from a transformers tokeniser that has a mask token."""
-        return cls(ordinary_pieces(tokeniser), int(tokeniser.mask_token_id))
+    def of(cls, tokenizer: Any) -> "Masker":
+        """Read the ids from a transformers tokenizer that has a mask token."""
+        return cls(ordinary_pieces(tokenizer), int(tokenizer.mask_token_id))
 
     def draw(
         self, ids: NDArray[np.int32], *, key: int, epoch: int | None
@@ -41,12 +41,12 @@ class Masker:
         return mask_tokens(ids, self.ordinary[ids], self.ordinary, mask=self.mask, generator=generator)
 
 
-def ordinary_pieces(tokeniser: Any) -> NDArray[np.bool_]:
-    """Return whether an id of a transformers tokeniser stands for text, and not for a special token, `[id]`."""
-    known = sorted(tokeniser.get_vocab().values())
+def ordinary_pieces(tokenizer: Any) -> NDArray[np.bool_]:
+    """Return whether an id of a transformers tokenizer stands for text, and not for a special token, `[id]`."""
+    known = sorted(tokenizer.get_vocab().values())
     ordinary = np.zeros(known[-1] + 1, dtype=np.bool_)
     ordinary[known] = True
-    ordinary[tokeniser.all_special_ids] = False
+    ordinary[tokenizer.all_special_ids] = False
     return ordinary
 
 

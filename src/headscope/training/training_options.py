@@ -12,7 +12,7 @@ PRECISIONS = ("auto", "float32", "bfloat16")
 DEFAULT_STEPS = 1000
 VOCABULARY = 8000
 _OF_DECODERS = ("objective", "groups", "repeated", "guided")
-# A head that was trained before is moved with care; weights from the initialiser can take more.
+# A head that was trained before is moved with care; weights from the initializer can take more.
 _RATE_GOING_ON, _RATE_FROM_SCRATCH = 1e-4, 1e-3
 
 
@@ -61,7 +61,7 @@ class TrainOptions:
         groups: how many keys and values the heads of a new decoder's layer share; one for each head when None.
         repeated: share of the inputs of `clm` in which something stands more than once.
         guided: share of the steps of `clm`, from the first, in which two heads are shown where to look.
-        tokeniser: hub name or folder of a tokeniser for the new model; None trains one on the corpus.
+        tokenizer: hub name or folder of a tokenizer for the new model; None trains one on the corpus.
         vocabulary: pieces in that one at most (8,000 when None).
         cased: whether it keeps case.
         packing, max_length: how text becomes inputs; see `encoding.packing.Packer`.
@@ -88,7 +88,7 @@ class TrainOptions:
     groups: int | None = None
     repeated: float = 0.0
     guided: float = 0.0
-    tokeniser: str | None = None
+    tokenizer: str | None = None
     vocabulary: int | None = None
     cased: bool = False
     packing: str = "pretraining"
@@ -118,14 +118,14 @@ class TrainOptions:
                 "both --model and --size were given; expected a model to go on with, or the size of a new one"
             )
         if self.size is None:
-            for name, value in (("tokeniser", self.tokeniser), ("vocabulary", self.vocabulary)):
+            for name, value in (("tokenizer", self.tokenizer), ("vocabulary", self.vocabulary)):
                 if value is not None:
                     raise OptionError(_needs_size(name))
             if self.cased:
                 raise OptionError(_needs_size("cased"))
-        elif self.tokeniser is not None and (self.vocabulary is not None or self.cased):
+        elif self.tokenizer is not None and (self.vocabulary is not None or self.cased):
             raise OptionError(
-                "--tokeniser was given with --vocabulary or --cased, which are for a tokeniser that is trained; leave "
+                "--tokenizer was given with --vocabulary or --cased, which are for a tokenizer that is trained; leave "
                 "one out"
             )
         if self.steps is not None and self.minutes is not None:
@@ -212,5 +212,5 @@ def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _needs_size(name: str, *, keeps: str = "tokeniser") -> str:
+def _needs_size(name: str, *, keeps: str = "tokenizer") -> str:
     return f"--{name} goes with --size; a model that is gone on with keeps its own {keeps}"

@@ -83,10 +83,10 @@ def style(*names: str, scheme: str | None = None) -> str:
 
 
 def _palette_module() -> str:
-    colours = palette()
+    colors = palette()
     told = {
-        "page": {name: asdict(shade) for name, shade in colours.page.items()},
-        "roles": {name: asdict(role) for name, role in colours.roles.items()},
+        "page": {name: asdict(shade) for name, shade in colors.page.items()},
+        "roles": {name: asdict(role) for name, role in colors.roles.items()},
     }
     return f"export const PALETTE = {json.dumps(told, separators=(',', ':'))};\n"
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from headscope.errors import OptionError
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
-from headscope.views.view_catalogue import offered, view_names
+from headscope.views.view_catalog import offered, view_names
 from headscope.visible import titled
 
 

@@ -6,7 +6,7 @@
             "maps": [LAYER ...] or absent, "neuron": {"width", "scaling", "softcap", "layers": [NEURON ...]} or null,
             "no_neuron": str or null}]}
 AXIS   {"tokens", "words", "word_text", "segment_b", "generated", "special", "unknown", "sink" where there is one}
-LAYER  {"encoding": "base64" or "deflate-raw+base64", "data"}: see `quantise.write_weights`
+LAYER  {"encoding": "base64" or "deflate-raw+base64", "data"}: see `quantize.write_weights`
 NEURON LAYER with "parts": {"bias": shape or null, "mask": bool}, "groups", "scaling", "softcap": see `neuron_bytes`
 ```
 
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from headscope.attention.score_parts import NeuronLayer
 from headscope.errors import AttentionError
-from headscope.views.quantise import filled, largest_error, write_weights
+from headscope.views.quantize import filled, largest_error, write_weights
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 from headscope.visible import titled
 
@@ -176,7 +176,7 @@ def _neuron(layers: Sequence[NeuronLayer], *, compress: bool) -> dict[str, Any]:
 
 def _packed(content: bytes, *, compress: bool) -> dict[str, str]:
     if compress:
-        # Bytes of neighbouring keys have little in common; Huffman codes alone (Z_FILTERED) serve them best.
+        # Bytes of neighboring keys have little in common; Huffman codes alone (Z_FILTERED) serve them best.
         deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, zlib.Z_FILTERED)
         content = deflate.compress(content) + deflate.flush()
     return {

@@ -13,7 +13,7 @@ from headscope.analyses.coreference.mention_windows import (
 )
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.encoding.encoder import Encoder
-from support.coreference import word_tokeniser
+from support.coreference import word_tokenizer
 
 
 def table_of(*mentions, words, allowed=None):
@@ -128,7 +128,7 @@ def story():
 
 
 def encoder():
-    return Encoder(word_tokeniser([word for sentence in story().sentences for word in sentence.words]))
+    return Encoder(word_tokenizer([word for sentence in story().sentences for word in sentence.words]))
 
 
 def test_windows_and_what_is_lost():
@@ -183,15 +183,15 @@ def test_mentions_over_an_edge_and_heads_without_pieces():
     )
     doc = AnnotatedDocument(id="d", sentences=sentences, mentions=mentions)
     counts = MentionCounts()
-    tokeniser = Encoder(word_tokeniser(["Ann", "met"], dropped="x"))
-    assert list(coreference_segments([doc], tokeniser, max_length=5, counts=counts)) == []
+    tokenizer = Encoder(word_tokenizer(["Ann", "met"], dropped="x"))
+    assert list(coreference_segments([doc], tokenizer, max_length=5, counts=counts)) == []
     assert counts.lost == {
         "crosses a window's edge": 1,
         "head word has no piece": 1,
         "no antecedent in its window": 1,
     }
     counts = MentionCounts()
-    (whole,) = coreference_segments([doc], tokeniser, max_length=8, counts=counts)
+    (whole,) = coreference_segments([doc], tokenizer, max_length=8, counts=counts)
     # The mentions of x are no candidates either: attention cannot look at them.
     assert whole.fields["mentions"].candidate_words.shape == (1, 6)
     assert counts.lost == {"head word has no piece": 2}

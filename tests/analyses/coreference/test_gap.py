@@ -20,7 +20,7 @@ from headscope.attention.scan import scan
 from headscope.corpora.mentions.gap_rows import GapRow, read_gap
 from headscope.encoding.encoder import Encoder
 from headscope.statistics.groups import GROUPS
-from support.coreference import word_tokeniser
+from support.coreference import word_tokenizer
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments
 from support.shared_data import data
@@ -43,7 +43,7 @@ def row(number=0, *, truth=(True, False), gender="feminine", pronoun=6, a=(0, 1)
 
 
 def encoder(**options):
-    return Encoder(word_tokeniser(WORDS, **options))
+    return Encoder(word_tokenizer(WORDS, **options))
 
 
 def sums_of(rows, weights, **source):
@@ -170,10 +170,10 @@ def test_long_rows_lose_their_end_then_their_beginning():
     counts = GapCounts()
     words = ("x1",) * 4 + WORDS + ("x2",) * 5
     long = row(words=words, pronoun=10, a=(4, 5), b=(6, 8))
-    tokeniser = Encoder(word_tokeniser(words))
+    tokenizer = Encoder(word_tokenizer(words))
 
     def made(length):
-        return list(gap_segments([long], tokeniser, max_length=length, counts=counts))
+        return list(gap_segments([long], tokenizer, max_length=length, counts=counts))
 
     (whole,) = made(22)
     assert (whole.words, whole.shortened) == (words, False)
@@ -192,8 +192,8 @@ def test_long_rows_lose_their_end_then_their_beginning():
 
 def test_a_name_without_pieces_is_lost():
     counts = GapCounts()
-    tokeniser = encoder(dropped="Hill")
-    assert list(gap_segments([row()], tokeniser, max_length=16, counts=counts)) == []
+    tokenizer = encoder(dropped="Hill")
+    assert list(gap_segments([row()], tokenizer, max_length=16, counts=counts)) == []
     assert counts.lost == {"pronoun or name has no piece": 1}
 
 

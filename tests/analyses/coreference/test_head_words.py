@@ -48,7 +48,7 @@ def tree(text: str) -> AnnotatedSentence:
         ("the place where we met", "place"),
         ("those who left", "those"),
         ("one of the men", "one"),
-        ("some of their neighbours", "some"),
+        ("some of their neighbors", "some"),
         ("many of whom", "many"),
         ("the poor of the parish", "poor"),
         ("the man standing there", "man"),

@@ -20,7 +20,7 @@ from headscope.attention.word_rows import WordRows
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.trees.tree import depths
 from headscope.encoding.encoder import Encoder
-from support.coreference import word_tokeniser
+from support.coreference import word_tokenizer
 
 WORDS = ("Ann", "she", "the", "queen", "queens", "and", "he", "Ann", "it", "the", "queen", "they")
 LETTERS = tuple("abcdefgh")
@@ -161,7 +161,7 @@ def test_a_long_document_goes_by_window():
     sentences = tuple(AnnotatedSentence(words=words) for _ in range(80))
     mentions = tuple(Mention(i * 2 // 5, i * 2 // 5 + 1, f"e{i % 70}") for i in range(4_000))
     document = AnnotatedDocument(id="long", sentences=sentences, mentions=mentions)
-    encoder = Encoder(word_tokeniser([*LETTERS, *map(str.upper, LETTERS)]))
+    encoder = Encoder(word_tokenizer([*LETTERS, *map(str.upper, LETTERS)]))
     counts = MentionCounts()
 
     def windows():
@@ -179,7 +179,7 @@ def test_a_long_document_goes_by_window():
 def test_one_long_name_is_not_held_once_for_every_mention():
     mentions = (Mention(0, 1, "x" * 1_000_000), *(Mention(i % 8, i % 8 + 1, f"e{i % 9}") for i in range(500)))
     document = AnnotatedDocument(id="long", sentences=(AnnotatedSentence(words=LETTERS),), mentions=mentions)
-    encoder = Encoder(word_tokeniser(LETTERS))
+    encoder = Encoder(word_tokenizer(LETTERS))
     made, _, megabytes = measured(lambda: list(coreference_segments([document], encoder, max_length=20)))
     assert len(made) == 1
     assert megabytes < 50  # as an array of names: 2,000

@@ -97,7 +97,7 @@ def test_attention_to_special_tokens_from_the_words_that_attend_and_from_all_oth
     assert set(table["direction"]) == {*DIRECTIONS}
 
 
-def test_a_tokeniser_without_such_a_token_has_no_row():
+def test_a_tokenizer_without_such_a_token_has_no_row():
     _, arrays = filled(12, seed=3, most=8)
     for kind in ("encoder", "decoder"):
         arrays[f"noop.{kind}"][..., 0] = 0

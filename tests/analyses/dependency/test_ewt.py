@@ -62,7 +62,7 @@ def treebank():
 
 def counted(documents, *, limit=None, batch_size=32, special=False):
     loaded = load_model(device="cpu")
-    encoder = Encoder(loaded.tokeniser)
+    encoder = Encoder(loaded.tokenizer)
     anatomy = examine(loaded.model, encoder.vocabulary)
     relations = Counter(name for d in documents for sentence in d.sentences for name in sentence.relations)
     packer = SentencePacker(encoder, max_length=512)
@@ -86,10 +86,10 @@ def test_the_first_sentences_against_transformers_own_weights(treebank):
     n = np.zeros(len(relations), dtype=int)
     rest, attending = np.zeros((len(relations), 2, 6, 12, 2)), np.zeros((len(relations), 2), dtype=int)
     for sentence in sentences:
-        # Pieces word by word: BERT's pieces of a word do not depend on its neighbours.
-        pieces = [encoder.tokeniser.tokenize(word) for word in sentence.words]
+        # Pieces word by word: BERT's pieces of a word do not depend on its neighbors.
+        pieces = [encoder.tokenizer.tokenize(word) for word in sentence.words]
         tokens = ["[CLS]", *(piece for own in pieces for piece in own), "[SEP]"]
-        ids = torch.tensor([encoder.tokeniser.convert_tokens_to_ids(tokens)])
+        ids = torch.tensor([encoder.tokenizer.convert_tokens_to_ids(tokens)])
         with torch.no_grad():
             maps = torch.cat(model(input_ids=ids, output_attentions=True).attentions).double().numpy()
         starts = 1 + np.cumsum([0, *map(len, pieces)])

@@ -82,11 +82,11 @@ def test_each_head_looks_at_its_dependent():
     table[3, 4] += 0.4
     sentence = (table, PLAIN, HEADS)
     assert hits(sentence, direction=UP) == [True, True, False, True]
-    # cat -> the, and sat's favourite is `cat`; `the` and `down` look nowhere: the leftmost other word.
+    # cat -> the, and sat's favorite is `cat`; `the` and `down` look nowhere: the leftmost other word.
     assert hits(sentence) == [True, False, False, False]
 
 
-def test_the_head_is_who_looks_most_at_the_dependent_not_whose_favourite_it_is():
+def test_the_head_is_who_looks_most_at_the_dependent_not_whose_favorite_it_is():
     # `sat` prefers `down` to `cat`, but nobody looks at `cat` more than `sat`.
     table = pointing({3: 4}, weight=0.3)
     table[3, [1, 2]] += 0.1, 0.2
@@ -97,7 +97,7 @@ def test_the_head_is_who_looks_most_at_the_dependent_not_whose_favourite_it_is()
     assert hits((table, PLAIN, HEADS), direction=UP) == [False, False, False, False]
 
 
-def test_a_neighbour_is_not_the_head():
+def test_a_neighbor_is_not_the_head():
     # One place off in either direction: no answer is right (`the` left of its head looks at `down`, not at itself).
     for shift in (-1, 1):
         off = {query: key + shift for query, key in GOLD.items()}

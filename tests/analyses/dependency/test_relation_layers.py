@@ -16,8 +16,8 @@ from headscope.analyses.dependency.figures.relation_layers import (
 from support import mock_inputs
 
 
-def luminance(colour):
-    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+def luminance(color):
+    channels = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -102,7 +102,7 @@ def test_the_figure_prints_every_accuracy(dependency):
     assert len(ax.patches) == sum(cell.accuracy > 0.2 for cell in found["obj"])
 
 
-def test_the_figure_has_the_key_of_its_colours(dependency):
+def test_the_figure_has_the_key_of_its_colors(dependency):
     (ax,) = relation_layers(dependency, {"obj": 0.2}, kind="encoder", relations=["obj"]).axes
     key = ax.get_legend()
     assert [text.get_text() for text in key.get_texts()] == [

@@ -244,7 +244,7 @@ def test_what_was_read_is_said_and_missing_keys_are_not():
     assert treebank_line({"treebank": {"sentences": 1}}) == "Read 1 sentence."
     by_reason = {"sentences": 9, "words_merged": 1, "skipped": {"no tree": 2, "too long": 1}, "folded": False}
     assert treebank_line({"treebank": by_reason}) == (
-        "Read 9 sentences; 1 word merged with a neighbour by the tokeniser; 3 sentences skipped (no tree: 2; too "
+        "Read 9 sentences; 1 word merged with a neighbor by the tokenizer; 3 sentences skipped (no tree: 2; too "
         "long: 1); sub-types kept."
     )
     assert treebank_line({"treebank": {}}) == ""
@@ -322,12 +322,12 @@ def test_drawings_hold_their_words_lines_and_switch(inputs):
     row = groups_of(inputs)[0].rows[0]
     shown = re.findall(r"<text[^>]*>([^<]*)", first)
     assert shown == 2 * list(row["tokens"])
-    # Coloured on the left are the queries, on the right the keys.
-    coloured = re.findall(r'<text[^>]*class="on"[^>]*>([^<]*)', first)
+    # Colored on the left are the queries, on the right the keys.
+    colored = re.findall(r'<text[^>]*class="on"[^>]*>([^<]*)', first)
     queries, keys = (
         [row["tokens"][place] for place in sorted(set(row[side]))] for side in ("queries", "keys")
     )
-    assert coloured == [*queries, *keys]
+    assert colored == [*queries, *keys]
     assert first.count('class="special"') == 4
     assert '<input type="checkbox" id="hide-special">' in written
     assert "Hide [CLS] and [SEP]" in Tables(written).text

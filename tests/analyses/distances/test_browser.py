@@ -16,11 +16,11 @@ def path(tmp_path_factory):
     return page
 
 
-@pytest.mark.parametrize("colouring", ["role", "layer"])
+@pytest.mark.parametrize("coloring", ["role", "layer"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_mark_opens_its_card(visit_file, path, colouring, scheme):
+def test_a_mark_opens_its_card(visit_file, path, coloring, scheme):
     page = visit_file(path, scheme=scheme)
-    drawn = page.locator(f"#section-distances svg.figure[aria-label*='by {colouring};']")
+    drawn = page.locator(f"#section-distances svg.figure[aria-label*='by {coloring};']")
     mark = drawn.locator("[data-head='2-3']")
     mark.scroll_into_view_if_needed()
     box = mark.bounding_box()

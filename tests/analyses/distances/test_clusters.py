@@ -1,4 +1,4 @@
-"""Clusters: a planted partition is found, a hand-worked tree is cut as by hand, relabelling heads permutes."""
+"""Clusters: a planted partition is found, a hand-worked tree is cut as by hand, relabeling heads permutes."""
 
 import numpy as np
 import pytest
@@ -103,7 +103,7 @@ def test_the_middle_head_of_a_cluster():
 
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.integers(3, 5), st.integers(2, 7))
-def test_relabelling_heads_permutes_their_clusters(seed, layers, heads):
+def test_relabeling_heads_permutes_their_clusters(seed, layers, heads):
     divergence = divergences(layers, heads, layered=0.2, seed=seed).divergence
     order = np.random.default_rng(seed).permutation(len(divergence))
     plain, moved = cluster(divergence), cluster(divergence[np.ix_(order, order)])

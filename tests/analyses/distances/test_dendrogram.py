@@ -1,14 +1,14 @@
-"""The tree: joins where scipy has them, heads named in their roles' colours, clusters bracketed."""
+"""The tree: joins where scipy has them, heads named in their roles' colors, clusters bracketed."""
 
 import numpy as np
 import pytest
 
 from headscope.analyses.distances.clusters import cluster
-from headscope.analyses.distances.figures.dendrogram import MOST_LABELLED, dendrogram
+from headscope.analyses.distances.figures.dendrogram import MOST_LABELED, dendrogram
 from headscope.analyses.distances.pair_table import matrix_of
 from headscope.analyses.distances.tables import HEAD_DISTANCES, HEAD_MAP
 from headscope.figures.saving import svg_text
-from headscope.figures.style import role_colour
+from headscope.figures.style import role_color
 from support import mock_inputs
 from support.mock_distances import with_distances
 from support.stand_ins import stand_in
@@ -55,7 +55,7 @@ def test_leaves_are_the_heads_in_the_trees_order(ax, inputs, found):
     roles = {
         f"{a}-{b}": role for a, b, role in inputs.table("head_map")[["layer", "head", "role"]].to_numpy()
     }
-    assert all(text.get_color() == role_colour(roles[text.get_text()]) for text in named)
+    assert all(text.get_color() == role_color(roles[text.get_text()]) for text in named)
     for points in ax.collections:
         if not (points.get_gid() or "").startswith("heads--encoder--tree--"):
             continue
@@ -106,8 +106,8 @@ def test_without_roles_heads_are_named_all_the_same(inputs):
 
 
 def test_a_large_model_has_no_names(inputs, monkeypatch):
-    monkeypatch.setattr("headscope.analyses.distances.figures.dendrogram.MOST_LABELLED", 30)
-    assert MOST_LABELLED == 400
+    monkeypatch.setattr("headscope.analyses.distances.figures.dendrogram.MOST_LABELED", 30)
+    assert MOST_LABELED == 400
     (ax,) = dendrogram(inputs.table("head_distances"), inputs.table("head_map"), kind="encoder").axes
     assert not any((text.get_gid() or "").startswith("mark--") for text in ax.texts)
 

@@ -57,7 +57,7 @@ def test_no_warning_and_the_same_picture_again():
     assert first.stress == again.stress
 
 
-def test_centred_with_the_longer_axis_across():
+def test_centered_with_the_longer_axis_across():
     divergence = apart(np.random.default_rng(3).normal(size=(15, 2)) * [3.0, 1.0])
     found = embed(divergence)
     assert (found.x.mean(), found.y.mean()) == pytest.approx((0, 0), abs=1e-12)
@@ -69,7 +69,7 @@ def test_centred_with_the_longer_axis_across():
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10**6), st.integers(4, 14))
-def test_relabelling_heads_moves_their_points_along(seed, heads):
+def test_relabeling_heads_moves_their_points_along(seed, heads):
     rng = np.random.default_rng(seed)
     divergence = apart(rng.normal(size=(heads, 2)))
     order = rng.permutation(heads)

@@ -1,4 +1,4 @@
-"""Figure 6: every head at its place in both colourings, told apart by shape and number too, names that can be read."""
+"""Figure 6: every head at its place in both colorings, told apart by shape and number too, names that can be read."""
 
 import matplotlib as mpl
 import numpy as np
@@ -10,9 +10,9 @@ from headscope.analyses.distances.figures import head_map as module
 from headscope.analyses.distances.figures.head_map import head_map, map_panel, mark_size
 from headscope.analyses.distances.figures.plane import height_of
 from headscope.analyses.distances.tables import HEAD_MAP
-from headscope.figures.layer_colours import contrast, layer_colour, on_layer
+from headscope.figures.layer_colors import contrast, layer_color, on_layer
 from headscope.figures.saving import svg_text
-from headscope.figures.style import role_colour, role_outline
+from headscope.figures.style import role_color, role_outline
 from support import mock_inputs
 from support.mock_distances import with_distances
 from support.stand_ins import stand_in
@@ -25,7 +25,7 @@ def table():
 
 
 def marks(ax):
-    """{(layer, head): (x, y, colour, collection)} read back from the marks and their links."""
+    """{(layer, head): (x, y, color, collection)} read back from the marks and their links."""
     out = {}
     for collection in ax.collections:
         if (collection.get_gid() or "").startswith("heads--encoder--map--"):
@@ -34,10 +34,10 @@ def marks(ax):
             ):
                 kind, layer, head = url[1:].split("-")
                 assert kind == "encoder"
-                colours = collection.get_facecolors()
+                colors = collection.get_facecolors()
                 out[int(layer), int(head)] = (
                     *map(float, xy),
-                    to_hex(colours[number % len(colours)]),
+                    to_hex(colors[number % len(colors)]),
                     collection,
                 )
     return out
@@ -52,7 +52,7 @@ def names(ax):
     return finders(ax) + [text for text in ax.texts if (text.get_gid() or "").startswith("name--")]
 
 
-def test_every_head_stands_at_its_place_in_both_colourings(table):
+def test_every_head_stands_at_its_place_in_both_colorings(table):
     left, right = head_map(table, kind="encoder").axes
     assert [ax.get_title(loc="left") for ax in (left, right)] == ["By role", "By layer"]
     for ax in (left, right):
@@ -64,41 +64,41 @@ def test_every_head_stands_at_its_place_in_both_colourings(table):
         assert ax.get_aspect() == 1.0
 
 
-def test_roles_have_their_colour_and_their_shape(table):
-    (ax,) = map_panel(table, kind="encoder", colouring="role").axes
+def test_roles_have_their_color_and_their_shape(table):
+    (ax,) = map_panel(table, kind="encoder", coloring="role").axes
     found = marks(ax)
     for row in table.to_dict("records"):
-        _, _, colour, collection = found[row["layer"], row["head"]]
+        _, _, color, collection = found[row["layer"], row["head"]]
         # What finds something and has no role of its own is drawn as what it finds.
         finding = {"obj,nsubj,det": "syntax", "coreference": "coreference"}.get(row["finds"])
         role = finding if finding and row["role"] == "mixed" else row["role"]
-        assert colour == role_colour(role)
+        assert color == role_color(role)
         assert np.array_equal(collection.get_paths()[0].vertices, role_outline(role).vertices)
     present = set(table["role"])
     assert len({role_outline(role).vertices.tobytes() for role in present}) == len(present)
 
 
-def test_each_role_is_named_in_its_colour_beside_one_of_its_heads(table):
+def test_each_role_is_named_in_its_color_beside_one_of_its_heads(table):
     called = {"broad": "wide", "mixed": "of no role"}
-    (ax,) = map_panel(table, kind="encoder", colouring="role", names=called).axes
+    (ax,) = map_panel(table, kind="encoder", coloring="role", names=called).axes
     told = {text.get_text(): text for text in names(ax)}
     for role in set(table["role"]):
         shown = called.get(role, {"previous": "previous token", "next": "next token", "sep": "[SEP]",
                                   "punctuation": "period or comma"}.get(role, role))  # fmt: skip
-        assert told[shown].get_color() == role_colour(role)
+        assert told[shown].get_color() == role_color(role)
         own = table[table["role"] == role][["x", "y"]].to_numpy()
         span = np.ptp(table[["x", "y"]].to_numpy(), axis=0).max()
         assert np.linalg.norm(own - told[shown].get_position(), axis=1).min() < 0.2 * span
 
 
 def test_heads_that_find_something_are_named(table):
-    (ax,) = map_panel(table, kind="encoder", colouring="role").axes
+    (ax,) = map_panel(table, kind="encoder", coloring="role").axes
     told = [text.get_text() for text in finders(ax)]
     assert sorted(told) == ["1-5 coreference", "3-2 obj +2"]
 
 
 def test_heads_that_find_something_are_the_largest(table):
-    (ax,) = map_panel(table, kind="encoder", colouring="role").axes
+    (ax,) = map_panel(table, kind="encoder", coloring="role").axes
     sizes = {}
     for collection in ax.collections:
         if (collection.get_gid() or "").startswith("heads--"):
@@ -108,22 +108,22 @@ def test_heads_that_find_something_are_the_largest(table):
     assert min(finders) > max(sizes.values())
 
 
-def test_layers_have_their_colour_and_their_number(table):
-    (ax,) = map_panel(table, kind="encoder", colouring="layer").axes
+def test_layers_have_their_color_and_their_number(table):
+    (ax,) = map_panel(table, kind="encoder", coloring="layer").axes
     found = marks(ax)
     viridis = mpl.colormaps["viridis"]
     numbers = {text.get_gid(): text for text in ax.texts if (text.get_gid() or "").startswith("mark--")}
     for row in table.to_dict("records"):
-        x, y, colour, _ = found[row["layer"], row["head"]]
-        assert colour == to_hex(viridis((row["layer"] - 1) / 3))
+        x, y, color, _ = found[row["layer"], row["head"]]
+        assert color == to_hex(viridis((row["layer"] - 1) / 3))
         number = numbers[f"mark--{row['layer']}-{row['head']}"]
         assert number.get_text() == str(row["layer"])
         assert number.get_position() == pytest.approx((x, y))
-        assert contrast(number.get_color(), colour) >= 4.5
+        assert contrast(number.get_color(), color) >= 4.5
 
 
 def test_no_two_names_cover_each_other(table):
-    figure = map_panel(table, kind="encoder", colouring="role")
+    figure = map_panel(table, kind="encoder", coloring="role")
     FigureCanvasAgg(figure)
     figure.canvas.draw()
     (ax,) = figure.axes
@@ -136,7 +136,7 @@ def test_no_two_names_cover_each_other(table):
 
 
 def test_the_rule_is_as_long_as_it_says(table):
-    (ax,) = map_panel(table, kind="encoder", colouring="layer").axes
+    (ax,) = map_panel(table, kind="encoder", coloring="layer").axes
     (rule,) = [line for line in ax.lines if line.get_gid() == "rule"]
     length = float(np.ptp(rule.get_xdata()))
     assert f"{length:g} nats" in [text.get_text() for text in ax.texts]
@@ -167,7 +167,7 @@ def test_a_large_model_names_its_layers_beside_them():
     x, y = (rng.normal(size=len(number)).tolist() for _ in range(2))
     layer, head = (number // heads + 1).tolist(), (number % heads + 1).tolist()
     large = stand_in(HEAD_MAP, layer=layer, head=head, x=x, y=y, role="mixed")
-    (ax,) = map_panel(large, kind="encoder", colouring="layer").axes
+    (ax,) = map_panel(large, kind="encoder", coloring="layer").axes
     assert len(marks(ax)) == 208
     assert {text.get_text() for text in finders(ax)} == {f"layer {layer}" for layer in range(1, 9)}
     assert mark_size(3072) < mark_size(144) < mark_size(72) == mark_size(4)
@@ -186,29 +186,29 @@ def test_the_svg_is_the_same_each_time(table):
     assert svg_text(head_map(table, kind="encoder")) == svg_text(head_map(table, kind="encoder"))
 
 
-def test_a_kind_or_colouring_that_is_not_there_is_refused(table):
+def test_a_kind_or_coloring_that_is_not_there_is_refused(table):
     with pytest.raises(
         ValueError, match=r"^Expected cross heads on the map, got encoder; give a kind that the table"
     ):
         head_map(table, kind="cross")
-    with pytest.raises(ValueError, match=r"^Expected a colouring by role or layer, got 'head'; choose one"):
-        map_panel(table, kind="encoder", colouring="head")
+    with pytest.raises(ValueError, match=r"^Expected a coloring by role or layer, got 'head'; choose one"):
+        map_panel(table, kind="encoder", coloring="head")
 
 
-def test_colours_of_layers():
-    assert layer_colour(1, 12) == to_hex(mpl.colormaps["viridis"](0.0))
-    assert layer_colour(12, 12) == to_hex(mpl.colormaps["viridis"](1.0))
-    assert layer_colour(1, 1) == layer_colour(1, 2)
+def test_colors_of_layers():
+    assert layer_color(1, 12) == to_hex(mpl.colormaps["viridis"](0.0))
+    assert layer_color(12, 12) == to_hex(mpl.colormaps["viridis"](1.0))
+    assert layer_color(1, 1) == layer_color(1, 2)
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     for layer in range(1, 49):
-        assert contrast(on_layer(layer_colour(layer, 48)), layer_colour(layer, 48)) >= 4.5
+        assert contrast(on_layer(layer_color(layer, 48)), layer_color(layer, 48)) >= 4.5
 
 
 def test_most_named_heads_find_most(table):
     every = table.assign(
         finds=["a,b,c" if head % 3 == 0 else "a" if head % 3 == 1 else "" for head in table["head"]]
     )
-    (ax,) = map_panel(every, kind="encoder", colouring="role").axes
+    (ax,) = map_panel(every, kind="encoder", coloring="role").axes
     shown = [text.get_text() for text in finders(ax)]
     assert len(shown) == module.MOST_NAMED
     assert sum(text.endswith("a +2") for text in shown) == 8  # two heads in each of four layers

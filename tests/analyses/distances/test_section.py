@@ -1,4 +1,4 @@
-"""Distances in the page: the tables' numbers, figure 6 in both colourings, and sentences that the tests support."""
+"""Distances in the page: the tables' numbers, figure 6 in both colorings, and sentences that the tests support."""
 
 import re
 
@@ -326,9 +326,9 @@ def test_every_head_is_in_the_folded_table(inputs, page):
         assert line[4:6] == [best[1], nats(best[0])]
 
 
-def test_both_colourings_stand_open_and_every_mark_opens_its_card(inputs, page):
-    for colouring in ("role", "layer"):
-        drawn = page.split(f'aria-label="Map of the encoder heads by {colouring};')[1].split("</svg>")[0]
+def test_both_colorings_stand_open_and_every_mark_opens_its_card(inputs, page):
+    for coloring in ("role", "layer"):
+        drawn = page.split(f'aria-label="Map of the encoder heads by {coloring};')[1].split("</svg>")[0]
         assert sorted(re.findall(r'data-head="(\d+-\d+)"', drawn)) == sorted(
             f"{layer}-{head}" for layer in range(1, 5) for head in range(1, 7)
         )

@@ -44,7 +44,7 @@ def test_tables_are_as_they_are_declared(result):
 
 def test_rows_are_written_as_the_model_read_them(run, result):
     segments = {
-        (segment.document, segment.index): readable_tokens(run.loaded.tokeniser, segment.ids)
+        (segment.document, segment.index): readable_tokens(run.loaded.tokenizer, segment.ids)
         for batch in run.batches(8)
         for segment in batch
     }

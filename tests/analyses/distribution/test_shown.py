@@ -133,7 +133,7 @@ def test_a_terminal_has_a_line_a_head(run):
     assert "a tenth of them lies below the first" in legend
 
 
-def test_the_grid_can_be_coloured_by_the_middle_and_the_ninth_decile(run):
+def test_the_grid_can_be_colored_by_the_middle_and_the_ninth_decile(run):
     found = {one.name: one for one in decile_measures(about(run))}
     assert list(found) == [f"decile {name} {decile}" for name in NAMES for decile in (5, 9)]
     table = run.table("distribution").set_index(["measure", "decile"]).sort_index()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.behaviours.catalogue import NAMES
-from headscope.analyses.behaviours.layout import best_table, heads_table
+from headscope.analyses.behaviors.catalog import NAMES
+from headscope.analyses.behaviors.layout import best_table, heads_table
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.analyses.experiments.made_text import needles, repeated_tokens
 from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
@@ -123,11 +123,11 @@ def test_the_head_that_does_it_is_told_from_those_that_come_close():
     result = summed(CopyAccumulator, REPEATED, stacked)
     names = ("induction", "duplicate", "previous")
     table = heads_table([result], names)
-    shows = table[table["head"].notna()].pivot(index="head", columns="behaviour", values="shows")
+    shows = table[table["head"].notna()].pivot(index="head", columns="behavior", values="shows")
     expected = {"next": "induction", "same": "duplicate", "previous": "previous", "current": None}
     for place, does in enumerate(expected.values(), start=1):
         assert [name for name in names if shows.loc[place, name] == "yes"] == ([does] if does else [])
-    best = best_table([result], names, seed=0).set_index("behaviour")
+    best = best_table([result], names, seed=0).set_index("behavior")
     assert best["head"].to_dict() == {"induction": 1, "duplicate": 2, "previous": 3}
     assert (best["held_out"] > 0.9).all()
 

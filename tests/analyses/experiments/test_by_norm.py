@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from headscope.analyses import STAGES
-from headscope.analyses.behaviours.catalogue import NAMES
-from headscope.analyses.behaviours.layout import heads_table
-from headscope.analyses.behaviours.not_written import not_written
+from headscope.analyses.behaviors.catalog import NAMES
+from headscope.analyses.behaviors.layout import heads_table
+from headscope.analyses.behaviors.not_written import not_written
 from headscope.analyses.experiments import measure
-from headscope.analyses.experiments.catalogue import EXPERIMENTS
+from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.analyses.experiments.made_text import needles, repeated_tokens
 from headscope.analyses.experiments.measure import inputs_of
@@ -129,7 +129,7 @@ LINES = [
     for a in ("old", "red", "small") for b in ("cat", "dog", "hen") for c in ("saw", "met")
     for d in ("fish", "bird") for e in ("sea", "hill")
 ]  # fmt: skip
-# Measured here, of shuffled words: delimiters are told from the tokeniser, which has tests of its own.
+# Measured here, of shuffled words: delimiters are told from the tokenizer, which has tests of its own.
 ASKED = {
     "repeated": COPYING,
     "needle": ("retrieval",),
@@ -157,12 +157,12 @@ def numbers(result, experiment, name, *, model="trained", by="norm"):
     """The values and numbers of rows of single heads, in head order."""
     table = of_measure(result.tables["experiments"], by)
     own = table[(table["experiment"] == experiment) & (table["model"] == model) & table["head"].notna()]
-    own = own[own["behaviour"] == name]
+    own = own[own["behavior"] == name]
     return own["value"].to_numpy(), own["n"].to_numpy()
 
 
 def check_model(run, result, family, *, causal):
-    special = tuple(run.loaded.tokeniser.all_special_ids)
+    special = tuple(run.loaded.tokenizer.all_special_ids)
     model = run.loaded.model.double()
     try:
         for experiment, segments in inputs_of(run).items():
@@ -208,15 +208,15 @@ def test_grouped_heads_agree_with_their_own_eager_attention_in_float64(grouped):
 def test_controls_are_measured_by_both(grouped):
     _, result = grouped
     for experiment, one in EXPERIMENTS.items():
-        for name in one.behaviours:
+        for name in one.behaviors:
             weight, norm = (
                 numbers(result, experiment, name, model="control", by=by) for by in ("weight", "norm")
             )
             np.testing.assert_array_equal(norm[1], weight[1], err_msg=name)
             assert len(norm[0]) == 8
-    # Which head stands for a behaviour is chosen by weights, once.
+    # Which head stands for a behavior is chosen by weights, once.
     best = result.tables["experiments_best"]
-    assert not best.duplicated(["experiment", "model", "kind", "behaviour"]).any()
+    assert not best.duplicated(["experiment", "model", "kind", "behavior"]).any()
 
 
 def test_a_table_of_before_is_of_weights(grouped):
@@ -332,5 +332,5 @@ def test_heads_that_write_nothing_are_not_those_of_which_it_is_not_known():
     rows = 6 * sum(segment.fields["copy"][1] - segment.fields["copy"][0] for segment in REPEATED)
     assert list(not_written(sums, where="over random tokens repeated")) == [
         f"of {rows:,} rows of decoder heads over random tokens repeated nothing at all is written; they are left out "
-        "of the behaviours by what heads write"
+        "of the behaviors by what heads write"
     ]

@@ -13,7 +13,7 @@ from headscope.analyses.experiments.made_text import (
 )
 from headscope.corpora.document import Document
 from headscope.encoding.frame import Frame
-from headscope.models.loading import load_tokeniser
+from headscope.models.loading import load_tokenizer
 from support.inputs import CLS, SEP, made_up_segments
 
 FRAME = Frame((7,), (8,))
@@ -44,9 +44,9 @@ def test_a_model_that_reads_less_has_shorter_stretches_or_none():
 
 
 def test_tokens_are_drawn_from_those_that_stand_for_text():
-    tokeniser, _ = load_tokeniser()
-    ids = ordinary_ids(tokeniser)
-    names = tokeniser.convert_ids_to_tokens(ids.tolist())
+    tokenizer, _ = load_tokenizer()
+    ids = ordinary_ids(tokenizer)
+    names = tokenizer.convert_ids_to_tokens(ids.tolist())
     assert len(ids) > 1000
     assert not {"[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]"} & set(names)
     assert not [name for name in names if "unused" in name]

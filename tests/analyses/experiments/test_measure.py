@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from headscope.analyses import STAGES
-from headscope.analyses.behaviours.catalogue import SHARES
+from headscope.analyses.behaviors.catalog import SHARES
 from headscope.analyses.experiments import measure
-from headscope.analyses.experiments.catalogue import EXPERIMENTS
+from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.measure import inputs_of
 from headscope.analyses.experiments.section import experiments_findings, experiments_section
 from headscope.analyses.for_study import head_columns
@@ -57,10 +57,10 @@ def test_every_experiment_is_done_on_a_decoder_and_its_control(result):
     for name, experiment in EXPERIMENTS.items():
         own = heads[heads["experiment"] == name]
         assert set(own["model"]) == {"trained", "control"}
-        assert list(dict.fromkeys(own["behaviour"])) == list(experiment.behaviours)
+        assert list(dict.fromkeys(own["behavior"])) == list(experiment.behaviors)
         chosen = best[(best["experiment"] == name) & (best["model"] == "trained")]
-        occurring = own[(own["n"] > 0) & own["behaviour"].isin(SHARES)]
-        assert set(chosen["behaviour"]) == set(occurring["behaviour"])
+        occurring = own[(own["n"] > 0) & own["behavior"].isin(SHARES)]
+        assert set(chosen["behavior"]) == set(occurring["behavior"])
     facts = result.facts["experiments"]
     # As many sequences as the text has inputs, between 16 and 64; a control reads 16 of them, and 64 rows of each.
     number = min(max(facts["shuffled"]["inputs"], 16), 64)
@@ -78,9 +78,9 @@ def test_every_experiment_is_done_on_a_decoder_and_its_control(result):
     assert result.notes == ()
 
 
-def test_each_behaviour_of_each_experiment_is_a_column_of_a_study(result):
+def test_each_behavior_of_each_experiment_is_a_column_of_a_study(result):
     columns = head_columns(result.tables.get)
-    expected = {f"{name} {each}" for name, one in EXPERIMENTS.items() for each in one.behaviours}
+    expected = {f"{name} {each}" for name, one in EXPERIMENTS.items() for each in one.behaviors}
     assert expected | {f"norm {name}" for name in expected} <= set(columns)
     assert len(columns) == 4  # 2 layers of 2 heads
 
@@ -104,7 +104,7 @@ def test_induction_over_random_tokens_is_that_of_eager_attention_in_float64(run,
     own = table[
         (table["experiment"] == "repeated")
         & (table["model"] == "trained")
-        & (table["behaviour"] == "induction")
+        & (table["behavior"] == "induction")
         & table["head"].notna()
     ]
     np.testing.assert_allclose(own["value"].to_numpy().reshape(2, 2), sums / rows, atol=1e-6)
@@ -122,18 +122,18 @@ def test_an_encoder_is_given_no_needle(base):
 
 def test_the_vocabulary_is_read_once_for_all_experiments_and_controls(base, monkeypatch):
     run, calls = prepared(base, save_tiny_bert), []
-    of = measure.delimiters_of_tokeniser
-    monkeypatch.setattr(measure, "delimiters_of_tokeniser", lambda given: calls.append(given) or of(given))
+    of = measure.delimiters_of_tokenizer
+    monkeypatch.setattr(measure, "delimiters_of_tokenizer", lambda given: calls.append(given) or of(given))
     result = measure_stage(STAGES["experiments"], run, {}, None)
     assert set(result.tables["experiments"]["model"]) == {"trained", "control"}
-    assert calls == [run.loaded.tokeniser]
+    assert calls == [run.loaded.tokenizer]
 
 
 def test_a_decoder_behind_an_encoder_reads_the_copy_a_token_later(base):
     run = prepared(base, save_tiny_t5, LINES, controls=0)
     result = measure_stage(STAGES["experiments"], run, {}, None)
     table, number = result.tables["experiments"], result.facts["experiments"]["repeated"]["inputs"]
-    own = table[(table["experiment"] == "repeated") & (table["behaviour"] == "previous")]
+    own = table[(table["experiment"] == "repeated") & (table["behavior"] == "previous")]
     assert set(own["kind"]) == {"encoder", "decoder", "cross"}
     stretch = 64
     # In the last sequence position of a decoder stands the token before `</s>`.
@@ -145,7 +145,7 @@ def test_a_decoder_behind_an_encoder_reads_the_copy_a_token_later(base):
 def test_the_words_are_those_of_the_text_in_another_order(run):
     text, shuffled = run.sample(128), inputs_of(run)["shuffled"]
     assert [segment.document for segment in text] == [segment.document for segment in shuffled]
-    decode = run.loaded.tokeniser.decode
+    decode = run.loaded.tokenizer.decode
     changed = 0
     for one, other in zip(text, shuffled, strict=True):
         assert sorted(decode(one.ids).split()) == sorted(decode(other.ids).split())
@@ -167,7 +167,7 @@ def tables(*, shows, interval=True):
     """An experiment in which one head of two was chosen."""
     low, high = (0.4, 0.5) if interval else (np.nan, np.nan)
     of = {"experiment": "repeated", "model": "trained", "seed": pd.NA, "kind": "encoder", "layer": 1}
-    own = {"behaviour": "induction", "uniform": 0.02, "n": 640}
+    own = {"behavior": "induction", "uniform": 0.02, "n": 640}
     numbers = {"value": 0.45, "ci_low": low, "ci_high": high, "shows": shows}
     others = {"value": 0.01, "ci_low": 0.0, "ci_high": 0.02, "shows": "no"} if interval else numbers
     heads = pd.DataFrame([{**of, "head": 1, **own, **numbers}, {**of, "head": 2, **own, **others}])

@@ -29,7 +29,7 @@ from headscope.statistics.confidence import difference_interval, ratio_interval
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, COMMA, DOT, SEP, made_up_segments, vocabulary
 from support.shared_data import data
-from support.task_models import tiny_task_model, tokeniser_of
+from support.task_models import tiny_task_model, tokenizer_of
 
 SEGMENTS = made_up_segments(36, seed=4, longest=14, documents=18)
 
@@ -218,9 +218,9 @@ def test_batch_size_order_and_padding_do_not_matter(family):
     """End to end in float32, where another batch shape changes the last digits."""
     model, vocab = tiny_task_model(family, dtype=torch.float32), vocabulary()
     anatomy = examine(model, vocab)
-    ask = ask_of({"encoder": "mlm", "decoder": "clm"}[anatomy.layout[0].kind], tokeniser_of("bert"), anatomy)
+    ask = ask_of({"encoder": "mlm", "decoder": "clm"}[anatomy.layout[0].kind], tokenizer_of("bert"), anatomy)
     if anatomy.encoder_decoder:
-        ask = ask_of("denoise", tokeniser_of(family), anatomy)
+        ask = ask_of("denoise", tokenizer_of(family), anatomy)
 
     def table(segments, size, side="right"):
         groups = [segments[i : i + size] for i in range(0, len(segments), size)]
@@ -250,7 +250,7 @@ def embedded():
 
     path = data("wiki-sample") / "wiki_sample.txt"
     loaded = load_task_model(None, loss="mlm", device="cpu")
-    encoder = Encoder(loaded.tokeniser)
+    encoder = Encoder(loaded.tokenizer)
     packer = Packer(encoder, packing="paragraphs", max_length=128, too_long="skip")
     segments = list(islice(packer.pack(read_corpus([path])), 30))
     return loaded, encoder, examine(loaded.model, encoder.vocabulary), segments
@@ -267,7 +267,7 @@ SEEN = {
 def test_the_embedded_model_rests_on_cls_and_the_loss_hardly_depends_on_it(embedded):
     loaded, encoder, anatomy, segments = embedded
     groups = [segments[i : i + 10] for i in range(0, len(segments), 10)]
-    ask = ask_of("mlm", loaded.tokeniser, anatomy)
+    ask = ask_of("mlm", loaded.tokenizer, anatomy)
     sums = ImportanceAccumulator(anatomy.layout)
     scan(GradientSource(loaded.model, anatomy, encoder.vocabulary, groups, ask), [sums])
     (result,) = sums.compute()
@@ -285,7 +285,7 @@ def test_two_pairs_against_retained_gradients(embedded):
     """transformers' own eager weights, kept in torch's graph; one pair at a time, no padding, plain sums."""
     loaded, encoder, anatomy, segments = embedded
     chosen = sorted(segments, key=len)[:2]
-    ask = ask_of("mlm", loaded.tokeniser, anatomy, seed=5)
+    ask = ask_of("mlm", loaded.tokenizer, anatomy, seed=5)
     sums = ImportanceAccumulator(anatomy.layout)
     scan(GradientSource(loaded.model, anatomy, encoder.vocabulary, [chosen], ask), [sums])
     (result,) = sums.compute()
@@ -303,7 +303,7 @@ def test_two_pairs_against_retained_gradients(embedded):
         for weights in out.attentions:
             weights.retain_grad()
         out.loss.backward()
-        tokens = loaded.tokeniser.convert_ids_to_tokens(ids[0].tolist())
+        tokens = loaded.tokenizer.convert_ids_to_tokens(ids[0].tolist())
         names = {"[CLS]": "cls", "[SEP]": "sep", ".": "punctuation", ",": "punctuation"}
         keys = np.array([KEY_CLASSES.index(names.get(token, "other")) for token in tokens])
         for layer, weights in enumerate(out.attentions):

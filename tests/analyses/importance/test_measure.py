@@ -76,7 +76,7 @@ def test_an_encoders_table_is_that_of_its_own_scan(bert, text):
     loaded = load_task_model(bert, loss="mlm", device="cpu")
     anatomy = examine(loaded.model, run.encoder.vocabulary)
     segments = list(run.segments())
-    ask = ask_of("mlm", loaded.tokeniser, anatomy, seed=4)
+    ask = ask_of("mlm", loaded.tokenizer, anatomy, seed=4)
     source = GradientSource(loaded.model, anatomy, run.encoder.vocabulary, [[s] for s in segments], ask)
     sums = ImportanceAccumulator(anatomy.layout)
     scan(source, [sums])
@@ -131,7 +131,7 @@ def test_a_decoder_predicts_the_next_token(folder, text):
     assert result.facts["importance"]["targets"] == sum(len(segment) - 1 for segment in segments)
     table = result.tables["importance"]
     assert set(table["kind"]) == {"decoder"}
-    # Its tokeniser has no separator: the class cannot occur. The first token takes the part of [CLS].
+    # Its tokenizer has no separator: the class cannot occur. The first token takes the part of [CLS].
     assert (table[table["key_class"] == "sep"]["n"] == 0).all()
     assert (table[table["key_class"] == "cls"]["n"] == len(segments)).all()
 
@@ -151,21 +151,21 @@ def test_labels_of_the_users_own(folder, t5):
     path = folder / "entries.json"
     path.write_text(json.dumps(entries))
     run = prepare(options(t5, (str(path),)))
-    tokeniser = run.loaded.tokeniser
+    tokenizer = run.loaded.tokenizer
 
     def labels(segment):
-        return tokeniser(segment.fields["summary"])["input_ids"]
+        return tokenizer(segment.fields["summary"])["input_ids"]
 
     result = measure_importance(run, labels=labels)
     facts = result.facts["importance"]
     assert facts["loss"] == "labels"
-    assert facts["targets"] == sum(len(tokeniser(entry["summary"])["input_ids"]) for entry in entries)
+    assert facts["targets"] == sum(len(tokenizer(entry["summary"])["input_ids"]) for entry in entries)
     model = load_task_model(t5, loss="denoise", device="cpu").model
     losses = []
     with torch.no_grad():
         for entry in entries:
             given, wanted = (
-                torch.tensor([tokeniser(entry[name])["input_ids"]]) for name in ("text", "summary")
+                torch.tensor([tokenizer(entry[name])["input_ids"]]) for name in ("text", "summary")
             )
             losses.append(float(model(input_ids=given, labels=wanted).loss))
     np.testing.assert_allclose(facts["loss_mean"], np.mean(losses), rtol=1e-5)
@@ -228,7 +228,7 @@ def test_few_documents_are_noted_and_inputs_with_nothing_to_predict_counted(fold
 def test_a_large_vocabulary_makes_batches_smaller(bert, t5):
     for model, loss in ((bert, "mlm"), (t5, "denoise")):
         loaded = load_task_model(model, loss=loss, device="cpu")
-        anatomy = examine(loaded.model, Encoder(loaded.tokeniser).vocabulary)
+        anatomy = examine(loaded.model, Encoder(loaded.tokenizer).vocabulary)
         vocabulary = loaded.model.get_input_embeddings().weight.shape[0]
         heads = sum(part.layers * part.heads for part in anatomy.layout)
         for length in (8, 128, 1024):

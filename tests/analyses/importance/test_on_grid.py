@@ -1,4 +1,4 @@
-"""Importance as a colour of the head grid: each head's number of each measure and class; none without gradients."""
+"""Importance as a color of the head grid: each head's number of each measure and class; none without gradients."""
 
 import json
 

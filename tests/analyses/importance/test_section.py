@@ -181,7 +181,7 @@ def test_the_page_says_which_loss(inputs):
     _, markup = built(inputs, links=True)
     text = Tables(markup).text
     assert (
-        "The loss is that of masked language modelling: 3.46 nats a token on average over 200 segments, 1,800 tokens "
+        "The loss is that of masked language modeling: 3.46 nats a token on average over 200 segments, 1,800 tokens "
         "predicted."
     ) in text
     assert markup.count("<svg") == 2

@@ -48,7 +48,7 @@ def plain(run):
     outputs = plain_vectors(model, run.encoder.vocabulary, segments)
     exact = deepcopy(model).double().eval()
     exact.set_attn_implementation("eager")
-    special = {run.loaded.tokeniser.cls_token_id, run.loaded.tokeniser.sep_token_id}
+    special = {run.loaded.tokenizer.cls_token_id, run.loaded.tokenizer.sep_token_id}
     rows = {}
     for number, segment in enumerate(segments):
         ids, classes = segment.ids.tolist(), run.encoder.vocabulary.of(segment.ids)

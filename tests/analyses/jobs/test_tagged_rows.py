@@ -164,7 +164,7 @@ def test_tags_of_a_real_treebank():
         sentences[tuple(word["form"] for word in words)] = [word["upos"] for word in words]
     trees = trees_of(run)
     segments = {(each.document, each.index): each for each in trees._segments(trees._packer())}
-    tokens = run.loaded.tokeniser
+    tokens = run.loaded.tokenizer
     checked = 0
     for one in kept.rows[::11]:
         segment = segments[kept.segments[int(one["segment"])]]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.behaviours.catalogue import NAMES
-from headscope.analyses.behaviours.norm_accumulator import NormBehaviourAccumulator
+from headscope.analyses.behaviors.catalog import NAMES
+from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.norms.measure import UNTRACED, measure_notes, norm_table
 from headscope.analyses.surface.norm_accumulator import NormSurfaceAccumulator
@@ -13,7 +13,7 @@ from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
-from headscope.statistics.statistic_catalogue import NAMES as STATISTICS
+from headscope.statistics.statistic_catalog import NAMES as STATISTICS
 from support.families_benchmark import families_benchmark
 from support.stream_by_hand import additions
 
@@ -34,14 +34,14 @@ def measured(family, *, size, tile_limit):
     sums = (
         NormAccumulator(anatomy.layout),
         NormSurfaceAccumulator(anatomy.layout),
-        NormBehaviourAccumulator(anatomy.layout, np.zeros(256, dtype=np.uint8)),
+        NormBehaviorAccumulator(anatomy.layout, np.zeros(256, dtype=np.uint8)),
     )
     scan(ModelSource(model, anatomy, words, batches, tile_limit=tile_limit), list(sums))
     return [each.compute() for each in sums]
 
 
 def looped(family):
-    """Means over inputs by layer and head; of behaviours over all rows at once."""
+    """Means over inputs by layer and head; of behaviors over all rows at once."""
     model, words, anatomy, segments = model_of(family, double=True)
     found = {}
     for segment in segments:
@@ -66,7 +66,7 @@ def looped(family):
                 values.setdefault("output_norm", []).append(np.mean(outputs))
                 values.setdefault("output_norm_in_stream", []).append(np.mean(relative))
                 values.setdefault("surface", []).append(np.mean(previous))
-                values.setdefault("behaviour", []).extend(previous[1:])
+                values.setdefault("behavior", []).extend(previous[1:])
                 for kind in KeyClass:
                     keys = [j for j in range(rows) if classes[j] == kind]
                     if keys:
@@ -81,7 +81,7 @@ def looped(family):
 def test_every_number_is_that_of_a_plain_loop(family):
     expected = looped(family)
     for size, tile_limit in ((3, 1 << 26), (6, 2000)):
-        norms, surface, behaviours = measured(family, size=size, tile_limit=tile_limit)
+        norms, surface, behaviors = measured(family, size=size, tile_limit=tile_limit)
         table = norm_table(norms)
         table = table[table["head"].notna()]
         checked = 0
@@ -99,8 +99,8 @@ def test_every_number_is_that_of_a_plain_loop(family):
                 checked += value == value
             by_norm = surface[1].heads.value[layer - 1, head - 1, STATISTICS.index("previous")]
             np.testing.assert_allclose(by_norm, own["surface"], rtol=1e-4)
-            by_norm = behaviours[1].heads.value[layer - 1, head - 1, NAMES.index("previous")]
-            np.testing.assert_allclose(by_norm, own["behaviour"], rtol=1e-4)
+            by_norm = behaviors[1].heads.value[layer - 1, head - 1, NAMES.index("previous")]
+            np.testing.assert_allclose(by_norm, own["behavior"], rtol=1e-4)
         assert checked == len(expected) * 5
 
 

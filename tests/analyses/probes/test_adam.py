@@ -19,11 +19,11 @@ def test_each_run_goes_as_torchs_adam_at_its_own_rate():
     rates = torch.tensor([0.1, 0.02, 0.0], dtype=torch.float64)
     ours = made(3)
     begun = [each.detach().clone() for each in ours]
-    optimiser = RunAdam(ours, 3)
+    optimizer = RunAdam(ours, 3)
     for step in range(12):
-        optimiser.forget_gradients()
+        optimizer.forget_gradients()
         loss_of(ours, step).backward()
-        optimiser.step(rates)
+        optimizer.step(rates)
     for run, rate in enumerate(rates.tolist()):
         theirs = [torch.nn.Parameter(each[run : run + 1].clone()) for each in begun]
         usual = torch.optim.Adam(theirs, lr=rate)
@@ -39,17 +39,17 @@ def test_each_run_goes_as_torchs_adam_at_its_own_rate():
 def test_a_run_that_is_forgotten_begins_anew_and_the_others_do_not():
     rates = torch.full((2,), 0.1, dtype=torch.float64)
     ours = made(2)
-    optimiser = RunAdam(ours, 2)
+    optimizer = RunAdam(ours, 2)
     for step in range(5):
-        optimiser.forget_gradients()
+        optimizer.forget_gradients()
         loss_of(ours, step).backward()
-        optimiser.step(rates)
-    optimiser.forget(1)
+        optimizer.step(rates)
+    optimizer.forget(1)
     before = ours[0].detach().clone()
-    optimiser.forget_gradients()
+    optimizer.forget_gradients()
     loss_of(ours, 9).backward()
     signs = ours[0].grad.sign()
-    optimiser.step(rates)
+    optimizer.step(rates)
     # A first step of Adam is the rate in the direction of the gradient's sign, whatever its size.
     torch.testing.assert_close(ours[0][1], before[1] - 0.1 * signs[1], rtol=1e-4, atol=1e-4)
     assert (ours[0][0] - before[0] + 0.1 * signs[0]).abs().max() > 0.01

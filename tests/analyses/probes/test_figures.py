@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.figures.curves import probe_distances, probe_layers
 from headscope.analyses.probes.figures.score_lines import probe_scores, scores_of
 from headscope.analyses.probes.figures.weight_grids import probe_weights
 from headscope.figures.saving import svg_text
-from headscope.figures.style import role_colour
+from headscope.figures.style import role_color
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.study.paper import paper_numbers
 from support.mock_probes import class_rows, layer_rows, score_rows, weight_rows
@@ -84,9 +84,9 @@ def test_each_weight_is_a_cell_as_full_as_it_is_large():
             assert cell.get_x() + 0.44 == pytest.approx(row["head"])
             assert cell.get_y() + 0.44 == pytest.approx(row["layer"])
             assert cell.get_alpha() == pytest.approx(abs(row["weight"]) / most)
-            colour = role_colour("syntax" if row["weight"] >= 0 else "sep")
+            color = role_color("syntax" if row["weight"] >= 0 else "sep")
             assert cell.get_facecolor()[:3] == pytest.approx(
-                [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+                [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
             )
         below = rows[(rows["weight"] < 0) & (rows["weight"].abs() >= 0.1 * most)]
         bars = {(line.get_xdata().mean(), line.get_ydata()[0]) for line in marks(ax, "minus")}

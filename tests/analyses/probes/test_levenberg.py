@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from headscope.analyses.probes.fitting.levenberg import Levenberg
 
 
-def minimised(function, start, *, tolerance=1e-8, most=60):
+def minimized(function, start, *, tolerance=1e-8, most=60):
     run = Levenberg(torch.tensor(start, dtype=torch.float64), tolerance=tolerance)
     steps = 0
     while not run.done and steps < most:
@@ -42,7 +42,7 @@ def made(number=400, width=6):
 def test_a_logistic_loss_comes_to_scipys_minimum():
     x, labels = made()
     function = logistic(x, labels)
-    run, steps = minimised(function, [0.0] * 6)
+    run, steps = minimized(function, [0.0] * 6)
     scale = x.abs().mean(0)
 
     def scaled(z):
@@ -59,8 +59,8 @@ def test_a_logistic_loss_comes_to_scipys_minimum():
 
 def test_the_gap_says_how_far_above_the_minimum_it_is():
     function = logistic(*made())
-    lowest = minimised(function, [0.0] * 6)[0].value
-    run, _ = minimised(function, [0.0] * 6, tolerance=1e-2)
+    lowest = minimized(function, [0.0] * 6)[0].value
+    run, _ = minimized(function, [0.0] * 6, tolerance=1e-2)
     assert run.done
     assert run.gap <= 1e-2
     assert run.value - lowest < 2 * run.gap
@@ -74,7 +74,7 @@ def test_a_step_that_makes_things_worse_is_taken_back():
         root = (1 + x * x).sqrt()
         return float(root.sum()) - 1, x / root, torch.diag(root**-3)
 
-    run, _ = minimised(function, [3.0])
+    run, _ = minimized(function, [3.0])
     assert run.done
     assert float(run.point.abs().max()) < 1e-3
 
@@ -82,7 +82,7 @@ def test_a_step_that_makes_things_worse_is_taken_back():
 def test_what_no_data_speaks_of_stays_where_it_is():
     x, labels = made()
     x[:, 2] = 0
-    run, _ = minimised(logistic(x, labels), [0.0, 0.0, 0.7, 0.0, 0.0, 0.0])
+    run, _ = minimized(logistic(x, labels), [0.0, 0.0, 0.7, 0.0, 0.0, 0.0])
     assert run.done
     assert float(run.point[2]) == pytest.approx(0.7)
 

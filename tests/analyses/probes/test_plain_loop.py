@@ -39,7 +39,7 @@ def bench(tmp_path_factory):
     documents = list(islice(read_treebank(data("ud-english-ewt/en_ewt-ud-dev.conllu")), 120))
     sentences = tree_sentences(documents, folded=True)[: TRAIN + TEST]
     loaded = load_model(device="cpu")
-    encoder = Encoder(loaded.tokeniser)
+    encoder = Encoder(loaded.tokenizer)
     anatomy = examine(loaded.model, encoder.vocabulary)
     segments = SentencePacker(encoder, max_length=512).pack(documents, limit=TRAIN + TEST)
     writer = ShardWriter(tmp_path_factory.mktemp("ewt") / "maps", heads=len(heads_of(anatomy.layout)))

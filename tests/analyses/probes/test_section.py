@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.figures.drawings import probe_figures
 from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS, probe_findings
 from headscope.analyses.probes.lines import line_of, probe_lines

@@ -136,24 +136,24 @@ def bert(tmp_path_factory):
 
 
 def test_input_embeddings_are_the_mean_of_a_words_pieces(bert):
-    vectors = input_embeddings(bert, Encoder(bert.tokeniser))
+    vectors = input_embeddings(bert, Encoder(bert.tokenizer))
     assert isinstance(vectors, WordVectors)
     assert (vectors.name, vectors.width) == ("input embeddings of tiny", 16)
     table = bert.model.get_input_embeddings().weight.detach()
     words = ["unbelievableness", "cat", "cat", "\x00"]
     for word, found in zip(words, vectors.of(words)):
-        ids = bert.tokeniser(word, add_special_tokens=False)["input_ids"]
+        ids = bert.tokenizer(word, add_special_tokens=False)["input_ids"]
         expected = torch.stack([table[i] for i in ids]).mean(0).numpy() if ids else np.zeros(16)
         np.testing.assert_allclose(found, expected, atol=1e-7)
-    assert len(bert.tokeniser("unbelievableness", add_special_tokens=False)["input_ids"]) > 1
+    assert len(bert.tokenizer("unbelievableness", add_special_tokens=False)["input_ids"]) > 1
     assert not vectors.of(["\x00"]).any()
 
 
 def test_a_word_is_cut_as_inside_a_sentence(tmp_path):
-    """A byte-level tokeniser has another piece for a word after a space than for one that begins a text."""
+    """A byte-level tokenizer has another piece for a word after a space than for one that begins a text."""
     loaded = load_model(save_tiny_gpt2(tmp_path / "gpt", ["the cat sat on the cat and the cat"] * 20))
-    inside = loaded.tokeniser("the cat")["input_ids"][-1]
-    assert inside != loaded.tokeniser("cat")["input_ids"][-1]
-    found = input_embeddings(loaded, Encoder(loaded.tokeniser)).of(["cat"])
+    inside = loaded.tokenizer("the cat")["input_ids"][-1]
+    assert inside != loaded.tokenizer("cat")["input_ids"][-1]
+    found = input_embeddings(loaded, Encoder(loaded.tokenizer)).of(["cat"])
     expected = loaded.model.get_input_embeddings().weight.detach()[inside].numpy()
     np.testing.assert_array_equal(found[0], expected)

@@ -12,7 +12,7 @@ from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from headscope.errors import AttentionError
 from headscope.statistics.roles import roles
-from headscope.statistics.statistic_catalogue import NAMES
+from headscope.statistics.statistic_catalog import NAMES
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, COMMA, DOT, SEP, made_up_segments
 

@@ -20,7 +20,7 @@ from headscope.encoding.vocabulary import KeyClass
 from headscope.models.examination import examine
 from headscope.statistics.measures import MEASURES, of_measure, with_measure
 from headscope.statistics.roles import roles
-from headscope.statistics.statistic_catalogue import NAMES, STATISTICS
+from headscope.statistics.statistic_catalog import NAMES, STATISTICS
 from support import mock_inputs
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary

@@ -125,11 +125,11 @@ def test_the_signature_of_a_stage_changes_with_its_version(folder):
 
 def test_a_new_statistic_makes_a_finished_stage_stale(folder, monkeypatch):
     from headscope.analyses import STAGES
-    from headscope.statistics import statistic_catalogue as catalogue
+    from headscope.statistics import statistic_catalog as catalog
     from headscope.study.stage_signature import stage_signature
 
     options = RunOptions(model=str(folder / "tiny"), text=(str(folder / "text.txt"),), stages=("surface",))
     run = prepare(options)
     before = stage_signature(STAGES["surface"], run.signature, options, before={})
-    monkeypatch.setattr(catalogue, "NAMES", (*catalogue.NAMES, "nearby"))
+    monkeypatch.setattr(catalog, "NAMES", (*catalog.NAMES, "nearby"))
     assert stage_signature(STAGES["surface"], run.signature, options, before={}) != before

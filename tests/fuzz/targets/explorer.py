@@ -22,7 +22,7 @@ from headscope.app.explorer.web_app import Explorer
 from headscope.errors import InputError
 from headscope.views.snapshot.snapshot_of import reader_of
 from support.hostile import printable
-from support.tiny_tokenisers import tiny_loaded
+from support.tiny_tokenizers import tiny_loaded
 
 _TOKEN, _PORT = "a-token-only-for-tests", 8123
 _DRESSED = ("content-security-policy", "x-content-type-options", "x-frame-options", "cache-control")

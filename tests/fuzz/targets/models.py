@@ -5,10 +5,10 @@ from pathlib import Path
 
 from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
-from headscope.models.loading import load_tokeniser
+from headscope.models.loading import load_tokenizer
 from headscope.views.snapshot.snapshot_of import reader_of
 from support.tiny_models import tiny_model
-from support.tiny_tokenisers import tiny_tokeniser
+from support.tiny_tokenizers import tiny_tokenizer
 
 _CODE = (
     "from fuzz import canary\ncanary.sing('a model folder')\n"
@@ -24,7 +24,7 @@ def _seeds(folder: Path) -> list[Sample]:
     found: list[Sample] = []
     for family in ("bert", "gpt2", "t5"):
         tiny_model(family).save_pretrained(folder / family)
-        tiny_tokeniser(family).save_pretrained(folder / family)
+        tiny_tokenizer(family).save_pretrained(folder / family)
         found.append(read_sample(folder / family))
     plain = found[0]
     for name, auto_map in _MAPS.items():
@@ -44,14 +44,14 @@ def _look(folder: Path) -> Check:
     return run
 
 
-def _tokeniser(folder: Path) -> Check:
+def _tokenizer(folder: Path) -> Check:
     def run(given: Path) -> None:
-        load_tokeniser(str(given))
+        load_tokenizer(str(given))
 
     return run
 
 
 TARGETS = [
     Target(name="models", seeds=_seeds, prepare=_look),
-    Target(name="tokenisers", seeds=_seeds, prepare=_tokeniser),
+    Target(name="tokenizers", seeds=_seeds, prepare=_tokenizer),
 ]

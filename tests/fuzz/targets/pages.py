@@ -13,7 +13,7 @@ from headscope.views.markup import el, text
 from headscope.views.script_data import json_script, json_text
 from headscope.views.snapshot.given_arrays import raw_view
 from headscope.views.state import opening
-from headscope.views.view_catalogue import view_names
+from headscope.views.view_catalog import view_names
 from headscope.visible import titled, visible
 from support.hostile import printable
 from support.made_maps import HOSTILE, sentence_pair

@@ -18,7 +18,7 @@ from headscope.study.writing import write_run
 from support.mock_inputs import encoder, section_4, t5
 from support.mock_study import write_study
 from support.tiny_models import tiny_model
-from support.tiny_tokenisers import tiny_tokeniser
+from support.tiny_tokenizers import tiny_tokenizer
 
 _NEEDED = {"surface", "examples"}
 
@@ -36,7 +36,7 @@ def _made_up(folder: Path) -> list[Sample]:
 def _options(folder: Path) -> RunOptions:
     """Return a run of seconds: a tiny model, its surface statistics."""
     tiny_model("bert").save_pretrained(folder / "tiny")
-    tiny_tokeniser("bert").save_pretrained(folder / "tiny")
+    tiny_tokenizer("bert").save_pretrained(folder / "tiny")
     text = folder / "text.txt"
     text.write_text("The cat sat on the mat.\nThe dogs ran.\n\nA dog and the cat ran.\n", encoding="utf-8")
     return RunOptions(

@@ -22,7 +22,7 @@ for (const [number, asked] of ASKED.entries()) {
 test("half a character is written as its replacement", () => assert.deepEqual(readAsked(writeAsked({ text: "a\ud800b" })), { text: "a\ufffdb" }));
 
 test("an address that somebody else wrote is read as far as it goes", () => {
-  assert.deepEqual(readAsked("#text=%E0%A4%A&generate=many&colour=red&=x&text-b"), { text: "", generate: 0 });
+  assert.deepEqual(readAsked("#text=%E0%A4%A&generate=many&color=red&=x&text-b"), { text: "", generate: 0 });
   assert.deepEqual(readAsked("#__proto__=1&view=head"), {});
   assert.deepEqual(readAsked("#text=a=b"), { text: "a=b" });
   assert.equal(stateOfHash("#"), "");

@@ -15,10 +15,10 @@ const VOCABULARY = [
   entry("relation", "punct", "punct", "punctuation"),
   entry("relation", "nmod:poss", "nmod:poss", "possessor"),
   entry("relation", "coreference", "coreference", "coref", "antecedent"),
-  entry("showing", "behaviour.induction", "induction", "induction head"),
+  entry("showing", "behavior.induction", "induction", "induction head"),
   entry("showing", "repeated.induction", "induction", "induction head"),
-  entry("showing", "behaviour.first", "first token", "sink"),
-  entry("showing", "behaviour.bracket", "brackets"),
+  entry("showing", "behavior.first", "first token", "sink"),
+  entry("showing", "behavior.bracket", "brackets"),
   entry("statistic", "entropy", "entropy"),
   entry("unmeasured", "xcomp", "xcomp", "infinitive"),
   entry("unmeasured", "dobj", "object"),
@@ -99,13 +99,13 @@ test("what to sort by", () => {
 
 test("what heads show", () => {
   const does = (number, shows, strongest = [], role = "mixed") => ({ ...head(number, role), shows, strongest });
-  const doing = [does("1-1", [], [], "cls"), does("2-1", ["behaviour.first"]), does("3-1", ["behaviour.induction"]), does("3-2", ["repeated.induction"]), does("4-1", [], ["behaviour.bracket"])];
+  const doing = [does("1-1", [], [], "cls"), does("2-1", ["behavior.first"]), does("3-1", ["behavior.induction"]), does("3-2", ["repeated.induction"]), does("4-1", [], ["behavior.bracket"])];
   const shown = new Set(doing.flatMap(({ shows }) => shows));
   const asks = (text) => doing.filter((one) => isAskedFor(one, ask(text), shown)).map(({ number }) => number);
   assert.deepEqual(asks("induction heads"), ["3-1", "3-2"]);
-  assert.deepEqual(showingsAsked(ask("induction")), ["behaviour.induction", "repeated.induction"]);
+  assert.deepEqual(showingsAsked(ask("induction")), ["behavior.induction", "repeated.induction"]);
   assert.deepEqual(asks("sink"), ["2-1"]);
-  // A role and a behaviour of one name are alternatives.
+  // A role and a behavior of one name are alternatives.
   assert.deepEqual(asks("first token"), ["1-1", "2-1"]);
   // No head shows it: the strongest one stands in.
   assert.deepEqual(asks("brackets"), ["4-1"]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layOutMap, placeNames, towards } from "../../../src/headscope/views/static/atlas/map_layout.js";
+import { layOutMap, placeNames, toward } from "../../../src/headscope/views/static/atlas/map_layout.js";
 
 const BOX = { width: 400, least: 100, most: 300, mark: 16 };
 
@@ -43,9 +43,9 @@ test("where there is room for one name only, the first in order has it", () => {
 
 test("an arrow key goes to the nearest mark that way", () => {
   const places = [[0, 0], [10, 0], [30, 1], [5, 20], null, [-9, -2]];
-  assert.equal(towards(places, 0, "ArrowRight"), 1);
-  assert.equal(towards(places, 1, "ArrowRight"), 2);
-  assert.equal(towards(places, 0, "ArrowDown"), 3);
-  assert.equal(towards(places, 0, "ArrowLeft"), 5);
-  assert.equal(towards(places, 0, "ArrowUp"), null);
+  assert.equal(toward(places, 0, "ArrowRight"), 1);
+  assert.equal(toward(places, 1, "ArrowRight"), 2);
+  assert.equal(toward(places, 0, "ArrowDown"), 3);
+  assert.equal(toward(places, 0, "ArrowLeft"), 5);
+  assert.equal(toward(places, 0, "ArrowUp"), null);
 });

@@ -16,19 +16,19 @@ test("text in a picture is text", () => {
   assert.equal(xmlText(`</script><script>"'&`), "&lt;/script&gt;&lt;script&gt;&quot;&#39;&amp;");
   assert.equal(xmlText("a\u0000b\ud800c\uffff"), "a\ufffdb\ufffdc\ufffd");
   const drawing = surface();
-  drawing.text("<b>", 1, 2, { colour: "#000000" });
+  drawing.text("<b>", 1, 2, { color: "#000000" });
   assert.match(drawing.toString(), /<text x="1" y="2" dy="0\.35em" font-size="13" fill="#000000">&lt;b&gt;<\/text>/);
 });
 
 test("a cut text keeps the whole as its title", () => {
   const drawing = surface();
-  drawing.text("a very long token", 0, 0, { colour: "#000000", size: 10, most: 30, whole: "a very long token" });
+  drawing.text("a very long token", 0, 0, { color: "#000000", size: 10, most: 30, whole: "a very long token" });
   assert.match(drawing.toString(), /<title>a very long token<\/title>a ver…<\/text>/);
 });
 
 test("shapes", () => {
   const drawing = surface();
-  drawing.lines([0, 1, 2, 3, 4, 5, 6, 7], { colour: "#0072b2", dash: [5, 3], opacity: 0.5, width: 1.2 });
+  drawing.lines([0, 1, 2, 3, 4, 5, 6, 7], { color: "#0072b2", dash: [5, 3], opacity: 0.5, width: 1.2 });
   drawing.bars([1, -0.5], 0, 0, 20, 10, { most: 1, positive: "#111111", negative: "#222222" });
   drawing.shift(5, 6);
   drawing.rect(0, 0, 1, 1, { stroke: "#000000" });
@@ -52,11 +52,11 @@ test("the matrix has queries down and keys across", () => {
   const frame = { weights: weightsFrom([[[0, 0, 0]], [[1, 0.25, 0]]]), heads: [1], shown: { query: [0], key: [0, 1, 2] } };
   const picture = matrixPicture(frame, THEME);
   assert.deepEqual([picture.rows, picture.columns, picture.most], [1, 3, 1]);
-  const colour = (cell) => Array.from(picture.rgba.slice(4 * cell, 4 * cell + 4));
-  assert.deepEqual(colour(0), [0, 114, 179, 255]);
-  assert.deepEqual(colour(2), [255, 255, 255, 255]);
-  // A quarter of the largest has half of the colour.
-  assert.deepEqual(colour(1), [127, 184, 217, 255]);
+  const color = (cell) => Array.from(picture.rgba.slice(4 * cell, 4 * cell + 4));
+  assert.deepEqual(color(0), [0, 114, 179, 255]);
+  assert.deepEqual(color(2), [255, 255, 255, 255]);
+  // A quarter of the largest has half of the color.
+  assert.deepEqual(color(1), [127, 184, 217, 255]);
 });
 
 test("cells of a matrix fit, or can be read", () => {
@@ -91,7 +91,7 @@ function shares(raster) {
   return Array.from({ length: raster.rows }, (_, row) => Array.from({ length: raster.columns }, (_, column) => (255 - (raster.pixels[(row + 1) * raster.columns + column] & 255)) / 255));
 }
 
-const BLACK = { colour: "#000000" };
+const BLACK = { color: "#000000" };
 
 test("a level line covers its row, and a line between two rows half of each", () => {
   const raster = new RasterSurface(6, 4, 1, "#ffffff");
@@ -122,13 +122,13 @@ test("the lines of every direction have the same ink, and follow their ends", ()
 
 test("opacity, width and dashes", () => {
   const faint = new RasterSurface(4, 3, 1, "#ffffff");
-  faint.lines([0, 1.5, 4, 1.5], { colour: "#000000", opacity: 0.25 });
+  faint.lines([0, 1.5, 4, 1.5], { color: "#000000", opacity: 0.25 });
   assert.ok(shares(faint)[1].every((share) => Math.abs(share - 0.25) < 0.01));
   const wide = new RasterSurface(4, 6, 1, "#ffffff");
-  wide.lines([0, 3.5, 4, 3.5], { colour: "#000000", width: 3 });
+  wide.lines([0, 3.5, 4, 3.5], { color: "#000000", width: 3 });
   assert.deepEqual(shares(wide).map((row) => row[1]), [0, 0, 1, 1, 1, 0]);
   const dashed = new RasterSurface(12, 3, 1, "#ffffff");
-  dashed.lines([0, 1.5, 12, 1.5], { colour: "#000000", dash: [4, 2] });
+  dashed.lines([0, 1.5, 12, 1.5], { color: "#000000", dash: [4, 2] });
   assert.deepEqual(shares(dashed)[1], [1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 0]);
 });
 
@@ -146,7 +146,7 @@ test("only what lies on the tile is drawn, wherever the line comes from", () => 
   close(assert, shares(part).flat(), shares(whole).slice(10, 30).flat(), 0.01);
 });
 
-test("colours lie where a canvas has them: red first", () => {
+test("colors lie where a canvas has them: red first", () => {
   const raster = new RasterSurface(2, 2, 1, "#102030");
   const bytes = (count) => Array.from(new Uint8Array(raster.pixels.buffer, 8, count));
   assert.deepEqual(bytes(4), [16, 32, 48, 255]);

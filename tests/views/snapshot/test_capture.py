@@ -10,7 +10,7 @@ from headscope.views.snapshot.capture import AttentionReader
 from support.inputs import eager_maps
 from support.task_models import tiny_task_model
 from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
-from support.tiny_tokenisers import DECODERS, SEQ2SEQ, tiny_loaded, tiny_tokeniser
+from support.tiny_tokenizers import DECODERS, SEQ2SEQ, tiny_loaded, tiny_tokenizer
 
 TEXT, OTHER = "The cat sat on the mat, playing.", "Dogs ran."
 ENCODERS = sorted(set(CONFIGS) - set(DECODERS) - set(SEQ2SEQ))
@@ -25,10 +25,10 @@ def arrays(layers):
 def test_weights_are_transformers_own(family):
     loaded = tiny_loaded(family)
     view = AttentionReader(loaded).view(TEXT, decoder_text=OTHER if family in SEQ2SEQ else None)
-    inputs = {"input_ids": torch.tensor([loaded.tokeniser(TEXT)["input_ids"]])}
+    inputs = {"input_ids": torch.tensor([loaded.tokenizer(TEXT)["input_ids"]])}
     if family in SEQ2SEQ:
         start = loaded.model.config.decoder_start_token_id
-        own = loaded.tokeniser(OTHER)["input_ids"]
+        own = loaded.tokenizer(OTHER)["input_ids"]
         inputs["decoder_input_ids"] = torch.tensor([[start, *own[:-1]]])
     expected = eager_maps(loaded.model, **inputs)
     kinds = ("encoder", "decoder", "cross") if family in SEQ2SEQ else (
@@ -47,7 +47,7 @@ def test_weights_are_transformers_own(family):
 def test_a_pair_is_read_as_transformers_reads_it(family):
     loaded = tiny_loaded(family)
     (kind,) = AttentionReader(loaded).view(TEXT, OTHER).kinds
-    given = loaded.tokeniser(TEXT, OTHER, return_tensors="pt", return_token_type_ids=True)
+    given = loaded.tokenizer(TEXT, OTHER, return_tensors="pt", return_token_type_ids=True)
     inputs = {"input_ids": given["input_ids"]}
     if (getattr(loaded.model.config, "type_vocab_size", None) or 0) > 1:
         inputs["token_type_ids"] = given["token_type_ids"]
@@ -263,7 +263,7 @@ def test_a_users_model_is_left_as_it_was():
     model.train()
     before = model.config._attn_implementation
     try:
-        AttentionReader(LoadedModel(model=model, tokeniser=tiny_tokeniser(), name="mine")).view("the cat")
+        AttentionReader(LoadedModel(model=model, tokenizer=tiny_tokenizer(), name="mine")).view("the cat")
         assert model.training
         assert model.config._attn_implementation == before
     finally:

@@ -135,10 +135,10 @@ def test_tokens_that_are_missing_or_no_text():
         "cross_attention needs decoder_tokens: expected one token for each row and column of the maps"
     )
     assert said(InputError, attention=hand_made(), tokens=[101, 7, 102]) == (
-        "expected tokens as a list of strings, got a int among them; tokeniser.convert_ids_to_tokens(ids) gives them"
+        "expected tokens as a list of strings, got a int among them; tokenizer.convert_ids_to_tokens(ids) gives them"
     )
     assert said(InputError, attention=hand_made(), tokens="abc") == (
-        "expected tokens as a list of strings, got a string; tokeniser.convert_ids_to_tokens(ids) gives them"
+        "expected tokens as a list of strings, got a string; tokenizer.convert_ids_to_tokens(ids) gives them"
     )
     assert said(InputError, attention=hand_made(), tokens=TOKENS, sentence_b_start=3) == (
         "the second text cannot begin at position 3; expected 1 to 2, the first token being position 0"

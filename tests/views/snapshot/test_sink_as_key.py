@@ -13,7 +13,7 @@ from headscope.views.snapshot.capture import AttentionReader
 from headscope.views.view_payload import payload
 from support.inputs import PAD
 from support.tiny_models import VOCABULARY
-from support.tiny_tokenisers import tiny_tokeniser
+from support.tiny_tokenizers import tiny_tokenizer
 
 TEXT = "the old bridge ."
 
@@ -31,7 +31,7 @@ def loaded():
         for name, parameter in model.named_parameters():
             if name.endswith("sinks"):
                 parameter.copy_(torch.tensor([4.0, 0.0, 1.0, -2.0]))
-    return LoadedModel(model=model, tokeniser=tiny_tokeniser("gpt2"), name="tiny")
+    return LoadedModel(model=model, tokenizer=tiny_tokenizer("gpt2"), name="tiny")
 
 
 def test_it_is_the_last_key_and_rows_sum_to_one(loaded):
@@ -39,7 +39,7 @@ def test_it_is_the_last_key_and_rows_sum_to_one(loaded):
     (kind,) = view.kinds
     n = len(kind.queries)
     assert kind.weights.shape == (2, 4, n, n + 1)
-    ids = torch.tensor([loaded.tokeniser(TEXT)["input_ids"]])
+    ids = torch.tensor([loaded.tokenizer(TEXT)["input_ids"]])
     loaded.model.set_attn_implementation("eager")
     theirs = loaded.model(ids, output_attentions=True).attentions
     for layer in range(2):
@@ -62,7 +62,7 @@ def test_pages_are_told_of_it_and_others_are_not(loaded):
 
 def test_attention_as_an_array_has_it(loaded):
     for level in ("token", "word"):
-        found = hs.attention(TEXT, model=loaded.model, tokeniser=loaded.tokeniser, level=level)
+        found = hs.attention(TEXT, model=loaded.model, tokenizer=loaded.tokenizer, level=level)
         assert found["key"].values[-1] == SINK
         np.testing.assert_allclose(found.sum("key"), 1, atol=1e-5)
 

@@ -6,7 +6,7 @@ __version__ = "1.1.1"
 
 
 def folder() -> Path:
-    """Return the folder that holds the weights, the configuration and the tokeniser."""
+    """Return the folder that holds the weights, the configuration and the tokenizer."""
     return Path(__file__).parent / "weights"
 
 

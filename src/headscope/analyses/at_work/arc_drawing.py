@@ -22,7 +22,7 @@ def drawing(arcs: ArcStrokes, *, role: str, label_: str, rows: int | None = None
 
     Args:
         arcs: from `headscope.figures.arc_strokes.arcs_of`.
-        role: `syntax` or `coreference`, for the colour.
+        role: `syntax` or `coreference`, for the color.
         label_: what it shows, for those who do not see it.
         rows: how many words there is room for, so that pictures side by side are of one height.
     """
@@ -77,9 +77,9 @@ def _word(arcs: ArcStrokes, side: str, place: int) -> Html:
     drawn = label(token, LONGEST_WORD)
     whole = titled(token)
     wrong = (side, place) in arcs.mistaken
-    coloured = place in (arcs.queries if side == "query" else arcs.keys)
+    colored = place in (arcs.queries if side == "query" else arcs.keys)
     cross = el("tspan", " ✗" if side == "key" else "✗ ", class_="cross") if wrong else None
-    classes = [name for name, on in (("on", coloured), ("special", place in arcs.special)) if on]
+    classes = [name for name, on in (("on", colored), ("special", place in arcs.special)) if on]
     words = [cross, drawn] if side == "query" else [drawn, cross]
     return el(
         "text",

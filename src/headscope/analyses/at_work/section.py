@@ -127,7 +127,7 @@ def arcs_section(about: Context) -> list[Section]:
         switch,
         el("div", shown, class_="arc-groups"),
         el("p", "On the left the words that attend, on the right those attended to; the darkness of a line is its "
-           "weight. In colour the words of the relation and the attention that decides; a cross is a wrong choice, "
+           "weight. In color the words of the relation and the attention that decides; a cross is a wrong choice, "
            "dashed the right one. Percent: the weight of the right lines, on average.", class_="caption"),
         more,
         _table(groups, several),

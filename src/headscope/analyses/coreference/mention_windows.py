@@ -164,7 +164,7 @@ def coreference_segments(
 
     Args:
         documents: with mentions.
-        encoder: the tokeniser's wrap.
+        encoder: the tokenizer's wrap.
         max_length: tokens in a window at most.
         first_only: each document's first window only, as the paper takes.
         singletons: whether mentions of entities with one mention are candidates.

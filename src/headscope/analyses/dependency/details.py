@@ -81,7 +81,7 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
         for which, key_class in enumerate(NOOP_CLASSES):
             attention = part.noop[:, :, :, layer, head, which]
             if not attention.sum():
-                continue  # the tokeniser has no such token
+                continue  # the tokenizer has no such token
             own, others = rest_of(attention, relation, direction)
             sides.append((own, counts[0], others, counts[1]))
             rows.append(

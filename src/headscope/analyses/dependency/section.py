@@ -95,7 +95,7 @@ def treebank_line(manifest: Mapping[str, Any]) -> str:
     if told.get("words_dropped"):
         more.append(f"{count(int(told['words_dropped']), 'word')} without a piece, never right")
     if told.get("words_merged"):
-        more.append(f"{count(int(told['words_merged']), 'word')} merged with a neighbour by the tokeniser")
+        more.append(f"{count(int(told['words_merged']), 'word')} merged with a neighbor by the tokenizer")
     skipped = told.get("skipped") or {}
     reasons = dict(skipped if isinstance(skipped, Mapping) else told.get("skipped_why") or {})
     total = sum(int(n) for n in reasons.values()) if isinstance(skipped, Mapping) else int(skipped)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from headscope.analyses.directions.accumulator import SIDES
 from headscope.analyses.directions.tables import EFFECTIVE
 from headscope.figures.series import roles_of
-from headscope.figures.style import INK, LINE, house_style, new_figure, role_colour, role_outline
+from headscope.figures.style import INK, LINE, house_style, new_figure, role_color, role_outline
 
 _WIDTH, _HEIGHT = 8.4, 1.4
 TITLES = {"query": "queries", "key": "keys", "output": "output"}
@@ -24,7 +24,7 @@ def direction_figure(table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | No
     Args:
         table: `tables/directions.parquet`.
         kind: `encoder`, `decoder` or `cross`.
-        roles: `kind layer head role`, for colours and shapes.
+        roles: `kind layer head role`, for colors and shapes.
     """
     own = table[(table["kind"] == kind) & (table["statistic"] == EFFECTIVE) & table["value"].notna()]
     known = [side for side in SIDES if (own["vectors"] == side).any()]
@@ -49,7 +49,7 @@ def _panel(ax: Axes, table: pd.DataFrame, side: str, kind: str, roles: pd.DataFr
     for role in sorted(set(role_of), key=lambda one: (-int((role_of == one).sum()), one)):
         these = np.flatnonzero(role_of == role)
         points = ax.scatter(
-            x[these], values[these], s=size, marker=role_outline(role), facecolors=role_colour(role),
+            x[these], values[these], s=size, marker=role_outline(role), facecolors=role_color(role),
             linewidths=0.0, zorder=3, clip_on=False,
         )  # fmt: skip
         points.set_paths([role_outline(role)])

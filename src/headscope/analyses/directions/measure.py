@@ -152,8 +152,8 @@ def _tokens(run: ModelRun, result: DirectionResult, axis: str) -> Iterator[dict[
             "position": int(token["position"]),
             "token_class": KeyClass(int(token["class"])).name.lower(),
             "start": int(token["position"]) - BEFORE + int(there.argmax()),
-            "tokens": readable_tokens(run.loaded.tokeniser, ids[there]),
-            "joined": joined_pieces(run.loaded.tokeniser, ids[there]),
+            "tokens": readable_tokens(run.loaded.tokenizer, ids[there]),
+            "joined": joined_pieces(run.loaded.tokenizer, ids[there]),
         }
 
 

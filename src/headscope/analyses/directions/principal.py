@@ -33,8 +33,8 @@ class Principal:
 
     def coordinates(self, vectors: NDArray[np.float16], *, number: int = 2) -> NDArray[np.float64]:
         """Return where vectors `[token, head, width]` lie along the first directions, `[token, head, number]`."""
-        centred = vectors.astype(np.float64) - self.mean
-        return np.asarray(np.einsum("thw,hwd->thd", centred, self.directions[..., :number]))
+        centered = vectors.astype(np.float64) - self.mean
+        return np.asarray(np.einsum("thw,hwd->thd", centered, self.directions[..., :number]))
 
 
 def principal_directions(moment: Moment) -> Principal:

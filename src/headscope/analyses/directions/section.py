@@ -26,7 +26,7 @@ WHY = (
     "keys vary in two directions tells tokens apart in no more ways than two."
 )
 CAPTION = (
-    "A point is a head, in its role’s colour and shape: in how many directions its queries, keys and outputs vary over "
+    "A point is a head, in its role’s color and shape: in how many directions its queries, keys and outputs vary over "
     "all tokens but the special ones, as if they varied evenly in so many. Heads that share keys stand at one height. "
     "Click a point to open its card."
 )

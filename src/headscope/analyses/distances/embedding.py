@@ -15,7 +15,7 @@ class Embedding:
     """Heads as points (paper section 6, figure 6).
 
     Attributes:
-        x, y: places, in nats, `[head]`: centred, the longer axis along x.
+        x, y: places, in nats, `[head]`: centered, the longer axis along x.
         stress: Kruskal's stress-1, the root of the sum of squared errors over the sum of squared distances in the
             plane; 0 is exact, 0.1 fair, 0.2 poor.
     """
@@ -72,9 +72,9 @@ def stress_of(places: NDArray[np.float64], divergence: NDArray[np.float64]) -> f
 
 
 def _turned(places: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Centre and turn to the main axes, the longer tail to the right and upwards: the same picture every time."""
-    centred = places - places.mean(0)
-    _, _, axes = np.linalg.svd(centred, full_matrices=False)
-    turned = centred @ axes.T
+    """Center and turn to the main axes, the longer tail to the right and upwards: the same picture every time."""
+    centered = places - places.mean(0)
+    _, _, axes = np.linalg.svd(centered, full_matrices=False)
+    turned = centered @ axes.T
     tails = (turned**3).sum(0)
     return np.asarray(turned * np.where(tails < 0, -1.0, 1.0), dtype=np.float64)

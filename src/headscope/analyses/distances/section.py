@@ -1,4 +1,4 @@
-"""Distances between heads in the page: figure 6 in both colourings, clusters, the tree, and who is like whom."""
+"""Distances between heads in the page: figure 6 in both colorings, clusters, the tree, and who is like whom."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS, FEWEST_GROUPS
 from headscope.analyses.distances.clusters import NO_STRUCTURE, WEAK_STRUCTURE
 from headscope.analyses.distances.figures.dendrogram import dendrogram
-from headscope.analyses.distances.figures.head_map import COLOURINGS, head_map, map_panel
+from headscope.analyses.distances.figures.head_map import COLORINGS, head_map, map_panel
 from headscope.analyses.distances.findings import TOPIC
 from headscope.analyses.distances.page_tables import clusters_table, heads_table, pairs_table
 from headscope.analyses.distances.stability import STABLE
@@ -81,10 +81,10 @@ def _kind(
     words, several = about.words, about.several
     heads = places[places["kind"] == kind.name]
     figures = []
-    for colouring in COLOURINGS:
-        figure = map_panel(heads, kind=kind.name, colouring=colouring, names=words.roles)
-        told = f"Map of the {kind.name} heads by {colouring}; the table below holds the numbers."
-        drawn = inline(figure, name=f"map-{colouring}-{kind.name}", label=told)
+    for coloring in COLORINGS:
+        figure = map_panel(heads, kind=kind.name, coloring=coloring, names=words.roles)
+        told = f"Map of the {kind.name} heads by {coloring}; the table below holds the numbers."
+        drawn = inline(figure, name=f"map-{coloring}-{kind.name}", label=told)
         figures.append(el("figure", drawn))
     stress = _stress(about.run, kind.name)
     fit = "" if stress is None else f", with a stress of {stress:.2f} (0 is exact, 0.2 poor)"

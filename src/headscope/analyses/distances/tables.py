@@ -16,7 +16,7 @@ from headscope.statistics.columns import (
     number,
     text,
 )
-from headscope.statistics.role_catalogue import ROLES
+from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.table_schema import Column, TableSchema
 
 _ROWS = "rows of attention"

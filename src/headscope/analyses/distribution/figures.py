@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from headscope.analyses.distribution.scales import MEASURES, RowMeasure
 from headscope.figures.series import roles_of
-from headscope.figures.style import INK, LINE, SOFT, TICK, house_style, new_figure, role_colour, role_outline
+from headscope.figures.style import INK, LINE, SOFT, TICK, house_style, new_figure, role_color, role_outline
 
 _WIDTH, _HEIGHT = 8.4, 1.55
 _INNER = (3, 7)
@@ -28,7 +28,7 @@ def decile_figure(table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | None 
     Args:
         table: `tables/distribution.parquet`.
         kind: `encoder`, `decoder` or `cross`.
-        roles: `kind layer head role`, for colours and shapes.
+        roles: `kind layer head role`, for colors and shapes.
     """
     own = table[table["kind"] == kind]
     known = [name for name in MEASURES if own.loc[own["measure"] == name, "value"].notna().any()]
@@ -51,9 +51,9 @@ def _panel(ax: Axes, table: pd.DataFrame, measure: RowMeasure, kind: str, roles:
     low, high = (wide[decile].to_numpy() for decile in _INNER)
     gid = f"tenths--{kind}--{measure.name}"
     _lines(
-        ax, x, wide[1].to_numpy(), wide[9].to_numpy(), colour=SOFT, width=thin, zorder=1, alpha=0.7, gid=gid
+        ax, x, wide[1].to_numpy(), wide[9].to_numpy(), color=SOFT, width=thin, zorder=1, alpha=0.7, gid=gid
     )
-    _lines(ax, x, low, high, colour=TICK, width=4 * thin, zorder=2)
+    _lines(ax, x, low, high, color=TICK, width=4 * thin, zorder=2)
     _points(ax, wide, x, measure, roles_of(roles, kind), kind)
     if measure.logarithmic:
         least = wide[1][wide[1] > 0].min() if (wide[1] > 0).any() else 1.0
@@ -81,7 +81,7 @@ def _lines(
     low: np.ndarray,
     high: np.ndarray,
     *,
-    colour: str,
+    color: str,
     width: float,
     zorder: int,
     **how: Any,
@@ -89,7 +89,7 @@ def _lines(
     """Draw upright lines as one: a page with a thousand heads holds each once, without its style."""
     gap = np.full(len(x), np.nan)
     across, along = (np.stack(ends, axis=1).ravel() for ends in ((x, x, gap), (low, high, gap)))
-    ax.plot(across, along, color=colour, linewidth=width, solid_capstyle="butt", zorder=zorder, **how)
+    ax.plot(across, along, color=color, linewidth=width, solid_capstyle="butt", zorder=zorder, **how)
 
 
 def _points(
@@ -107,7 +107,7 @@ def _points(
     for role in sorted(set(own), key=lambda one: (-int((own == one).sum()), one)):
         these = np.flatnonzero(own == role)
         points = ax.scatter(
-            x[these], middle[these], s=size, marker=role_outline(role), facecolors=role_colour(role), linewidths=0.0,
+            x[these], middle[these], s=size, marker=role_outline(role), facecolors=role_color(role), linewidths=0.0,
             zorder=3, clip_on=False,
         )  # fmt: skip
         points.set_paths([role_outline(role)])

@@ -49,7 +49,7 @@ def _octaves(first: int, last: int, an_octave: int) -> Edges:
 
 
 def _share_edges() -> Edges:
-    """Halve the bins towards 0 and towards 1, where a head's rows pile up; 101 of equal width between."""
+    """Halve the bins toward 0 and toward 1, where a head's rows pile up; 101 of equal width between."""
     ends = np.concatenate([[0.0], _octaves(-18, -6, 1)])
     # An odd number, so that a half is no edge.
     between = np.linspace(ends[-1], 1 - ends[-1], 102)

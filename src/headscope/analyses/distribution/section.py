@@ -27,7 +27,7 @@ WHY = (
 )
 CAPTION = (
     "A line is a head, from the end of the first tenth of its rows to that of the ninth, thick between the third and "
-    "the seventh; the point, in its role’s colour and shape, has half of the rows below it. Special tokens are no "
+    "the seventh; the point, in its role’s color and shape, has half of the rows below it. Special tokens are no "
     "rows. Click a point to open its card; in the atlas a card has rows of every tenth, with their words."
 )
 FIGURE = "figure-distribution"

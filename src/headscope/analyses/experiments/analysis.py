@@ -17,7 +17,7 @@ ANALYSIS = Analysis(
             options=(*TEXT_INPUTS, "controls"),
             place=5,
             version=3,
-            listed="analyses.experiments.catalogue:NAMES",
+            listed="analyses.experiments.catalog:NAMES",
             refused="saved maps answer no new inputs; give a model and text in place of --maps for experiments",
         ),
     ),
@@ -30,5 +30,5 @@ ANALYSIS = Analysis(
         place=46,
     ),
     study="in_study:STUDY",
-    figures=("behaviours-repeated", "behaviours-needle"),
+    figures=("behaviors-repeated", "behaviors-needle"),
 )

@@ -1,16 +1,16 @@
-"""What is summed over random tokens repeated: behaviours in the second copy alone."""
+"""What is summed over random tokens repeated: behaviors in the second copy alone."""
 
 import torch
 from torch import Tensor
 
-from headscope.analyses.behaviours.norm_accumulator import NormBehaviourAccumulator
+from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 
 
-class CopyAccumulator(NormBehaviourAccumulator):
-    """Sum behaviours over the rows of a repeated stretch's second copy: an input's field `copy`."""
+class CopyAccumulator(NormBehaviorAccumulator):
+    """Sum behaviors over the rows of a repeated stretch's second copy: an input's field `copy`."""
 
     def begin(self, batch: Batch | None) -> None:
         """Start a batch, and read where the copies lie."""

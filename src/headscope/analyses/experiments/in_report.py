@@ -1,7 +1,7 @@
 """What the report shows of experiments."""
 
-from headscope.analyses.behaviours.catalogue import BEHAVIOURS
-from headscope.analyses.experiments.catalogue import EXPERIMENTS
+from headscope.analyses.behaviors.catalog import BEHAVIORS
+from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.on_cards import BY_EXPERIMENT, experiments_showings
 from headscope.analyses.experiments.on_grid import written_in_experiments
 from headscope.analyses.experiments.section import (
@@ -16,7 +16,7 @@ TERMS = (
     *((one.title, one.meaning) for one in EXPERIMENTS.values()),
     (
         "Retrieval",
-        f"{BEHAVIOURS['retrieval'].meaning} (Wu et al. 2024); the copy is given, not written by the model. "
+        f"{BEHAVIORS['retrieval'].meaning} (Wu et al. 2024); the copy is given, not written by the model. "
         "By what is written: the key of which the head writes most in place of the strongest",
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a study knows of experiments: each behaviour in each is a column, `norm` before it by what is written."""
+"""What a study knows of experiments: each behavior in each is a column, `norm` before it by what is written."""
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 from headscope.statistics.measures import NORM, WEIGHT
@@ -7,13 +7,13 @@ STUDY = StudyParts(
     heads=(
         HeadMeasures(
             table="experiments",
-            by=("experiment", "behaviour"),
+            by=("experiment", "behavior"),
             where={"model": "trained", "measure": WEIGHT},
             verdict="shows",
         ),
         HeadMeasures(
             table="experiments",
-            by=("experiment", "behaviour"),
+            by=("experiment", "behavior"),
             where={"model": "trained", "measure": NORM},
             first="norm",
         ),

@@ -25,11 +25,11 @@ _FEWEST = 8  # tokens of a stretch that are worth repeating
 _UNUSED = re.compile(r"unused|extra_id|reserved|placeholder", re.IGNORECASE)
 
 
-def ordinary_ids(tokeniser: Any) -> NDArray[np.int64]:
-    """Return the ids of a tokeniser that stand for text, ascending: none special, added or kept for later use."""
-    left_out = {int(each) for each in tokeniser.all_special_ids}
-    left_out |= {int(each) for each in tokeniser.get_added_vocab().values()}
-    named = tokeniser.get_vocab().items()
+def ordinary_ids(tokenizer: Any) -> NDArray[np.int64]:
+    """Return the ids of a tokenizer that stand for text, ascending: none special, added or kept for later use."""
+    left_out = {int(each) for each in tokenizer.all_special_ids}
+    left_out |= {int(each) for each in tokenizer.get_added_vocab().values()}
+    named = tokenizer.get_vocab().items()
     ids = {int(number) for token, number in named if not _UNUSED.search(str(token))}
     return np.array(sorted(ids - left_out), dtype=np.int64)
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.behaviours.delimiters import delimiters_of_tokeniser
-from headscope.analyses.behaviours.layout import best_table, heads_table, of_model
-from headscope.analyses.behaviours.norm_accumulator import NormBehaviourAccumulator
-from headscope.analyses.behaviours.not_written import not_written
-from headscope.analyses.experiments.catalogue import EXPERIMENTS
+from headscope.analyses.behaviors.delimiters import delimiters_of_tokenizer
+from headscope.analyses.behaviors.layout import best_table, heads_table, of_model
+from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
+from headscope.analyses.behaviors.not_written import not_written
+from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.analyses.experiments.made_text import (
     FEWEST_SEQUENCES,
@@ -37,10 +37,10 @@ CONTROL_DOCUMENTS = 16
 """What random weights do is near chance, and known well enough from so many documents of each experiment."""
 _HAYSTACK_INPUTS = 256
 
-_SUMS: Mapping[str, Callable[..., NormBehaviourAccumulator]] = {
+_SUMS: Mapping[str, Callable[..., NormBehaviorAccumulator]] = {
     "repeated": CopyAccumulator,
     "needle": RetrievalAccumulator,
-    "shuffled": NormBehaviourAccumulator,
+    "shuffled": NormBehaviorAccumulator,
 }
 
 
@@ -51,7 +51,7 @@ def measure_experiments(run: ModelRun, watch: Watcher | None = None) -> StageRes
         run: of a model.
         watch: told of progress.
     """
-    inputs, delimiters = inputs_of(run), delimiters_of_tokeniser(run.loaded.tokeniser)
+    inputs, delimiters = inputs_of(run), delimiters_of_tokenizer(run.loaded.tokenizer)
     heads: list[pd.DataFrame] = []
     best: list[pd.DataFrame] = []
     notes = list(_left_out(inputs, run))
@@ -63,10 +63,10 @@ def measure_experiments(run: ModelRun, watch: Watcher | None = None) -> StageRes
                 _scan(run, sums, name, read, watch, number)
                 if model == "trained":
                     notes += not_written(sums, where=EXPERIMENTS[name].where)
-                results, behaviours = sums.compute(), EXPERIMENTS[name].behaviours
+                results, behaviors = sums.compute(), EXPERIMENTS[name].behaviors
                 tables = (
-                    heads_table(results, behaviours),
-                    best_table(results, behaviours, seed=run.options.seed),
+                    heads_table(results, behaviors),
+                    best_table(results, behaviors, seed=run.options.seed),
                 )
                 for kept, table in zip((heads, best), tables, strict=True):
                     kept.append(_of_experiment(name, of_model(table, model, number)))
@@ -83,18 +83,18 @@ def measure_experiments(run: ModelRun, watch: Watcher | None = None) -> StageRes
 
 def inputs_of(run: ModelRun) -> dict[str, list[Segment]]:
     """Make the inputs of each experiment; none where the model or the text do not allow it."""
-    seed, tokeniser = run.options.seed, run.loaded.tokeniser
+    seed, tokenizer = run.options.seed, run.loaded.tokenizer
     frame, longest = Frame.of(run.encoder), longest_input(run.loaded, run.anatomy)
     shuffled = run.sample(SHUFFLED_INPUTS, changed=lambda own: shuffled_words(own, seed=seed))
     sequences = min(max(len(shuffled), FEWEST_SEQUENCES), SEQUENCES)
-    special = [int(each) for each in tokeniser.all_special_ids]
+    special = [int(each) for each in tokenizer.all_special_ids]
     found: list[Segment] = []
     if causal(run):
         text = text_of(run.sample(_HAYSTACK_INPUTS), special)
         found = needles(text, frame, longest=longest, seed=seed)
     return {
         "repeated": repeated_tokens(
-            ordinary_ids(tokeniser), frame, longest=longest, seed=seed, number=sequences
+            ordinary_ids(tokenizer), frame, longest=longest, seed=seed, number=sequences
         ),
         "needle": found,
         "shuffled": shuffled,
@@ -125,7 +125,7 @@ def facts_of(segments: list[Segment]) -> dict[str, Any]:
 
 def _scan(
     run: ModelRun,
-    sums: NormBehaviourAccumulator,
+    sums: NormBehaviorAccumulator,
     name: str,
     segments: list[Segment],
     watch: Watcher | None,

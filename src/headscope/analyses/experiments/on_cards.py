@@ -5,22 +5,22 @@ Over shuffled words it is what text is held against; the page has it.
 
 from __future__ import annotations
 
-from headscope.analyses.behaviours.catalogue import BEHAVIOURS, Behaviour
-from headscope.analyses.behaviours.on_cards import showable, showings
-from headscope.analyses.experiments.catalogue import EXPERIMENTS, Experiment
+from headscope.analyses.behaviors.catalog import BEHAVIORS, Behavior
+from headscope.analyses.behaviors.on_cards import showable, showings
+from headscope.analyses.experiments.catalog import EXPERIMENTS, Experiment
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.showings import Showable, Showing
 
 TOPIC = "By experiment"
 
 
-def _of(experiment: Experiment) -> list[tuple[Behaviour, Showable]]:
+def _of(experiment: Experiment) -> list[tuple[Behavior, Showable]]:
     return [
         (
-            BEHAVIOURS[name],
-            showable(BEHAVIOURS[name], where=experiment.name, topic=TOPIC, beside=experiment.beside),
+            BEHAVIORS[name],
+            showable(BEHAVIORS[name], where=experiment.name, topic=TOPIC, beside=experiment.beside),
         )
-        for name in experiment.behaviours
+        for name in experiment.behaviors
     ]
 
 
@@ -29,7 +29,7 @@ BY_EXPERIMENT = tuple(what for wanted in ON_CARDS.values() for _, what in wanted
 
 
 def experiments_showings(run: Measured) -> list[Showing]:
-    """Return the behaviours of each experiment that was done."""
+    """Return the behaviors of each experiment that was done."""
     heads, best = run.table("experiments"), run.table("experiments_best")
     if heads is None or best is None:
         return []

@@ -1,10 +1,10 @@
-"""What heads write where the answer is known, as what the head grid can be coloured by."""
+"""What heads write where the answer is known, as what the head grid can be colored by."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headscope.analyses.behaviours.on_grid import measures_by_norm
+from headscope.analyses.behaviors.on_grid import measures_by_norm
 from headscope.analyses.experiments.on_cards import ON_CARDS
 from headscope.reporting.kit.head_measures import HeadMeasure
 from headscope.reporting.kit.report_parts import Context
@@ -13,7 +13,7 @@ TOPIC = "By experiment, by what it writes"
 
 
 def written_in_experiments(about: Context) -> Iterator[HeadMeasure]:
-    """Yield the behaviours of each experiment that was done; none where it is not known what heads write."""
+    """Yield the behaviors of each experiment that was done; none where it is not known what heads write."""
     heads = about.run.table("experiments")
     for name, wanted in ON_CARDS.items() if heads is not None else ():
         assert heads is not None

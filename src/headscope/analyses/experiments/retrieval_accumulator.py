@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from headscope.analyses.behaviours.catalogue import NAMES
+from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
@@ -112,7 +112,7 @@ class RetrievalAccumulator(CopyAccumulator):
 
 
 def _as_retrieval(values: Tensor) -> Tensor:
-    """Put values where those of retrieval stand among those of all behaviours, `[..., NAMES]`; the others are 0."""
+    """Put values where those of retrieval stand among those of all behaviors, `[..., NAMES]`; the others are 0."""
     out = values.new_zeros((*values.shape, len(NAMES)))
     out[..., _RETRIEVAL] = values
     return out

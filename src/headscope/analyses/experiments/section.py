@@ -1,4 +1,4 @@
-"""Experiments in the page: for each the sentences, the head chosen for each behaviour, and every head's numbers."""
+"""Experiments in the page: for each the sentences, the head chosen for each behavior, and every head's numbers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import replace
 import pandas as pd
 from matplotlib.figure import Figure
 
-from headscope.analyses.behaviours.catalogue import BEHAVIOURS
-from headscope.analyses.behaviours.chosen import Shown, shown_of
-from headscope.analyses.behaviours.figure import KEY, WRITTEN_KEY, figures_of, files_of, inlined
-from headscope.analyses.behaviours.telling import (
+from headscope.analyses.behaviors.catalog import BEHAVIORS
+from headscope.analyses.behaviors.chosen import Shown, shown_of
+from headscope.analyses.behaviors.figure import KEY, WRITTEN_KEY, figures_of, files_of, inlined
+from headscope.analyses.behaviors.telling import (
     CAPTION,
     WRITTEN_CAPTION,
     apart,
@@ -20,7 +20,7 @@ from headscope.analyses.behaviours.telling import (
     sentences,
     written_sentence,
 )
-from headscope.analyses.experiments.catalogue import EXPERIMENTS, Experiment
+from headscope.analyses.experiments.catalog import EXPERIMENTS, Experiment
 from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import linked
 from headscope.reporting.kit.report_parts import Context, Section, section
@@ -64,8 +64,8 @@ def experiments_section(about: Context) -> list[Section]:
         files_of(
             about,
             _rows(about, "experiments", each),
-            [BEHAVIOURS[name] for name in each.behaviours],
-            name=f"behaviours-{each.name}",
+            [BEHAVIORS[name] for name in each.behaviors],
+            name=f"behaviors-{each.name}",
             what=each.title,
         )
         for each in _drawn(about)
@@ -78,13 +78,13 @@ def experiments_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     """Yield the heads by what they do in each experiment with the names of their files; none where it was not done."""
     kinds = [kind.name for kind in about.kinds]
     for one in _drawn(about):
-        behaviours = [BEHAVIOURS[each] for each in one.behaviours]
+        behaviors = [BEHAVIORS[each] for each in one.behaviors]
         yield from figures_of(
             _rows(about, "experiments", one),
             kinds,
-            behaviours,
+            behaviors,
             prefix=one.name,
-            name=f"behaviours-{one.name}",
+            name=f"behaviors-{one.name}",
         )
 
 
@@ -110,22 +110,22 @@ def _part(about: Context, experiment: Experiment) -> list[Html]:
         parts += linked([one for one in about.found if one.topic == topic and one.kind == kind.name])
         name = f"table-experiment-{experiment.name}-{kind.name}"
         parts.append(best_heads(shown, name=f"{name}-best", several=about.several))
-        behaviours = [BEHAVIOURS[each] for each in experiment.behaviours]
+        behaviors = [BEHAVIORS[each] for each in experiment.behaviors]
         if experiment.on_cards:
             grids = inlined(
                 about,
                 heads,
                 kind.name,
-                behaviours,
+                behaviors,
                 prefix=experiment.name,
-                name=f"behaviours-{experiment.name}",
+                name=f"behaviors-{experiment.name}",
                 where=experiment.where,
             )
             key = f"{KEY} {WRITTEN_KEY}" if any(one.written is not None for one in shown) else KEY
             parts += [el("div", grids, class_="panels"), el("p", key, class_="caption")] if grids else []
             little = apart(heads, kind.name, shown, name=f"{name}-written", several=about.several)
             parts += [] if little is None else [little.html()]
-        parts.append(every_head(heads, kind.name, behaviours, name=name, several=about.several).html())
+        parts.append(every_head(heads, kind.name, behaviors, name=name, several=about.several).html())
     return parts
 
 
@@ -139,7 +139,7 @@ def _shown(about: Context, experiment: Experiment, kind: str) -> list[Shown]:
     heads, best = (_rows(about, name, experiment) for name in ("experiments", "experiments_best"))
     if heads is None or best is None:
         return []
-    return shown_of(heads, best, kind, [BEHAVIOURS[each] for each in experiment.behaviours])
+    return shown_of(heads, best, kind, [BEHAVIORS[each] for each in experiment.behaviors])
 
 
 def _rows(about: Context, name: str, experiment: Experiment) -> pd.DataFrame | None:

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 from headscope.figures.axes import layer_axis, say_absent, say_missing
 from headscope.figures.paper import across, paper_width
 from headscope.figures.series import Series, draw_heads, draw_means
-from headscope.figures.style import figure_of, house_style, new_figure, role_colour
+from headscope.figures.style import figure_of, house_style, new_figure, role_color
 from headscope.figures.surface_points import kinds_in
 
 MEASURES: Mapping[str, tuple[str, str]] = {
@@ -110,9 +110,9 @@ def importance_panel(
         for place, series in enumerate(present):
             shift = _STEP * (place - (len(present) - 1) / 2)
             role = _role(series.statistic)
-            draw_means(ax, series, colour=role_colour(role), shift=shift)
+            draw_means(ax, series, color=role_color(role), shift=shift)
             shape = "broad" if series.statistic == "other" else series.statistic
-            draw_heads(ax, series, colour=role_colour(role), shape=shape, shift=shift, size=26.0)
+            draw_heads(ax, series, color=role_color(role), shape=shape, shift=shift, size=26.0)
         _name_series(ax, present, names, layers)
         if absent:
             say_missing(ax, absent)
@@ -167,6 +167,6 @@ def _name_series(ax: Axes, present: Sequence[Series], names: Mapping[str, str], 
     for series, height in zip(ends, heights):
         ax.text(
             layers + 0.62, float(np.exp(height - over)), names[series.statistic],
-            color=role_colour(_role(series.statistic)),
+            color=role_color(_role(series.statistic)),
             fontsize=9, va="center", ha="left", clip_on=False, gid=f"name--{series.kind}--{series.statistic}",
         )  # fmt: skip

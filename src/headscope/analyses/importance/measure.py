@@ -87,7 +87,7 @@ def scan_importance(
         )
     anatomy = examine(loaded.model, run.encoder.vocabulary)
     if labels is None:
-        ask = ask_of(loss, loaded.tokeniser, anatomy, seed=options.seed)
+        ask = ask_of(loss, loaded.tokenizer, anatomy, seed=options.seed)
     else:
         assert anatomy.decoder_start is not None
         ask = GivenLabels(labels, start=anatomy.decoder_start)

@@ -1,4 +1,4 @@
-"""Gradient importance as what the head grid can be coloured by."""
+"""Gradient importance as what the head grid can be colored by."""
 
 from __future__ import annotations
 

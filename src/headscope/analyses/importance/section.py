@@ -30,7 +30,7 @@ WHY = (
     "counts now. Where heads rest on a token because they have nothing to do, both should be small."
 )
 CAPTION = (
-    "A point is a head, in the colour and shape of the class of token that is attended to; the line is the layer’s "
+    "A point is a head, in the color and shape of the class of token that is attended to; the line is the layer’s "
     "mean with its 95% interval as a band; the axis is logarithmic. Classes are compared by their difference over the "
     "same documents (last table), not by these bands. Click a point to open its card."
 )
@@ -40,7 +40,7 @@ TERMS = (
      "with the product. Hidden tokens count as other tokens"),
 )  # fmt: skip
 _LOSSES = {
-    "mlm": "masked language modelling",
+    "mlm": "masked language modeling",
     "clm": "predicting the next token",
     "denoise": "span denoising",
     "labels": "the given labels",

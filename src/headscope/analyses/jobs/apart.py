@@ -46,7 +46,7 @@ def are_apart(
     at one part of speech, each at another.
 
     Args:
-        own: standardised features, `[row, feature]`.
+        own: standardized features, `[row, feature]`.
         names: of these, `[feature]`.
         looks: from `looks_of`.
         labels: the cluster of each row, from 0.

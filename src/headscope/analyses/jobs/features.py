@@ -113,15 +113,15 @@ def along_principal_directions(
         vectors: `[row, width]`.
         most: directions.
     """
-    centred = vectors - vectors.mean(0)
-    covariance = centred.T @ centred
+    centered = vectors - vectors.mean(0)
+    covariance = centered.T @ centered
     whole = float(np.trace(covariance))
     # Rows that write the same differ by rounding alone; what is not known is NaN, and not above.
     if not whole > _ROUNDING * float((vectors**2).sum()):
         return np.zeros((len(vectors), 0))
     variances, directions = np.linalg.eigh(covariance)
     order = np.argsort(-variances, kind="stable")[:most]
-    return np.asarray(centred @ directions[:, order[variances[order] > _ROUNDING * whole]])
+    return np.asarray(centered @ directions[:, order[variances[order] > _ROUNDING * whole]])
 
 
 def context(rows: NDArray[Any]) -> NDArray[np.float64]:

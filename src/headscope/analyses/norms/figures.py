@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from headscope.analyses.norms.accumulator import RESTING
 from headscope.analyses.norms.standing import ON_SINK, Standing
-from headscope.figures.finders import EDGE_COLOUR
+from headscope.figures.finders import EDGE_COLOR
 from headscope.figures.label_places import Box, WantedLabel, place_labels
 from headscope.figures.series import HeadRoles, roles_of
-from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure, role_colour, role_outline
+from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure, role_color, role_outline
 
 _NAMED, _SIZE = 8, 8.0
 
@@ -35,7 +35,7 @@ def standing_panel(
     Args:
         heads: from `standings`.
         kind: `encoder`, `decoder` or `cross`.
-        roles: `kind layer head role`, for colours and shapes.
+        roles: `kind layer head role`, for colors and shapes.
         ax: where to draw; made when not given.
     """
     with house_style():
@@ -64,7 +64,7 @@ def _draw(ax: Axes, heads: Sequence[Standing], roles: HeadRoles, kind: str) -> N
         own = [one for one, its in zip(heads, worn, strict=True) if its == role]
         points = ax.scatter(
             [one.on_sink for one in own], [one.relative.value for one in own], s=46.0,
-            marker=role_outline(role), facecolors=role_colour(role), edgecolors=EDGE_COLOUR, linewidths=0.0,
+            marker=role_outline(role), facecolors=role_color(role), edgecolors=EDGE_COLOR, linewidths=0.0,
             zorder=3, clip_on=False,
         )  # fmt: skip
         points.set_paths([role_outline(role)])

@@ -1,4 +1,4 @@
-"""How much heads write, as what the head grid can be coloured by and heads be laid out by."""
+"""How much heads write, as what the head grid can be colored by and heads be laid out by."""
 
 from __future__ import annotations
 

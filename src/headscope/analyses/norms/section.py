@@ -28,7 +28,7 @@ WHY = (
     "moves nothing. Here is the length of what each head adds to the stream."
 )
 CAPTION = (
-    "A point is a head, in its role’s colour and shape: to the right what rests on the sink, low what writes little; "
+    "A point is a head, in its role’s color and shape: to the right what rests on the sink, low what writes little; "
     f"below the dashed line a head writes less than {percent(RESTING)} of what its layer’s mean head does. Named are "
     "heads on which weights and outputs disagree. Click a point to open its card."
 )

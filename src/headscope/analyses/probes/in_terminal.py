@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.findings import cell_of_layer, correlation
 from headscope.analyses.probes.names import STRUCTURAL
 from headscope.analyses.stage_result import StageResult

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.system import System
 from headscope.reporting.kit.cells import Cell, cell_of, number, records
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.probes.catalogue import OVER_ATTENTION, SYSTEMS
+from headscope.analyses.probes.catalog import OVER_ATTENTION, SYSTEMS
 from headscope.analyses.probes.figures.weight_grids import TITLES
 from headscope.analyses.probes.lines import ProbeLine
 from headscope.reporting.kit.cells import Cell, cell_of, number, records

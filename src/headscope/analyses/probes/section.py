@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.figures.drawings import Drawings, drawings_of, grids_of, paper_of, weights_name
 from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS
 from headscope.analyses.probes.lines import probe_lines
@@ -131,7 +131,7 @@ def _weights(about: Context, drawings: Drawings) -> list[Html | None]:
         out += [el("h4", capital(title)), el("figure", drawn)]
         out.append(file_links(name, "This grid as a figure") if about.links else None)
     caption = (
-        "A cell is a head; the fuller its colour, the larger its weight, on one scale for both directions; with a bar: "
+        "A cell is a head; the fuller its color, the larger its weight, on one scale for both directions; with a bar: "
         "below zero. With words a head’s weight depends on the two words: the mean over the gold arcs. Click a cell to "
         "open its head’s card."
     )

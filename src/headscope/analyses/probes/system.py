@@ -1,4 +1,4 @@
-"""How a probe on a model stands in table 3: what its line is called, and whose colour it has."""
+"""How a probe on a model stands in table 3: what its line is called, and whose color it has."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ class System:
     Attributes:
         name: in words.
         measure: what the line shows.
-        role: whose colour it has, and in curves whose shape.
+        role: whose color it has, and in curves whose shape.
         paper: the line of the paper's table, where it has one.
     """
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.probes.catalogue import PROBES
+from headscope.analyses.probes.catalog import PROBES
 from headscope.analyses.probes.data.probe_batches import ProbeData
 from headscope.analyses.probes.data.table_shards import WordMaps
 from headscope.analyses.probes.fitting.attention_fit import FitOptions, Fitted, fit_attention
@@ -60,7 +60,7 @@ class ProbeStage:
         """The probes that read attention, on the trained model: parsers, their labels, their control task."""
         maps, dev = self.bench.trained()
         parsers = self._parsers(*self._tasks(), attention=True)
-        labels = {each.name: self._labeller(each) for each in parsers if each.labelled}
+        labels = {each.name: self._labeller(each) for each in parsers if each.labeled}
         self._learn(
             parsers, maps, OVER_MODEL, also={f"labels, {name}": each for name, each in labels.items()}
         )

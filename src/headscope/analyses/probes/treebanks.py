@@ -183,5 +183,5 @@ class ProbeBench:
         signature, options = self.run.signature, self.run.options
         model = {name: signature["model"].get(name) for name in ("weights", "family")}
         shaping = {n: getattr(options, n) for n in ("max_length", "token_types", "dtype", "limit")}
-        parts = {"model": model, "tokeniser": signature["tokeniser"], "treebank": bank.hash, **shaping}
+        parts = {"model": model, "tokenizer": signature["tokenizer"], "treebank": bank.hash, **shaping}
         return signature_id({**parts, "pieces": options.pieces, "special": SPECIAL})

@@ -18,7 +18,7 @@ from headscope.statistics.confidence import Interval, Scale, mapped, ratio_inter
 from headscope.statistics.kept import Declared, counted, summed
 from headscope.statistics.layer_means import with_layer_means
 from headscope.statistics.measures import WEIGHT
-from headscope.statistics.statistic_catalogue import STATISTICS, Unit
+from headscope.statistics.statistic_catalog import STATISTICS, Unit
 
 _SCALES: Mapping[Unit, Scale] = {Unit.SHARE: "share", Unit.NATS: "positive"}
 

@@ -21,7 +21,7 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=TEXT_INPUTS,
             version=6,
-            listed="statistics.statistic_catalogue:NAMES",
+            listed="statistics.statistic_catalog:NAMES",
         ),
     ),
     command=Command(

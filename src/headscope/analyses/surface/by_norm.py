@@ -14,7 +14,7 @@ from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.page_rows import Table, unit
 from headscope.reporting.kit.words import Words, amount, capital, count, head_name, table_number
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
-from headscope.statistics.role_catalogue import ROLES
+from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.roles import roles
 
 UNKNOWN = (

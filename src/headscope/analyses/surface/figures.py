@@ -18,7 +18,7 @@ def surface_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     for suffix, rows in by_page(run.surface, each=2.9):
         yield f"figure-2{suffix}", surface_points(rows, roles=run.roles, names=words.statistics)
         yield f"figure-4{suffix}", entropy_by_layer(rows, roles=run.roles, names=words.statistics)
-    examples = run.examples[run.examples["behaviour"] != "shared"]
+    examples = run.examples[run.examples["behavior"] != "shared"]
     if len(examples):
         for number, page in enumerate(line_pages(examples), start=1):
             yield "figure-1" if number == 1 else f"figure-1-{number}", line_diagram(page, labels=words.roles)

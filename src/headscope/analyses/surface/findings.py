@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import replace
 
 from headscope.analyses.surface.by_norm import norm_finding
-from headscope.analyses.surface.shares import BEHAVIOURS, nothing, position, special
+from headscope.analyses.surface.shares import BEHAVIORS, nothing, position, special
 from headscope.analyses.surface.spread import focus, noop
 from headscope.reporting.kit.claim_rules import stands_out
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence, sentence
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import Words, count
-from headscope.statistics.role_catalogue import ROLES, SHOWN
+from headscope.statistics.role_catalog import ROLES, SHOWN
 
 
 def surface_findings(about: Context) -> list[Sentence]:
@@ -21,7 +21,7 @@ def surface_findings(about: Context) -> list[Sentence]:
     several, words, gaps = about.several, about.words, about.run.table("surface_differences")
     found: list[Sentence] = []
     none_stands_out = not any(
-        stands_out(cell) for kind in about.kinds for name in BEHAVIOURS for _, _, cell in kind.each(name)
+        stands_out(cell) for kind in about.kinds for name in BEHAVIORS for _, _, cell in kind.each(name)
     )
     if none_stands_out:
         found.append(nothing(about.kinds, words, several))

@@ -9,7 +9,7 @@ from headscope.analyses.surface.by_norm import by_norm
 from headscope.reporting.kit.terminal import Grid
 from headscope.statistics.measures import of_measure
 from headscope.statistics.roles import roles
-from headscope.statistics.statistic_catalogue import STATISTICS, Rows, Unit
+from headscope.statistics.statistic_catalog import STATISTICS, Rows, Unit
 
 
 def shown(result: StageResult) -> Iterator[Grid | str]:

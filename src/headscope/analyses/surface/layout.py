@@ -8,7 +8,7 @@ import pandas as pd
 from headscope.analyses.surface.accumulator import SurfaceResult
 from headscope.analyses.surface.tables import SURFACE
 from headscope.statistics.measures import WEIGHT
-from headscope.statistics.statistic_catalogue import NAMES
+from headscope.statistics.statistic_catalog import NAMES
 
 
 def surface_table(results: Sequence[SurfaceResult]) -> pd.DataFrame:

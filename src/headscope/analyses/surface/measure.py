@@ -75,7 +75,7 @@ def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame)
     Args:
         run: a `ModelRun` or a `MapsRun`.
         clearest: what its scan kept.
-        named: from `behaviours.roles`.
+        named: from `behaviors.roles`.
 
     Returns:
         A row for each head and rank: `value` is the mean over the whole segment; `tokens`, `keys` and `weights`

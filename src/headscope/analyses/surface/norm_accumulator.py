@@ -16,7 +16,7 @@ from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.kept import Declared, counted, summed, total
 from headscope.statistics.measures import NORM
-from headscope.statistics.statistic_catalogue import STATISTICS, Rows
+from headscope.statistics.statistic_catalog import STATISTICS, Rows
 
 
 class NormSurfaceAccumulator(SurfaceAccumulator):

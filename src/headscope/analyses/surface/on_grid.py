@@ -1,4 +1,4 @@
-"""Surface statistics of what heads write, as what the head grid can be coloured by; those of weights it has anyway."""
+"""Surface statistics of what heads write, as what the head grid can be colored by; those of weights it has anyway."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import capital
 from headscope.statistics.measures import NORM, of_measure
-from headscope.statistics.statistic_catalogue import STATISTICS, Unit
+from headscope.statistics.statistic_catalog import STATISTICS, Unit
 
 TOPIC = "What it writes of"
 

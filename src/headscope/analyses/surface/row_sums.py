@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Float64, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.statistics.statistic_catalogue import STATISTICS, Rows
+from headscope.statistics.statistic_catalog import STATISTICS, Rows
 
 
 @cache

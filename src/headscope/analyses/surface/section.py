@@ -21,12 +21,12 @@ from headscope.reporting.kit.page_rows import Table, example_table, layer_table,
 from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import Words, anchor, capital, plain
 from headscope.statistics.measures import NORM, of_measure
-from headscope.statistics.role_catalogue import SHOWN
-from headscope.statistics.statistic_catalogue import STATISTICS, Topic, is_share, of_topic
+from headscope.statistics.role_catalog import SHOWN
+from headscope.statistics.statistic_catalog import STATISTICS, Topic, is_share, of_topic
 from headscope.views.markup import Html, el
 
 CAPTION = (
-    "A point is a head, in its role’s colour and shape, heads side by side in their layer; the line is the layer’s "
+    "A point is a head, in its role’s color and shape, heads side by side in their layer; the line is the layer’s "
     "mean with its 95% interval as a band; dashed is what uniform attention would give. Click a point to open its card."
 )
 
@@ -138,11 +138,11 @@ def panels(plan: Plan, about: Context, kind: Kind) -> list[Html]:
 def roles_section(about: Context) -> Html:
     """Show the clearest example of each role, as figure 1 of the paper does, and count the roles."""
     words, several = about.words, about.several
-    rows = about.run.examples[about.run.examples["behaviour"] != "shared"]
+    rows = about.run.examples[about.run.examples["behavior"] != "shared"]
     order = {kind.name: place for place, kind in enumerate(about.kinds)}
     records = sorted(
         (row for _, row in rows.iterrows()),
-        key=lambda row: (order.get(row["kind"], 9), _rank(row["behaviour"]), row["layer"], row["head"]),
+        key=lambda row: (order.get(row["kind"], 9), _rank(row["behavior"]), row["layer"], row["head"]),
     )
     figures = []
     for place, row in enumerate(records):
@@ -155,7 +155,7 @@ def roles_section(about: Context) -> Html:
     if records:
         table = example_table(
             [
-                (str(row["kind"]), int(row["layer"]), int(row["head"]), str(row["behaviour"]), _number(row["value"]),
+                (str(row["kind"]), int(row["layer"]), int(row["head"]), str(row["behavior"]), _number(row["value"]),
                  int(row["segment"]), plain(row["document"])[:12])
                 for row in records
             ],
@@ -181,8 +181,8 @@ def roles_section(about: Context) -> Html:
     )  # fmt: skip
 
 
-def _rank(behaviour: str) -> int:
-    return SHOWN.index(behaviour) if behaviour in SHOWN else len(SHOWN)
+def _rank(behavior: str) -> int:
+    return SHOWN.index(behavior) if behavior in SHOWN else len(SHOWN)
 
 
 def _number(value: object) -> float:

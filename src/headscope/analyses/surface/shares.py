@@ -21,7 +21,7 @@ from headscope.reporting.kit.linked_sentences import (
 from headscope.reporting.kit.words import Words, count, layer_list, percent
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
-BEHAVIOURS = ("previous", "next", "current", "cls", "sep", "punctuation")
+BEHAVIORS = ("previous", "next", "current", "cls", "sep", "punctuation")
 """The shares of which `nothing` says that none is large."""
 _RESTS = ("cls", "sep", "punctuation", "sink")
 
@@ -32,13 +32,13 @@ def nothing(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
         (
             (cell.value, kind, name, a, b)
             for kind in kinds
-            for name in BEHAVIOURS
+            for name in BEHAVIORS
             for a, b, cell in kind.each(name)
         ),
         key=lambda item: item[0],
         default=None,
     )
-    known = {cell.has_interval for kind in kinds for name in BEHAVIOURS for _, _, cell in kind.each(name)}
+    known = {cell.has_interval for kind in kinds for name in BEHAVIORS for _, _, cell in kind.each(name)}
     shares = "the share on the previous, next or current token, on special tokens or on punctuation"
     bar = "above a quarter, and above twice what uniform attention gives"
     if True in known:
@@ -63,7 +63,7 @@ def nothing(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
 
 
 def position(kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool) -> list[Sentence]:
-    """Say which heads look at their neighbours, and that none looks at itself."""
+    """Say which heads look at their neighbors, and that none looks at itself."""
     parts: list[str | HeadRef] = []
     for name in ("previous", "next"):
         best = strongest(kind, name)

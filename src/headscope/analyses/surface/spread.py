@@ -11,7 +11,7 @@ from headscope.reporting.kit.comparing import Comparison, Verdict, compared, com
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence, measured, named, sentence
 from headscope.reporting.kit.words import Words, amount, count, layer_list, percent
-from headscope.statistics.role_catalogue import BROAD_RATIO
+from headscope.statistics.role_catalog import BROAD_RATIO
 
 
 def noop(kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool) -> list[Sentence]:

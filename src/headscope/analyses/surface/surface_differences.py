@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from headscope.analyses.surface.accumulator import SurfaceAccumulator
 from headscope.analyses.surface.tables import SURFACE_DIFFERENCES
 from headscope.statistics.confidence import difference_interval
-from headscope.statistics.statistic_catalogue import NAMES, STATISTICS
+from headscope.statistics.statistic_catalog import NAMES, STATISTICS
 
 _WITHIN_LAYER = tuple((one.name, one.less) for one in STATISTICS.values() if one.less)
 _RANKED = tuple(one.name for one in STATISTICS.values() if one.ranked)

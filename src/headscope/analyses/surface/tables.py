@@ -15,7 +15,7 @@ from headscope.statistics.columns import (
     text,
 )
 from headscope.statistics.measures import MEASURES
-from headscope.statistics.statistic_catalogue import NAMES, STATISTICS, Unit
+from headscope.statistics.statistic_catalog import NAMES, STATISTICS, Unit
 from headscope.statistics.table_schema import Column, TableSchema
 
 _UNIT = "share, or nats where entropy"

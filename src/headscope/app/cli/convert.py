@@ -40,7 +40,7 @@ def command(
     them) and .json (the original's features with words, heads and relns). Any other file is a pickle of the original
     code, which becomes a folder of maps; a folder of maps becomes such a pickle.
 
-    Special tokens of a pickle are those of --model's tokeniser; BERT's [CLS] and [SEP] when it is not given.
+    Special tokens of a pickle are those of --model's tokenizer; BERT's [CLS] and [SEP] when it is not given.
     """
     ending = _ending(source)
     if ending in TREEBANKS_IN and not source.is_dir():
@@ -79,13 +79,13 @@ def _to_pickle(folder: Path, out: Path, *, replace: bool) -> None:
 def _to_maps(file: Path, out: Path, *, model: str | None, revision: str | None, replace: bool) -> None:
     from headscope.encoding.encoder import Encoder
     from headscope.maps.pickle_conversion import pickle_to_maps
-    from headscope.models.loading import load_tokeniser
+    from headscope.models.loading import load_tokenizer
     from headscope.storage.lock import place_held
 
     encoder, name = None, None
     if model is not None:
-        tokeniser, name = load_tokeniser(model, revision=revision)
-        encoder = Encoder(tokeniser)
+        tokenizer, name = load_tokenizer(model, revision=revision)
+        encoder = Encoder(tokenizer)
     with place_held(out):
         number = pickle_to_maps(file, out, encoder=encoder, name=name, replace=replace)
     say(f"wrote {out}: the maps of {number:,} entries, float16")

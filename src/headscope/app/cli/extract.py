@@ -56,10 +56,10 @@ def command(
     ] = False,
     cased: Annotated[
         bool,
-        typer.Option("--cased", help="Do not lower-case; without it the tokeniser does as it is set to."),
+        typer.Option("--cased", help="Do not lower-case; without it the tokenizer does as it is set to."),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="A tiny random model with the same tokeniser, to try things out.")
+        bool, typer.Option("--debug", help="A tiny random model with the same tokenizer, to try things out.")
     ] = False,
     too_long: o.TooLong = "skip",
     batch_size: o.BatchSize = "16",
@@ -120,7 +120,7 @@ def said(made: "Extraction", *, max_length: int) -> list[str]:
         *_losses(made.counts, max_length),
         *([f"left out {made.left_out:,}: a word has no row of its own"] if made.left_out else []),
         *(
-            ["words are the tokeniser's own: the input gives none"]
+            ["words are the tokenizer's own: the input gives none"]
             if made.index.word_level is not None and not made.counts.words
             else []
         ),

@@ -46,7 +46,7 @@ def command(
     too_long: o.TooLong = "truncate",
     cased: Annotated[
         bool,
-        typer.Option("--cased", help="Do not lower-case; without it the tokeniser does as it is set to."),
+        typer.Option("--cased", help="Do not lower-case; without it the tokenizer does as it is set to."),
     ] = False,
     documents: o.Documents = "blocks",
     column: o.Column = None,
@@ -68,13 +68,13 @@ def command(
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.packing import Packer
     from headscope.encoding.unknown import KnownPieces
-    from headscope.models.loading import load_tokeniser
+    from headscope.models.loading import load_tokenizer
     from headscope.storage.lock import placed
 
     by_line = documents == "lines"
     texts = read_corpus(text or [], limit_documents=num_docs, by_line=by_line, column=column)
-    tokeniser, _ = load_tokeniser(model, revision=revision)
-    encoder = Encoder(keep_case(tokeniser) if cased else tokeniser)
+    tokenizer, _ = load_tokenizer(model, revision=revision)
+    encoder = Encoder(keep_case(tokenizer) if cased else tokenizer)
     if max_length < encoder.special_tokens_pair + 2:
         raise OptionError(
             f"--max-length {max_length} leaves no room beside the special tokens; expected at least "
@@ -87,7 +87,7 @@ def command(
 
     def entries() -> Iterator[dict[str, Any]]:
         for segment in known.watch(packer.pack(texts, limit=limit)):
-            names = tokeniser.convert_ids_to_tokens(segment.ids.tolist())
+            names = tokenizer.convert_ids_to_tokens(segment.ids.tolist())
             yield {"tokens": [str(name) for name in names], **segment.fields}
 
     with placed(place, replace=force) as part, part.open("w", encoding="utf-8") as file:

@@ -66,22 +66,22 @@ def command(
             help="Share of the steps of clm, from the first, in which two heads are shown where to look."
         ),
     ] = 0.0,
-    tokeniser: Annotated[
+    tokenizer: Annotated[
         str | None,
         typer.Option(
-            "--tokeniser",
             "--tokenizer",
-            help="Model whose tokeniser a new model takes; without it one is trained on the text.",
+            "--tokenizer",
+            help="Model whose tokenizer a new model takes; without it one is trained on the text.",
             show_default=False,
         ),
     ] = None,
     vocabulary: Annotated[
         int | None,
         typer.Option(
-            help="Pieces of the trained tokeniser at most; 8000 when not given.", show_default=False
+            help="Pieces of the trained tokenizer at most; 8000 when not given.", show_default=False
         ),
     ] = None,
-    cased: Annotated[bool, typer.Option("--cased", help="Let the trained tokeniser keep case.")] = False,
+    cased: Annotated[bool, typer.Option("--cased", help="Let the trained tokenizer keep case.")] = False,
     steps: Annotated[
         int | None, typer.Option(help="Batches; 1000 when not given.", show_default=False)
     ] = None,
@@ -139,7 +139,7 @@ def command(
         groups=groups,
         repeated=repeated,
         guided=guided,
-        tokeniser=tokeniser,
+        tokenizer=tokenizer,
         vocabulary=vocabulary,
         cased=cased,
         packing=packing,

@@ -12,7 +12,7 @@ from headscope.app.cli.printing import say
 from headscope.errors import OptionError
 from headscope.models.dtypes import DTYPES
 from headscope.storage.file_place import check_file_place
-from headscope.views.view_catalogue import needs_neuron, view_names
+from headscope.views.view_catalog import needs_neuron, view_names
 
 VIEWS = view_names()
 MOST_RANGES = 1_000

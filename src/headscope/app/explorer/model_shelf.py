@@ -135,7 +135,7 @@ class Shelf:
             except HeadscopeError as error:
                 self.states[name] = State(state=FAILED, message=str(error))
             except BaseException as error:
-                # A panic in a tokeniser's Rust is no Exception, and must not end the thread.
+                # A panic in a tokenizer's Rust is no Exception, and must not end the thread.
                 reason = str(error).strip().split("\n", 1)[0] or type(error).__name__
                 self.states[name] = State(state=FAILED, message=f"{name} could not be loaded: {reason}")
 

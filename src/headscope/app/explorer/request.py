@@ -75,7 +75,7 @@ def _string(given: dict[str, Any], name: str, most: int) -> str:
         raise Refusal(
             413, f"{name} is {len(value):,} characters long, and at most {most:,} are read; shorten it"
         )
-    # Half a surrogate pair is no character, and tokenisers refuse it.
+    # Half a surrogate pair is no character, and tokenizers refuse it.
     return value.encode("utf-8", "replace").decode("utf-8")
 
 

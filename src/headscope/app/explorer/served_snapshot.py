@@ -26,7 +26,7 @@ class Look:
     Attributes:
         request: what was asked, to run it again.
         told: the payload without maps, as JSON, with the look's `id`.
-        layers: each layer's maps, by kind and layer's label, as `views.quantise.write_weights` writes them.
+        layers: each layer's maps, by kind and layer's label, as `views.quantize.write_weights` writes them.
     """
 
     request: LookRequest

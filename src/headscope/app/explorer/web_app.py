@@ -5,7 +5,7 @@ GET  /?token=T                                  the page
 GET  /api/models                                {"models": [{"name", "state", "message", "decoder", "writes"}]}
 POST /api/look {"model", "text", "text_b"?, "decoder_text"?, "generate"?}
                                                 the payload of views/view_payload.py without maps, with the look's "id"
-GET  /api/look/ID/layer?kind=K&layer=N          one layer's maps, as views.quantise.write_weights writes them
+GET  /api/look/ID/layer?kind=K&layer=N          one layer's maps, as views.quantize.write_weights writes them
 GET  /api/look/ID/neuron?kind=K&layer=N         its queries and keys, as views.payload.neuron_bytes writes them; the
                                                 header X-Headscope-Neuron holds, as JSON, how they are laid out. Where
                                                 there are none: {"no_neuron": why}

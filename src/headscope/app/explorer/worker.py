@@ -89,7 +89,7 @@ class _Job:
         try:
             result = self.job()
         except BaseException as error:
-            # A panic in a tokeniser's Rust is no Exception, and must not end the thread. A future takes no
+            # A panic in a tokenizer's Rust is no Exception, and must not end the thread. A future takes no
             # StopIteration.
             if not isinstance(error, Exception) or isinstance(error, StopIteration):
                 told = RuntimeError(f"{type(error).__name__}: {error}")

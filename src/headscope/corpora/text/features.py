@@ -84,7 +84,7 @@ def _strings(value: Any, field: str, origin: str) -> tuple[str, ...]:
         raise InputError(
             f"{origin}: {field} is an empty list; give at least one string or leave the entry out"
         )
-    # a tokeniser may have a piece that is white space (Gemma's "\n"); a word of white space is none
+    # a tokenizer may have a piece that is white space (Gemma's "\n"); a word of white space is none
     blank = field == "tokens"
     if not _all_fit(value, blank):
         for place, item in enumerate(value, 1):
@@ -108,7 +108,7 @@ def _string(value: Any, field: str, origin: str, *, blank: bool = False) -> str:
         raise InputError(f"{origin}: {field} is empty; fill it in or leave the entry out")
     try:
         value.encode()
-    except UnicodeEncodeError as error:  # JSON can say it, but no tokeniser takes it
+    except UnicodeEncodeError as error:  # JSON can say it, but no tokenizer takes it
         half = f"\\u{ord(value[error.start]):04x}"
         raise InputError(f"{origin}: {field} has half of a character ({half}); mend or remove it") from None
     return value

@@ -28,7 +28,7 @@ def read_treebank(
     The ending says the format, before `.gz` where that follows: `.conllu` is CoNLL-U (`conllu.read_conllu`),
     `.json` and `.jsonl` are the original's features with `words`, `heads` and `relns`, each entry a document; any
     other file has `word head-label` lines (`relation_lines.read_relation_lines`). A directory means its `.conllu`
-    files, or without any its other files with these endings and `.txt`: treebanks come with licences and plain
+    files, or without any its other files with these endings and `.txt`: treebanks come with licenses and plain
     text beside them. Standard input is CoNLL-U, and so is a pipe without such an
     ending (`<(...)`). Files are opened one after another as the documents are drawn.
 

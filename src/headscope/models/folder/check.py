@@ -7,10 +7,10 @@ from headscope.models.folder.config_numbers import check_numbers
 from headscope.models.folder.json_files import check_kinds, read_object
 from headscope.models.folder.own_code import refuse_own_code
 from headscope.models.folder.shown import shown
-from headscope.models.folder.tokeniser_files import check_tokeniser
+from headscope.models.folder.tokenizer_files import check_tokenizer
 from headscope.models.folder.weight_files import INDEX, WEIGHTS, WeightFiles, read_headers
 
-_MOST_TOKENISER_CONFIG = 16 << 20  # each added token stands in it
+_MOST_TOKENIZER_CONFIG = 16 << 20  # each added token stands in it
 _BESIDE = ("special_tokens_map.json", "added_tokens.json", "generation_config.json")
 
 
@@ -48,11 +48,11 @@ def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | Non
         )
     config = read_object(folder / "config.json")
     beside = folder / "tokenizer_config.json"
-    tokeniser = read_object(beside, most=_MOST_TOKENISER_CONFIG) if beside.is_file() else {}
+    tokenizer = read_object(beside, most=_MOST_TOKENIZER_CONFIG) if beside.is_file() else {}
     for file in _BESIDE:
         if (folder / file).is_file():
             read_object(folder / file)
-    refuse_own_code(config, tokeniser, name=name)
+    refuse_own_code(config, tokenizer, name=name)
     if config.get("transformers_weights") is not None:
         # It may name a pickle, or an index of pickles, in place of what was looked at.
         raise ModelError(
@@ -73,5 +73,5 @@ def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | Non
     check_numbers(
         config, file=str(folder / "config.json"), tensors=None if headers is None else headers.tensors
     )
-    check_tokeniser(folder, tokeniser, name=name)
+    check_tokenizer(folder, tokenizer, name=name)
     return headers

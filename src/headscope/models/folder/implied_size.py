@@ -9,7 +9,7 @@ from headscope.models.folder.weight_files import WeightFiles
 
 _SPARE = 1 << 24
 """Numbers that may be missing from any checkpoint: a small model's head, tables of positions."""
-_PACKED = 32  # numbers that one of a quantised checkpoint may stand for
+_PACKED = 32  # numbers that one of a quantized checkpoint may stand for
 
 
 def read_config(folder: Path) -> Any:

@@ -1,4 +1,4 @@
-"""Which package a tokeniser's files are read with, where it is not installed: transformers often names another."""
+"""Which package a tokenizer's files are read with, where it is not installed: transformers often names another."""
 
 import re
 from importlib.util import find_spec
@@ -11,7 +11,7 @@ from headscope.models.folder.shown import shown
 # Module -> what pip calls it.
 _SENTENCE_PIECE = {"sentencepiece": "sentencepiece", "google.protobuf": "protobuf"}
 _TIKTOKEN = {"tiktoken": "tiktoken"}
-# What single tokenisers in Python ask for, as their errors name it.
+# What single tokenizers in Python ask for, as their errors name it.
 _OTHERS = (
     "fugashi",
     "ipadic",
@@ -28,7 +28,7 @@ _TIKTOKEN_LINE = re.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
 
 
 def missing_package(folder: Path, error: BaseException, *, name: str) -> ModelError | None:
-    """Return what to install, where a tokeniser could not be read for want of a package; else None.
+    """Return what to install, where a tokenizer could not be read for want of a package; else None.
 
     Args:
         folder: the model folder.
@@ -42,13 +42,13 @@ def missing_package(folder: Path, error: BaseException, *, name: str) -> ModelEr
             if missing:
                 are = "is" if len(missing) == 1 else "are"
                 return ModelError(
-                    f"{shown(name)}: its tokeniser ({shown(path.name)}) is read with {' and '.join(missing)}, which "
-                    f"{are} not installed; {how_to_install_packages(*missing)}, or headscope's extra `tokenisers`"
+                    f"{shown(name)}: its tokenizer ({shown(path.name)}) is read with {' and '.join(missing)}, which "
+                    f"{are} not installed; {how_to_install_packages(*missing)}, or headscope's extra `tokenizers`"
                 )
     found = re.search(rf"\b({'|'.join(_OTHERS)})\b", str(error))
     if found and not _installed(found[1]):
         return ModelError(
-            f"{shown(name)}: its tokeniser needs {found[1]}, which is not installed; "
+            f"{shown(name)}: its tokenizer needs {found[1]}, which is not installed; "
             f"{how_to_install_packages(found[1].replace('_', '-'))}"
         )
     return None

@@ -10,18 +10,18 @@ from headscope.models.folder.shown import shown
 _PROGRAMS = ("attn_implementation", "experts_implementation")
 
 
-def refuse_own_code(config: Mapping[str, Any], tokeniser: Mapping[str, Any], *, name: str) -> None:
+def refuse_own_code(config: Mapping[str, Any], tokenizer: Mapping[str, Any], *, name: str) -> None:
     """Refuse a model that cannot be had without its own code.
 
     A family that transformers knows is loaded with transformers' own classes, whatever `auto_map` says beside it.
 
     Args:
         config: what config.json holds.
-        tokeniser: what tokenizer_config.json holds; empty where there is none.
+        tokenizer: what tokenizer_config.json holds; empty where there is none.
         name: how the user calls the model.
 
     Raises:
-        ModelError: the family or the tokeniser is one of the folder's own, or a program from the hub is to be run.
+        ModelError: the family or the tokenizer is one of the folder's own, or a program from the hub is to be run.
     """
     from transformers import CONFIG_MAPPING
 
@@ -31,8 +31,8 @@ def refuse_own_code(config: Mapping[str, Any], tokeniser: Mapping[str, Any], *, 
         raise own_code(
             name, f"config.json's auto_map names {shown(next(iter(references.values())), limit=60)}"
         )
-    references = dict(_references(tokeniser.get("auto_map"), legacy="AutoTokenizer"))
-    if "AutoTokenizer" in references and not _known_tokeniser(tokeniser.get("tokenizer_class")):
+    references = dict(_references(tokenizer.get("auto_map"), legacy="AutoTokenizer"))
+    if "AutoTokenizer" in references and not _known_tokenizer(tokenizer.get("tokenizer_class")):
         which = shown(references["AutoTokenizer"], limit=60)
         raise own_code(name, f"tokenizer_config.json's auto_map names {which}")
     for key, value in _programs(config):
@@ -49,7 +49,7 @@ def own_code(name: str, why: str = "") -> ModelError:
 
 
 def _references(auto_map: Any, *, legacy: str = "") -> Iterator[tuple[str, str]]:
-    """Yield which class stands for which auto class; an old tokeniser's map is a list."""
+    """Yield which class stands for which auto class; an old tokenizer's map is a list."""
     if legacy and isinstance(auto_map, list):
         auto_map = {legacy: auto_map}
     for auto, given in auto_map.items() if isinstance(auto_map, dict) else ():
@@ -58,8 +58,8 @@ def _references(auto_map: Any, *, legacy: str = "") -> Iterator[tuple[str, str]]
             yield str(auto), str(named[-1])
 
 
-def _known_tokeniser(named: Any) -> bool:
-    """Whether transformers has a tokeniser of this name; without a name the family says which one it is."""
+def _known_tokenizer(named: Any) -> bool:
+    """Whether transformers has a tokenizer of this name; without a name the family says which one it is."""
     from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
     if named is None:

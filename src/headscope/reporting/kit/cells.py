@@ -41,7 +41,7 @@ def records(table: pd.DataFrame | None) -> list[dict[str, Any]]:
 
 
 def runs(rows: list[dict[str, Any]], model: str) -> Runs | None:
-    """Summarise the held-out selections of one model over its seeds; None where there are none."""
+    """Summarize the held-out selections of one model over its seeds; None where there are none."""
     values = [number(row["held_out"]) for row in rows
               if row["model"] == model and row.get("selection") == "held-out"]  # fmt: skip
     known = np.array([value for value in values if value == value])

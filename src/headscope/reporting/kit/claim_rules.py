@@ -8,7 +8,7 @@ from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.comparing import compared
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.words import Words
-from headscope.statistics.statistic_catalogue import STATISTICS
+from headscope.statistics.statistic_catalog import STATISTICS
 
 LEAST_SHARE = 0.25
 TIMES_UNIFORM = 2.0

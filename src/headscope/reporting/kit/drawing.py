@@ -1,4 +1,4 @@
-"""Matplotlib figures made part of a page: its colours follow light and dark, its ids collide with nobody's."""
+"""Matplotlib figures made part of a page: its colors follow light and dark, its ids collide with nobody's."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _hoist(found: re.Match[str]) -> str:
 
 
 def _tag(tag: str, name: str) -> str:
-    """Rewrite one tag: page colours, page fonts, own ids."""
+    """Rewrite one tag: page colors, page fonts, own ids."""
     tag = re.sub(r'\bid="([^"]*)"', lambda found: f'id="{name}-{found.group(1)}"', tag)
     tag = re.sub(r"url\(#([^)]*)\)", lambda found: f"url(#{name}-{found.group(1)})", tag)
     if tag.startswith("<use"):
@@ -110,7 +110,7 @@ def _tag(tag: str, name: str) -> str:
 
 @cache
 def _variables() -> dict[str, str]:
-    """Map the light scheme's colours, which matplotlib drew with, to the page's variables."""
-    colours = palette()
-    known = {shade.light: f"var(--{name})" for name, shade in colours.page.items()}
-    return known | {role.line.light: f"var(--line-{name})" for name, role in colours.roles.items()}
+    """Map the light scheme's colors, which matplotlib drew with, to the page's variables."""
+    colors = palette()
+    known = {shade.light: f"var(--{name})" for name, shade in colors.page.items()}
+    return known | {role.line.light: f"var(--line-{name})" for name, role in colors.roles.items()}

@@ -1,4 +1,4 @@
-"""A number for every head that the head grid can be coloured by, beside its statistics and what it finds."""
+"""A number for every head that the head grid can be colored by, beside its statistics and what it finds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class HeadMeasure:
     """One number a head, from 0 upwards.
 
     Attributes:
-        name: unique among all that the grid can be coloured by.
+        name: unique among all that the grid can be colored by.
         label: as it is called in the list, with a capital.
         topic: what stands above it and its like in the list.
         unit: of the number, in words; empty for a share.

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.measured import Measured
-from headscope.statistics.role_catalogue import OTHERWISE
-from headscope.statistics.statistic_catalogue import NAMES
+from headscope.statistics.role_catalog import OTHERWISE
+from headscope.statistics.statistic_catalog import NAMES
 
 COLUMNS = ("value", "ci_low", "ci_high", "uniform", "n")
 

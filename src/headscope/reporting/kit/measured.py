@@ -52,7 +52,7 @@ class Measured:
     def examples(self) -> pd.DataFrame:
         """The sentences that heads are drawn on.
 
-        `kind layer head behaviour value document segment tokens keys weights`; the behaviour is a role, or `shared` for
+        `kind layer head behavior value document segment tokens keys weights`; the behavior is a role, or `shared` for
         the sentence that every head's card shows.
         """
         return self.tables["examples"]

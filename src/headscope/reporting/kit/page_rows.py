@@ -10,8 +10,8 @@ import numpy as np
 from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.words import Words, capital, count, head_name, table_number
-from headscope.statistics.role_catalogue import ROLES
-from headscope.statistics.statistic_catalogue import is_share
+from headscope.statistics.role_catalog import ROLES
+from headscope.statistics.statistic_catalog import is_share
 from headscope.views.markup import Html, el
 
 
@@ -128,15 +128,15 @@ def role_table(kinds: Sequence[Kind], words: Words) -> Table:
 def example_table(
     rows: Sequence[tuple[str, int, int, str, float, int, str]], words: Words, several: bool
 ) -> Table:
-    """Tabulate the examples of figure 1: (kind, layer, head, behaviour, value, segment, document)."""
+    """Tabulate the examples of figure 1: (kind, layer, head, behavior, value, segment, document)."""
     body = []
-    for kind, layer, head, behaviour, value, segment, document in rows:
-        statistic = ROLES[behaviour].example if behaviour in ROLES else behaviour
+    for kind, layer, head, behavior, value, segment, document in rows:
+        statistic = ROLES[behavior].example if behavior in ROLES else behavior
         shown = table_number(value, statistic)
         body.append(
             (
                 capital(head_name(kind, layer, head, several=several)),
-                capital(words.roles.get(behaviour, behaviour)),
+                capital(words.roles.get(behavior, behavior)),
                 f"{shown} {unit(statistic)}" if shown != "–" else shown,
                 document,
                 str(segment),

@@ -126,9 +126,9 @@ class Parts:
         targets: what it looked for, and how well every head finds it.
         known: what it looks for in any run, so that it is understood where this one did not.
         arcs: its table of sentences on which heads find something, with gold arcs; empty where it has none.
-        role: the colour of what its heads find.
-        measures: a number for every head, each of which the head grid can be coloured by.
-        showings: what it saw heads doing, each beside what chance gives; the grid can be coloured by these, too.
+        role: the color of what its heads find.
+        measures: a number for every head, each of which the head grid can be colored by.
+        showings: what it saw heads doing, each beside what chance gives; the grid can be colored by these, too.
         showable: what it looks for so in any run, so that it is understood where this one did not.
         cards: what it adds to the atlas's cards of the heads of a kind, by name.
         needed: what a run may lack of the cards: name -> (the table it is made of, what to do for it).

@@ -19,12 +19,12 @@ class Showable:
     """Something that a head can show.
 
     Attributes:
-        name: unique among all that the grid can be coloured by.
+        name: unique among all that the grid can be colored by.
         label: as people call it.
         says: what it is, in a few words.
         topic: what stands above it and its like.
         words: what it is asked for as; none where nobody asks for it by itself.
-        role: the colour of heads that show it, by its name in the palette.
+        role: the color of heads that show it, by its name in the palette.
         unit: of its number, in words; empty for a share of attention.
     """
 
@@ -69,7 +69,7 @@ class Showing:
     strongest: Mapping[str, Strongest]
 
     def measure(self, kinds: Sequence[Kind]) -> HeadMeasure:
-        """Return it as what the head grid can be coloured by."""
+        """Return it as what the head grid can be colored by."""
         what = self.what
         return HeadMeasure(
             name=what.name,

@@ -23,8 +23,8 @@ def strip(
         accuracy: the head's; a full dot on its interval.
         baseline: the best fixed offset's; a tick on its interval.
         control: a hollow dot at the mean of its seeds, on their range.
-        strong: whether the head is shown to beat the offset; a hollow dot in grey where it is not.
-        role: whose colour the dot has.
+        strong: whether the head is shown to beat the offset; a hollow dot in gray where it is not.
+        role: whose color the dot has.
     """
     middle = HEIGHT / 2
     parts: list[Html] = [_line("rail", 0.0, 1.0, middle)]

@@ -54,7 +54,7 @@ class Target:
 
     Attributes:
         what: its names.
-        role: the colour of heads that find it, by its name in the palette.
+        role: the color of heads that find it, by its name in the palette.
         n: cases.
         baseline: accuracy of what needs no attention; NaN where there is none.
         best: the head chosen for it, None where none could be.

@@ -9,8 +9,8 @@ from typing import Any
 
 from headscope.counted import count as count
 from headscope.figures.labels import shorten, visible
-from headscope.statistics.role_catalogue import ROLES, SHOWN
-from headscope.statistics.statistic_catalogue import STATISTICS, Special, is_share
+from headscope.statistics.role_catalog import ROLES, SHOWN
+from headscope.statistics.statistic_catalog import STATISTICS, Special, is_share
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Words:
     sep: str
 
     def fill(self, words: str) -> str:
-        """Put the tokens' names into words of the catalogues."""
+        """Put the tokens' names into words of the catalogs."""
         return Special(cls=self.cls, sep=self.sep).fill(words)
 
 

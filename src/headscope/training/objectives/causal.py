@@ -1,11 +1,11 @@
-"""Causal language modelling: each token is foretold from those before it."""
+"""Causal language modeling: each token is foretold from those before it."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.unknown import KnownPieces
-from headscope.training.byte_tokeniser import train_byte_tokeniser
+from headscope.training.byte_tokenizer import train_byte_tokenizer
 from headscope.training.new_decoder import drop_residuals, new_decoder
 from headscope.training.next_tokens import NextTokens
 from headscope.training.packed_corpus import PackedInputs, pack_passages
@@ -18,20 +18,20 @@ from headscope.training.training_options import VOCABULARY, TrainOptions
 class NextWord:
     """A decoder's objective, on running text."""
 
-    tokeniser_words = "a byte-level BPE tokeniser"
+    tokenizer_words = "a byte-level BPE tokenizer"
     head_words = "language-model head"
 
-    def new_tokeniser(self, corpus: TrainingText, options: TrainOptions) -> Any:
-        """Train a byte-level BPE tokeniser."""
-        return train_byte_tokeniser(
+    def new_tokenizer(self, corpus: TrainingText, options: TrainOptions) -> Any:
+        """Train a byte-level BPE tokenizer."""
+        return train_byte_tokenizer(
             corpus.lines, vocabulary=options.vocabulary or VOCABULARY, max_length=options.max_length
         )
 
-    def new_model(self, tokeniser: Any, options: TrainOptions) -> Start:
+    def new_model(self, tokenizer: Any, options: TrainOptions) -> Start:
         """Make a Llama."""
         assert options.size is not None
         start = new_decoder(
-            options.size, tokeniser, groups=options.groups, max_length=options.max_length, seed=options.seed
+            options.size, tokenizer, groups=options.groups, max_length=options.max_length, seed=options.seed
         )
         drop_residuals(start.model, options.dropout)
         return start
@@ -47,9 +47,9 @@ class NextWord:
         text = RunningText(encoder, max_length=options.max_length)
         return pack_passages(corpus.read(), text, limit=options.limit, seed=options.seed, known=known)
 
-    def question(self, tokeniser: Any, options: TrainOptions) -> NextTokens:
+    def question(self, tokenizer: Any, options: TrainOptions) -> NextTokens:
         """Ask for every token but the first."""
-        return NextTokens.of(tokeniser, repeated=options.repeated)
+        return NextTokens.of(tokenizer, repeated=options.repeated)
 
     def asked_words(self, options: Mapping[str, Any]) -> str:
         """Say what is asked, and how much of it repeats itself."""

@@ -1,4 +1,4 @@
-"""Masked language modelling: words of which the model sees nothing, or another, are filled in."""
+"""Masked language modeling: words of which the model sees nothing, or another, are filled in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from headscope.training.batches import AskedBatch, masked_batch
 from headscope.training.packed_corpus import PackedInputs, pack_inputs
 from headscope.training.start import Start, go_on_with, new_bert
 from headscope.training.text import TrainingText
-from headscope.training.tokeniser import train_tokeniser
+from headscope.training.tokenizer import train_tokenizer
 from headscope.training.training_masks import Masker
 from headscope.training.training_options import VOCABULARY, TrainOptions
 
@@ -39,22 +39,22 @@ class MaskedTokens:
 class MaskedWords:
     """BERT's objective, on pairs of texts."""
 
-    tokeniser_words = "a WordPiece tokeniser"
+    tokenizer_words = "a WordPiece tokenizer"
     head_words = "masked-LM head"
 
-    def new_tokeniser(self, corpus: TrainingText, options: TrainOptions) -> Any:
-        """Train a WordPiece tokeniser."""
-        return train_tokeniser(
+    def new_tokenizer(self, corpus: TrainingText, options: TrainOptions) -> Any:
+        """Train a WordPiece tokenizer."""
+        return train_tokenizer(
             corpus.lines,
             vocabulary=options.vocabulary or VOCABULARY,
             cased=options.cased,
             max_length=options.max_length,
         )
 
-    def new_model(self, tokeniser: Any, options: TrainOptions) -> Start:
+    def new_model(self, tokenizer: Any, options: TrainOptions) -> Start:
         """Make a BERT."""
         assert options.size is not None
-        return new_bert(options.size, tokeniser, max_length=options.max_length, seed=options.seed)
+        return new_bert(options.size, tokenizer, max_length=options.max_length, seed=options.seed)
 
     def go_on_with(self, options: TrainOptions) -> Start:
         """Load a checkpoint with its masked-LM head."""
@@ -67,9 +67,9 @@ class MaskedWords:
         packer = Packer(encoder, packing=options.packing, max_length=options.max_length, seed=options.seed)
         return pack_inputs(corpus.read(), packer, limit=options.limit, seed=options.seed, known=known)
 
-    def question(self, tokeniser: Any, options: TrainOptions) -> MaskedTokens:
+    def question(self, tokenizer: Any, options: TrainOptions) -> MaskedTokens:
         """Ask for 15% of the tokens."""
-        return MaskedTokens(Masker.of(tokeniser), int(tokeniser.pad_token_id or 0))
+        return MaskedTokens(Masker.of(tokenizer), int(tokenizer.pad_token_id or 0))
 
     def asked_words(self, options: Mapping[str, Any]) -> str:
         """Say how masks are drawn."""

@@ -35,18 +35,18 @@ class Objective(Protocol):
     """A way to train a language model.
 
     Attributes:
-        tokeniser_words: what the card calls a tokeniser that it trains.
+        tokenizer_words: what the card calls a tokenizer that it trains.
         head_words: what a model must have that is gone on with, as `masked-LM head`.
     """
 
-    tokeniser_words: str
+    tokenizer_words: str
     head_words: str
 
-    def new_tokeniser(self, corpus: TrainingText, options: TrainOptions) -> Any:
-        """Train a tokeniser on the corpus."""
+    def new_tokenizer(self, corpus: TrainingText, options: TrainOptions) -> Any:
+        """Train a tokenizer on the corpus."""
 
-    def new_model(self, tokeniser: Any, options: TrainOptions) -> Start:
-        """Make a model of `options.size` with weights from its initialiser."""
+    def new_model(self, tokenizer: Any, options: TrainOptions) -> Start:
+        """Make a model of `options.size` with weights from its initializer."""
 
     def go_on_with(self, options: TrainOptions) -> Start:
         """Load `options.model` with its head."""
@@ -56,7 +56,7 @@ class Objective(Protocol):
     ) -> PackedInputs:
         """Read the corpus into inputs."""
 
-    def question(self, tokeniser: Any, options: TrainOptions) -> Question:
+    def question(self, tokenizer: Any, options: TrainOptions) -> Question:
         """Return what is asked of the inputs."""
 
     def asked_words(self, options: Mapping[str, Any]) -> str:

@@ -42,19 +42,19 @@ class AttentionReader:
     """A loaded model, ready to show its attention on one text after the other.
 
     Args:
-        loaded: the model and its tokeniser.
+        loaded: the model and its tokenizer.
 
     Attributes:
         model: what is run to see attention: the model below its vocabulary head.
 
     Raises:
-        ModelError: the model gives no attention weights, or its tokeniser cannot be used.
+        ModelError: the model gives no attention weights, or its tokenizer cannot be used.
     """
 
     def __init__(self, loaded: LoadedModel) -> None:
         self.loaded = loaded
         self.model: nn.Module = without_head(loaded).model
-        self.encoder = Encoder(loaded.tokeniser)
+        self.encoder = Encoder(loaded.tokenizer)
         self.anatomy: Anatomy = examine(self.model, self.encoder.vocabulary)
 
     def view(

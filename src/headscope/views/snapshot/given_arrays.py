@@ -192,7 +192,7 @@ def _axis(tokens: Any, name: str, attention: str, *, readable: bool, segment_b: 
     if isinstance(tokens, str) or wrong:
         got = "a string" if isinstance(tokens, str) else f"a {type(wrong[0]).__name__} among them"
         raise InputError(
-            f"expected {name} as a list of strings, got {got}; tokeniser.convert_ids_to_tokens(ids) gives them"
+            f"expected {name} as a list of strings, got {got}; tokenizer.convert_ids_to_tokens(ids) gives them"
         )
     named = named_tokens(listed)
     return Axis(

@@ -54,7 +54,7 @@ def reader_of(
             "a transformers model together with its tokenizer"
         )
     name = str(getattr(model.config, "name_or_path", "") or type(model).__name__)
-    return AttentionReader(LoadedModel(model=model, tokeniser=tokenizer, name=short_name(name)))
+    return AttentionReader(LoadedModel(model=model, tokenizer=tokenizer, name=short_name(name)))
 
 
 def take_snapshot(

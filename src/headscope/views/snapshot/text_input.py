@@ -38,14 +38,14 @@ def text_input(
     """Cut a text, or a pair, into the model's pieces with its special tokens around them.
 
     Args:
-        encoder: the tokeniser's wrap.
+        encoder: the tokenizer's wrap.
         text: the text.
         text_b: the second text of a pair.
         most: how many tokens the model may read, special tokens included.
         too_long: `error`, or `truncate`: tokens go from the end of the longer text.
 
     Raises:
-        InputError: a text has no tokens, does not fit, or is all but unknown to the tokeniser.
+        InputError: a text has no tokens, does not fit, or is all but unknown to the tokenizer.
     """
     texts = [text] if text_b is None else [text, text_b]
     pieces = [_pieces(encoder, each) for each in texts]
@@ -80,7 +80,7 @@ def after_start(start: int, segment: Segment | None) -> Segment:
 
 def without_end(encoder: Encoder, segment: Segment) -> Segment:
     """Return a segment without the special tokens at its end: text that goes on."""
-    special, stop = special_ids(encoder.tokeniser), len(segment)
+    special, stop = special_ids(encoder.tokenizer), len(segment)
     while stop > 1 and int(segment.ids[stop - 1]) in special:
         stop -= 1
     return Segment(
@@ -95,7 +95,7 @@ def without_end(encoder: Encoder, segment: Segment) -> Segment:
 def continued(encoder: Encoder, segment: Segment, new: Sequence[int]) -> Segment:
     """Return a segment with generated tokens after it, and the words that these make up."""
     ids = np.concatenate([segment.ids, np.array(new, dtype=np.int64)])
-    special = np.array([int(i) in special_ids(encoder.tokeniser) for i in ids], dtype=bool)
+    special = np.array([int(i) in special_ids(encoder.tokenizer) for i in ids], dtype=bool)
     word_ids = np.full(len(ids), NO_WORD, dtype=np.int64)
     word_ids[~special] = _generated_words(encoder, ids[~special])
     return Segment(
@@ -122,15 +122,15 @@ def axis_of(
         segment: what the model reads.
         segment_b: first position of the second text of a pair.
         generated: first position that the model wrote itself.
-        typed: position -> text that the tokeniser does not know, and the model reads its token for unknown text.
+        typed: position -> text that the tokenizer does not know, and the model reads its token for unknown text.
     """
-    tokeniser = encoder.tokeniser
-    hidden = special_ids(tokeniser)
+    tokenizer = encoder.tokenizer
+    hidden = special_ids(tokenizer)
     special = tuple(place for place, number in enumerate(segment.ids) if int(number) in hidden)
     numbers: dict[int, int] = {}
     words: list[int | None] = []
     members: list[list[int]] = []  # of each word, the places
-    tokens = readable_tokens(tokeniser, segment.ids)
+    tokens = readable_tokens(tokenizer, segment.ids)
     unknown = {place: text for place, text in (typed or {}).items() if place < len(tokens)}
     for place, text in unknown.items():
         tokens[place] = text
@@ -149,7 +149,7 @@ def axis_of(
         word_text=tuple(
             _written([tokens[place] for place in places])
             if any(place in unknown for place in places)
-            else _joined(tokeniser, [int(segment.ids[place]) for place in places])
+            else _joined(tokenizer, [int(segment.ids[place]) for place in places])
             for places in members
         ),
         segment_b=segment_b,
@@ -159,9 +159,9 @@ def axis_of(
     )
 
 
-def special_ids(tokeniser: Any) -> frozenset[int]:
-    """Return the ids of the tokeniser's special tokens; what stands for unknown text is not one."""
-    return frozenset(int(i) for i in tokeniser.all_special_ids) - {tokeniser.unk_token_id}
+def special_ids(tokenizer: Any) -> frozenset[int]:
+    """Return the ids of the tokenizer's special tokens; what stands for unknown text is not one."""
+    return frozenset(int(i) for i in tokenizer.all_special_ids) - {tokenizer.unk_token_id}
 
 
 def _pieces(encoder: Encoder, text: str) -> Pieces:
@@ -191,13 +191,13 @@ def _fit(pieces: list[Pieces], room: int, *, special: int, too_long: str) -> Non
 
 
 def _words_of(text: str, pieces: Pieces) -> list[int]:
-    """Return the word of each piece: the tokeniser's own, or those between spaces where it knows of no words."""
+    """Return the word of each piece: the tokenizer's own, or those between spaces where it knows of no words."""
     own = [NO_WORD if word is None else int(word) for word in pieces.word_ids]
     spans: dict[int, tuple[int, int]] = {}
     for word, (start, end) in zip(own, pieces.offsets):
         first, last = spans.get(word, (start, end))
         spans[word] = (min(first, start), max(last, end))
-    # Llama's tokeniser takes a whole text for one word.
+    # Llama's tokenizer takes a whole text for one word.
     if not any(len(text[start:end].split()) > 1 for word, (start, end) in spans.items() if word != NO_WORD):
         return own
     bounds, at = [], 0
@@ -211,16 +211,16 @@ def _words_of(text: str, pieces: Pieces) -> list[int]:
 
 def _generated_words(encoder: Encoder, ids: np.ndarray) -> list[int]:
     """Return the word of each token of a text known by its ids alone."""
-    tokeniser = encoder.tokeniser
+    tokenizer = encoder.tokenizer
     numbers = [int(i) for i in ids]
-    text = str(tokeniser.decode(numbers, clean_up_tokenization_spaces=False))
+    text = str(tokenizer.decode(numbers, clean_up_tokenization_spaces=False))
     for candidate in (text, text.strip()):
         (pieces,) = encoder.pieces([candidate])
         if pieces.ids == numbers:
             return _words_of(candidate, pieces)
     # Text that is cut otherwise when read again: the pieces' own marks tell words apart.
-    named = [str(token) for token in tokeniser.convert_ids_to_tokens(numbers)]
-    wordpiece = any(token.startswith("##") for token in tokeniser.get_vocab())
+    named = [str(token) for token in tokenizer.convert_ids_to_tokens(numbers)]
+    wordpiece = any(token.startswith("##") for token in tokenizer.get_vocab())
     words, word = [], -1
     for token in named:
         begins = not token.startswith("##") if wordpiece else token.startswith(_WORD_MARKS)
@@ -229,13 +229,13 @@ def _generated_words(encoder: Encoder, ids: np.ndarray) -> list[int]:
     return words
 
 
-def _joined(tokeniser: Any, ids: list[int]) -> str:
+def _joined(tokenizer: Any, ids: list[int]) -> str:
     """Return a word's pieces as one text without the marks of continuation."""
-    text = str(tokeniser.decode(ids, clean_up_tokenization_spaces=False)).strip()
+    text = str(tokenizer.decode(ids, clean_up_tokenization_spaces=False)).strip()
     if text and "\ufffd" not in text and not any(map(str.isspace, text)):
         return text
-    # A tokeniser that cannot put its pieces together, or a word that ends inside a character.
-    named = readable_tokens(tokeniser, np.array(ids, dtype=np.int64))
+    # A tokenizer that cannot put its pieces together, or a word that ends inside a character.
+    named = readable_tokens(tokenizer, np.array(ids, dtype=np.int64))
     return _written(named)
 
 

@@ -179,10 +179,10 @@ def resulting(scene: Scene) -> Tree:
     assert subject is not None
     if scene.chance(0.5):
         thing = scene.something(("furniture", "building"), exclude=(subject,))
-        colour = scene.rng.choice(("green", "white", "blue", "yellow", "red"))
+        color = scene.rng.choice(("green", "white", "blue", "yellow", "red"))
         if thing is None:
             return None
-        verb, source, target, state = "paint", Ref(who=subject), Ref(who=thing), colour
+        verb, source, target, state = "paint", Ref(who=subject), Ref(who=thing), color
     else:
         cause = scene.something(("text", "event", "idea", "art"))
         if cause is None:

@@ -85,7 +85,7 @@ def gap_segments(
 
     Args:
         rows: from `corpora.gap`.
-        encoder: the tokeniser's wrap.
+        encoder: the tokenizer's wrap.
         max_length: tokens in a segment at most, special tokens included.
         counts: told what became of the rows.
     """

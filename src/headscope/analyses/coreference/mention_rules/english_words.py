@@ -29,7 +29,7 @@ PREPOSITIONS = _words(
     "about above across after against along alongside amid amidst among amongst around as at atop before behind "
     "below beneath beside besides between beyond by concerning despite down during except for from in inside "
     "into like near next of off on onto opposite out outside over past per regarding since than through "
-    "throughout till to toward towards under underneath unlike until unto up upon versus via vs with within "
+    "throughout till to toward toward under underneath unlike until unto up upon versus via vs with within "
     "without worth"
 )
 RELATIVES = _words("who whom whose which that where when why whereby wherein whereof whither whence")
@@ -43,9 +43,9 @@ ADJECTIVES = _words(
     "able ancient angry bad beautiful best better big bitter black blind blue bold brave brief bright broad brown "
     "busy calm cheap civil clean clear clever cold common complete cool correct crazy current curious dark dead "
     "deaf dear deep different difficult dirty direct double dry due dull dumb eager early easy elder eldest empty "
-    "entire equal evil exact extra faint fair false familiar famous fat favourite favorite fellow fine firm fit "
+    "entire equal evil exact extra faint fair false familiar famous fat favorite favorite fellow fine firm fit "
     "flat foreign former free fresh front full further future gay gentle glad golden good grand grave gray great "
-    "greater greatest green grey grim happy hard heavy high higher highest holy honest hot huge human humble ill "
+    "greater greatest green gray grim happy hard heavy high higher highest holy honest hot huge human humble ill "
     "important infinite inner innocent intense junior keen key kind large larger largest late later latest latter "
     "lazy left lesser light little local lone lonely long longer longest loose loud lovely low lower lucky mad main "
     "major mean mere mild minor modern modest much naked narrow nasty neat new newer newest next nice noble old "

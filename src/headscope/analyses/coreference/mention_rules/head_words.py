@@ -37,8 +37,8 @@ def mention_type(
 
     By the tag where there is one: a pronoun or determiner, a proper noun, anything else. Without tags: a word of
     a closed list is a pronoun (`english_words.PRONOUNS`; `US` is none where other words are not in capitals); a
-    capitalised word is proper, unless it may be so only because it begins a sentence or quotation or stands
-    in a line of capitals: then it must come capitalised elsewhere in the document, where neither holds.
+    capitalized word is proper, unless it may be so only because it begins a sentence or quotation or stands
+    in a line of capitals: then it must come capitalized elsewhere in the document, where neither holds.
     """
     return MentionWords(document).type(head)
 

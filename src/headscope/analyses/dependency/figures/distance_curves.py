@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from headscope.figures.axes import say_absent
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across, paper_width
-from headscope.figures.style import LINE, SOFT, figure_of, house_style, new_figure, role_colour
+from headscope.figures.style import LINE, SOFT, figure_of, house_style, new_figure, role_color
 from headscope.statistics.arc_bins import DISTANCES, SHORT
 
 COLUMNS = 4
@@ -45,7 +45,7 @@ def distance_panel(
             "place"
         )
         x = ordered["place"].to_numpy(float)
-        colour, other = role_colour("syntax"), role_colour("next")
+        color, other = role_color("syntax"), role_color("next")
         baseline = ordered["baseline_accuracy"].to_numpy(float)
         some = baseline > 0
         ax.vlines(x[some], 0, baseline[some], color=other, linewidth=7, alpha=0.3, gid="offset")
@@ -54,8 +54,8 @@ def distance_panel(
         value = ordered["accuracy"].to_numpy(float)
         low, high = ordered["ci_low"].to_numpy(float), ordered["ci_high"].to_numpy(float)
         if np.isfinite(low).any():
-            ax.vlines(x, low, high, color=colour, linewidth=3.2, alpha=0.35, gid="interval")
-        ax.plot(x, value, color=colour, linewidth=1.5, marker="o", markersize=4, clip_on=False, gid="head")
+            ax.vlines(x, low, high, color=color, linewidth=3.2, alpha=0.35, gid="interval")
+        ax.plot(x, value, color=color, linewidth=1.5, marker="o", markersize=4, clip_on=False, gid="head")
         _axes(ax)
         if name_offset and some.any() and pd.notna(first["baseline_offset"]):
             peak = int(np.nanargmax(baseline))

@@ -85,12 +85,12 @@ def step_of(above: float) -> int:
 
 
 def shade(step: int) -> str:
-    """Return the colour of a shade on white, `#rrggbb`: viridis from yellow (1) to violet (9)."""
+    """Return the color of a shade on white, `#rrggbb`: viridis from yellow (1) to violet (9)."""
     return str(to_hex(mpl.colormaps[palette().layers](1 - (step - 0.5) / STEPS)))
 
 
 def on_shade(step: int) -> str:
-    """Return the colour of text on a shade, dark on the light half."""
+    """Return the color of text on a shade, dark on the light half."""
     return INK if step <= 5 else "#ffffff"
 
 

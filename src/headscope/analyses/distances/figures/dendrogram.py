@@ -23,7 +23,7 @@ from headscope.figures.style import (
     figure_of,
     house_style,
     new_figure,
-    role_colour,
+    role_color,
     role_outline,
 )
 from headscope.palette import palette
@@ -32,7 +32,7 @@ WIDTH, LINE_HEIGHT = 6.4, 0.155
 """Inches: of the figure, and of a head's line."""
 PAPER_LINE = 0.11
 """Inches of a head's line on paper."""
-MOST_LABELLED = 400
+MOST_LABELED = 400
 """Beyond so many heads the tree is drawn without their names, and no higher than this many lines."""
 
 
@@ -44,7 +44,7 @@ def dendrogram(
     names: Mapping[str, str] | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw the tree of one kind's heads: leaves on the left, each in its role's colour and shape, clusters named.
+    """Draw the tree of one kind's heads: leaves on the left, each in its role's color and shape, clusters named.
 
     Args:
         pairs: `tables/head_distances.parquet`.
@@ -66,7 +66,7 @@ def dendrogram(
         raise ValueError(f"Expected {kind} heads for a tree, got {present}; give a kind that the table has.")
     places = [(int(layer), int(head)) for layer, head in heads[["layer", "head"]].to_numpy()]
     each = LINE_HEIGHT if paper_width() is None else PAPER_LINE
-    most = MOST_LABELLED if paper_width() is None else int((PAGE_INCHES - 1.2) / PAPER_LINE)
+    most = MOST_LABELED if paper_width() is None else int((PAGE_INCHES - 1.2) / PAPER_LINE)
     shown = min(len(places), most)
     with house_style():
         if ax is None:
@@ -88,11 +88,11 @@ def _branches(ax: Axes, found: Clusters) -> None:
     # scipy puts leaves at 5, 15, 25 ...; here they are at 0, 1, 2 ... downwards.
     ups = (np.asarray(drawn["icoord"]) - 5) / 10
     outs = np.asarray(drawn["dcoord"])
-    for within, colour, width in ((True, INK, 1.0), (False, SOFT, 0.9)):
+    for within, color, width in ((True, INK, 1.0), (False, SOFT, 0.9)):
         these = (outs.max(1) <= found.height) == within
         lines = [np.column_stack(pair) for pair in zip(outs[these], ups[these])]
         ax.add_collection(
-            LineCollection(lines, colors=colour, linewidths=width, gid=f"joins--{'in' if within else 'out'}")
+            LineCollection(lines, colors=color, linewidths=width, gid=f"joins--{'in' if within else 'out'}")
         )
     ax.set_xlim(0, 1.02 * float(max(outs.max(), 1e-9)))
     ax.set_ylim(len(found.order) - 0.5, -0.5)
@@ -118,7 +118,7 @@ def _leaves(ax: Axes, heads: pd.DataFrame, found: Clusters, kind: str, *, named:
         these = np.flatnonzero(roles == role)
         points = ax.scatter(
             np.full(len(these), -0.012), place_of[these], s=34.0 if named else 8.0, linewidths=0.0, clip_on=False,
-            marker=role_outline(role), color=role_colour(role), transform=margin,
+            marker=role_outline(role), color=role_color(role), transform=margin,
         )  # fmt: skip
         points.set_paths([role_outline(role)])
         points.set_urls([f"#{kind}-{a}-{b}" for a, b in heads.loc[these, ["layer", "head"]].to_numpy()])
@@ -128,16 +128,16 @@ def _leaves(ax: Axes, heads: pd.DataFrame, found: Clusters, kind: str, *, named:
     for number, (layer, head, role) in enumerate(zip(heads["layer"], heads["head"], roles)):
         ax.text(
             -0.03, place_of[number], f"{layer}-{head}", transform=margin, ha="right", va="center_baseline", fontsize=8,
-            color=role_colour(role), gid=f"mark--{layer}-{head}",
+            color=role_color(role), gid=f"mark--{layer}-{head}",
         )  # fmt: skip
 
 
 def _key(ax: Axes, heads: pd.DataFrame, names: Mapping[str, str]) -> None:
-    """Write above the tree which role has which colour and shape."""
+    """Write above the tree which role has which color and shape."""
     present = [role for role in palette().roles if (heads["role"] == role).any()]
     handles = [
         Line2D(
-            [], [], linestyle="", marker=role_outline(role), markersize=6, markeredgewidth=0, color=role_colour(role),
+            [], [], linestyle="", marker=role_outline(role), markersize=6, markeredgewidth=0, color=role_color(role),
             label=names.get(role, palette().roles[role].label),
         )
         for role in present

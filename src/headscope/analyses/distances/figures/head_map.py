@@ -1,4 +1,4 @@
-"""Figure 6 of the paper: heads as points, as far apart as their attention is, coloured by role and by layer."""
+"""Figure 6 of the paper: heads as points, as far apart as their attention is, colored by role and by layer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.distances.figures.plane import SIDE, Plane, height_of, lay_out
 from headscope.figures.axes import say_absent
-from headscope.figures.finders import EDGE_COLOUR, finder_name, marked, worn
+from headscope.figures.finders import EDGE_COLOR, finder_name, marked, worn
 from headscope.figures.label_places import LabelPlace, WantedLabel, place_labels
-from headscope.figures.layer_colours import layer_colour, on_layer
+from headscope.figures.layer_colors import layer_color, on_layer
 from headscope.figures.paper import LEAST_POINTS, across, paper_width
 from headscope.figures.style import (
     INK,
@@ -22,13 +22,13 @@ from headscope.figures.style import (
     figure_of,
     house_style,
     new_figure,
-    role_colour,
+    role_color,
     role_outline,
 )
 from headscope.palette import palette
-from headscope.statistics.role_catalogue import ROLES
+from headscope.statistics.role_catalog import ROLES
 
-COLOURINGS = ("role", "layer")
+COLORINGS = ("role", "layer")
 NUMBERED = 200
 """Up to so many heads a mark shows its layer's number."""
 MOST_NAMED = 10
@@ -50,12 +50,12 @@ def head_map(
     """
     heads = _heads(table, kind)
     with house_style():
-        columns = across(len(COLOURINGS), each=2.9)
-        lines = len(COLOURINGS) // columns
+        columns = across(len(COLORINGS), each=2.9)
+        lines = len(COLORINGS) // columns
         below = 0.0 if stress is None else 0.25 * lines
         figure = new_figure(2 * SIDE + 0.2, lines * (height_of(heads) + 0.45) + below)
-        for colouring, ax in zip(COLOURINGS, figure.subplots(lines, columns, squeeze=False).ravel()):
-            map_panel(table, kind=kind, colouring=colouring, names=names, ax=ax)
+        for coloring, ax in zip(COLORINGS, figure.subplots(lines, columns, squeeze=False).ravel()):
+            map_panel(table, kind=kind, coloring=coloring, names=names, ax=ax)
         if stress is not None:
             figure.supxlabel(
                 f"distances in the plane stand for divergences in nats, with a stress of {stress:.2f} (0 is exact)",
@@ -68,37 +68,37 @@ def map_panel(
     table: pd.DataFrame,
     *,
     kind: str,
-    colouring: str,
+    coloring: str,
     names: Mapping[str, str] | None = None,
     ax: Axes | None = None,
 ) -> Figure:
     """Draw one panel of figure 6.
 
-    By `role` a head has its role's colour and shape; the roles are named at their heads, and so are heads that find
-    something. By `layer` it is a disc in its layer's colour with the layer's number.
+    By `role` a head has its role's color and shape; the roles are named at their heads, and so are heads that find
+    something. By `layer` it is a disc in its layer's color with the layer's number.
 
     Args:
         table: `tables/head_map.parquet`.
         kind: `encoder`, `decoder` or `cross`.
-        colouring: `role` or `layer`.
+        coloring: `role` or `layer`.
         names: what roles are called.
         ax: where to draw; made when not given.
 
     Raises:
-        ValueError: another colouring, or the table has no head of this kind.
+        ValueError: another coloring, or the table has no head of this kind.
     """
-    if colouring not in COLOURINGS:
-        raise ValueError(f"Expected a colouring by role or layer, got {colouring!r}; choose one of them.")
+    if coloring not in COLORINGS:
+        raise ValueError(f"Expected a coloring by role or layer, got {coloring!r}; choose one of them.")
     heads = _heads(table, kind)
     with house_style():
         if ax is None:
             ax = new_figure(SIDE, height_of(heads) + 0.45).subplots()
-        ax.set_title(f"By {colouring}")
-        if colouring == "role" and heads["role"].isna().all():
+        ax.set_title(f"By {coloring}")
+        if coloring == "role" and heads["role"].isna().all():
             say_absent(ax, "Roles need the surface statistics of the same run.")
             return figure_of(ax)
         plane = lay_out(ax, heads)
-        if colouring == "role":
+        if coloring == "role":
             _by_role(ax, heads, kind, plane, dict(names or {}))
         else:
             _by_layer(ax, heads, kind, plane)
@@ -130,8 +130,8 @@ def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict
         these = these[np.argsort(edges[these], kind="stable")]
         points = ax.scatter(
             heads["x"][these], heads["y"][these], s=sizes[these], linewidths=edges[these].tolist(),
-            edgecolors=EDGE_COLOUR if finders else "none", zorder=3, clip_on=False, marker=role_outline(role),
-            facecolors=role_colour(role),
+            edgecolors=EDGE_COLOR if finders else "none", zorder=3, clip_on=False, marker=role_outline(role),
+            facecolors=role_color(role),
             alpha=0.8 if len(heads) > NUMBERED else None,
         )  # fmt: skip
         points.set_paths([role_outline(role)])
@@ -142,16 +142,16 @@ def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict
         (WantedLabel(text, 8.5, marks[[place]]), INK, "finder") for place, text in finders[:MOST_NAMED]
     ]
     meaning = [
-        (WantedLabel(called[role], 9.0, _central(marks, roles == role)), role_colour(role), "name")
+        (WantedLabel(called[role], 9.0, _central(marks, roles == role)), role_color(role), "name")
         for role in reversed(by_size)
     ]
-    # Heads that find something choose their names' places first; where room is short, what the colours mean does.
+    # Heads that find something choose their names' places first; where room is short, what the colors mean does.
     short = paper_width() is not None
     chosen = meaning + finding if short else finding + meaning
     places = place_labels([name for name, _, _ in chosen], marks, plane.box, reach=6.0)
-    for (name, colour, sort), found in zip(chosen, places):
+    for (name, color, sort), found in zip(chosen, places):
         if found is not None and not (short and sort == "finder" and found.box.covers(marks)):
-            _write(ax, plane, name, found, colour, sort=sort)
+            _write(ax, plane, name, found, color, sort=sort)
 
 
 def _by_layer(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane) -> None:
@@ -166,7 +166,7 @@ def _by_layer(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane) -> None:
             layer, head = int(one["layer"].iloc[0]), int(one["head"].iloc[0])
             ax.text(
                 one["x"].iloc[0], one["y"].iloc[0], f"{layer}", ha="center", va="center_baseline",
-                fontsize=number, color=on_layer(layer_colour(layer, layers)), zorder=order,
+                fontsize=number, color=on_layer(layer_color(layer, layers)), zorder=order,
                 gid=f"mark--{layer}-{head}",
             )  # fmt: skip
         return
@@ -185,7 +185,7 @@ def _discs(ax: Axes, heads: pd.DataFrame, kind: str, layers: int, size: float, o
     names = [f"{kind}-{layer}-{head}" for layer, head in heads[["layer", "head"]].to_numpy()]
     points = ax.scatter(
         heads["x"], heads["y"], s=size, linewidths=0.6, edgecolors=TICK, zorder=order, clip_on=False,
-        facecolors=[layer_colour(int(layer), layers) for layer in heads["layer"]],
+        facecolors=[layer_color(int(layer), layers) for layer in heads["layer"]],
     )  # fmt: skip
     points.set_urls([f"#{name}" for name in names])
     points.set_gid(f"heads--{kind}--map--layer" + (f"-{names[0]}" if len(names) == 1 else ""))
@@ -219,7 +219,7 @@ def _finders(heads: pd.DataFrame) -> list[tuple[int, str]]:
     return [(place, text) for _, place, text in found]
 
 
-def _write(ax: Axes, plane: Plane, name: WantedLabel, place: LabelPlace, colour: str, *, sort: str) -> None:
+def _write(ax: Axes, plane: Plane, name: WantedLabel, place: LabelPlace, color: str, *, sort: str) -> None:
     """Write a name, and the line to its mark: one with the sort `finder` may be left out again, its line with it."""
     box = place.box
     across = {"left": box.left, "right": box.right}.get(place.side, (box.left + box.right) / 2)
@@ -228,6 +228,6 @@ def _write(ax: Axes, plane: Plane, name: WantedLabel, place: LabelPlace, colour:
         ends = [plane.back(*place.lead[:2]), plane.back(*place.lead[2:])]
         ax.plot(*zip(*ends), color=SOFT, linewidth=0.7, zorder=2.5, clip_on=False, gid=f"lead--{name.text}")
     ax.text(
-        x, y, name.text, fontsize=name.size, color=colour, ha=place.side, va="center", zorder=5, clip_on=False,
+        x, y, name.text, fontsize=name.size, color=color, ha=place.side, va="center", zorder=5, clip_on=False,
         gid=f"{sort}--{name.text}",
     )  # fmt: skip

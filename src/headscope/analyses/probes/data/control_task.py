@@ -10,10 +10,10 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-BEHAVIOURS = ("self", "first", "last")
+BEHAVIORS = ("self", "first", "last")
 
 
-def behaviour_of(word: str, *, seed: int = 0) -> str:
+def behavior_of(word: str, *, seed: int = 0) -> str:
     """Return what a word type drew: `self`, `first` or `last`, each as likely; letter case counts.
 
     Args:
@@ -21,7 +21,7 @@ def behaviour_of(word: str, *, seed: int = 0) -> str:
         seed: of the draw.
     """
     digest = blake2b(f"{seed} {word}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return BEHAVIOURS[int.from_bytes(digest, "little") % len(BEHAVIOURS)]
+    return BEHAVIORS[int.from_bytes(digest, "little") % len(BEHAVIORS)]
 
 
 def control_targets(words: Sequence[str], *, seed: int = 0) -> NDArray[np.int64]:
@@ -29,11 +29,11 @@ def control_targets(words: Sequence[str], *, seed: int = 0) -> NDArray[np.int64]
 
     Args:
         words: the sentence.
-        seed: of the draw (`behaviour_of`).
+        seed: of the draw (`behavior_of`).
     """
     last = len(words) - 1
     found = np.zeros(len(words), dtype=np.int64)
     for place, word in enumerate(words):
-        drawn = behaviour_of(word, seed=seed)
+        drawn = behavior_of(word, seed=seed)
         found[place] = place if drawn == "self" else last if drawn == "last" else 0
     return found

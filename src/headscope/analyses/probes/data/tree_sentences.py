@@ -88,7 +88,7 @@ class WordTable:
     """The vectors of all words that occur, shifted and scaled alike.
 
     Every number has the mean 0 over the words of train, and all together the standard deviation 1: a probe with a
-    bias can express what it could before, and one step of its optimiser fits vectors of any origin.
+    bias can express what it could before, and one step of its optimizer fits vectors of any origin.
 
     Attributes:
         name: what tables call the vectors.

@@ -80,7 +80,7 @@ def read_vectors(
 ) -> FileVectors:
     """Read a text file of word vectors, as GloVe and word2vec write them, packed with gzip or not.
 
-    word2vec's first line (how many words, how wide) is recognised. A word may hold spaces, as some of GloVe's do:
+    word2vec's first line (how many words, how wide) is recognized. A word may hold spaces, as some of GloVe's do:
     the vector is what stands last in a line. Of a word that comes twice the first vector counts.
 
     Args:
@@ -202,13 +202,13 @@ def _vector(fields: list[str], word: str, origin: str) -> NDArray[np.float32]:
 class InputEmbeddings:
     """A model's own input embeddings: the mean over a word's pieces.
 
-    Words are cut as they are inside a sentence (after another word). A word that the tokeniser leaves nothing of
+    Words are cut as they are inside a sentence (after another word). A word that the tokenizer leaves nothing of
     has zeros.
 
     Attributes:
         name: `input embeddings of NAME`.
         table: the model's table, `[token id, width]`.
-        encoder: the tokeniser's wrap.
+        encoder: the tokenizer's wrap.
     """
 
     name: str
@@ -242,7 +242,7 @@ def input_embeddings(loaded: LoadedModel, encoder: Encoder) -> InputEmbeddings:
 
     Args:
         loaded: the model.
-        encoder: its tokeniser's wrap.
+        encoder: its tokenizer's wrap.
     """
     model: Any = loaded.model
     table: NDArray[np.float32] = model.get_input_embeddings().weight.detach().cpu().float().numpy()

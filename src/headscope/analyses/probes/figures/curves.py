@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.system import System
 from headscope.figures.axes import say_absent
 from headscope.figures.paper import LEAST_POINTS, narrow
@@ -18,7 +18,7 @@ from headscope.figures.style import (
     figure_of,
     house_style,
     new_figure,
-    role_colour,
+    role_color,
     role_outline,
 )
 from headscope.statistics.arc_bins import DISTANCES, SHORT
@@ -53,13 +53,13 @@ def probe_distances(by_distance: pd.DataFrame, *, ax: Axes | None = None) -> Fig
             x = np.array([DISTANCES.index(str(one)) for one in rows["distance"]], dtype=float)
             order = np.argsort(x)
             values, low, high = (rows[name].to_numpy(float)[order] for name in ("value", "ci_low", "ci_high"))
-            colour = role_colour(system.role)
+            color = role_color(system.role)
             if np.isfinite(low).any():
-                ax.vlines(x[order], low, high, color=colour, linewidth=3, alpha=0.3, gid="interval")
-            ax.plot(x[order], values, color=colour, linewidth=1.4, marker=role_outline(system.role), markersize=6,
+                ax.vlines(x[order], low, high, color=color, linewidth=3, alpha=0.3, gid="interval")
+            ax.plot(x[order], values, color=color, linewidth=1.4, marker=role_outline(system.role), markersize=6,
                     linestyle="--" if "random" in system.name else "-", clip_on=False, gid="probe",
                     label=system.name)  # fmt: skip
-            ends.append((float(values[-1]), system.name, colour))
+            ends.append((float(values[-1]), system.name, color))
         if not narrow():
             _name(ax, ends, x=len(DISTANCES) - 0.8)
         ax.set_xlim(-0.3, len(DISTANCES) - 0.7)
@@ -89,18 +89,18 @@ def probe_layers(layers: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
             rows = layers[(layers["measure"] == measure) & layers["value"].notna()].sort_values("layer")
             if rows.empty:
                 continue
-            colour = role_colour(role)
+            color = role_color(role)
             x, values = rows["layer"].to_numpy(float), rows["value"].to_numpy(float)
             low, high = rows["ci_low"].to_numpy(float), rows["ci_high"].to_numpy(float)
             if np.isfinite(low).any():
-                ax.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0, gid="interval")
+                ax.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0, gid="interval")
             ax.plot(
-                x, values, color=colour, linewidth=1.5, marker=role_outline(role), markersize=6, gid="layers"
+                x, values, color=color, linewidth=1.5, marker=role_outline(role), markersize=6, gid="layers"
             )
             chosen = rows["chosen"].to_numpy(bool)
             ax.plot(x[chosen], values[chosen], linestyle="", marker="o", markersize=13, markerfacecolor="none",
                     color=INK, gid="chosen")  # fmt: skip
-            ends.append((float(values[-1]), measure, colour))
+            ends.append((float(values[-1]), measure, color))
         _name(ax, ends, x=last + 0.25)
         ax.set_xlim(-0.4, last + 0.2)
         step = max(1, -(-last // 12))
@@ -123,10 +123,10 @@ def _name(ax: Axes, ends: list[tuple[float, str, str]], *, x: float) -> None:
     """Write each curve's name to the right of its end, pushed apart where ends are close."""
     height = -1.0
     places = []
-    for value, name, colour in sorted(ends):
+    for value, name, color in sorted(ends):
         height = max(height + _GAP, value)
-        places.append((height, name, colour))
+        places.append((height, name, color))
     over = max(places[-1][0] - 0.98, 0.0) if places else 0.0
-    for at, name, colour in places:
-        ax.text(x, at - over, name, color=colour, fontsize=9, va="center", ha="left", clip_on=False,
+    for at, name, color in places:
+        ax.text(x, at - over, name, color=color, fontsize=9, va="center", ha="left", clip_on=False,
                 gid=f"name--{name}")  # fmt: skip

@@ -10,11 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from headscope.analyses.probes.catalogue import SYSTEMS
+from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.system import System
 from headscope.figures.labels import label
 from headscope.figures.paper import narrow
-from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_colour
+from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_color
 
 
 def scores_of(probes: pd.DataFrame) -> list[tuple[System, dict[str, float], list[float]]]:
@@ -53,15 +53,15 @@ def probe_scores(
         if ax is None:
             ax = new_figure(7.2, 0.7 + 0.36 * len(lines)).subplots()
         for y, (system, mean, seeds) in enumerate(lines):
-            colour = role_colour(system.role)
+            color = role_color(system.role)
             if np.isfinite(mean["ci_low"]):
                 ax.hlines(
-                    y, mean["ci_low"], mean["ci_high"], color=colour, linewidth=6, alpha=0.35, gid="interval"
+                    y, mean["ci_low"], mean["ci_high"], color=color, linewidth=6, alpha=0.35, gid="interval"
                 )
             ax.plot(
-                seeds, [y] * len(seeds), linestyle="", marker="|", markersize=11, color=colour, gid="seeds"
+                seeds, [y] * len(seeds), linestyle="", marker="|", markersize=11, color=color, gid="seeds"
             )
-            ax.plot(mean["value"], y, marker="o", markersize=5, color=colour, gid="mean")
+            ax.plot(mean["value"], y, marker="o", markersize=5, color=color, gid="mean")
             printed = (paper or {}).get(system.paper or "")
             if printed is not None:
                 ax.plot(

@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 
 from headscope.figures.axes import say_absent
 from headscope.figures.paper import across, panel_inches
-from headscope.figures.style import INK, LINE, figure_of, house_style, new_figure, role_colour
+from headscope.figures.style import INK, LINE, figure_of, house_style, new_figure, role_color
 
 TITLES = {
     "dependent->head": "dependent → head word",
@@ -30,7 +30,7 @@ def probe_weights(
     """Draw a probe's weights of one kind of attention: layers as rows, heads as columns, a grid a direction.
 
     The stronger a cell, the larger its weight in size, on one scale for both directions; a weight below zero has
-    another colour and a bar across it. Each cell links to its head's card.
+    another color and a bar across it. Each cell links to its head's card.
 
     Args:
         table: `tables/probe_weights.parquet`.
@@ -71,10 +71,10 @@ def probe_weights(
 
 
 def _cell(ax: Axes, kind: str, layer: int, head: int, weight: float, most: float) -> None:
-    colour = role_colour(POSITIVE if weight >= 0 else NEGATIVE)
+    color = role_color(POSITIVE if weight >= 0 else NEGATIVE)
     place = (head - 0.44, layer - 0.44)
     ax.add_patch(Rectangle(place, 0.88, 0.88, facecolor="none", edgecolor=LINE, linewidth=0.8))
-    cell = Rectangle(place, 0.88, 0.88, facecolor=colour, alpha=abs(weight) / most, linewidth=0)
+    cell = Rectangle(place, 0.88, 0.88, facecolor=color, alpha=abs(weight) / most, linewidth=0)
     cell.set_url(f"#{kind}-{layer}-{head}")
     ax.add_patch(cell)
     if weight < 0 and abs(weight) / most >= 0.1:

@@ -12,7 +12,7 @@ _STUCK = 1e9  # damping at which steps are lost in rounding
 
 
 class Levenberg:
-    """Minimises a function that is never below 0, told its value, gradient and curvature where it asks for them.
+    """Minimizes a function that is never below 0, told its value, gradient and curvature where it asks for them.
 
     Args:
         start: where to begin, `[parameter]` float64.

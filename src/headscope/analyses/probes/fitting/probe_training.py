@@ -143,12 +143,12 @@ def _batches(
 
 
 class _Trainee:
-    """A probe in training: its optimiser, its runs' rates, its best weights so far."""
+    """A probe in training: its optimizer, its runs' rates, its best weights so far."""
 
     def __init__(self, learner: Learner, held_out: NDArray[np.bool_], falling: Falling) -> None:
         self.learner = learner
         self.held_out = held_out[np.arange(learner.runs) % len(held_out)]
-        self.optimiser = RunAdam(learner.parameters(), learner.runs)
+        self.optimizer = RunAdam(learner.parameters(), learner.runs)
         self.runs = [Plateau(falling) for _ in range(learner.runs)]
         self.record = Record()
         self.best = {name: value.detach().clone() for name, value in learner.named_parameters()}
@@ -179,9 +179,9 @@ class _Trainee:
         mine = ~self._mask(batch, judged.counts)
         loss, counts = judged.loss * mine, judged.counts * mine
         self._count(loss, counts, held=False)
-        self.optimiser.forget_gradients()
+        self.optimizer.forget_gradients()
         (loss.sum(1) / counts.sum(1).clamp(min=1)).sum().backward()  # type: ignore[no-untyped-call]
-        self.optimiser.step(self.rates)
+        self.optimizer.step(self.rates)
 
     @torch.no_grad()
     def look(self, batch: ProbeBatch) -> None:
@@ -205,7 +205,7 @@ class _Trainee:
                 elif back:
                     weights[run] = self.best[name][run]
             if back:
-                self.optimiser.forget(run)
+                self.optimizer.forget(run)
         self._reset()
 
     @torch.no_grad()

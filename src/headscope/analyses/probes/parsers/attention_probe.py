@@ -58,7 +58,7 @@ class AttentionProbe(ArcProbe):
     name = "attention"
     system = System(name="Attention", role="previous", paper="attention")
     control = System(name="Attention, random weights", role="cls")
-    labelled = True
+    labeled = True
     rate = 0.1
 
     def __init__(self, tasks: Sequence[int], heads: int, *, special: bool, seeds: Sequence[int]) -> None:

@@ -34,7 +34,7 @@ class AttentionWordsProbe(ArcProbe):
         name="Attention and words, random weights", role="sep", paper="random-init attention + GloVe"
     )
     reads_words = True
-    labelled = True
+    labeled = True
     tree_seeds = (0,)
     rate = 0.003
     vectors: Tensor

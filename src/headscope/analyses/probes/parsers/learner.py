@@ -40,7 +40,7 @@ class Learner(nn.Module, ABC):
         tasks: the task of each run, by its place in `ProbeBatch.targets`.
 
     Attributes:
-        rate: of its optimiser, Adam.
+        rate: of its optimizer, Adam.
     """
 
     rate: float = 0.01
@@ -86,7 +86,7 @@ class ArcProbe(Learner):
         control: the same on models with random weights; None where it is not trained on such.
         reads_attention: whether it sees attention; one that does not is trained once, whatever the model.
         reads_words: whether it sees words' vectors.
-        labelled: whether a label probe that sees the same names its arcs.
+        labeled: whether a label probe that sees the same names its arcs.
         tree_seeds: the seeds whose best trees are wanted too; networkx takes some 20 ms a sentence.
     """
 
@@ -95,7 +95,7 @@ class ArcProbe(Learner):
     control: ClassVar[System | None] = None
     reads_attention: ClassVar[bool] = True
     reads_words: ClassVar[bool] = False
-    labelled: ClassVar[bool] = False
+    labeled: ClassVar[bool] = False
     tree_seeds: ClassVar[tuple[int, ...]] = ()
 
     @classmethod

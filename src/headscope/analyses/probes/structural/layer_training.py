@@ -181,16 +181,16 @@ def train_structural(
     projection = first.to(device).requires_grad_()
     best, plateau, done = first.to(device), Plateau(how.falling), 0
     steps = max(batches.count, how.least_steps)
-    optimiser = torch.optim.Adam([projection], lr=how.rate)
+    optimizer = torch.optim.Adam([projection], lr=how.rate)
     coming = _endless(batches, vectors, np.random.default_rng([seed, layer]))
     while done < how.rounds and not plateau.done:
         total = torch.zeros_like(best)
         for held, gold, known in islice(coming, steps):
             predicted = squared_distances(held.to(device), projection)
             loss = structural_loss(predicted, gold.to(device), known.to(device))
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
+            optimizer.step()
             total += projection.detach()
         done += 1
         # The steps' mean: a single step's projection is too noisy to say whether there is progress.
@@ -201,8 +201,8 @@ def train_structural(
         elif back:
             with torch.no_grad():
                 projection.copy_(best)
-            optimiser = torch.optim.Adam([projection])
-        for group in optimiser.param_groups:
+            optimizer = torch.optim.Adam([projection])
+        for group in optimizer.param_groups:
             group["lr"] = how.rate * plateau.share
     return StructuralProbe(projection=best, loss=plateau.lowest, rounds=done, settled=plateau.done)
 

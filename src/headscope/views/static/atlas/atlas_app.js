@@ -9,7 +9,7 @@ import { el } from "../core/dom.js";
 import { HeadGrid } from "../report/grid.js";
 import { HeadMap } from "./head_map.js";
 import { HeadScatter } from "../report/head_scatter.js";
-import { colourBy, kindTabs } from "../report/tabs.js";
+import { colorBy, kindTabs } from "../report/tabs.js";
 
 const MOST_LINKS = 14;
 const RUNNERS_UP = 5;
@@ -40,8 +40,8 @@ class AtlasApp {
     );
     this.list = new AtlasList((kind, index) => this.pick(kind, index));
     const readouts = [0, 1].map(() => el("p", { class: "readout" }));
-    const boxes = { map: el("div"), grid: el("div", { class: "grid-box", id: "grid" }), scatter: el("div"), colour: el("div", { class: "at-colour" }) };
-    colourBy(boxes.colour, (measure) => {
+    const boxes = { map: el("div"), grid: el("div", { class: "grid-box", id: "grid" }), scatter: el("div"), color: el("div", { class: "at-color" }) };
+    colorBy(boxes.color, (measure) => {
       this.grid.statistic = measure;
       this.grid.paint();
     });
@@ -73,7 +73,7 @@ class AtlasApp {
             readouts[0],
           ),
           this.list.element,
-          el("section", { "aria-label": "Grid of heads" }, el("div", { class: "bar" }, el("h2", {}, "Grid"), boxes.colour), boxes.grid, readouts[1]),
+          el("section", { "aria-label": "Grid of heads" }, el("div", { class: "bar" }, el("h2", {}, "Grid"), boxes.color), boxes.grid, readouts[1]),
           el("section", { "aria-label": "Heads by two measures" }, el("div", { class: "bar" }, el("h2", {}, "Any two measures")), boxes.scatter),
         ),
         el("div", { class: "at-side" }, this.hint, this.cards),

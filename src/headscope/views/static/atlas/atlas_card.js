@@ -12,7 +12,7 @@ import { tenthsPart } from "./atlas_tenths.js";
 import { strips } from "../report/strips.js";
 
 const MOST_RELATIONS = 6;
-const MOST_BEHAVIOURS = 7;
+const MOST_BEHAVIORS = 7;
 const WAYS = ["dependent → head", "head → dependent"];
 
 function relationsTable(kind, index) {
@@ -38,9 +38,9 @@ function relationsTable(kind, index) {
   ];
 }
 
-function behavioursTable(kind, index) {
-  const rows = showingsOf(kind, index, MOST_BEHAVIOURS);
-  if (!rows.length) return el("p", { class: "caption" }, `This run measured no behaviours: ${atlas.missing.behaviours || "none can occur here"}.`);
+function behaviorsTable(kind, index) {
+  const rows = showingsOf(kind, index, MOST_BEHAVIORS);
+  if (!rows.length) return el("p", { class: "caption" }, `This run measured no behaviors: ${atlas.missing.behaviors || "none can occur here"}.`);
   const wrote = rows.some((one) => one.written !== null);
   const row = (one) => {
     const { showing, value, uniform, written, shows, strongest, chance } = one;
@@ -57,9 +57,9 @@ function behavioursTable(kind, index) {
       el("td", { class: "words" }, shows ? el("b", {}, "shows it") : shows === null && share ? "not tested" : "", strongest ? el("small", {}, `strongest of ${kind.roles.length}`) : null),
     );
   };
-  const header = ["Behaviour", "attention %", ...(wrote ? ["written %"] : []), "uniform %", ""].map((name) => (name ? el("th", { scope: "col" }, name) : el("td")));
+  const header = ["Behavior", "attention %", ...(wrote ? ["written %"] : []), "uniform %", ""].map((name) => (name ? el("th", { scope: "col" }, name) : el("td")));
   return [
-    el("table", { class: "at-table at-relations at-behaviours" }, el("thead", {}, el("tr", {}, header)), el("tbody", {}, rows.map(row))),
+    el("table", { class: "at-table at-relations at-behaviors" }, el("thead", {}, el("tr", {}, header)), el("tbody", {}, rows.map(row))),
     el("p", { class: "caption" }, "What it shows, then what lies highest above uniform attention in the same rows; “random”: the strongest head of a model with random weights, chosen alike. A head shows what takes more than a quarter of its attention and twice what uniform attention gives, the whole interval.", wrote ? " “written”: the same of what it writes, each weight times the length of what is written of its token." : null),
   ];
 }
@@ -123,8 +123,8 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
     tenthsPart(kind, index),
     jobsPart(kind, index),
     directionsPart(kind, index),
-    part(`Where it stands among ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads`, strips(kind, index, rank), el("p", { class: "caption" }, "Grey: every head. Dashed: uniform attention. Bar: 95% interval. The last column: its place from the highest.")),
-    part("What it does", behavioursTable(kind, index)),
+    part(`Where it stands among ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads`, strips(kind, index, rank), el("p", { class: "caption" }, "Gray: every head. Dashed: uniform attention. Bar: 95% interval. The last column: its place from the highest.")),
+    part("What it does", behaviorsTable(kind, index)),
     part("Relations", relationsTable(kind, index)),
     part("Nearest heads", nearestPart(kind, index, actions)),
   );

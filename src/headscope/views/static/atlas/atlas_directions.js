@@ -4,7 +4,7 @@ import { el, svg } from "../core/dom.js";
 import { data, headTitle } from "../report/data.js";
 import { atlas, directionsOf } from "./atlas_data.js";
 import { writtenRow } from "./atlas_words.js";
-import { placeNames, towards } from "./map_layout.js";
+import { placeNames, toward } from "./map_layout.js";
 
 const WIDTH = 460;
 const HEIGHT = 300;
@@ -16,8 +16,8 @@ const NAMES = { mark: MARK, letter: 6.2, line: 13, width: WIDTH, height: HEIGHT 
 const LONGEST_NAME = 12;
 const MANY = 512;
 const SIDES = { output: "its output", query: "its queries", key: "its keys" };
-const COLOURS = { class: "class of token", position: "position", length: "length of the vector" };
-// Class of token -> colour and outline, so that no class is told by colour alone.
+const COLORS = { class: "class of token", position: "position", length: "length of the vector" };
+// Class of token -> color and outline, so that no class is told by color alone.
 const LOOKS = {
   words: ["previous", "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0Z"],
   "period or comma": ["next", "M-4.5 -4.5H4.5V4.5H-4.5Z"],
@@ -25,8 +25,8 @@ const LOOKS = {
 };
 const OTHER_LOOK = ["broad", "M0 -6L5.4 4H-5.4Z"];
 
-// Chosen for all cards: whose vectors, what colours them, and the tokens by kind and axis.
-const chosen = { side: "output", colour: "class", tokens: new Map() };
+// Chosen for all cards: whose vectors, what colors them, and the tokens by kind and axis.
+const chosen = { side: "output", color: "class", tokens: new Map() };
 // The last that were drawn: no more cards are open at once.
 const MOST_OPEN = 4;
 let opened = [];
@@ -63,7 +63,7 @@ class DirectionMap {
     this.picture = el("div");
     this.key = el("p", { class: "caption at-direction-key" });
     this.told = el("div", { class: "at-direction-told", role: "status" });
-    const choices = el("div", { class: "scatter-choices" }, select("side", "Of", there), select("colour", "Colour", COLOURS));
+    const choices = el("div", { class: "scatter-choices" }, select("side", "Of", there), select("color", "Color", COLORS));
     const caption = "Each mark is a token, drawn at random from the text, the same for all heads; special tokens are left out. Directions are those along which the vectors of all tokens vary most; the lines cross at their mean. Choose a token to find it on other maps.";
     this.section = el("section", { class: "at-directions" }, el("h3", {}, "Where tokens lie in it"), choices, this.picture, this.key, this.told, el("p", { class: "caption" }, caption));
     opened = [...opened, this].slice(-MOST_OPEN);
@@ -84,10 +84,10 @@ class DirectionMap {
     const { kind, index } = this;
     this.own = this.sides.find(({ side }) => side === chosen.side) || this.sides[0];
     const { points, shares, side } = this.own;
-    [this.sideSelect.value, this.colourSelect.value] = [side, chosen.colour];
+    [this.sideSelect.value, this.colorSelect.value] = [side, chosen.color];
     const { places, mean } = layOut(points);
     this.places = places;
-    const most = chosen.colour === "class" ? 1 : Math.max(1, ...points.map((one) => this.amountOf(one)));
+    const most = chosen.color === "class" ? 1 : Math.max(1, ...points.map((one) => this.amountOf(one)));
     this.marks = points.map((one, at) => this.mark(one, at, most));
     this.tellKey(most);
     const bottom = HEIGHT - EDGE.bottom;
@@ -137,13 +137,13 @@ class DirectionMap {
   }
 
   amountOf({ token, length }) {
-    return chosen.colour === "position" ? token.position : length;
+    return chosen.color === "position" ? token.position : length;
   }
 
   mark(one, at, most) {
     const [role, outline] = lookOf(one.token);
     const [x, y] = this.places[at];
-    const amount = chosen.colour === "class" ? null : Math.round((100 * this.amountOf(one)) / most);
+    const amount = chosen.color === "class" ? null : Math.round((100 * this.amountOf(one)) / most);
     return svg("path", {
       class: `scatter-point ${amount === null ? `role-${role}` : "amount"}`,
       d: outline,
@@ -165,9 +165,9 @@ class DirectionMap {
   }
 
   tellKey(most) {
-    if (chosen.colour !== "class") {
-      const told = chosen.colour === "position" ? `from the start of its input to position ${most}` : "from 0 to that of the longest";
-      this.key.replaceChildren(`From faint to strong: ${COLOURS[chosen.colour]}, ${told}.`);
+    if (chosen.color !== "class") {
+      const told = chosen.color === "position" ? `from the start of its input to position ${most}` : "from 0 to that of the longest";
+      this.key.replaceChildren(`From faint to strong: ${COLORS[chosen.color]}, ${told}.`);
       return;
     }
     const there = [...new Set(this.own.points.map(({ token }) => token.class))];
@@ -220,7 +220,7 @@ class DirectionMap {
       return;
     }
     const ends = { Home: 0, End: this.marks.length - 1 };
-    const to = event.key.startsWith("Arrow") ? towards(this.places, at, event.key) : ends[event.key];
+    const to = event.key.startsWith("Arrow") ? toward(this.places, at, event.key) : ends[event.key];
     if (to === undefined) return;
     event.preventDefault();
     if (to === null) return;

@@ -160,7 +160,7 @@ export class AtlasFilters {
 
   askable() {
     const relations = atlas.relations.filter(({ overall }) => !overall).slice(0, 4).map(({ says, label }) => (says ? `${says} (${label})` : label));
-    const parts = ["a role (previous, next, comma, broad)", (atlas.showings || []).length ? "a behaviour (induction, duplicate, brackets)" : null, relations.length ? `what is found (${relations.join(", ")})` : null, "a layer (layer 3)", "a head (2-5)"];
+    const parts = ["a role (previous, next, comma, broad)", (atlas.showings || []).length ? "a behavior (induction, duplicate, brackets)" : null, relations.length ? `what is found (${relations.join(", ")})` : null, "a layer (layer 3)", "a head (2-5)"];
     return `Ask for ${parts.filter(Boolean).join(", ").replace(/, ([^,]*)$/, " or $1")}.`;
   }
 }

@@ -1,9 +1,9 @@
-// The head map: every head where its attention puts it, coloured and shaped by role; likeness is nearness.
+// The head map: every head where its attention puts it, colored and shaped by role; likeness is nearness.
 import { el, shape, svg } from "../core/dom.js";
 import { findsOf, headNumber, roleOf } from "../report/data.js";
 import { mapPlacesOf } from "./atlas_data.js";
 import { describe } from "../report/grid.js";
-import { layOutMap, placeNames, towards } from "./map_layout.js";
+import { layOutMap, placeNames, toward } from "./map_layout.js";
 
 const MAP_WIDTH = 640;
 const LETTER = 6.6;
@@ -142,7 +142,7 @@ export class HeadMap {
       return;
     }
     const ends = { Home: this.marks.findIndex(Boolean), End: this.marks.findLastIndex(Boolean) };
-    const to = event.key.startsWith("Arrow") ? towards(this.places, at, event.key) : ends[event.key];
+    const to = event.key.startsWith("Arrow") ? toward(this.places, at, event.key) : ends[event.key];
     if (to === undefined) return;
     event.preventDefault();
     if (to === null) return;

@@ -50,7 +50,7 @@ export function placeNames(names, places, { mark, letter, line, width, height },
 }
 
 // The mark to go to with an arrow key: the nearest within 45 degrees of that way, further off sideways counting double.
-export function towards(places, from, key) {
+export function toward(places, from, key) {
   const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key];
   let best = null;
   let least = Infinity;

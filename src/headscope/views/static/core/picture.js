@@ -1,4 +1,4 @@
-// A scene as a file. A scene is {width, height, title, draw(surface, theme)}; a saved one has light colours, as paper has.
+// A scene as a file. A scene is {width, height, title, draw(surface, theme)}; a saved one has light colors, as paper has.
 import { el } from "./dom.js";
 import { fontOf } from "./font.js";
 import { CanvasSurface, pixelCanvas } from "./surface.js";

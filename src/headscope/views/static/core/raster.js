@@ -1,6 +1,6 @@
 // Many thin straight lines, quickly: drawn pixel by pixel onto an opaque ground.
 // A canvas without a graphics card needs some 40 microseconds for a line; a text of 512 tokens has tens of thousands.
-import { rgbOf } from "./colours.js";
+import { rgbOf } from "./colors.js";
 
 // Buffers to be used again: a hover draws a few tiles of one size, many times a second.
 let spares = [];
@@ -8,12 +8,12 @@ const MOST_SPARES = 4;
 
 // The same interface as CanvasSurface, as far as lines and plain rectangles go.
 export class RasterSurface {
-  // `width` x `height` at `scale`, filled with the colour `ground`; y counts from `top`.
+  // `width` x `height` at `scale`, filled with the color `ground`; y counts from `top`.
   constructor(width, height, scale, ground, top = 0) {
     this.scale = scale;
     this.columns = Math.max(1, Math.round(width * scale));
     this.rows = Math.max(1, Math.round(height * scale));
-    // A row more above and below, for lines whose colour is shared by a pixel on either side of the edge.
+    // A row more above and below, for lines whose color is shared by a pixel on either side of the edge.
     this.top = top * scale - 1;
     this.allRows = this.rows + 2;
     // A pixel is a number, 0xaabbggrr: every machine that runs a browser stores its lowest byte first.
@@ -33,8 +33,8 @@ export class RasterSurface {
   }
 
   // `ends`: x1 y1 x2 y2 of each line.
-  lines(ends, { colour, width = 1, dash = [], opacity = 1 }) {
-    const source = pixelOf(colour);
+  lines(ends, { color, width = 1, dash = [], opacity = 1 }) {
+    const source = pixelOf(color);
     const { scale, top } = this;
     const pattern = dash.length ? dash.map((length) => length * scale) : null;
     for (let i = 0; i < ends.length; i += 4) {
@@ -54,7 +54,7 @@ export class RasterSurface {
     }
   }
 
-  // Steps along the longer axis, `a`; across it, along `c`, the two nearest pixels share the colour by their distance.
+  // Steps along the longer axis, `a`; across it, along `c`, the two nearest pixels share the color by their distance.
   strand(a1, c1, a2, c2, stepAlong, along, stepAcross, across, source, full, pattern) {
     if (a1 > a2) return this.strand(a2, c2, a1, c1, stepAlong, along, stepAcross, across, source, full, pattern);
     const slope = a2 > a1 ? (c2 - c1) / (a2 - a1) : 0;
@@ -94,7 +94,7 @@ export class RasterSurface {
     return undefined;
   }
 
-  // `share` of 256 of a colour over a pixel.
+  // `share` of 256 of a color over a pixel.
   blend(at, source, share) {
     const was = this.pixels[at];
     const rest = 256 - share;
@@ -118,8 +118,8 @@ export class RasterSurface {
   }
 }
 
-function pixelOf(colour) {
-  const [r, g, b] = rgbOf(colour);
+function pixelOf(color) {
+  const [r, g, b] = rgbOf(color);
   return (255 << 24) | (b << 16) | (g << 8) | r;
 }
 

@@ -45,10 +45,10 @@ export class CanvasSurface {
   }
 
   // Straight lines of one look: `ends` holds x1 y1 x2 y2 of each.
-  lines(ends, { colour, width = 1, dash = [], opacity = 1 }) {
+  lines(ends, { color, width = 1, dash = [], opacity = 1 }) {
     const { context } = this;
     context.globalAlpha = opacity;
-    context.strokeStyle = colour;
+    context.strokeStyle = color;
     context.lineWidth = width;
     context.setLineDash(dash);
     context.beginPath();
@@ -66,10 +66,10 @@ export class CanvasSurface {
   }
 
   // `whole` is what a saved picture names where `text` was cut to `most`.
-  text(text, x, y, { colour, size = 13, anchor = "start", bold = false, turn = 0, most = Infinity, opacity = 1 }) {
+  text(text, x, y, { color, size = 13, anchor = "start", bold = false, turn = 0, most = Infinity, opacity = 1 }) {
     const { context } = this;
     context.font = fontOf(size, bold);
-    context.fillStyle = colour;
+    context.fillStyle = color;
     context.globalAlpha = opacity;
     context.textAlign = { start: "left", middle: "center", end: "right" }[anchor];
     context.textBaseline = "middle";
@@ -91,8 +91,8 @@ export class CanvasSurface {
     const step = width / values.length;
     const middle = y + height / 2;
     const gap = step >= 3 ? 1 : 0;
-    for (const [colour, sign] of [[positive, 1], [negative, -1]]) {
-      context.fillStyle = colour;
+    for (const [color, sign] of [[positive, 1], [negative, -1]]) {
+      context.fillStyle = color;
       for (let i = 0; i < values.length; i++) {
         const length = Math.min(1, (sign * values[i]) / most) * (height / 2);
         if (length > 0) context.fillRect(x + i * step, sign > 0 ? middle - length : middle, step - gap, length);

@@ -52,21 +52,21 @@ export class SvgSurface {
     );
   }
 
-  lines(ends, { colour, width = 1, dash = [], opacity = 1 }) {
+  lines(ends, { color, width = 1, dash = [], opacity = 1 }) {
     let d = "";
     for (let i = 0; i < ends.length; i += 4) d += `M${shortNumber(ends[i])} ${shortNumber(ends[i + 1])}L${shortNumber(ends[i + 2])} ${shortNumber(ends[i + 3])}`;
     if (!d) return;
     const dashes = dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
-    this.parts.push(`<path d="${d}" fill="none" stroke="${colour}" stroke-width="${shortNumber(width)}"${dashes}${alpha("stroke-opacity", opacity)}/>`);
+    this.parts.push(`<path d="${d}" fill="none" stroke="${color}" stroke-width="${shortNumber(width)}"${dashes}${alpha("stroke-opacity", opacity)}/>`);
   }
 
-  text(text, x, y, { colour, size = 13, anchor = "start", bold = false, turn = 0, most = Infinity, opacity = 1, whole = null }) {
+  text(text, x, y, { color, size = 13, anchor = "start", bold = false, turn = 0, most = Infinity, opacity = 1, whole = null }) {
     const drawn = most === Infinity ? text : fitted(text, most, (part) => this.measure(part, size, bold));
     const turned = turn ? ` transform="rotate(${turn} ${shortNumber(x)} ${shortNumber(y)})"` : "";
     const named = whole !== null && whole !== drawn ? `<title>${xmlText(whole)}</title>` : "";
     const look = `${anchor === "start" ? "" : ` text-anchor="${anchor}"`}${bold ? ' font-weight="bold"' : ""}${alpha("fill-opacity", opacity)}`;
     this.parts.push(
-      `<text x="${shortNumber(x)}" y="${shortNumber(y)}" dy="0.35em" font-size="${size}" fill="${colour}"${look}${turned}>${named}${xmlText(isolatedToken(drawn))}</text>`,
+      `<text x="${shortNumber(x)}" y="${shortNumber(y)}" dy="0.35em" font-size="${size}" fill="${color}"${look}${turned}>${named}${xmlText(isolatedToken(drawn))}</text>`,
     );
   }
 
@@ -74,13 +74,13 @@ export class SvgSurface {
     const step = width / values.length;
     const middle = y + height / 2;
     const wide = shortNumber(step - (step >= 3 ? 1 : 0));
-    for (const [colour, sign] of [[positive, 1], [negative, -1]]) {
+    for (const [color, sign] of [[positive, 1], [negative, -1]]) {
       let d = "";
       values.forEach((value, i) => {
         const length = Math.min(1, (sign * value) / most) * (height / 2);
         if (length > 0) d += `M${shortNumber(x + i * step)} ${shortNumber(middle)}h${wide}v${shortNumber(-sign * length)}h-${wide}z`;
       });
-      if (d) this.parts.push(`<path d="${d}" fill="${colour}"/>`);
+      if (d) this.parts.push(`<path d="${d}" fill="${color}"/>`);
     }
   }
 

@@ -1,4 +1,4 @@
-// The page's colours in each scheme, as values that a canvas and a saved picture need.
+// The page's colors in each scheme, as values that a canvas and a saved picture need.
 import { PALETTE } from "./palette_data.js";
 
 export function themeOf(scheme) {

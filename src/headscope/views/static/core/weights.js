@@ -1,4 +1,4 @@
-// Weights of one byte each, as `write_weights` in Python's views/quantise.py writes them: codes, then the rows' maxima.
+// Weights of one byte each, as `write_weights` in Python's views/quantize.py writes them: codes, then the rows' maxima.
 const LEVELS = 255;
 const SQUARES = Float32Array.from({ length: LEVELS + 1 }, (_, code) => (code / LEVELS) ** 2);
 

@@ -18,7 +18,7 @@ export function pick(column, index) {
   return Array.isArray(column) ? column[index] : column;
 }
 
-// What else the grid can be coloured by: how well heads find a relation, and further measures.
+// What else the grid can be colored by: how well heads find a relation, and further measures.
 function further() {
   return [...(data.relations || []), ...(data.measures || [])];
 }
@@ -51,7 +51,7 @@ export function findsOf(kind, index) {
   return (kind.finds && kind.finds[index]) || [];
 }
 
-// What a head shows: behaviours of which the whole interval of its share stands out.
+// What a head shows: behaviors of which the whole interval of its share stands out.
 export function showsOf(kind, index) {
   return (kind.shows && kind.shows[index]) || [];
 }

@@ -89,7 +89,7 @@ export class HeadGrid {
     return el("button", { type: "button", role: "gridcell", id: this.ids ? anchorOf(kind, index) : null, tabindex: "-1", "data-index": index, "data-name": headNumber(kind, index) });
   }
 
-  // Colour by role, or by how much of one statistic a head has.
+  // Color by role, or by how much of one statistic a head has.
   paint() {
     const { kind, statistic } = this;
     const columns = statistic && columnsOf(kind, statistic);

@@ -1,4 +1,4 @@
-// All heads of a kind by any two measures, coloured by role or by a third: a point a head, which opens its card.
+// All heads of a kind by any two measures, colored by role or by a third: a point a head, which opens its card.
 import { el, svg } from "../core/dom.js";
 import { amount } from "../core/format.js";
 import { cellOf, columnsOf, data, headTitle, roleOf, statisticNamed } from "./data.js";
@@ -25,24 +25,24 @@ export class HeadScatter {
   constructor(box, onOpen) {
     this.onOpen = onOpen;
     this.keep = null;
-    this.axes = { x: "", y: "", colour: "" };
+    this.axes = { x: "", y: "", color: "" };
     this.selects = {};
     this.picked = false;
     this.picture = el("div");
     this.readout = el("p", { class: "readout" });
     this.key = el("p", { class: "caption" });
     const choice = (axis, label) => el("label", {}, `${label} `, this.select(axis));
-    box.replaceChildren(el("div", { class: "scatter-choices" }, choice("x", "Across"), choice("y", "Up"), choice("colour", "Colour")), this.picture, this.key, this.readout);
+    box.replaceChildren(el("div", { class: "scatter-choices" }, choice("x", "Across"), choice("y", "Up"), choice("color", "Color")), this.picture, this.key, this.readout);
   }
 
   select(axis) {
     const option = ({ name, label }) => el("option", { value: name }, label);
     const pick = (event) => {
       this.axes[axis] = event.target.value;
-      this.picked = this.picked || axis !== "colour";
+      this.picked = this.picked || axis !== "color";
       this.draw();
     };
-    this.selects[axis] = el("select", { "data-axis": axis, onchange: pick }, axis === "colour" ? el("option", { value: "" }, "role") : null, topicsOf().map(([label, measures]) => el("optgroup", { label }, measures.map(option))));
+    this.selects[axis] = el("select", { "data-axis": axis, onchange: pick }, axis === "color" ? el("option", { value: "" }, "role") : null, topicsOf().map(([label, measures]) => el("optgroup", { label }, measures.map(option))));
     return this.selects[axis];
   }
 
@@ -76,12 +76,12 @@ export class HeadScatter {
     const [sx, sy] = [scaleOf(both.map((index) => across[index]), h.share), scaleOf(both.map((index) => up[index]), v.share)];
     const x = (value) => EDGE.left + sx.place(value) * (WIDTH - EDGE.left - EDGE.right);
     const y = (value) => HEIGHT - EDGE.bottom - sy.place(value) * (HEIGHT - EDGE.top - EDGE.bottom);
-    const third = axes.colour && this.values(axes.colour);
+    const third = axes.color && this.values(axes.color);
     const top = third ? Math.max(...third.filter((value) => value !== null), 1e-9) : 1;
-    const colour = third && statisticNamed(axes.colour);
+    const color = third && statisticNamed(axes.color);
     const hollow = third && both.some((index) => third[index] === null);
-    const strength = () => `Faint to strong: ${lower(colour.label)} from 0 to ${amount(top, colour.share, colour.unit)}${hollow ? "; hollow: it cannot occur" : ""}.`;
-    this.key.textContent = third ? strength() : "Coloured as in the grid, by role.";
+    const strength = () => `Faint to strong: ${lower(color.label)} from 0 to ${amount(top, color.share, color.unit)}${hollow ? "; hollow: it cannot occur" : ""}.`;
+    this.key.textContent = third ? strength() : "Colored as in the grid, by role.";
     this.points = both.map((index) => {
       const value = third ? third[index] : null;
       const known = value !== null;
@@ -137,7 +137,7 @@ export class HeadScatter {
 
   describe(index) {
     const { axes, kind } = this;
-    const names = [...new Set([axes.x, axes.y, axes.colour].filter(Boolean))];
+    const names = [...new Set([axes.x, axes.y, axes.color].filter(Boolean))];
     const said = names.map((name) => {
       const { label, share, unit } = statisticNamed(name);
       const cell = cellOf(kind, name, index);

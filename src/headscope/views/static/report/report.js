@@ -7,7 +7,7 @@ import { HeadScatter } from "./head_scatter.js";
 import { followSections, placeWritten, readPlace } from "./place.js";
 import { namePoints } from "./points.js";
 import { HeadTable } from "./table.js";
-import { colourBy, kindTabs } from "./tabs.js";
+import { colorBy, kindTabs } from "./tabs.js";
 
 const at = (id) => document.getElementById(id);
 const card = at("card");
@@ -80,7 +80,7 @@ document.addEventListener("click", (event) => {
 });
 window.addEventListener("popstate", follow);
 
-colourBy(at("colour-by"), (statistic) => {
+colorBy(at("color-by"), (statistic) => {
   grid.statistic = statistic;
   grid.role = null;
   grid.paint();

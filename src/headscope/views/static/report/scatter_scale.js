@@ -36,7 +36,7 @@ function logTicks(low, high) {
   return ticks;
 }
 
-// As many decimals as tell neighbouring ticks apart.
+// As many decimals as tell neighboring ticks apart.
 function percentText(step) {
   const decimals = Math.max(0, -Math.floor(Math.log10(100 * step) + 1e-9));
   return (tick) => `${(100 * tick).toFixed(decimals)}%`;

@@ -1,4 +1,4 @@
-// Tabs for the kinds of attention, and the choice of what colours the grid.
+// Tabs for the kinds of attention, and the choice of what colors the grid.
 import { el } from "../core/dom.js";
 import { data } from "./data.js";
 
@@ -36,7 +36,7 @@ export function kindTabs(box, onPick) {
     });
 }
 
-export function colourBy(box, onPick) {
+export function colorBy(box, onPick) {
   const option = ({ name, label, says }) => el("option", { value: name }, says ? `${label}: ${says}` : label);
   const topics = { "What it looks at": data.statistics, "How well it finds": data.relations || [] };
   for (const one of data.measures || []) (topics[one.topic] = topics[one.topic] || []).push(one);
@@ -45,10 +45,10 @@ export function colourBy(box, onPick) {
     el(
       "label",
       {},
-      "Colour by ",
+      "Color by ",
       el(
         "select",
-        { id: "colour", onchange: (event) => onPick(event.target.value || null) },
+        { id: "color", onchange: (event) => onPick(event.target.value || null) },
         el("option", { value: "" }, "role"),
         groups.length > 1 ? groups.map(([label, measures]) => el("optgroup", { label }, measures.map(option))) : data.statistics.map(option),
       ),

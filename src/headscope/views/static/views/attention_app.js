@@ -80,7 +80,7 @@ class AttentionApp {
     if (this.state) this.refresh();
   }
 
-  // The theme's colours, on the view's own element: it needs no style sheet around it.
+  // The theme's colors, on the view's own element: it needs no style sheet around it.
   dress() {
     const dark = this.host.scheme ? this.host.scheme === "dark" : this.dark.matches;
     this.theme = themeOf(dark && !this.printing ? "dark" : "light");

@@ -1,6 +1,6 @@
 // Everything a view needs to draw one layer in one state.
 import { PAIRS, shownUnits, sinkUnits } from "./filters.js";
-import { headColour, headDash } from "../core/colours.js";
+import { headColor, headDash } from "../core/colors.js";
 import { headLabels } from "./embedded_source.js";
 import { meanOfHeads } from "./word_level.js";
 import { toldToken } from "./telling.js";
@@ -61,9 +61,9 @@ export function headLook(head, label) {
   return { head, dash: headDash(head), name: String(label) };
 }
 
-// Looks with their colours in a theme: the screen's, or a saved picture's.
-export function coloured(looks, theme) {
-  return looks.map((look) => ({ ...look, colour: look.head === null ? theme.ink : headColour(look.head, theme.scheme) }));
+// Looks with their colors in a theme: the screen's, or a saved picture's.
+export function colored(looks, theme) {
+  return looks.map((look) => ({ ...look, color: look.head === null ? theme.ink : headColor(look.head, theme.scheme) }));
 }
 
 // The shown place of a state's token (a position of a token), or -1.

@@ -1,6 +1,6 @@
-// The heads of a layer as switches in their colours: click switches one, shift-click shows it alone.
+// The heads of a layer as switches in their colors: click switches one, shift-click shows it alone.
 import { el } from "../core/dom.js";
-import { headColour, headDash } from "../core/colours.js";
+import { headColor, headDash } from "../core/colors.js";
 import { headLabels } from "./embedded_source.js";
 
 const TITLE = "Click to switch, shift-click or double-click to show it alone";
@@ -27,7 +27,7 @@ export class HeadChips {
     [...this.row.children].forEach((chip, place) => {
       const on = heads.includes(this.labels[place]);
       chip.setAttribute("aria-pressed", String(on));
-      chip.style.setProperty("--hs-colour", mean ? theme.ink : headColour(place, theme.scheme));
+      chip.style.setProperty("--hs-color", mean ? theme.ink : headColor(place, theme.scheme));
       chip.style.setProperty("--hs-edge", headDash(place).length && !mean ? "dashed" : "solid");
       chip.tabIndex = place === Math.min(this.roving, this.labels.length - 1) ? 0 : -1;
     });

@@ -28,7 +28,7 @@ export function stepsOf(kind) {
   return rows;
 }
 
-// All heads of a layer in their colours are many lines: they begin as their mean.
+// All heads of a layer in their colors are many lines: they begin as their mean.
 function meanAtFirst(heads, kind) {
   return kind.heads > 1 && heads.length === kind.heads;
 }

@@ -28,8 +28,8 @@ export class Toolbar {
     this.faint = checkField({ label: "", onPick: (faint) => set({ faint }) });
     this.steps = stepField({ label: "Step", onPick: (step) => set({ token: step < 0 ? null : { side: "query", at: this.rows[step] } }) });
     const take = [
-      actionButton("Save", "SVG", "Save what is shown as an SVG picture, in light colours", () => actions.save("svg")),
-      actionButton("Save", "PNG", "Save what is shown as a PNG picture, in light colours", () => actions.save("png")),
+      actionButton("Save", "SVG", "Save what is shown as an SVG picture, in light colors", () => actions.save("svg")),
+      actionButton("Save", "PNG", "Save what is shown as a PNG picture, in light colors", () => actions.save("png")),
       actions.copyLink && actionButton("Copy", "link", "Copy an address that opens this view as it is now", actions.copyLink),
       actions.copyCode && actionButton("Copy", "code", "Copy Python that draws this view", actions.copyCode),
     ];

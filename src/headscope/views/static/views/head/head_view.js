@@ -1,7 +1,7 @@
-// The head view: tokens left and right, lines by weight, heads in colours; one token's attention alone on hover.
+// The head view: tokens left and right, lines by weight, heads in colors; one token's attention alone on hover.
 import { el } from "../../core/dom.js";
 import { edgesOf } from "./edges.js";
-import { coloured, placeOfToken, tellHidden, tokenAt } from "../frame.js";
+import { colored, placeOfToken, tellHidden, tokenAt } from "../frame.js";
 import { focusOf, headScene, paintEdges, paintFocus } from "./head_scene.js";
 import { columnWidths, rowStep } from "./layout.js";
 import { LineTiles } from "./line_tiles.js";
@@ -92,7 +92,7 @@ export class HeadView {
     this.element.style.setProperty("--hs-middle", `${lines}px`);
     this.body.style.width = this.ends.style.width = `${width}px`;
     this.tiles.resize(lines, rows * this.step);
-    const looks = coloured(frame.looks, frame.theme);
+    const looks = colored(frame.looks, frame.theme);
     this.tiles.show((surface, span) => paintEdges(surface, this.edges, looks, { step: this.step, x0: LINE_GAP, x1: lines - LINE_GAP, ...span }));
     this.refresh();
   }
@@ -126,7 +126,7 @@ export class HeadView {
     const spot = this.pointed || this.focused || this.pinned;
     this.focus = spot && frame.heads.length ? focusOf(frame, spot.side, spot.place) : null;
     const { focus } = this;
-    const looks = coloured(frame.looks, frame.theme);
+    const looks = colored(frame.looks, frame.theme);
     const least = frame.state.least;
     this.tiles.isolate(focus && ((surface, span) => paintFocus(surface, focus, looks, { step: this.step, x0: LINE_GAP, x1: this.widths.lines - LINE_GAP, least, ...span })));
     for (const side of ["query", "key"]) {

@@ -9,9 +9,9 @@ const MOST_KEPT = 12;
 const SLICE = 12;
 
 export class LineTiles {
-  // `colour()` is that of the ground which the lines are drawn on.
-  constructor(colour) {
-    this.colour = colour;
+  // `color()` is that of the ground which the lines are drawn on.
+  constructor(color) {
+    this.color = color;
     this.box = el("div", { class: "hs-lines", "aria-hidden": "true" });
     this.tiles = [];
     this.version = 0;
@@ -74,7 +74,7 @@ export class LineTiles {
   }
 
   surface(tile) {
-    return new RasterSurface(this.width, tile.height, window.devicePixelRatio || 1, this.colour(), tile.top);
+    return new RasterSurface(this.width, tile.height, window.devicePixelRatio || 1, this.color(), tile.top);
   }
 
   // Draw what is in view and stale, a slice at a time; a token's lines, and what is newer, go first.

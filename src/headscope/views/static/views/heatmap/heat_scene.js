@@ -1,5 +1,5 @@
 // The heat map as a drawing: the text in lines, each token on its shade.
-import { shadeOf } from "../../core/colours.js";
+import { shadeOf } from "../../core/colors.js";
 
 const TEXT_SIZE = 14;
 const LINE_HEIGHT = 30;
@@ -32,15 +32,15 @@ export function heatScene({ paragraphs, most, off = [], caption, width, measure 
     height: y,
     title: caption,
     draw(surface, theme, margin) {
-      surface.text(caption, margin, margin + 8, { colour: theme.ink, most: width });
+      surface.text(caption, margin, margin + 8, { color: theme.ink, most: width });
       for (const { text, x, y: middle, wide, value, chosen, outlined, soft } of placed) {
         if (soft) {
-          surface.text(text, margin, margin + middle, { colour: theme.soft, size: 12 });
+          surface.text(text, margin, margin + middle, { color: theme.soft, size: 12 });
           continue;
         }
         const { fill, ink } = shadeOf(most > 0 ? value / most : 0, theme);
         surface.rect(margin + x, margin + middle - 12, wide, 24, { fill, stroke: chosen ? theme.ink : outlined ? theme.soft : null });
-        surface.text(text, margin + x + TOKEN_PAD, margin + middle, { colour: ink, size: TEXT_SIZE, most: WIDEST_TOKEN, whole: text });
+        surface.text(text, margin + x + TOKEN_PAD, margin + middle, { color: ink, size: TEXT_SIZE, most: WIDEST_TOKEN, whole: text });
       }
     },
   };

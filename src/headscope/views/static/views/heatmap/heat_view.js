@@ -1,6 +1,6 @@
 // The heat map: the text itself, each token shaded by the attention it receives or gives.
 import { el } from "../../core/dom.js";
-import { shadeOf } from "../../core/colours.js";
+import { shadeOf } from "../../core/colors.js";
 import { placeOfToken, tellHidden, tokenAt } from "../frame.js";
 import { percent } from "../../core/format.js";
 import { heatScene } from "./heat_scene.js";

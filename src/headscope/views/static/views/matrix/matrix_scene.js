@@ -1,9 +1,9 @@
 // The matrix as a drawing: queries down, keys across, a cell's shade its weight; labels stay in view.
-import { shadeTable } from "../../core/colours.js";
+import { shadeTable } from "../../core/colors.js";
 
 const LEAST_LABEL = 10;
 
-// Colours of the shown cells, [row, column, 4], on a square-root scale up to the largest of them.
+// Colors of the shown cells, [row, column, 4], on a square-root scale up to the largest of them.
 export function matrixPicture({ weights, heads, shown }, theme) {
   const [rows, columns] = [shown.query.length, shown.key.length];
   const { queries, keys, values } = weights;
@@ -20,8 +20,8 @@ export function matrixPicture({ weights, heads, shown }, theme) {
   return { rows, columns, weight, most, rgba: shadedPixels(weight, most, theme) };
 }
 
-export function shadedPixels(weight, most, theme, colour = theme.shade) {
-  const table = shadeTable(theme, colour);
+export function shadedPixels(weight, most, theme, color = theme.shade) {
+  const table = shadeTable(theme, color);
   const rgba = new Uint8ClampedArray(4 * weight.length);
   for (let i = 0; i < weight.length; i++) {
     const level = 3 * (most > 0 ? Math.round(255 * Math.sqrt(weight[i] / most)) : 0);
@@ -60,7 +60,7 @@ export function paintMatrix(surface, { picture, labels, sizes, view, spot, theme
     const middle = (place + 0.5) * cell;
     const at = across ? side - left + middle : top - down + middle;
     if (at < (across ? side : top) || at > (across ? width : height)) return;
-    const look = { colour: on ? theme.ink : theme.soft, size: on ? 12 : size, bold: on, whole: text };
+    const look = { color: on ? theme.ink : theme.soft, size: on ? 12 : size, bold: on, whole: text };
     if (on) {
       const long = 14;
       if (across) surface.rect(at - long / 2, 0, long, top - 2, { fill: theme.card });
@@ -74,6 +74,6 @@ export function paintMatrix(surface, { picture, labels, sizes, view, spot, theme
   if (spot.column >= 0) label(labels.key[spot.column], spot.column, true, true);
   if (spot.row >= 0) label(labels.query[spot.row], spot.row, false, true);
   surface.rect(0, 0, side, top, { fill: theme.card });
-  surface.text("key →", side - 6, top - 22, { colour: theme.soft, size: 11, anchor: "end" });
-  surface.text("query ↓", side - 6, top - 8, { colour: theme.soft, size: 11, anchor: "end" });
+  surface.text("key →", side - 6, top - 22, { color: theme.soft, size: 11, anchor: "end" });
+  surface.text("query ↓", side - 6, top - 8, { color: theme.soft, size: 11, anchor: "end" });
 }

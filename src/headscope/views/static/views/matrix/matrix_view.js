@@ -6,7 +6,7 @@ import { matrixPicture, matrixSizes, paintMatrix } from "./matrix_scene.js";
 import { measureText } from "../../core/picture.js";
 import { CanvasSurface } from "../../core/surface.js";
 import { toldToken } from "../telling.js";
-import { shadeTable } from "../../core/colours.js";
+import { shadeTable } from "../../core/colors.js";
 
 const NOWHERE = { row: -1, column: -1 };
 
@@ -186,7 +186,7 @@ export class MatrixView {
       title: caption,
       draw: (surface, theme, margin) => {
         const picture = matrixPicture(frame, theme);
-        surface.text(caption, margin, margin + 8, { colour: theme.ink, most: sizes.width });
+        surface.text(caption, margin, margin + 8, { color: theme.ink, most: sizes.width });
         surface.shift(margin, margin + 28);
         paintMatrix(surface, { picture, labels: frame.labels, sizes, view: { left: 0, top: 0, width: sizes.width, height: sizes.height }, spot: this.kept, theme });
       },

@@ -228,7 +228,7 @@ export class ModelView {
       const size = Math.round(cell.canvas.clientWidth) || 64;
       const scale = window.devicePixelRatio || 1;
       const raster = cell.head.thumbnail.edges ? new RasterSurface(size, size, scale, theme.card) : null;
-      paintThumbnail(raster || new CanvasSurface(cell.canvas, size, size, scale), cell.head.thumbnail, 0, 0, size, size, this.colourOf(cell.head, theme), theme);
+      paintThumbnail(raster || new CanvasSurface(cell.canvas, size, size, scale), cell.head.thumbnail, 0, 0, size, size, this.colorOf(cell.head, theme), theme);
       if (raster) {
         raster.onto(cell.canvas);
         raster.release();
@@ -237,14 +237,14 @@ export class ModelView {
     }
   }
 
-  colourOf(head, theme) {
+  colorOf(head, theme) {
     return head.role ? roleStyle(head.role, theme.scheme).line : theme.shade;
   }
 
   scene() {
     const { state } = this.frame;
     if (state.open) return this.panel.scene();
-    return modelScene({ cells: this.cells, columns: this.frame.kind.heads, named: this.grid.classList.contains("hs-named"), caption: this.frame.title, colourOf: (head, theme) => this.colourOf(head, theme) });
+    return modelScene({ cells: this.cells, columns: this.frame.kind.heads, named: this.grid.classList.contains("hs-named"), caption: this.frame.title, colorOf: (head, theme) => this.colorOf(head, theme) });
   }
 
   destroy() {

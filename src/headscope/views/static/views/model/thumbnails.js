@@ -16,18 +16,18 @@ export function thumbnailOf(frame, head, lines) {
     : { map: pooledMap(weights, head, MOST_POOLED, shown.query, shown.key) };
 }
 
-export function paintThumbnail(surface, thumbnail, x, y, width, height, colour, theme) {
+export function paintThumbnail(surface, thumbnail, x, y, width, height, color, theme) {
   surface.rect(x, y, width, height, { fill: theme.card });
   if (thumbnail.map) {
     const { map } = thumbnail;
     const most = map.cells.reduce((top, cell) => Math.max(top, cell), 0);
-    surface.pixels(shadedPixels(map.cells, most, theme, colour), map.width, map.height, x, y, width, height);
+    surface.pixels(shadedPixels(map.cells, most, theme, color), map.width, map.height, x, y, width, height);
     return;
   }
   const { edges, rows, columns } = thumbnail;
   const step = (height - 4) / Math.max(rows, columns, 1);
   const place = (row) => y + 2 + (row + 0.5) * step;
   for (let i = 0; i < edges.count; i++) {
-    surface.lines([x + 4, place(edges.query[i]), x + width - 4, place(edges.key[i])], { colour, opacity: lineOpacity(edges.weight[i]), width: 1 });
+    surface.lines([x + 4, place(edges.query[i]), x + width - 4, place(edges.key[i])], { color, opacity: lineOpacity(edges.weight[i]), width: 1 });
   }
 }

@@ -46,25 +46,25 @@ export function neuronScene({ row, order, vectors, products, labels, query, step
       const signs = { positive: theme.positive, negative: theme.negative };
       const [xk, xp] = [margin + columns.label, margin + columns.label + bars + 16];
       const xs = steps.map((_, i) => xp + bars + 16 + (i + 1) * columns.step - 8);
-      surface.text(caption, margin, margin + 8, { colour: theme.ink, most: total });
+      surface.text(caption, margin, margin + 8, { color: theme.ink, most: total });
       let y = margin + 28 + NEURON_ROW / 2;
-      surface.text(query, margin, y, { colour: theme.ink, bold: true, most: columns.label - 8, whole: query });
+      surface.text(query, margin, y, { color: theme.ink, bold: true, most: columns.label - 8, whole: query });
       surface.bars(row.q, xk, y - NEURON_ROW / 2 + 2, bars, NEURON_ROW - 4, { most: scales.vectors, ...signs });
-      surface.text("← query q", xp, y, { colour: theme.soft, size: 11 });
+      surface.text("← query q", xp, y, { color: theme.soft, size: 11 });
       y += NEURON_ROW;
-      surface.text("key", margin, y, { colour: theme.soft, size: 11 });
-      surface.text("k", xk, y, { colour: theme.soft, size: 11 });
-      surface.text("q × k", xp, y, { colour: theme.soft, size: 11 });
-      steps.forEach((name, i) => surface.text(STEP_NAMES[name].head, xs[i], y, { colour: theme.soft, size: 11, anchor: "end" }));
+      surface.text("key", margin, y, { color: theme.soft, size: 11 });
+      surface.text("k", xk, y, { color: theme.soft, size: 11 });
+      surface.text("q × k", xp, y, { color: theme.soft, size: 11 });
+      steps.forEach((name, i) => surface.text(STEP_NAMES[name].head, xs[i], y, { color: theme.soft, size: 11, anchor: "end" }));
       order.forEach((key, place) => {
         const middle = margin + top + (place + 0.5) * NEURON_ROW;
-        const colour = row.visible[key] ? theme.ink : theme.soft;
-        surface.text(labels[key], margin, middle, { colour, most: columns.label - 8, whole: labels[key] });
+        const color = row.visible[key] ? theme.ink : theme.soft;
+        surface.text(labels[key], margin, middle, { color, most: columns.label - 8, whole: labels[key] });
         surface.bars(vectors(key), xk, middle - NEURON_ROW / 2 + 2, bars, NEURON_ROW - 4, { most: scales.vectors, ...signs });
         surface.bars(products(key), xp, middle - NEURON_ROW / 2 + 2, bars, NEURON_ROW - 4, { most: scales.products, ...signs });
         steps.forEach((name, i) => {
           if (name === "weight") surface.rect(xs[i] - columns.step + 14, middle - 9, (columns.step - 14) * row.weight[key], 18, { fill: theme.shade, opacity: 0.3 });
-          surface.text(stepText(name, row, key), xs[i], middle, { colour, size: 12, anchor: "end", bold: name === "weight" });
+          surface.text(stepText(name, row, key), xs[i], middle, { color, size: 12, anchor: "end", bold: name === "weight" });
         });
       });
     },

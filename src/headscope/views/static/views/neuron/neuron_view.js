@@ -124,7 +124,7 @@ export class NeuronView {
     }
     const { row, vectors, labels } = this.content;
     const [q, k] = [row.q[spot.dimension], vectors(spot.key)[spot.dimension]];
-    this.readout.textContent = `Number ${spot.dimension + 1} of ${this.neuron.width}: q ${signed(q)} × k ${signed(k)} = ${signed(q * k)}, towards ${toldToken(labels[spot.key])}.`;
+    this.readout.textContent = `Number ${spot.dimension + 1} of ${this.neuron.width}: q ${signed(q)} × k ${signed(k)} = ${signed(q * k)}, toward ${toldToken(labels[spot.key])}.`;
   }
 
   scene() {

@@ -1,0 +1,1 @@
+"""Which behaviors known of decoders do heads show in text: the sink, copies, induction, delimiters?"""

@@ -1,0 +1,213 @@
+"""How much weight every head puts where each behavior would, beside uniform attention in the same rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES
+from headscope.analyses.behaviors.key_sets import Even, KeySets
+from headscope.analyses.behaviors.key_sums import KeySums, key_sums
+from headscope.attention.tile import AttentionTile
+from headscope.attention.visibility import Visibility
+from headscope.encoding.batching import Batch
+from headscope.models.anatomy import KindLayout
+from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.confidence import Interval, Scale, mapped, ratio_interval
+from headscope.statistics.kept import Declared, State, counted, summed
+from headscope.statistics.layer_means import with_layer_means
+from headscope.statistics.measures import WEIGHT
+
+_SCALES: Mapping[str, Scale] = {"share": "share", "tokens": "positive"}
+
+
+@dataclass(frozen=True)
+class BehaviorResult:
+    """Behaviors of one kind of attention.
+
+    Attributes:
+        kind: `encoder`, `decoder` or `cross`.
+        measure: of `measures.MEASURES`.
+        heads: every head's values, `[layer, head, NAMES]`; NaN where it cannot occur.
+        layers: the mean over a layer's heads, `[layer, NAMES]`.
+        uniform: what uniform attention over the visible keys gives in the rows in which it can occur, `[layer, NAMES]`.
+        n: rows, `[layer, head + 1, NAMES]`, the most of any head behind them.
+        sums: the measure in each document (or group of documents), `[group, layer, head, NAMES]`.
+        rows: how many rows that is of, as `sums`; one head stands for all where it is the same for all.
+    """
+
+    kind: str
+    measure: str
+    heads: Interval
+    layers: Interval
+    uniform: NDArray[np.float64]
+    n: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    rows: NDArray[np.int32]
+
+
+class BehaviorAccumulator(Accumulator):
+    """Sum weights on the keys of each behavior, over the rows in which it can occur, by group of documents.
+
+    Args:
+        layout: the kinds of attention and their sizes.
+        delimiters: `Delimiter` of each token id, `[id]`.
+        same_ids: whether equal ids are equal tokens; words of saved maps share the id of their first piece.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"weights"})
+    merges: ClassVar[str] = "; merge scans of one model only, with one tokenizer"
+
+    def __init__(
+        self, layout: Sequence[KindLayout], delimiters: NDArray[np.uint8], *, same_ids: bool = True
+    ) -> None:
+        self.delimiters, self.same_ids = np.asarray(delimiters, dtype=np.uint8), same_ids
+        self._classes = torch.from_numpy(self.delimiters.astype(np.int64))
+        super().__init__(layout)
+        self.begin(None)
+
+    def declare(self) -> Declared:
+        """Keep each kind's sums of weights, and the number of rows that they are of."""
+        width = len(NAMES)
+        # One place beyond the heads holds uniform attention.
+        sums = {part.kind: summed(part.layers, part.heads + 1, width) for part in self.layout}
+        return sums | {f"n_{part.kind}": counted(part.layers, width) for part in self.layout}
+
+    def settings(self) -> State:
+        """Return which tokens are delimiters, and whether ids tell tokens."""
+        return {"delimiters": self.delimiters, "same_ids": np.array(int(self.same_ids))}
+
+    @classmethod
+    def with_settings(
+        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
+    ) -> "BehaviorAccumulator":
+        """Make an empty one with the same delimiters."""
+        return cls(layout, settings["delimiters"], same_ids=bool(int(settings["same_ids"])))
+
+    def begin(self, batch: Batch | None) -> None:
+        """Start a batch."""
+        self._sums: dict[tuple[str, int], Tensor] = {}
+        self._rows: dict[tuple[str, int], Tensor] = {}
+        self._sets: dict[tuple[str, int, int], KeySets] = {}
+        # Masks are held, so that their ids stay their own.
+        self._even: dict[tuple[str, int, int], tuple[Visibility, Even]] = {}
+
+    def counted_rows(self, tile: AttentionTile) -> Tensor:
+        """Return which of a tile's rows are asked, `[batch, row]` bool: all but padding."""
+        return tile.row_valid
+
+    def update(self, tile: AttentionTile) -> None:
+        """Add a tile's rows to its segments' sums; what does not depend on the layer is made once a batch."""
+        sets, even = self.asked(tile)
+        self.add_sums(tile, even, key_sums(sets, tile.weights))
+
+    def asked(self, tile: AttentionTile) -> tuple[KeySets, Even]:
+        """Return the keys of every behavior for a tile's rows, and what uniform attention does there."""
+        rows = (tile.kind, tile.start, tile.visibility.rows)
+        if rows not in self._sets:
+            classes = self._classes.to(tile.keys.ids.device)
+            self._sets[rows] = KeySets(tile, self.counted_rows(tile), classes, same_ids=self.same_ids)
+        mask = (tile.kind, tile.start, id(tile.visibility))
+        if mask not in self._even:
+            self._even[mask] = (tile.visibility, self._sets[rows].even(tile))
+        return self._sets[rows], self._even[mask][1]
+
+    def add_sums(self, tile: AttentionTile, even: Even, sums: KeySums) -> None:
+        """Add what a tile's rows come to, of the weights."""
+        self.add_to_layer(tile, torch.cat([sums.weight, even.sums[:, None]], dim=1), even.number)
+
+    def add_to_layer(self, tile: AttentionTile, sums: Tensor, number: Tensor) -> None:
+        """Add what a tile's rows come to: of each head and then of uniform attention, and of how many rows it is.
+
+        Args:
+            tile: says which layer.
+            sums: `[batch, head + 1, NAMES]` float64.
+            number: `[batch, NAMES]` int64.
+        """
+        place = (tile.kind, tile.layer)
+        before = place in self._sums
+        self._sums[place] = self._sums[place] + sums if before else sums
+        self._rows[place] = self._rows[place] + number if before else number
+
+    def end(self, batch: Batch) -> None:
+        """Add the batch's sums to its documents: of each kind all layers at once."""
+        for part in self.layout:
+            places = [(part.kind, layer) for layer in range(part.layers)]
+            if places[0] not in self._sums:
+                continue
+            sums = torch.stack([self._sums[place] for place in places], dim=1).cpu().numpy()
+            rows = torch.stack([self._rows[place] for place in places], dim=1).cpu().numpy()
+            for document, own, number in zip(batch.info.documents, sums, rows):
+                self.sums.add(document, **{part.kind: own, f"n_{part.kind}": number})
+        self.begin(None)
+
+    def compute(self) -> tuple[BehaviorResult, ...]:
+        """Return each kind's values with their intervals over documents."""
+        stacked = self.sums.stacked()
+        return tuple(
+            result_of(
+                part.kind,
+                WEIGHT,
+                stacked[part.kind][:, :, :-1],
+                stacked[f"n_{part.kind}"][:, :, None],
+                uniform=self.uniform(part.kind, stacked),
+            )
+            for part in self.layout
+        )
+
+    def uniform(self, kind: str, stacked: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+        """Return what uniform attention gives in the rows in which each behavior can occur, `[layer, NAMES]`."""
+        sums = stacked[kind][:, :, -1].sum(0)
+        number = stacked[f"n_{kind}"].sum(0, dtype=np.int64)
+        level: NDArray[np.float64] = np.full(number.shape, np.nan)
+        np.divide(sums, number, out=level, where=number > 0)
+        return level
+
+
+def result_of(
+    kind: str,
+    measure: str,
+    sums: NDArray[np.float64],
+    rows: NDArray[np.int32],
+    *,
+    uniform: NDArray[np.float64],
+) -> BehaviorResult:
+    """Make the means of one kind, with their intervals over documents.
+
+    Args:
+        kind: `encoder`, `decoder` or `cross`.
+        measure: what the sums are of.
+        sums: `[group, layer, head, NAMES]`.
+        rows: how many rows they are of, as `sums`; one head stands for all where it is the same for all.
+        uniform: what uniform attention gives in the same rows, `[layer, NAMES]`.
+    """
+    alike = rows.shape[2] == 1
+    interval = _intervals(with_layer_means(sums), rows if alike else with_layer_means(rows))
+    number = rows.sum(0, dtype=np.int64)
+    if not alike:
+        number = np.concatenate([number, number.max(1, keepdims=True)], axis=1)
+    return BehaviorResult(
+        kind=kind,
+        measure=measure,
+        heads=mapped(interval, lambda ends: ends[:, :-1]),
+        layers=mapped(interval, lambda ends: ends[:, -1]),
+        uniform=uniform,
+        n=np.broadcast_to(number, interval.value.shape),
+        sums=sums,
+        rows=rows,
+    )
+
+
+def _intervals(sums: NDArray[np.float64], rows: NDArray[Any]) -> Interval:
+    """Intervals of `[group, ..., NAMES]`, each on the scale of its unit."""
+    found = [np.empty(sums.shape[1:]) for _ in range(3)]
+    for unit, scale in _SCALES.items():
+        own = np.array([one.unit == unit for one in BEHAVIORS.values()])
+        part = ratio_interval(sums[..., own], rows[..., own], scale=scale)
+        for whole, ends in zip(found, (part.value, part.low, part.high), strict=True):
+            whole[..., own] = ends
+    return Interval(*found)

@@ -1,0 +1,34 @@
+"""Behaviors in text, declared."""
+
+from headscope.analyses.analysis import TEXT_INPUTS, Analysis, Stage
+from headscope.analyses.command import Command
+
+ANALYSIS = Analysis(
+    name="behaviors",
+    question="Which behaviors do heads show in text: the sink, copies, induction, delimiters?",
+    stages=(
+        # 2: the same by what heads write. 3: controls read at most 64 inputs; the head that is named is scored on
+        # documents that did not choose it, and what heads show is corrected over them.
+        Stage(
+            name="behaviors",
+            measure="measure:measure_behaviors",
+            scans="measure:scan_behaviors",
+            sums="measure:behavior_sums",
+            corpora=("text",),
+            options=(*TEXT_INPUTS, "controls"),
+            place=4,
+            version=3,
+            listed="analyses.behaviors.catalog:NATURAL",
+        ),
+    ),
+    command=Command(
+        name="behaviors",
+        help=(
+            "Say which heads show known behaviors in text.\n\nThe first token, neighbors, copies, induction and "
+            "delimiters, beside uniform attention in the same rows and beside random weights."
+        ),
+        place=45,
+    ),
+    study="in_study:STUDY",
+    figures=("behaviors",),
+)

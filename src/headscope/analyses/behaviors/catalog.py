@@ -1,0 +1,148 @@
+"""What heads are watched doing: each behavior is a set of keys for every row, and weight on it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal
+
+
+class Delimiter(IntEnum):
+    """What a token is as a delimiter, told by its text; every token is exactly one."""
+
+    NONE = 0
+    NEWLINE = 1
+    BLANK = 2
+    QUOTE = 3
+    BRACKET = 4
+    MARK = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Behavior:
+    """Something that a head can do.
+
+    Attributes:
+        name: in tables.
+        label: in headings.
+        on: in sentences, `puts 45% of its attention on ...`, or where tokens are counted `attends most to ...`.
+        meaning: exactly, for definitions and the glossary.
+        unit: of its value: a share, or tokens.
+        counts_tokens: whether the share is one of tokens, and not of attention.
+        compares: whether it compares the places or ids of query and key, so that it cannot occur in cross attention.
+        delimiter: which tokens it is about, where it is about a class of them.
+        natural: whether it is measured in text; else by experiment alone.
+        asked: what it is asked for as; none where it is not, as no share is.
+        role: the color of heads that show it, by its name in the palette.
+    """
+
+    name: str
+    label: str
+    on: str
+    meaning: str
+    unit: Literal["share", "tokens"] = "share"
+    counts_tokens: bool = False
+    compares: bool = True
+    delimiter: Delimiter | None = None
+    natural: bool = True
+    asked: tuple[str, ...] = ()
+    role: str = "mixed"
+
+
+def _of(delimiter: Delimiter, label: str, on: str, meaning: str, *asked: str) -> Behavior:
+    return Behavior(
+        name=delimiter.name.lower(),
+        label=label,
+        on=on,
+        meaning=meaning,
+        compares=False,
+        delimiter=delimiter,
+        asked=(label, *asked),
+        role="punctuation",
+    )
+
+
+_EVERY = (
+    Behavior(
+        name="first",
+        label="first token",
+        on="the first token of the input",
+        meaning="weight on the key at position 0, whatever token it is; a row at position 0 counts",
+        compares=False,
+        asked=("first token", "first", "sink", "attention sink", "beginning"),
+        role="cls",
+    ),
+    Behavior(
+        name="local",
+        label="at most 3 away",
+        on="tokens at most 3 away",
+        meaning="weight on keys 1, 2 or 3 tokens before or after the row",
+        asked=("local", "nearby", "neighbor", "neighbor", "window"),
+        role="previous",
+    ),
+    Behavior(
+        name="distance",
+        label="mean distance",
+        on="",
+        meaning="how many tokens the key is away from the row, before or after it: the mean by weight",
+        unit="tokens",
+    ),
+    Behavior(
+        name="duplicate",
+        label="earlier copies",
+        on="earlier copies of the token itself",
+        meaning="weight on earlier keys with the row's token id; special tokens are no rows",
+        asked=("duplicate", "duplicate token", "copies", "same token", "repeated"),
+    ),
+    Behavior(
+        name="induction",
+        label="after an earlier copy",
+        on="tokens right after an earlier copy of the token itself",
+        meaning="weight on earlier keys right behind an earlier token with the row's id; special tokens are no rows",
+        asked=("induction", "induction head", "after a copy", "after an earlier copy"),
+    ),
+    Behavior(
+        name="previous",
+        label="previous token",
+        on="the previous token",
+        meaning="weight on the key right before the row",
+        natural=False,
+        asked=("previous", "previous token"),
+        role="previous",
+    ),
+    Behavior(
+        name="retrieval",
+        label="retrieval",
+        on="the very token of the needle that comes next",
+        counts_tokens=True,
+        meaning="share of the tokens of a needle’s copy, its first left out, before which the head’s strongest key is "
+        "the same token inside the needle",
+        natural=False,
+        asked=("retrieval", "retrieval head", "needle", "haystack"),
+    ),
+    _of(
+        Delimiter.NEWLINE, "line breaks", "line breaks", "weight on tokens of white space that break the line",
+        "newline", "new line",
+    ),
+    _of(
+        Delimiter.BLANK, "blanks", "blanks", "weight on tokens of other white space alone: spaces, tabs",
+        "space", "white space", "whitespace", "tab",
+    ),
+    _of(
+        Delimiter.QUOTE, "quotation marks", "quotation marks", "weight on tokens of quotation marks alone", "quote"
+    ),
+    _of(
+        Delimiter.BRACKET, "brackets", "brackets", "weight on tokens of brackets, and of brackets with other marks",
+        "parenthesis", "parentheses",
+    ),
+    _of(
+        Delimiter.MARK, "other marks", "other punctuation marks",
+        "weight on tokens of other punctuation marks alone, but `.` and `,`, which `punctuation` counts",
+        "colon", "semicolon", "question mark", "exclamation mark", "dash",
+    ),
+)  # fmt: skip
+
+BEHAVIORS: Mapping[str, Behavior] = {one.name: one for one in _EVERY}
+NAMES = tuple(BEHAVIORS)
+"""The order of the columns of sums."""
+NATURAL = tuple(one.name for one in _EVERY if one.natural)
+SHARES = tuple(one.name for one in _EVERY if one.unit == "share")

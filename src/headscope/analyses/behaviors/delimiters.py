@@ -1,0 +1,72 @@
+"""Which tokens of a vocabulary are delimiters, told by what they stand for in text."""
+
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.behaviors.catalog import Delimiter
+from headscope.encoding.token_names import named_tokens, text_of_bytes
+
+# WordPiece's mark of what goes on, SentencePiece's space, byte-level BPE's space and line break.
+_GOES_ON, _BLOCK, _LETTERS = "##", "\u2581", ("\u0120", "\u010a")
+# SentencePiece writes bytes that no piece covers so.
+_BYTES = {f"<0x{byte:02X}>": chr(byte) for byte in range(128)}
+_QUOTES = frozenset("\"'`´‘’‚‛“”„‟‹›«»＂＇")
+_BRACKETS = frozenset({"Ps", "Pe"})
+# What the surface statistic `punctuation` counts.
+_COUNTED = (".", ",")
+
+
+def delimiter_of(text: str) -> Delimiter:
+    """Return what a token's text is as a delimiter; spaces around other signs do not count."""
+    if not text:
+        return Delimiter.NONE
+    if text.isspace():
+        return Delimiter.NEWLINE if len(f"{text}.".splitlines()) > 1 else Delimiter.BLANK
+    signs = text.strip()
+    categories = [unicodedata.category(sign) for sign in signs]
+    if all(sign in _QUOTES for sign in signs):
+        return Delimiter.QUOTE
+    if not all(category.startswith("P") or sign in _QUOTES for sign, category in zip(signs, categories)):
+        return Delimiter.NONE
+    # Typographic quotation marks may open as brackets do.
+    if any(c in _BRACKETS and sign not in _QUOTES for sign, c in zip(signs, categories)):
+        return Delimiter.BRACKET
+    return Delimiter.NONE if signs in _COUNTED else Delimiter.MARK
+
+
+def delimiters_of(named: Mapping[int, str], *, special: Collection[int] = ()) -> NDArray[np.uint8]:
+    """Return the `Delimiter` of each token id, `[id]`; ids that nobody names are none.
+
+    Args:
+        named: how the tokenizer names each id: `Ġ(`, `##)`, `▁`, `<0x0A>`.
+        special: ids that are no text, whatever they are called.
+    """
+    ids = sorted(named)
+    tokens = [named[each] for each in ids]
+    no_text = {ids[place] for place in named_tokens(tokens).special}.union(special)
+    found = np.zeros(ids[-1] + 1 if ids else 1, dtype=np.uint8)
+    for each, text in zip(ids, _texts(tokens)):
+        if each not in no_text:
+            found[each] = delimiter_of(text)
+    return found
+
+
+def delimiters_of_tokenizer(tokenizer: Any) -> NDArray[np.uint8]:
+    """Return the `Delimiter` of each token id of a transformers tokenizer, `[id]`."""
+    named = {int(number): str(token) for token, number in tokenizer.get_vocab().items()}
+    return delimiters_of(named, special={int(each) for each in tokenizer.all_special_ids})
+
+
+def _texts(tokens: Sequence[str]) -> list[str]:
+    """Return what tokens stand for, with its white space; which marks count is told by all of them together."""
+    if any(token.startswith(_BLOCK) for token in tokens):
+        return [_BYTES.get(token) or token.replace(_BLOCK, " ") for token in tokens]
+    if any(token.startswith(_GOES_ON) and token[2:].isalnum() for token in tokens):
+        return [token.removeprefix(_GOES_ON) or token for token in tokens]
+    if any(letter in token for token in tokens for letter in _LETTERS):
+        return [text_of_bytes(token) for token in tokens]
+    return list(tokens)

@@ -1,0 +1,204 @@
+"""Heads by behaviors: a head grid for each, a cell the darker the more of its attention a head puts there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+
+from headscope.analyses.behaviors.catalog import Behavior
+from headscope.analyses.behaviors.chosen import heads_of
+from headscope.figures.labels import label
+from headscope.figures.paper import PAGE_INCHES, across
+from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure, role_color
+from headscope.reporting.kit.drawing import inline_file
+from headscope.reporting.kit.links import figure_file, kind_links
+from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.words import percent
+from headscope.statistics.measures import NORM
+from headscope.views.markup import Html, el
+
+_CELL = 0.14  # inches
+_SIDE = 0.44  # of a cell, from its middle
+_LEAST, _MOST = 1.7, 4.0  # inches across a panel
+_TITLE = 0.75  # inches of a panel that are not cells
+KEY = (
+    "A cell is a head, layers are rows. The darker, the more of its attention lies there, up to all of it; an edge "
+    "marks heads that show the behavior. Click a cell to open its card."
+)
+WRITTEN_KEY = "A dotted edge: what the head writes does not show it."
+_DOTTED = (0, (1.0, 1.0))
+
+
+def drawn(heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior]) -> list[Behavior]:
+    """Return the behaviors of which a grid can be drawn: shares of attention that can occur in a kind."""
+    own = heads_of(heads, kind)
+    known = set(own.loc[own["n"] > 0, "behavior"])
+    return [one for one in behaviors if one.unit == "share" and one.name in known]
+
+
+def behavior_grids(
+    heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior], *, prefix: str
+) -> list[Callable[[], Figure]]:
+    """Return what draws a head grid for each behavior, page by page: layers as rows, heads as columns.
+
+    A cell's strength is the share of the head's attention, from 0 to all of it, on one scale for all grids; heads that
+    show the behavior have an edge, dotted where what they write does not. Above a grid stands what uniform attention
+    would put there (the least and the most over layers). Cells link to their heads' cards. What does not fit on a page
+    goes on the next figure; there is none where nothing can occur.
+
+    Args:
+        heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
+        kind: of attention.
+        behaviors: which.
+        prefix: begins the names by which a page knows the measures: `behavior`.
+    """
+    present, own = drawn(heads, kind, behaviors), _with_written(heads, kind)
+    if not present:
+        return []
+    layers, width = int(own["layer"].max()), int(own["head"].max())
+    inches = min(max(_CELL * width + 0.5, _LEAST), _MOST)
+    columns = across(min(len(present), max(int(9 / inches), 1)), each=_LEAST)
+    high = inches * layers / max(width, 1) + _TITLE
+    lines = max(int(PAGE_INCHES / high), 1)
+
+    def draw(page: Sequence[Behavior]) -> Figure:
+        rows = -(-len(page) // columns)
+        with house_style():
+            figure = new_figure(inches * columns, min(high * rows, PAGE_INCHES))
+            panels = figure.subplots(rows, columns, squeeze=False).ravel()
+            for one, ax in zip(page, panels):
+                _panel(ax, own[own["behavior"] == one.name], kind, one, f"{prefix}.{one.name}", layers, width)
+            for ax in panels[len(page) :]:
+                ax.set_axis_off()
+        return figure
+
+    each = lines * columns
+    return [partial(draw, present[first : first + each]) for first in range(0, len(present), each)]
+
+
+def figures_of(
+    heads: pd.DataFrame | None,
+    kinds: Sequence[str],
+    behaviors: Sequence[Behavior],
+    *,
+    prefix: str,
+    name: str,
+) -> Iterator[tuple[str, Figure]]:
+    """Yield the grids of each kind with the names of their files; none where nothing was measured."""
+    for place, kind in enumerate(kinds if heads is not None else ()):
+        assert heads is not None
+        for page, draw in enumerate(behavior_grids(heads, kind, behaviors, prefix=prefix), 1):
+            yield _file(name, kind, page, first=place == 0), draw()
+
+
+def _file(name: str, kind: str, page: int, *, first: bool) -> str:
+    own = figure_file(name, kind, first=first)
+    return f"{own}-{page}" if page > 1 else own
+
+
+def files_of(
+    about: Context, heads: pd.DataFrame | None, behaviors: Sequence[Behavior], *, name: str, what: str
+) -> Html | None:
+    """Link the files of `figures_of`, under a few words on what they are; None where there are none."""
+    if heads is None:
+        return None
+    kinds = [kind.name for kind in about.kinds if drawn(heads, kind.name, behaviors)]
+    return kind_links(about, name, what, kinds)
+
+
+def inlined(
+    about: Context,
+    heads: pd.DataFrame,
+    kind: str,
+    behaviors: Sequence[Behavior],
+    *,
+    prefix: str,
+    name: str,
+    where: str,
+) -> list[Html]:
+    """Return the grids as figures of the page.
+
+    Args:
+        about: the run.
+        heads, kind, behaviors, prefix: as `behavior_grids` takes them.
+        name: begins those of their files.
+        where: ends what is said of them to those who do not see them.
+    """
+    what = f"How much of its attention each {kind} head puts where a behavior would,"
+    if all(one.counts_tokens for one in behaviors):
+        what = f"At how many tokens the strongest key of each {kind} head is the right one"
+    told = f"{what} {where}: a grid for each, layers as rows and heads as columns. The table below holds the numbers."
+    first = kind == about.kinds[0].name
+    return [
+        el(
+            "figure",
+            inline_file(
+                about.pictures,
+                _file(name, kind, page, first=first),
+                draw,
+                name=f"{prefix}-{kind}-{page}",
+                label=told,
+            ),
+        )
+        for page, draw in enumerate(behavior_grids(heads, kind, behaviors, prefix=prefix), 1)
+    ]
+
+
+def _with_written(heads: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return every head's numbers by weight, and in `written` whether what it writes shows the behavior."""
+    place = ["layer", "head", "behavior"]
+    norms = heads_of(heads, kind, NORM)[[*place, "shows"]].rename(columns={"shows": "written"})
+    return heads_of(heads, kind).merge(norms, on=place, how="left")
+
+
+def _panel(
+    ax: Axes, rows: pd.DataFrame, kind: str, behavior: Behavior, name: str, layers: int, width: int
+) -> None:
+    rows = rows[rows["value"].notna()]
+    x, y = rows["head"].to_numpy(int), rows["layer"].to_numpy(int)
+    corners = [(-_SIDE, -_SIDE), (_SIDE, -_SIDE), (_SIDE, _SIDE), (-_SIDE, _SIDE)]
+    cells = [[(a + across_, b + down) for across_, down in corners] for a, b in zip(x, y)]
+    color, shows = role_color(behavior.role), (rows["shows"] == "yes").to_numpy()
+    # One outline of all cells, and nothing clipped, for nothing reaches out: of a thousand heads it is half the page.
+    outline = Path.make_compound_path(*(Path([*cell, cell[0]], closed=True) for cell in cells))
+    ax.add_patch(PathPatch(outline, facecolor="none", edgecolor=LINE, linewidth=0.5, clip_on=False))
+    own = PolyCollection(
+        cells,
+        facecolors=[to_rgba(color, min(max(float(value), 0.0), 1.0)) for value in rows["value"]],
+        edgecolors=[INK if shown else "none" for shown in shows],
+        linewidths=[1.1 if shown else 0.0 for shown in shows],
+        linestyles=[
+            _DOTTED if shown and written == "no" else "solid"
+            for shown, written in zip(shows, rows["written"])
+        ],
+        clip_on=False,
+        zorder=2,
+    )
+    own.set_urls([f"#{kind}-{b}-{a}" for a, b in zip(x, y)])
+    own.set_gid(f"heads--{kind}--{name}--{behavior.role}")
+    ax.add_collection(own, autolim=False)
+    ax.set_title(label(behavior.name, 12), fontsize=9, pad=13)
+    low, high = float(rows["uniform"].min()), float(rows["uniform"].max())
+    even = percent(low) if percent(low) == percent(high) else f"{percent(low)}–{percent(high)}"
+    ax.text(0, 1, f"uniform {even}", transform=ax.transAxes, color=SOFT, fontsize=7.5, ha="left", va="bottom")
+    _grid(ax, layers, width)
+
+
+def _grid(ax: Axes, layers: int, heads: int) -> None:
+    ax.set_xlim(0.4, heads + 0.6)
+    ax.set_ylim(layers + 0.6, 0.4)
+    ax.set_aspect("equal")
+    steps = [max(1, -(-number // 6)) for number in (heads, layers)]
+    ax.set_xticks(range(1, heads + 1, steps[0]))
+    ax.set_yticks(range(1, layers + 1, steps[1]))
+    ax.tick_params(labelsize=7.5, pad=2)
+    for spine in ax.spines.values():
+        spine.set_visible(False)

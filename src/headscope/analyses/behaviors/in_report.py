@@ -1,0 +1,33 @@
+"""What the report shows of behaviors in text."""
+
+from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
+from headscope.analyses.behaviors.on_cards import IN_TEXT, behaviors_showings
+from headscope.analyses.behaviors.on_grid import written_measures
+from headscope.analyses.behaviors.section import (
+    TOPIC,
+    behaviors_figures,
+    behaviors_findings,
+    behaviors_section,
+)
+from headscope.analyses.behaviors.shown import RULE
+from headscope.reporting.kit.report_parts import Parts
+from headscope.reporting.kit.words import capital
+
+_EACH = "; ".join(f"{BEHAVIORS[name].label}: {BEHAVIORS[name].meaning}" for name in NATURAL)
+TERMS = (
+    ("Behaviors", f"the mean over the rows in which it can occur, of all inputs. {capital(_EACH)}".replace("`", "")),
+    ("Shows a behavior", f"the share of attention is {RULE}; with fewer than 10 documents nothing is tested"),
+)  # fmt: skip
+
+PARTS = Parts(
+    findings=behaviors_findings,
+    sections=behaviors_section,
+    figures=behaviors_figures,
+    terms=TERMS,
+    explained=("behaviors",),
+    headline={TOPIC: 65},
+    showings=behaviors_showings,
+    measures=written_measures,
+    showable=tuple(IN_TEXT.values()),
+    needed={"behaviors": ("behaviors", "run headscope report again")},
+)

@@ -1,0 +1,116 @@
+"""Which keys each behavior is about, for the rows of a tile, and what uniform attention gives there.
+
+Keys whose id is that of the row are few, so they are kept as pairs of row and key, and weights are gathered there; all
+else follows from sums over rows, and from diagonals.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES
+from headscope.analyses.behaviors.key_pairs import Pairs
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.vocabulary import KeyClass
+
+LOCAL = (-3, -2, -1, 1, 2, 3)
+COLUMN = {name: NAMES.index(name) for name in NAMES}
+OF_CLASS = [(COLUMN[one.name], int(one.delimiter)) for one in BEHAVIORS.values() if one.delimiter]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Even:
+    """What attention spread evenly over the visible keys does in the counted rows.
+
+    Attributes:
+        sums: its shares of each behavior's keys, over the rows, `[batch, NAMES]` float64.
+        occurs: the rows in which each behavior can occur, `[batch, row, NAMES]` bool.
+        number: how many they are, `[batch, NAMES]` int64.
+    """
+
+    sums: Tensor
+    occurs: Tensor
+    number: Tensor
+
+    def number_without(self, rows: Tensor) -> Tensor:
+        """Return how many they are without some rows of each head, `[batch, head, NAMES]` int64.
+
+        Args:
+            rows: those left out, `[batch, head, row]` bool.
+        """
+        return self.number[:, None] - (rows.double() @ self.occurs.double()).long()
+
+
+class KeySets:
+    """The keys of every behavior for some rows of one kind of attention.
+
+    Args:
+        tile: any of the layers; only its tokens and the place of its rows are read.
+        counted: which of the rows are asked, `[batch, row]` bool.
+        delimiters: `Delimiter` of each token id, `[id]`.
+        same_ids: whether equal ids are equal tokens; else `duplicate` and `induction` cannot occur.
+    """
+
+    def __init__(self, tile: AttentionTile, counted: Tensor, delimiters: Tensor, *, same_ids: bool) -> None:
+        self.square, self.start, self.counted = tile.square, tile.start, counted
+        keys = tile.keys
+        self.valid = keys.valid
+        self.first = keys.valid.long().argmax(1)  # padding may stand on the left
+        known = keys.ids < len(delimiters)
+        found = delimiters[torch.where(known, keys.ids, 0)] * known * keys.valid
+        self.classes = torch.stack([found == code for _, code in OF_CLASS], dim=-1).double()
+        self.keys, self.rows = keys.valid.shape[1], counted.shape[1]
+        self.pairs: dict[str, Pairs] = {}
+        if self.square and same_ids:
+            self._find_copies(tile)
+
+    def _find_copies(self, tile: AttentionTile) -> None:
+        """Find earlier keys with the row's id, and those right behind one; the row's own place is neither."""
+        ids, valid = tile.queries.ids, tile.queries.valid
+        row_class = tile.row_classes
+        asked = self.counted & (row_class != KeyClass.SEP)
+        # Where no token is a cls of its own, the first one has its class: nothing stands before that.
+        asked &= row_class != KeyClass.CLS
+        at = torch.arange(self.keys, device=ids.device)
+        earlier = at[None, :] < at[tile.rows][:, None]
+        same = (ids[:, tile.rows, None] == ids[:, None, :]) & earlier & valid[:, None] & asked[:, :, None]
+        copies = Pairs(*same.nonzero(as_tuple=True))
+        behind = copies.where(copies.key + 1 < copies.row + self.start)
+        self.pairs = {"duplicate": copies, "induction": Pairs(behind.item, behind.row, behind.key + 1)}
+
+    def even(self, tile: AttentionTile) -> Even:
+        """Return what uniform attention over the visible keys does, and in which rows each behavior can occur."""
+        visible = tile.visibility.visible
+        number = torch.zeros((*visible.shape[:2], len(NAMES)), dtype=torch.float64, device=visible.device)
+        place = self.first[:, None, None].expand(-1, self.rows, 1)
+        number[..., COLUMN["first"]] = visible.gather(2, place)[..., 0].double()
+        for column, values in zip(OF_CLASS, (visible.double() @ self.classes).unbind(-1)):
+            number[..., column[0]] = values
+        occurs = number > 0
+        if self.square:
+            for offset in LOCAL:
+                self._add_diagonal(number[..., COLUMN["local"]], visible, offset)
+            self._add_diagonal(number[..., COLUMN["previous"]], visible, -1)
+            for name, pairs in self.pairs.items():
+                number[..., COLUMN[name]] = pairs.number(visible)
+            number[..., COLUMN["distance"]] = (visible * self.apart).sum(-1)
+            occurs = number > 0
+            occurs[..., COLUMN["distance"]] = True
+        occurs &= self.counted[..., None]
+        share = number / tile.visibility.counts.clamp(min=1)[..., None]
+        return Even(sums=torch.where(occurs, share, 0.0).sum(1), occurs=occurs, number=occurs.sum(1))
+
+    @cached_property
+    def apart(self) -> Tensor:
+        """How many tokens each key is away from each row, `[row, key]` float64."""
+        at = torch.arange(self.keys, device=self.counted.device, dtype=torch.float64)
+        return (at[None, :] - at[self.start : self.start + self.rows, None]).abs()
+
+    def _add_diagonal(self, number: Tensor, visible: Tensor, offset: int) -> None:
+        """Add 1 to the rows that see the key at an offset, `[batch, row]`."""
+        diagonal = self.start + offset
+        first, last = max(0, -diagonal), min(self.rows, self.keys - diagonal)
+        if last > first:
+            number[:, first:last] += visible.diagonal(diagonal, -2, -1)[:, : last - first]

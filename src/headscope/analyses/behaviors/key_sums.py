@@ -1,0 +1,122 @@
+"""Sums over a tile's rows of the weight on each behavior's keys, and of what is written of them, in one go.
+
+What a head writes of key j at row i is the weight times a number of the key, divided by the row's sum: the same sums
+over rows, diagonals and pairs give both. Where a gate makes that number one of the row, too, they are taken twice.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from headscope.analyses.behaviors.catalog import NAMES
+from headscope.analyses.behaviors.key_pairs import Shares
+from headscope.analyses.behaviors.key_sets import COLUMN, LOCAL, OF_CLASS, KeySets
+
+# So many weights are held in float64 at a time: they are read several times, and from cache.
+_HELD = 1 << 19
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeySums:
+    """What the counted rows of a tile come to.
+
+    Attributes:
+        weight: the weight on each behavior's keys, `[batch, head, NAMES]` float64.
+        norm: the same of what is written, `a_ij |f_j|`, each row divided by its sum; None where that is not known.
+        nothing: the rows of which nothing at all is written, `[batch, head, row]` bool; they are not in `norm`.
+    """
+
+    weight: Tensor
+    norm: Tensor | None = None
+    nothing: Tensor | None = None
+
+
+def key_sums(sets: KeySets, weights: Tensor, norms: Tensor | None = None) -> KeySums:
+    """Sum over the counted rows.
+
+    Weights on keys that a row does not see are 0, so that they need not be told apart.
+
+    Args:
+        sets: which rows are counted, and which keys each behavior is about.
+        weights: `[batch, head, row, key]`; rows of padding may hold anything.
+        norms: `Written.lengths`, `[batch, head, key]` or by row, too; None where what is written is not known.
+    """
+    if norms is not None and norms.ndim == 4:
+        # Each pair's own length goes with its weight; a padded key may be worth anything, and has no weight.
+        products = weights.double() * torch.where(sets.valid[:, None, None], norms.double(), 0.0)
+        return replace(
+            key_sums(sets, products, torch.ones_like(norms[:, :, 0])), weight=key_sums(sets, weights).weight
+        )
+    by_key, distance, shares = _over_rows(sets, weights, norms)
+    out = torch.zeros((*by_key.shape[:3], len(NAMES)), dtype=torch.float64, device=weights.device)
+    out[..., COLUMN["first"]] = by_key.gather(3, sets.first[None, :, None, None].expand(*out.shape[:3], 1))[
+        ..., 0
+    ]
+    for (column, _), values in zip(OF_CLASS, (by_key @ sets.classes).unbind(-1), strict=True):
+        out[..., column] = values
+    if sets.square:
+        out[..., COLUMN["distance"]] = distance
+        for offset in LOCAL:
+            own = _on_diagonal(sets, weights, offset, shares)
+            out[..., COLUMN["local"]] += own
+            if offset == -1:
+                out[..., COLUMN["previous"]] = own
+        for name, pairs in sets.pairs.items():
+            out[..., COLUMN[name]] = pairs.sums(weights, shares)
+    if shares is None:
+        return KeySums(weight=out[0])
+    nothing = (shares.rows == 0) & sets.counted[:, None]
+    return KeySums(weight=out[0], norm=out[1], nothing=nothing)
+
+
+def _over_rows(sets: KeySets, weights: Tensor, norms: Tensor | None) -> tuple[Tensor, Tensor, Shares | None]:
+    """Sum over rows for each key, `[measure, batch, head, key]`, over both the distance, `[measure, batch, head]`."""
+    batch, heads, rows, keys = weights.shape
+    measures = 1 if norms is None else 2
+    by_key = weights.new_zeros((measures, batch, heads, keys), dtype=torch.float64)
+    distance = weights.new_zeros((measures, batch, heads), dtype=torch.float64)
+    shares = None
+    if norms is not None:
+        # A padded key may be worth anything, and has no weight.
+        shares = Shares(
+            by_key.new_zeros((batch, heads, rows)), torch.where(sets.valid[:, None], norms.double(), 0.0)
+        )
+    height = min(rows, max(1, _HELD // (heads * keys)))
+    memory = by_key.new_empty((heads, height, keys))
+    for item in range(batch):
+        for start in range(0, rows, height):
+            own = slice(start, min(start + height, rows))
+            exact = memory[:, : own.stop - start]
+            exact.copy_(weights[item, :, own])
+            exact.masked_fill_(~sets.counted[item, None, own, None], 0.0)
+            left = by_key.new_ones((heads, measures, exact.shape[1]))
+            if shares is not None:
+                # This way round the narrow product is a fast one.
+                written = (shares.keys[item][:, None] @ exact.transpose(1, 2))[:, 0]
+                left[:, 1] = torch.where(written > 0, 1 / written, 0.0)
+                shares.rows[item, :, own] = left[:, 1]
+            by_key[:, item] += (left @ exact).transpose(0, 1)
+            if sets.square:
+                exact *= sets.apart[own]
+                apart = (left @ exact).transpose(0, 1)
+                distance[0, item] += apart[0].sum(-1)
+                if shares is not None:
+                    distance[1, item] += (apart[1] * shares.keys[item]).sum(-1)
+    if shares is not None:
+        by_key[1] *= shares.keys
+    return by_key, distance, shares
+
+
+def _on_diagonal(sets: KeySets, weights: Tensor, offset: int, shares: Shares | None) -> Tensor:
+    """Sum over the rows that have a key so many places behind them, `[measure, batch, head]`."""
+    diagonal = sets.start + offset
+    first = max(0, -diagonal)
+    own = weights.diagonal(diagonal, -2, -1).double()
+    rows = slice(first, first + own.shape[-1])
+    own = torch.where(sets.counted[:, None, rows], own, 0.0)
+    sums = [own.sum(-1)]
+    if shares is not None:
+        keys = slice(first + diagonal, first + diagonal + own.shape[-1])
+        sums.append((own * shares.rows[..., rows] * shares.keys[..., keys]).sum(-1))
+    return torch.stack(sums)

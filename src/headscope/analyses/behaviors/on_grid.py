@@ -1,0 +1,53 @@
+"""Behaviors by what heads write, as what the head grid can be colored by; those by weight are what heads show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+
+from headscope.analyses.behaviors.catalog import BEHAVIORS, Behavior
+from headscope.analyses.behaviors.chosen import heads_of
+from headscope.analyses.behaviors.on_cards import IN_TEXT
+from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
+from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.showings import Showable
+from headscope.reporting.kit.words import capital
+from headscope.statistics.measures import NORM
+
+TOPIC = "Behaviors by what it writes"
+
+
+def written_measures(about: Context) -> Iterator[HeadMeasure]:
+    """Yield each behavior in text that can occur; none where it is not known what heads write."""
+    heads = about.run.table("behaviors")
+    if heads is not None:
+        wanted = [(BEHAVIORS[name], what) for name, what in IN_TEXT.items()]
+        yield from measures_by_norm(about, heads, wanted, topic=TOPIC)
+
+
+def measures_by_norm(
+    about: Context, heads: pd.DataFrame, wanted: Sequence[tuple[Behavior, Showable]], *, topic: str
+) -> Iterator[HeadMeasure]:
+    """Yield behaviors by what heads write, those that can occur; none where that is not known.
+
+    Args:
+        about: says which kinds of attention there are.
+        heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
+        wanted: which, and what each is called by weight.
+        topic: what stands above them.
+    """
+    written = heads_of(heads, measure=NORM)
+    for behavior, what in wanted:
+        rows = written[written["behavior"] == behavior.name]
+        if rows["value"].notna().any():
+            yield HeadMeasure(
+                name=f"norm {what.name}",
+                label=f"{capital(what.label)}, by what is written",
+                topic=topic,
+                unit=what.unit,
+                share=not what.unit,
+                values={
+                    kind.name: in_head_order(rows[rows["kind"] == kind.name], kind) for kind in about.kinds
+                },
+            )

@@ -1,0 +1,23 @@
+"""When a head is said to show a behavior: the one rule of what stands out, held to the whole interval."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.reporting.kit.claim_rules import LEAST_SHARE, TIMES_UNIFORM
+from headscope.statistics.confidence import Interval
+
+RULE = (
+    "above a quarter, and above twice what uniform attention gives in the same rows, the whole interval, at a false "
+    "discovery rate of 5% over the heads"
+)
+VERDICTS = ("yes", "no")
+
+
+def stands_out(shares: Interval, uniform: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return whether shares of attention lie above both thresholds as a whole; not where they have no interval.
+
+    Args:
+        shares: of attention, with intervals.
+        uniform: what uniform attention gives, broadcastable to them.
+    """
+    return (shares.low > LEAST_SHARE) & (shares.low > TIMES_UNIFORM * uniform)

@@ -1,0 +1,108 @@
+"""The tables of behaviors in text."""
+
+from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, SHARES
+from headscope.analyses.behaviors.shown import RULE, VERDICTS
+from headscope.statistics.columns import (
+    FEW,
+    HEAD_OR_MEAN,
+    KIND,
+    LAYER,
+    PLACE,
+    POSITIVE,
+    SHARE,
+    count,
+    ends,
+    on_all_documents,
+    share,
+    shares,
+    text,
+)
+from headscope.statistics.measures import MEASURES
+from headscope.statistics.table_schema import Column, TableSchema
+
+MODELS = ("trained", "control")
+_UNIT = "share, or tokens where distance"
+_TOKENS = ("behavior", tuple(one.name for one in BEHAVIORS.values() if one.unit == "tokens"))
+_NEVER = "it cannot occur"
+MODEL = text("model", "trained, or control: random weights, embeddings kept", choices=MODELS)
+SEED = Column("seed", "which control", "Int64", missing="the trained model", bounds=POSITIVE)
+SHOWS = text(
+    "shows", f"whether the head shows it: {RULE}", missing="not tested, or a layer's mean", choices=VERDICTS
+)
+ROWS = "rows in which it can occur"
+
+
+MEASURE = text(
+    "measure",
+    "by where the head looks (`weight`), or by what it writes of it (`norm`: the weight times the length of what the "
+    "head writes of the token, each row divided by its sum); no rows of `norm` where that is not known",
+    choices=MEASURES,
+)
+
+
+def measured(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
+    """Return the columns of a number for each head and behavior."""
+    return (
+        text("behavior", "what is measured", choices=behaviors),
+        Column(
+            "value",
+            f"mean over the {ROWS}",
+            unit=_UNIT,
+            missing=_NEVER,
+            bounds=SHARE,
+            unless=_TOKENS,
+        ),
+        *ends("value", unit=_UNIT, bounds=SHARE, unless=_TOKENS, missing=f"{_NEVER}, or {FEW}"),
+        Column(
+            "uniform",
+            "what uniform attention over the visible keys gives in the same rows",
+            unit=_UNIT,
+            missing=_NEVER,
+            bounds=SHARE,
+            unless=_TOKENS,
+        ),
+        count("n", "rows"),
+        SHOWS,
+    )
+
+
+def best(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
+    """Return the columns of the head that is chosen for a behavior."""
+    return (
+        text("behavior", "what a head was chosen for", choices=behaviors),
+        *PLACE[1:],
+        share("share", "how often halves of the documents choose it", missing="nothing could be held out"),
+        *shares(
+            "value",
+            "the named head's weight on documents that did not choose it (cross-fitted); on all where nothing could be "
+            "held out",
+        ),
+        *on_all_documents(missing="nothing could be held out"),
+        share("uniform", "what uniform attention gives in the same rows"),
+        *shares(
+            "held_out", "what the choice is worth on documents that did not choose", prefix="held_out_",
+            missing="nothing could be held out",
+        ),
+        count("n", "rows"),
+        SHOWS,
+    )  # fmt: skip
+
+
+BEHAVIORS_TABLE = TableSchema(
+    name="behaviors",
+    meaning="What every head does in text, behavior by behavior, beside uniform attention in the same rows; the same "
+    "of models with random weights, on at most 64 inputs spread over the documents. What is said of a head is by "
+    "weights.",
+    columns=(MODEL, SEED, KIND, LAYER, HEAD_OR_MEAN, MEASURE, *measured(NATURAL)),
+    key=("model", "seed", "kind", "layer", "head", "measure", "behavior"),
+)
+
+BEHAVIORS_BEST = TableSchema(
+    name="behaviors_best",
+    meaning="The head of each kind that shows a behavior the most, by held-out selection; of models with random "
+    "weights by the same selection.",
+    columns=(MODEL, SEED, KIND, *best(tuple(name for name in NATURAL if name in SHARES))),
+    key=("model", "seed", "kind", "behavior"),
+)
+
+TABLES = (BEHAVIORS_TABLE, BEHAVIORS_BEST)

@@ -1,1 +1,0 @@
-"""Which behaviours known of decoders do heads show in text: the sink, copies, induction, delimiters?"""

@@ -1,0 +1,66 @@
+"""The experiments: what the model is given, and which behaviors are measured on it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headscope.analyses.behaviors.catalog import NATURAL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Something that is done with a model.
+
+    Attributes:
+        name: in tables.
+        title: in the page.
+        where: in sentences: `over random tokens repeated, ...`.
+        meaning: what is done, for definitions and the glossary.
+        behaviors: that are measured, in order.
+        on_cards: whether heads' cards and the search have what heads show in it.
+        beside: what their labels say of it there, beyond the behavior's name.
+    """
+
+    name: str
+    title: str
+    where: str
+    meaning: str
+    behaviors: tuple[str, ...]
+    on_cards: bool = False
+    beside: str = ""
+
+
+_EVERY = (
+    Experiment(
+        name="repeated",
+        title="Random tokens, repeated",
+        where="over random tokens repeated",
+        meaning="64 sequences of a stretch of 64 random tokens that is repeated once (shorter where the model reads "
+        "less), each ordinary token of the vocabulary as likely: none special, added or unused. Rows of the second "
+        "copy alone",
+        behaviors=("induction", "duplicate", "previous"),
+        on_cards=True,
+        beside=", random tokens",
+    ),
+    Experiment(
+        name="needle",
+        title="A needle in a haystack",
+        where="while a needle is written again",
+        meaning="24 stretches of 16 tokens of the text, each put at five depths (0, ¼, ½, ¾, 1) into other text, in "
+        "inputs of three lengths in turn: 512 tokens (or what the model reads), a half and a quarter; behind it the "
+        "needle is given again. Decoders alone",
+        behaviors=("retrieval",),
+        on_cards=True,
+    ),
+    Experiment(
+        name="shuffled",
+        title="Shuffled words",
+        where="over shuffled words",
+        meaning="at most 128 inputs of the text, spread over its documents, with the words of each line in another "
+        "order",
+        behaviors=NATURAL,
+    ),
+)  # fmt: skip
+
+EXPERIMENTS: Mapping[str, Experiment] = {one.name: one for one in _EVERY}
+NAMES = tuple(EXPERIMENTS)
+MEASURED = tuple(dict.fromkeys(name for one in _EVERY for name in one.behaviors))

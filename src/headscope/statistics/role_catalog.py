@@ -1,0 +1,138 @@
+"""Every role that a head may have, each in one row: the statistic that tells it, from where on, and its words.
+
+Colors and shapes are the palette's, by the same names. Who has which role is told in `statistics.roles`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from headscope.statistics.statistic_catalog import NAMES, STATISTICS, is_share
+
+BROAD_RATIO = 0.783
+"""The paper's 3.8 nats of the ln 128 that uniform attention would have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Role:
+    """A role: the first in the catalog whose statistic lies above its threshold.
+
+    Words may have `{cls}` and `{sep}` in them, which `Special.fill` replaces.
+
+    Attributes:
+        name: in tables and in the palette.
+        statistic: the one that tells it; empty for the role of the heads that no other fits.
+        above: what the statistic must exceed.
+        of_uniform: whether the threshold is a share of what uniform attention gives.
+        label: on pages; the statistic's when empty.
+        brief: in the list of thresholds; the label when empty.
+        says: what stands after the statistic's value, or alone where there is none; when empty, what a share is on.
+        asked: words by which the atlas is asked for it, beside the label.
+        shown_by: the statistic whose clearest sentences show it; `statistic` when empty.
+        shown_says: what stands after the value of `shown_by`, where that is another one.
+    """
+
+    name: str
+    statistic: str = ""
+    above: float = 0.0
+    of_uniform: bool = False
+    label: str = ""
+    brief: str = ""
+    says: str = ""
+    asked: tuple[str, ...] = ()
+    shown_by: str = ""
+    shown_says: str = ""
+
+    @property
+    def called(self) -> str:
+        """Its label."""
+        return self.label or STATISTICS[self.statistic].label
+
+    @property
+    def listed(self) -> str:
+        """What the list of thresholds calls it."""
+        return self.brief or self.called
+
+    @property
+    def told(self) -> str:
+        """What stands after the value: "of its attention is on the previous token"."""
+        return self.says or f"of its attention is on {STATISTICS[self.statistic].target}"
+
+    @property
+    def of_heads(self) -> str:
+        """How a count of its heads goes on: "mostly on the previous token"."""
+        share = is_share(self.statistic)
+        return f"mostly on {STATISTICS[self.statistic].target}" if share else self.called
+
+    @property
+    def example(self) -> str:
+        """The statistic whose clearest sentences show it."""
+        return self.shown_by or self.statistic
+
+
+# In order: the first that holds. The thresholds are those of the paper's figure 6: 0.6 on a special token, 0.5 on a
+# position, and `BROAD_RATIO`.
+_ROWS = (
+    Role(
+        name="punctuation",
+        statistic="punctuation",
+        above=0.6,
+        asked=("punctuation", "period", "comma", "full stop", "dot"),
+    ),
+    Role(
+        name="sep",
+        statistic="sep",
+        above=0.6,
+        asked=("sep", "separator", "no-op", "rest", "resting", "nothing to do", "attention sink", "sink"),
+    ),
+    Role(
+        name="cls",
+        statistic="cls",
+        above=0.6,
+        asked=("cls", "first token", "classification token", "attention sink", "sink"),
+    ),
+    Role(
+        name="broad",
+        statistic="entropy",
+        above=BROAD_RATIO,
+        of_uniform=True,
+        label="broad",
+        says="of entropy: spread over most of the input",
+        asked=("broad", "spread", "uniform", "everywhere", "everything", "bag of words"),
+    ),
+    Role(
+        name="previous",
+        statistic="previous",
+        above=0.5,
+        brief="previous",
+        asked=("previous", "preceding", "before", "backward", "look back", "left"),
+    ),
+    Role(
+        name="next",
+        statistic="next",
+        above=0.5,
+        brief="next",
+        asked=("next", "following", "after", "forward", "look ahead", "right"),
+    ),
+    Role(
+        name="mixed",
+        label="mixed",
+        says="No role’s statistic passes its threshold",
+        asked=("mixed", "no role", "without role", "unclear"),
+        shown_by="max_weight",
+        shown_says="is its largest weight, on average over tokens",
+    ),
+)
+
+ROLES: Mapping[str, Role] = MappingProxyType({one.name: one for one in _ROWS})
+"""In the order in which they are tried."""
+OTHERWISE = next(one.name for one in _ROWS if not one.statistic)
+"""The role of the heads that no other fits."""
+
+
+def _place(role: Role) -> int:
+    return NAMES.index(role.statistic) if role.statistic else len(NAMES)
+
+
+SHOWN = tuple(one.name for one in sorted(_ROWS, key=_place))
+"""In the order in which they are shown: that of the statistics that tell them."""

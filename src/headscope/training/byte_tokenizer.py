@@ -1,0 +1,69 @@
+"""A byte-level BPE tokenizer of one's own, trained on the corpus; the same in every run."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from headscope.errors import InputError, OptionError
+
+BEGINNING, END, PAD = "<s>", "</s>", "<pad>"
+SPECIAL = (BEGINNING, END, PAD)
+FEWEST_PIECES = len(SPECIAL) + 256
+"""The special tokens and a piece for each byte: with them no text is unknown."""
+
+
+def train_byte_tokenizer(
+    lines: Callable[[], Iterable[str]], *, vocabulary: int, max_length: int = 512
+) -> Any:
+    """Train GPT-2's kind of tokenizer, which writes `<s>` before a text.
+
+    Every text begins a word (`add_prefix_space`), so that a word is the same piece at the beginning of a line and in
+    its middle. A line feed is a piece of its own.
+
+    Args:
+        lines: opens the corpus.
+        vocabulary: pieces at most, special tokens included; fewer where the corpus has no more that occur twice.
+        max_length: tokens of the longest input that the model will read, written to the tokenizer's files.
+
+    Returns:
+        A transformers `PreTrainedTokenizerFast`.
+
+    Raises:
+        InputError: the corpus has no word.
+        OptionError: a vocabulary too small for the 256 bytes.
+    """
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    if vocabulary < FEWEST_PIECES:
+        raise OptionError(
+            f"--vocabulary {vocabulary} is too small: there are 256 bytes and {len(SPECIAL)} special tokens; expected "
+            f"at least {FEWEST_PIECES} pieces"
+        )
+    if not any(line.strip() for line in lines()):
+        raise InputError("the corpus has no word to train a tokenizer on; expected text")
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    backend.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        min_frequency=2,
+        special_tokens=list(SPECIAL),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    backend.train_from_iterator(lines(), trainer)
+    template = processors.TemplateProcessing(
+        single=f"{BEGINNING} $A",
+        pair=f"{BEGINNING} $A $B",
+        special_tokens=[(BEGINNING, backend.token_to_id(BEGINNING))],
+    )
+    # The first leaves the space before a word out of its offsets.
+    backend.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=True), template])
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=backend,
+        bos_token=BEGINNING,
+        eos_token=END,
+        pad_token=PAD,
+        add_prefix_space=True,
+        model_max_length=max_length,
+    )

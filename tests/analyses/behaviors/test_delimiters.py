@@ -1,0 +1,58 @@
+"""Delimiters are told by the text of tokens, however a tokenizer names them."""
+
+import numpy as np
+import pytest
+
+from headscope.analyses.behaviors.catalog import Delimiter
+from headscope.analyses.behaviors.delimiters import delimiter_of, delimiters_of, delimiters_of_tokenizer
+from headscope.models.loading import load_tokenizer
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["\n", "\n\n", " \n", "\r\n", "\n  "], Delimiter.NEWLINE),
+        ([" ", "    ", "\t", "\u00a0", "\u3000"], Delimiter.BLANK),
+        (['"', " '", "“", "’", '""', "»", "`"], Delimiter.QUOTE),
+        (["(", " )", "[]", "({", '["', ");", "「"], Delimiter.BRACKET),
+        (["!", "?", ";", " :", "-", "—", "...", '."', "。", "/"], Delimiter.MARK),
+        (["", ".", " ,", "a", "it's", "1.5", "+", "<", "$", "(a", "\n}x"], Delimiter.NONE),
+    ],
+)
+def test_each_text_is_of_one_class(texts, expected):
+    assert {text: delimiter_of(text) for text in texts} == dict.fromkeys(texts, expected)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        pytest.param(["Ġ(", "Ċ", "ĉ", "##", "Ġâ", "a", "Ġ"], id="byte-level"),
+        pytest.param(["▁(", "<0x0A>", "<0x09>", "##", "▁â", "a", "▁"], id="sentencepiece"),
+    ],
+)
+def test_names_are_read_as_their_tokenizer_means_them(named):
+    found = delimiters_of(dict(enumerate(named)))
+    expected = ["BRACKET", "NEWLINE", "BLANK", "MARK", "NONE", "NONE", "BLANK"]
+    assert [Delimiter(code).name for code in found] == expected
+
+
+def test_pieces_of_words_and_letters_of_other_alphabets():
+    """The Maltese letter Ġ is byte-level BPE's space elsewhere; a special token is no bracket."""
+    named = ["##ing", "Ġ", "##)", "[CLS]", "[unused0]", "(", "##"]
+    expected = ["NONE", "NONE", "BRACKET", "NONE", "NONE", "BRACKET", "MARK"]
+    found = delimiters_of(dict(enumerate(named)))
+    assert [Delimiter(code).name for code in found] == expected
+    special = delimiters_of({3: "(", 7: "(", 8: "##a"}, special=[7])
+    np.testing.assert_array_equal(np.flatnonzero(special), [3])
+    assert len(special) == 9
+
+
+def test_the_embedded_tokenizer_has_no_line_break_and_knows_brackets():
+    tokenizer, _ = load_tokenizer()
+    found = delimiters_of_tokenizer(tokenizer)
+    vocabulary = tokenizer.get_vocab()
+    assert Delimiter.NEWLINE not in found
+    assert found[vocabulary["("]] == Delimiter.BRACKET
+    assert found[vocabulary[";"]] == Delimiter.MARK
+    assert found[vocabulary['"']] == Delimiter.QUOTE
+    assert all(found[vocabulary[each]] == Delimiter.NONE for each in (".", ",", "the", "[CLS]", "[SEP]"))

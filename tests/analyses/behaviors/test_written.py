@@ -1,0 +1,140 @@
+"""What page and terminal say of behaviors by what heads write, in text and by experiment."""
+
+import pytest
+
+from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
+from headscope.analyses.behaviors.chosen import shown_of
+from headscope.analyses.behaviors.figure import WRITTEN_KEY
+from headscope.analyses.behaviors.in_terminal import shown as shown_behaviors
+from headscope.analyses.behaviors.section import behaviors_findings, behaviors_section
+from headscope.analyses.behaviors.telling import WRITTEN, WRITTEN_CAPTION, apart, written_sentence
+from headscope.analyses.experiments.catalog import EXPERIMENTS
+from headscope.analyses.experiments.in_terminal import shown as shown_experiments
+from headscope.analyses.experiments.section import experiments_findings, experiments_section
+from headscope.analyses.stage_result import StageResult
+from support import mock_inputs
+from support.measured import about, only
+from support.mock_behaviors import place_of, with_behaviors
+
+EVERY = [BEHAVIORS[name] for name in NATURAL]
+
+
+def shown(run):
+    (kind,) = (part["kind"] for part in run.manifest["kinds"])
+    return shown_of(run.table("behaviors"), run.table("behaviors_best"), kind, EVERY)
+
+
+def said(run):
+    return [one.text for one in written_sentence(shown(run), "t", where="in text", several=False)]
+
+
+def page_of(run):
+    return str(only(behaviors_section(about(run, found=behaviors_findings(about(run))))))
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Of what the head that shows `first` and the one that shows `quote` look at they write little."""
+    return with_behaviors(mock_inputs.section_4(4, 8), unwritten=("first", "quote"))
+
+
+def test_weights_decide_and_what_is_written_stands_beside(run):
+    by_name = {one.behavior.name: one for one in shown(run)}
+    for name, one in by_name.items():
+        assert one.heads == (place_of(name, 4, 8),)
+        assert one.own.value == 0.62
+        little = name in ("first", "quote")
+        assert one.written.value == pytest.approx(0.062 if little else 0.62)
+        assert one.unwritten == (one.heads if little else ())
+
+
+def test_the_sentence_names_the_heads_that_do_not_write_what_they_show(run):
+    layer, head = place_of("first", 4, 8)
+    number = len([one for one in EVERY if one.unit == "share"]) - 1  # one cannot occur
+    assert said(run) == [
+        f"In text, 2 of {number} behaviors that heads show by where they look are not in what they write (each weight "
+        "times the length of what is written of its token): most often first token, with 1 of 1, "
+        f"{layer}-{head}."
+    ]
+    assert said(with_behaviors(mock_inputs.section_4(4, 8), unwritten=())) == [
+        "In text, heads write of what they show by where they look."
+    ]
+    assert said(with_behaviors(mock_inputs.section_4(4, 8), unwritten=None)) == []
+    assert said(with_behaviors(mock_inputs.section_4(4, 8), shown=False)) == []
+
+
+def test_the_table_holds_them_with_both_numbers(run):
+    name = "table-behaviors-written-encoder"
+    table = apart(run.table("behaviors"), "encoder", shown(run), name=name, several=False)
+    places = ["{}-{}".format(*place_of(name, 4, 8)) for name in ("first", "quote")]
+    assert [row[0] for row in table.rows] == [f"Head {place}" for place in places]
+    assert [row[1:] for row in table.rows] == [
+        ("First token", "62.0", "6.2"),
+        ("Quotation marks", "62.0", "6.2"),
+    ]
+    assert table.html() in page_of(run)
+    every = with_behaviors(mock_inputs.section_4(4, 8), unwritten=())
+    assert apart(every.table("behaviors"), "encoder", shown(every), name="t", several=False) is None
+
+
+def test_the_column_is_there_where_it_is_known(run):
+    assert f">{WRITTEN}</th>" in page_of(run)
+    assert WRITTEN_CAPTION in page_of(run)
+    bare = page_of(with_behaviors(mock_inputs.section_4(4, 8), unwritten=None))
+    assert WRITTEN not in bare
+    assert "dotted" not in bare
+
+
+def experiments_of(run):
+    """What is said of experiments by what is written, and the section."""
+    found = experiments_findings(about(run))
+    told = [one.text for one in found if "write" in one.text]
+    return told, str(only(experiments_section(about(run, found=found))))
+
+
+def test_experiments_say_the_same_where_heads_are_told_by_them():
+    told, page = experiments_of(with_behaviors(mock_inputs.section_4(4, 8), unwritten=("duplicate",)))
+    layer, head = place_of("duplicate", 4, 8)
+    # Of shuffled words nothing is said.
+    assert told == [
+        "Over random tokens repeated, 1 of 3 behaviors that heads show by where they look is not in what they write "
+        f"(each weight times the length of what is written of its token): {BEHAVIORS['duplicate'].label}, with 1 of "
+        f"1, {layer}-{head}.",
+        "While a needle is written again, heads write of what they show by where they look.",
+    ]
+    assert page.count(f">{WRITTEN}</th>") == len(EXPERIMENTS)
+    assert page.count(WRITTEN_KEY) == 2
+    assert WRITTEN_CAPTION in page
+    assert page.count('id="table-experiment-repeated-encoder-written"') == 1
+    assert "table-experiment-needle-encoder-written" not in page
+    assert "table-experiment-shuffled-encoder-written" not in page
+
+
+def test_experiments_by_weight_alone_say_nothing_of_it():
+    told, page = experiments_of(with_behaviors(mock_inputs.section_4(4, 8), unwritten=None))
+    assert told == []
+    assert WRITTEN not in page
+    assert WRITTEN_KEY not in page
+    assert WRITTEN_CAPTION not in page
+
+
+def test_the_terminal_has_the_number_of_the_named_head_where_it_is_known(run):
+    def lines(run):
+        names = ("behaviors", "behaviors_best", "experiments", "experiments_best")
+        result = StageResult(name="made", tables={name: run.table(name) for name in names})
+        for shown_by in (shown_behaviors, shown_experiments):
+            yield from (line for line in shown_by(result) if isinstance(line, str) and "write:" in line)
+
+    natural = "first 6.2, local 62.0, duplicate 62.0, induction 62.0, newline 62.0, quote 6.2, bracket 62.0, mark 62.0"
+    assert list(lines(run)) == [
+        f"the same of what these heads write: {said}"
+        for said in (
+            natural,
+            "induction 62.0, duplicate 62.0, previous 62.0",
+            "retrieval 62.0",
+            natural,
+        )
+    ]
+    assert list(lines(with_behaviors(mock_inputs.section_4(4, 8), unwritten=None))) == []
+    two = with_behaviors(mock_inputs.t5())
+    assert "decoder first 6.2, decoder local 62.0" in next(lines(two))

@@ -1,0 +1,77 @@
+"""Tokenizers in Python, which do not say what their pieces cover: of letters, of bytes, SentencePiece, WordPiece."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+ESM = [
+    "<cls>",
+    "<pad>",
+    "<eos>",
+    "<unk>",
+    "L",
+    "A",
+    "G",
+    "V",
+    "S",
+    "E",
+    "R",
+    "T",
+    "I",
+    "D",
+    ".",
+    ",",
+    "-",
+    "<mask>",
+]
+TEXTS = (
+    "The cat sat on the mat, and it slept there.",
+    "A dog ran away from the house!",
+    "Where did the big dog go?",
+)
+
+
+def byt5():
+    """Bytes, which needs no file."""
+    from transformers import ByT5Tokenizer
+
+    return ByT5Tokenizer()
+
+
+def esm(folder: Path):
+    """Amino acids, a piece a letter."""
+    from transformers import EsmTokenizer
+
+    (folder / "vocab.txt").write_text("\n".join(ESM), encoding="utf-8")
+    return EsmTokenizer(str(folder / "vocab.txt"))
+
+
+def sentence_piece_model(folder: Path, texts: Sequence[str] = TEXTS, *, size: int = 40) -> Path:
+    """Train a SentencePiece model; return its file."""
+    spm = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
+    (folder / "lines.txt").write_text("\n".join([*texts] * 30), encoding="utf-8")
+    spm.SentencePieceTrainer.train(
+        input=str(folder / "lines.txt"),
+        model_prefix=str(folder / "trained"),
+        vocab_size=size,
+        minloglevel=2,
+        hard_vocab_limit=False,
+    )
+    (folder / "lines.txt").unlink()
+    return folder / "trained.model"
+
+
+def sentence_piece(folder: Path, texts: Sequence[str] = TEXTS):
+    """SentencePiece as transformers reads it in Python."""
+    from transformers import BertGenerationTokenizer
+
+    return BertGenerationTokenizer(str(sentence_piece_model(folder, texts)))
+
+
+def word_piece(folder: Path, vocabulary: Sequence[str]):
+    """WordPiece in Python, of a vocabulary in the order of its ids."""
+    from transformers.models.bert.tokenization_bert_legacy import BertTokenizerLegacy
+
+    (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
+    return BertTokenizerLegacy(str(folder / "vocab.txt"), do_lower_case=True)
