@@ -34,8 +34,8 @@ $(BIN)/python:
 	@touch $@
 
 demo: .venv/.demo
-	$(BIN)/headscope report --also directions --out demo-report
-	$(BIN)/headscope report --model headscope-decoder --also directions --limit 200 --controls 1 --out demo-report-decoder
+	$(BIN)/headscope report --include pca --out demo-report
+	$(BIN)/headscope report --model headscope-decoder --include pca --limit 200 --controls 1 --out demo-report-decoder
 	@echo "open $(CURDIR)/demo-report/report.html"
 	@echo "and of a decoder: $(CURDIR)/demo-report-decoder/report.html"
 	@echo "next, a text of your own: $(BIN)/headscope report my.txt"
@@ -46,7 +46,7 @@ demo: .venv/.demo
 	@touch $@
 
 demo-report/report.html: | .venv/.demo
-	$(BIN)/headscope report --also directions --out demo-report
+	$(BIN)/headscope report --include pca --out demo-report
 
 explore: .venv/.explore demo-report/report.html
 	$(BIN)/headscope explore --study demo-report
@@ -86,7 +86,7 @@ docs: .venv/.dev
 
 # Of the demonstration's report, with Chromium; PROBES=DIR names a report with probes for table 3.
 demo-report-decoder/report.html: | .venv/.demo
-	$(BIN)/headscope report --model headscope-decoder --also directions --limit 200 --controls 1 --out demo-report-decoder
+	$(BIN)/headscope report --model headscope-decoder --include pca --limit 200 --controls 1 --out demo-report-decoder
 
 pictures: .venv/.dev demo-report/report.html demo-report-decoder/report.html
 	$(BIN)/python docs/make/pictures.py $(if $(PROBES),--probes $(PROBES))
@@ -102,7 +102,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/many_heads.py --lines 24
 	$(BIN)/python benchmarks/precision.py
 	$(BIN)/python benchmarks/against_output_attentions.py
-	$(BIN)/python benchmarks/dependency_heads.py $(if $(TREEBANK),--treebank $(TREEBANK))
+	$(BIN)/python benchmarks/syntax_heads.py $(if $(TREEBANK),--treebank $(TREEBANK))
 	$(BIN)/python benchmarks/head_distances.py
 	$(BIN)/python benchmarks/probe_epoch.py $(if $(TREEBANK_TRAIN),--treebank $(TREEBANK_TRAIN))
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/whole_run.py --demo

@@ -70,7 +70,7 @@ def plain(text: Path, number: int, *, double: bool = False) -> dict[str, np.ndar
 
 def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     """The scan."""
-    from headscope.analyses.surface.accumulator import SurfaceAccumulator
+    from headscope.analyses.stats.accumulator import StatsAccumulator
     from headscope.attention.model_source import ModelSource
     from headscope.attention.scan import scan
     from headscope.encoding.batching import length_buckets
@@ -79,7 +79,7 @@ def ours(text: Path, number: int) -> dict[str, np.ndarray]:
 
     loaded, encoder, segments = segments_of(text, number)
     anatomy = examine(loaded.model, encoder.vocabulary)
-    sums = SurfaceAccumulator(anatomy.layout)
+    sums = StatsAccumulator(anatomy.layout)
     began = time.perf_counter()
     batches = length_buckets(segments, batch_size=16)
     scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [sums])

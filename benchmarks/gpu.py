@@ -18,7 +18,7 @@ from torch import nn
 from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
 
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.models.examination import examine
@@ -159,7 +159,7 @@ def main(options: argparse.Namespace) -> int:
         torch.manual_seed(0)
         model = SHAPES[name](0).eval().to(device, dtype)
         for length in options.lengths:
-            found.append(compare(name, model, length, [SurfaceAccumulator], **how))
+            found.append(compare(name, model, length, [StatsAccumulator], **how))
             print(json.dumps(found[-1]), flush=True)
         del model
     torch.manual_seed(0)

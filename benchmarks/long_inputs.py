@@ -25,7 +25,7 @@ from transformers import (
     T5Model,
 )
 
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.models.examination import examine
@@ -99,7 +99,7 @@ def compare(shape: str, length: int, *, layers: int, tokens: int, rounds: int) -
                 model(**each, **no_cache(anatomy))
 
     def look() -> None:
-        scan(ModelSource(model, anatomy, vocabulary, batches), [SurfaceAccumulator(anatomy.layout)])
+        scan(ModelSource(model, anatomy, vocabulary, batches), [StatsAccumulator(anatomy.layout)])
 
     times = alternate({"bare": bare, "scan": look}, rounds=rounds)
     ratios = [a / b for a, b in zip(times["scan"], times["bare"])]

@@ -14,7 +14,7 @@ def measure(*, layers: int, heads: int, width: int, tokens: int, scanned: bool) 
     import torch
     from transformers import LlamaConfig, LlamaModel
 
-    from headscope.analyses.surface.accumulator import SurfaceAccumulator
+    from headscope.analyses.stats.accumulator import StatsAccumulator
     from headscope.attention.model_source import ModelSource
     from headscope.attention.scan import scan
     from headscope.models.examination import examine
@@ -37,7 +37,7 @@ def measure(*, layers: int, heads: int, width: int, tokens: int, scanned: bool) 
     ready = model_inputs(segments, anatomy, vocabulary)[1]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     if scanned:
-        sums = SurfaceAccumulator(anatomy.layout)
+        sums = StatsAccumulator(anatomy.layout)
         scan(ModelSource(model, anatomy, vocabulary, [segments]), [sums])
     else:
         with torch.inference_mode():

@@ -18,7 +18,7 @@ from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
 
 import headscope as hs
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.demo import demo_text
@@ -74,7 +74,7 @@ def overhead(
     times = alternate(
         {
             "bare": bare,
-            "statistics": lambda: look(SurfaceAccumulator),
+            "statistics": lambda: look(StatsAccumulator),
             "distances": lambda: look(DivergenceAccumulator),
         },
         rounds=rounds,

@@ -21,7 +21,7 @@ def measure(path: Path) -> None:
     import torch
     from transformers import AutoTokenizer, BertConfig, BertModel
 
-    from headscope.analyses.surface.accumulator import SurfaceAccumulator
+    from headscope.analyses.stats.accumulator import StatsAccumulator
     from headscope.attention.model_source import ModelSource
     from headscope.attention.scan import scan
     from headscope.corpora.digest import CorpusDigest
@@ -38,7 +38,7 @@ def measure(path: Path) -> None:
     torch.set_num_threads(2)
     encoder = Encoder(AutoTokenizer.from_pretrained(embedded_folder()))
     anatomy = examine(model, encoder.vocabulary)
-    sums = SurfaceAccumulator(anatomy.layout)
+    sums = StatsAccumulator(anatomy.layout)
     documents = SentenceKeeper().watch(CorpusDigest(read_corpus([path])))
     segments = Packer(encoder).pack(documents)
     batches = length_buckets(segments, batch_size=64)

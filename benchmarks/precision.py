@@ -5,7 +5,7 @@ import argparse
 import numpy as np
 import torch
 
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.demo import demo_text
@@ -27,10 +27,10 @@ def compare(*, segments: int, rounds: int) -> None:
     packed = Packer(encoder).pack(read_corpus(str(demo_text())), limit=segments)
     batches = list(length_buckets(packed, batch_size=16))
     anatomies = {name: examine(each.model, encoder.vocabulary) for name, each in loaded.items()}
-    made: dict[str, SurfaceAccumulator] = {}
+    made: dict[str, StatsAccumulator] = {}
 
     def look(dtype: str) -> None:
-        made[dtype] = SurfaceAccumulator(anatomies[dtype].layout)
+        made[dtype] = StatsAccumulator(anatomies[dtype].layout)
         scan(ModelSource(loaded[dtype].model, anatomies[dtype], encoder.vocabulary, batches), [made[dtype]])
 
     look("float64")

@@ -57,7 +57,7 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
     """Measure the rates on a text, repeated as often as it takes."""
     import torch
 
-    from headscope.analyses.surface.accumulator import SurfaceAccumulator
+    from headscope.analyses.stats.accumulator import StatsAccumulator
     from headscope.attention.scan import scan
     from headscope.encoding.shards import SHARD_TOKENS, ShardedBatches
     from headscope.examples.clearest import ClearestAccumulator
@@ -70,7 +70,7 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
         long = Path(folder) / "long.txt"
         own = text.read_text(encoding="utf-8").strip() + "\n\n"
         long.write_text(own * max(1, 5 * pack_tokens // len(own)), encoding="utf-8")
-        run = ModelRun(RunOptions(model=model, text=(str(long),), stages=("surface",), batch_size=16))
+        run = ModelRun(RunOptions(model=model, text=(str(long),), stages=("stats",), batch_size=16))
         segments = list(run.segments())
         tokens = sum(map(len, segments))
 
@@ -90,7 +90,7 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
             held += len(segment)
 
         def sums() -> ShardSums:
-            each = [SurfaceAccumulator(run.layout), ClearestAccumulator(run.layout)]
+            each = [StatsAccumulator(run.layout), ClearestAccumulator(run.layout)]
             scan(run.over(few), each)
             return ShardSums(each, None)
 

@@ -6,8 +6,8 @@ import torch
 from transformers import BertConfig, BertModel
 
 from headscope.analyses.norms.accumulator import NormAccumulator
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.norm_accumulator import NormSurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.attention.tile import AttentionTile
@@ -71,10 +71,10 @@ def compare(name: str, *, segments: int, batch: int, rounds: int) -> float:
     source.run(_Nobody(), need_weights=False, need_written=True)
 
     def look() -> None:
-        scan(source, [SurfaceAccumulator(anatomy.layout)])
+        scan(source, [StatsAccumulator(anatomy.layout)])
 
     def look_at_norms() -> None:
-        scan(source, [NormSurfaceAccumulator(anatomy.layout), NormAccumulator(anatomy.layout)])
+        scan(source, [NormStatsAccumulator(anatomy.layout), NormAccumulator(anatomy.layout)])
 
     times = alternate({"bare sdpa": bare, "scan": look, "scan with norms": look_at_norms}, rounds=rounds)
     best = min(times["bare sdpa"]) / segments * 1e3

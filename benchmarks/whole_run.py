@@ -31,8 +31,8 @@ from headscope.study import writing
 TARGET = 1.25
 # The reports of `make demo`, and the processor seconds that both may take together.
 DEMO = (
-    RunOptions(also=("directions",)),
-    RunOptions(model="headscope-decoder", also=("directions",), limit=200, controls=1),
+    RunOptions(include=("pca",)),
+    RunOptions(model="headscope-decoder", include=("pca",), limit=200, controls=1),
 )
 DEMO_TARGET = 90
 PAGES = "figures and pages"

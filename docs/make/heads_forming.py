@@ -32,7 +32,7 @@ def score(model: Path, treebank: Path, out: Path) -> Study:
     options = RunOptions(
         model=str(model),
         treebank=(str(treebank),),
-        stages=("surface", "syntax"),
+        stages=("stats", "syntax"),
         packing="single",
         max_length=64,
         fold_labels=True,
@@ -83,9 +83,9 @@ if __name__ == "__main__":
     }
     courses = [
         accuracy_course(training.log),
-        *behavior_courses({step: study.surface for step, study in studies.items()}, statistics=["previous"]),
+        *behavior_courses({step: study.stats for step, study in studies.items()}, statistics=["previous"]),
         *relation_courses(
-            {step: study.table("dependency_best") for step, study in studies.items()}, relations=RELATIONS
+            {step: study.table("syntax_best") for step, study in studies.items()}, relations=RELATIONS
         ),
     ]
     write_bytes(given.image, png_bytes(heads_forming(courses)))

@@ -71,7 +71,7 @@ __all__ = [
 
 
 def _commands() -> list[str]:
-    """The commands of analyses, which are functions too: `hs.syntax`, `hs.probe` ..."""
+    """The commands of analyses, which are functions too: `hs.syntax`, `hs.probes` ..."""
     from headscope.analyses import ANALYSES
 
     return [each.command.name.replace("-", "_") for each in ANALYSES if each.command is not None]

@@ -13,11 +13,11 @@ from headscope.reporting.parts import write_figures
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_behaviors import with_behaviors
-from support.mock_directions import with_directions
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
 from support.mock_importance import with_importance
 from support.mock_norms import with_norms
+from support.mock_pca import with_pca
 from support.mock_probes import with_probes
 from support.stand_ins import schemas, stand_in
 
@@ -33,8 +33,8 @@ DECLARED = "analyses/__init__.py"
 ROLES = "roles of heads, which all analyses and pages build on, are read from it"
 CARDS = "the sentences that every head is drawn on, in the report and on its card"
 MAY_NAME = {
-    "study/study.py": {"surface": ROLES, "examples": CARDS},
-    "reporting/kit/measured.py": {"surface": ROLES, "examples": CARDS},
+    "study/study.py": {"stats": ROLES, "examples": CARDS},
+    "reporting/kit/measured.py": {"stats": ROLES, "examples": CARDS},
     "atlas/blocks.py": {"examples": CARDS},
     "reporting/card_sentences.py": {"clearest": CARDS},
     "examples/example_tables.py": {"examples": CARDS, "clearest": CARDS},
@@ -128,13 +128,13 @@ def test_nobody_names_what_is_in_a_room():
     ("code", "expected"),
     [
         ("from headscope.analyses.probes.section import TERMS", ({"probes"}, set())),
-        ("def f():\n    import headscope.analyses.surface.tables", ({"surface"}, set())),
+        ("def f():\n    import headscope.analyses.stats.tables", ({"stats"}, set())),
         ("load('headscope.analyses.distances.section')", ({"distances"}, set())),
         ("from headscope.analyses import ANALYSES", (set(), set())),
         ("run.table('coreference')", (set(), {"coreference"})),
         ("result.tables['gap']", (set(), {"gap"})),
         ("study.tables.get('probes')", (set(), {"probes"})),
-        ("stages = ('coreference', 'gap', 'surface')", (set(), set())),
+        ("stages = ('coreference', 'gap', 'stats')", (set(), set())),
         ("NAMES = ('head_map', 'figure-6')", (set(), {"head_map", "figure-6"})),
         ("'''head_map'''", (set(), set())),
     ],
@@ -163,7 +163,7 @@ def test_the_figures_that_are_written_are_those_declared(tmp_path):
         with_distances,
         with_behaviors,
         with_distribution,
-        with_directions,
+        with_pca,
     ):
         everything = more(everything)
     # What nobody has made up yet is made of its schema.

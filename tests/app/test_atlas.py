@@ -62,7 +62,7 @@ def test_a_run_without_statistics_is_refused(cli, study, tmp_path):
     write_manifest(bare, {**study.manifest, "stages": {}})
     refused(
         cli("atlas", "--study", bare, "--out", tmp_path / "site"),
-        f"{bare} has no table 'surface', which the atlas is made of; it has no table. Give the folder of a headscope "
+        f"{bare} has no table 'stats', which the atlas is made of; it has no table. Give the folder of a headscope "
         "report",
     )
     assert not (tmp_path / "site").exists()

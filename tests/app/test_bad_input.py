@@ -116,8 +116,8 @@ def test_nothing_left_to_read_says_why(cli, tmp_path, model):
 
 
 def test_what_is_asked_for_beside_is_known(cli, text):
-    code, _, err = cli("report", text, "--also", "directions", "--also", "direction")
-    assert (code, err) == (2, "headscope: --also 'direction' is not known; the only choice is directions\n")
+    code, _, err = cli("report", text, "--include", "pca", "--include", "direction")
+    assert (code, err) == (2, "headscope: --include 'direction' is not known; the only choice is pca\n")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`headscope cluster`: distances, clusters and the effect of layers in a terminal, as tables, and as a matrix."""
+"""`headscope distances`: distances, clusters and the effect of layers in a terminal, as tables, and as a matrix."""
 
 import json
 import re
@@ -26,7 +26,7 @@ SCHEMAS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("cluster")
+    return tmp_path_factory.mktemp("distances")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def done(folder, model, text):
     """The command once, into a folder, with the matrix."""
     out, matrix = folder / "out", folder / "all.npy"
     code, said, err = run_command(
-        "cluster", "--model", model, "--text", text, "--out", out, "--matrix", matrix, *SINGLE
+        "distances", "--model", model, "--text", text, "--out", out, "--matrix", matrix, *SINGLE
     )
     assert (code, err) == (0, "")
     return said, out, matrix
@@ -65,7 +65,7 @@ def test_tables_have_their_columns(done):
     assert len(table(out, "head_distances")) == 66
     assert len(table(out, "head_map")) == 12
     manifest = json.loads((out / "manifest.json").read_text())
-    assert list(manifest["stages"]) == ["surface", "distances", "map"]
+    assert list(manifest["stages"]) == ["stats", "distances", "map"]
     assert manifest["distances"]["encoder"]["rows"] == table(out, "head_distances")["n"].iloc[0]
 
 
@@ -140,17 +140,19 @@ def test_small_numbers_keep_their_digits():
 
 def test_run_again_it_says_the_same_and_measures_nothing(done, model, text, monkeypatch):
     said, out, path = done
-    for stage in ("surface", "distances"):
+    for stage in ("stats", "distances"):
         monkeypatch.setattr(
             f"headscope.analyses.{stage}.measure.measure_{stage}", lambda *_: pytest.fail("measured again")
         )
-    again = run_command("cluster", "--model", model, "--text", text, "--out", out, "--matrix", path, *SINGLE)
+    again = run_command(
+        "distances", "--model", model, "--text", text, "--out", out, "--matrix", path, *SINGLE
+    )
     assert again == (0, said, "")
 
 
 def test_without_a_folder_it_says_the_same(done, model, text):
     said, _, _ = done
-    code, plain, err = run_command("cluster", "--model", model, "--text", text, *SINGLE)
+    code, plain, err = run_command("distances", "--model", model, "--text", text, *SINGLE)
     assert (code, err) == (0, "")
     assert plain.splitlines() == said.splitlines()[:-2]
 
@@ -176,7 +178,7 @@ def test_saved_maps_give_the_same_distances(done, model, text, folder):
     )
     assert (code, err) == (0, "")
     target, matrix = folder / "from-maps", folder / "maps.npy"
-    code, said, err = run_command("cluster", "--maps", maps, "--out", target, "--matrix", matrix, "--quiet")
+    code, said, err = run_command("distances", "--maps", maps, "--out", target, "--matrix", matrix, "--quiet")
     assert (code, err) == (0, "")
     assert np.load(matrix) == pytest.approx(np.load(path), rel=1e-4, abs=1e-7)
     assert "note: read from saved maps" in said
@@ -187,7 +189,7 @@ def test_a_model_of_several_kinds_writes_a_matrix_for_each(folder, text):
     model = save_tiny_t5(folder / "t5", text.read_text().split("\n"))
     matrix = folder / "t5.npy"
     code, said, err = run_command(
-        "cluster", "--model", model, "--text", text, "--packing", "single", "--matrix", matrix, "--quiet"
+        "distances", "--model", model, "--text", text, "--packing", "single", "--matrix", matrix, "--quiet"
     )
     assert (code, err) == (0, "")
     kinds = re.findall(r"^(encoder|decoder|cross) attention$", said, flags=re.M)
@@ -202,7 +204,7 @@ def test_a_model_of_several_kinds_writes_a_matrix_for_each(folder, text):
 def test_few_documents_have_no_interval_and_say_so(model, folder):
     few = folder / "few.txt"
     few.write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n")
-    code, said, err = run_command("cluster", "--model", model, "--text", few, "--quiet")
+    code, said, err = run_command("distances", "--model", model, "--text", few, "--quiet")
     assert (code, err) == (0, "")
     lines = said.splitlines()
     number = r"-?[\d.e-]+"
@@ -221,7 +223,7 @@ def test_few_documents_have_no_interval_and_say_so(model, folder):
 
 def test_one_layer_is_said_to_be_nothing_to_compare(text, folder):
     flat = save_tiny_bert(folder / "flat", heads=4, layers=1)
-    code, said, err = run_command("cluster", "--model", flat, "--text", text, "--quiet")
+    code, said, err = run_command("distances", "--model", flat, "--text", text, "--quiet")
     assert (code, err) == (0, "")
     assert said.splitlines()[0] == (
         "within and between layers: not comparable, there is one layer, and no pair of heads of different layers"
@@ -247,6 +249,6 @@ def test_one_layer_is_said_to_be_nothing_to_compare(text, folder):
 )
 def test_wrong_options_in_one_sentence(cli, model, text, tmp_path, monkeypatch, options, sentence):
     monkeypatch.chdir(tmp_path)
-    arguments = ("cluster", "--model", model, "--text", text, "--quiet", *options)
+    arguments = ("distances", "--model", model, "--text", text, "--quiet", *options)
     assert cli(*arguments) == (2, "", f"headscope: {sentence}\n")
     assert list(tmp_path.iterdir()) == []

@@ -25,7 +25,7 @@ PACKED = ["packing", "too_long", "compat"]
 PARAMETERS = {
     "stats": ["files", "out", *TEXT, "maps", *PACKED],
     "behaviors": ["files", "out", *TEXT, "maps", *PACKED, "controls"],
-    "experiment": ["files", "out", *TEXT, *PACKED, "controls"],
+    "experiments": ["files", "out", *TEXT, *PACKED, "controls"],
     "syntax": [
         *("out", "treebank", "model", "revision", "maps", "spacing", "fold_labels", "pieces"),
         "special_tokens",
@@ -36,16 +36,16 @@ PARAMETERS = {
         "strict",
         "strict_input",
     ],
-    "cluster": ["files", "out", "matrix", *TEXT, "maps", *PACKED],
+    "distances": ["files", "out", "matrix", *TEXT, "maps", *PACKED],
     "norms": ["files", "out", *TEXT, *PACKED],
-    "deciles": ["files", "out", *TEXT, "maps", *PACKED],
+    "distribution": ["files", "out", *TEXT, "maps", *PACKED],
     "jobs": [
         *("files", "out", *TEXT[:3], "treebank", *TEXT[3:], "maps", "packing", "too_long", "spacing"),
         *("compat", "controls", "strict_input"),
     ],
-    "directions": ["files", "out", *TEXT, *PACKED],
+    "pca": ["files", "out", *TEXT, *PACKED],
     "importance": ["files", "loss", "out", *TEXT, *PACKED],
-    "probe": [
+    "probes": [
         *("out", "treebank", "treebank_train", "model", "revision", "spacing", "fold_labels", "pieces"),
         "vectors",
         *("seeds", "allow_overlap", "strict_input"),
@@ -62,11 +62,9 @@ class WiderOptions(RunOptions):
 
 
 NEIGHBORS = Analysis(
-    name="surface",
+    name="stats",
     question="Who is near?",
-    stages=(
-        Stage(name="surface", measure="measure:measure_surface", corpora=("text",), options=("nearby",)),
-    ),
+    stages=(Stage(name="stats", measure="measure:measure_stats", corpora=("text",), options=("nearby",)),),
     command=Command(name="neighbors", help="Say who is near.\n\nAnd how near."),
 )
 
@@ -100,13 +98,13 @@ def test_the_list_of_commands(program):
             "extract",
             "convert",
             "behaviors",
-            "experiment",
+            "experiments",
             "syntax",
             "coref",
-            "cluster",
+            "distances",
             "importance",
         ),
-        *("probe", "train", "view", "explore", "atlas", "export"),
+        *("probes", "train", "view", "explore", "atlas", "export"),
     ]
     assert [name for name in program.commands if name in pinned] == pinned
     assert set(program.commands) == {*pinned, *OF_ANALYSES}
@@ -165,13 +163,13 @@ class Watched:
         monkeypatch.setattr("headscope.prepare.prepared_run.prepare", self.prepare)
         monkeypatch.setattr("headscope.study.stages.measure", lambda run, watch: run.results)
         monkeypatch.setattr(
-            "headscope.analyses.surface.in_terminal.shown", lambda result: [f"{result.name} shown"]
+            "headscope.analyses.stats.in_terminal.shown", lambda result: [f"{result.name} shown"]
         )
 
     def prepare(self, options, watch):
         self.asked.append(options)
         self.results = [
-            StageResult(name="surface", tables={}, notes=("few",)),
+            StageResult(name="stats", tables={}, notes=("few",)),
             StageResult(name="map", tables={}),
         ]
         return self
@@ -188,9 +186,9 @@ def watched(monkeypatch):
 def test_a_new_option_reaches_the_run(watched, capsys):
     made(NEIGHBORS).main(["--nearby", "5", "--limit", "2", "-q"], standalone_mode=False)
     (asked,) = watched.asked
-    assert asked == WiderOptions(nearby=5, limit=2, stages=("surface",))
+    assert asked == WiderOptions(nearby=5, limit=2, stages=("stats",))
     # The stage of another analysis says its notes, if it has any, and is not shown.
-    assert capsys.readouterr().out == "surface shown\nnote: few\n"
+    assert capsys.readouterr().out == "stats shown\nnote: few\n"
 
 
 def test_files_are_typed_without_an_option_too(watched):
@@ -207,17 +205,17 @@ def test_what_is_written_is_checked_first_and_told_last(watched, capsys, monkeyp
         write="table_file:write",
     )
     monkeypatch.setattr(
-        "headscope.analyses.surface.table_file.check", lambda path: done.append(("check", path))
+        "headscope.analyses.stats.table_file.check", lambda path: done.append(("check", path))
     )
     monkeypatch.setattr(
-        "headscope.analyses.surface.table_file.write",
+        "headscope.analyses.stats.table_file.write",
         lambda found, path: done.append((list(found), path)) or [f"list: {path}"],
     )
     command = replace(NEIGHBORS.command, files=(paths,), tells_run=True)
     analysis = replace(NEIGHBORS, command=command)
     made(analysis).main(["--list", "here", "-q"], standalone_mode=False)
-    assert done == [("check", Path("here")), (["surface", "map"], Path("here"))]
-    assert capsys.readouterr().out == "surface shown\nnote: short\nnote: few\nlist: here\n"
+    assert done == [("check", Path("here")), (["stats", "map"], Path("here"))]
+    assert capsys.readouterr().out == "stats shown\nnote: short\nnote: few\nlist: here\n"
     done.clear()
     made(analysis).main(["-q"], standalone_mode=False)
     assert done == []
@@ -235,7 +233,7 @@ def test_a_command_words_an_option_in_its_own_way(watched):
 
 def test_an_analysis_without_a_terminal_shows_nothing():
     silent = [each for each in ANALYSES if each.terminal is None]
-    assert [each.name for each in silent] == ["at_work"]
+    assert [each.name for each in silent] == ["arc_examples"]
     assert [list(each.shown()) for each in silent] == [[]]
     assert (silent[0].stages, silent[0].command) == ((), None)
 
@@ -264,6 +262,6 @@ def test_help_has_a_heading_for_each_group_and_shows_choices(cli):
 
 
 def test_what_a_command_writes_stands_under_output(cli):
-    for name in ("stats", "cluster", "view", "extract", "segments", "atlas", "train"):
+    for name in ("stats", "distances", "view", "extract", "segments", "atlas", "train"):
         _, out, _ = cli(name, "--help")
         assert "--out" in out.split("\nOutput:\n")[1].split("\n\n")[0], name

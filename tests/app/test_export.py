@@ -17,7 +17,7 @@ def test_beside_the_study_where_nothing_is_said(cli, study):
     beside = study.path.with_name("study-export")
     assert said.splitlines()[0] == f"table: {beside / 'table-1.csv'}"
     assert said.splitlines()[-1].endswith(f" more tables in {beside}")
-    assert (beside / "surface.csv").is_file()
+    assert (beside / "stats.csv").is_file()
 
 
 def test_latex_and_excel(cli, study, tmp_path):

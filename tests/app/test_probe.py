@@ -1,4 +1,4 @@
-"""`headscope probe`: table 3 for a terminal, the tables on disk, wrong options; run twice gives the same."""
+"""`headscope probes`: table 3 for a terminal, the tables on disk, wrong options; run twice gives the same."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def quick():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("probe")
+    return tmp_path_factory.mktemp("probes")
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def found(folder, treebanks, model):
     train, dev = treebanks
     out = folder / "out"
     code, said, err = run_command(
-        *("probe", "--model", model, "--treebank", dev, "--treebank-train", train, "--vectors", vectors),
+        *("probes", "--model", model, "--treebank", dev, "--treebank-train", train, "--vectors", vectors),
         *("--seeds", 2, "--quiet", "--out", out),
     )
     assert (code, err) == (0, "")
@@ -132,7 +132,7 @@ def test_the_tables_on_disk(found):
 )
 def test_what_is_missing_is_named(treebanks, model, arguments, told):
     given = [{"TRAIN": treebanks[0], "DEV": treebanks[1]}.get(each, each) for each in arguments]
-    code, said, err = run_command("probe", "--model", model, "--quiet", *given)
+    code, said, err = run_command("probes", "--model", model, "--quiet", *given)
     assert (code, said) == (2, "")
     assert told in err
     assert err.startswith("headscope: ")
@@ -144,7 +144,7 @@ def test_a_treebank_it_was_trained_on_is_refused_under_any_name(treebanks, model
     copy.write_text(train.read_text())
     code, said, err = run_command(
         *(
-            "probe",
+            "probes",
             "--model",
             model,
             "--quiet",
@@ -174,7 +174,7 @@ def test_sentences_it_was_trained_on_are_counted_everywhere(treebanks, model, fo
         paths[name].write_text("\n\n".join(blocks) + "\n\n")
     out = folder / "shared"
     code, said, err = run_command(
-        *("probe", "--model", model, "--quiet", "--seeds", 1, "--out", out, "--allow-overlap"),
+        *("probes", "--model", model, "--quiet", "--seeds", 1, "--out", out, "--allow-overlap"),
         *("--treebank-train", paths["mine"], "--treebank-train", paths["both"]),
         *("--treebank", paths["theirs"], "--treebank", paths["both"]),
     )

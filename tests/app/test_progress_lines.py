@@ -56,13 +56,13 @@ def test_a_run_tells_what_it_loads_measures_and_draws(tmp_path):
     text = tmp_path / "my.txt"
     text.write_text("The cat sat.\nIt slept.\n\n" * 12)
     told = []
-    options = RunOptions(text=(str(text),), stages=("surface", "distances"))
+    options = RunOptions(text=(str(text),), stages=("stats", "distances"))
     run_report(options, out=tmp_path / "run", watch=told.append)
     begun = [(each.stage, each.step, each.steps) for each in told if not each.begun]
     assert begun[:3] == [
         ("reading the corpus", None, None),
         ("loading the model", None, None),
-        ("surface", 1, 3),
+        ("stats", 1, 3),
     ]
     assert begun[-1] == ("drawing figures and pages", 3, 3)
     assert all((each.share_of_all or 0.0) < 1.0 for each in told)

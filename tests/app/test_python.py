@@ -94,7 +94,7 @@ def test_a_model_in_memory_is_a_run_like_any_other(study, mine, tmp_path):
     tokenizer.save_pretrained(tmp_path / "model")
     (tmp_path / "texts.txt").write_text("\n\n".join(TEXTS))
     saved = hs.stats(tmp_path / "model", text=tmp_path / "texts.txt", packing="single", max_length=64)
-    pd.testing.assert_frame_equal(saved.surface, study.surface, atol=1e-6, rtol=0)
+    pd.testing.assert_frame_equal(saved.stats, study.stats, atol=1e-6, rtol=0)
     assert saved.manifest["signature"]["corpus"]["hash"] == study.manifest["signature"]["corpus"]["hash"]
 
 
@@ -208,11 +208,11 @@ def test_views_offer_what_they_take():
 def test_a_command_finds_what_the_command_line_finds(tmp_path):
     write_conllu(synthetic_documents(3), tmp_path / "my.conllu")
     found = hs.syntax(treebank=tmp_path / "my.conllu", controls=0, fold_labels=True)
-    assert "dependency_best" in found.tables
-    assert "surface" not in found.tables
+    assert "syntax_best" in found.tables
+    assert "stats" not in found.tables
     heads = found.heads
     assert len(heads) == 72
-    own = found.table("dependency").query("relation == 'all' and direction == 'dependent->head'")
+    own = found.table("syntax").query("relation == 'all' and direction == 'dependent->head'")
     own = own.set_index(["layer", "head"])["accuracy"]
     assert heads.set_index(["layer", "head"])["all dependent->head"].to_dict() == own.to_dict()
     assert "Tables in" in found._repr_html_()
@@ -222,7 +222,7 @@ def test_a_command_finds_what_the_command_line_finds(tmp_path):
 def test_files_of_a_command_are_written(mine, tmp_path):
     model, tokenizer = mine
     out = tmp_path / "matrix.npy"
-    found = hs.cluster(model, tokenizer=tokenizer, text=TEXTS, max_length=64, matrix=out)
+    found = hs.distances(model, tokenizer=tokenizer, text=TEXTS, max_length=64, matrix=out)
     assert np.load(out).shape == (12, 12)
     assert {"map x", "map y", "map cluster", "previous"} <= set(found.heads.columns)
 
@@ -237,13 +237,13 @@ def test_files_of_a_command_are_written(mine, tmp_path):
         (lambda: hs.report(limit="3"), r"^limit is '3'; expected a whole number$"),
         (lambda: hs.report(limit=True), r"^limit is True; expected a whole number$"),
         (lambda: hs.report(treebank=3), r"^treebank is 3; expected a path, or a list of paths$"),
-        (lambda: hs.report(also="direction"), r"^also 'direction' is not known; choose one of directions$"),
-        (lambda: hs.report(also=3), r"^also is 3; expected a name, or a list of names$"),
+        (lambda: hs.report(include="direction"), r"^include 'direction' is not known; choose one of pca$"),
+        (lambda: hs.report(include=3), r"^include is 3; expected a name, or a list of names$"),
         (lambda: hs.report(fold_labels="yes"), r"^fold_labels is 'yes'; expected True or False$"),
         (lambda: hs.report(packing=["single"]), r"^packing is \['single'\]; expected one of pretraining, paragraphs"),
         (lambda: hs.report(out=3), r"^out is 3; expected a path$"),
         (lambda: hs.syntax(treebnk="my.conllu"), r"^syntax has no option 'treebnk'; .*; did you mean treebank\?$"),
-        (lambda: hs.cluster(treebank="my.conllu"), r"^cluster has no option 'treebank'; it has model, text, "),
+        (lambda: hs.distances(treebank="my.conllu"), r"^distances has no option 'treebank'; it has model, text, "),
         (lambda: hs.importance(loss="mln"), r"^loss 'mln' is not known; .*; did you mean mlm\?$"),
         (lambda: hs.head_view(None, "a cat", head=1), r"^head_view has no option 'head'; .*; did you mean heads\?$"),
         (lambda: hs.head_view(None, "a cat", heads=1), r"^heads is 1; expected a list of whole numbers, as \[1\]$"),

@@ -68,7 +68,7 @@ def test_statistics_are_those_of_the_models_own_attention(proteins):
 
 def test_every_command_at_tokens_and_words(proteins, treebank):
     model, tokenizer = proteins
-    assert hs.cluster(model, tokenizer=tokenizer, text=TEXTS, packing="single") is not None
+    assert hs.distances(model, tokenizer=tokenizer, text=TEXTS, packing="single") is not None
     assert hs.importance(model, tokenizer=tokenizer, text=TEXTS, packing="single", loss="mlm") is not None
     found = hs.syntax(model, tokenizer=tokenizer, treebank=str(treebank))
     assert "trees of 12 sentences" in repr(found)

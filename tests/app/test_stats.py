@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.surface.measure import measure_surface
+from headscope.analyses.stats.measure import measure_stats
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.measures import MEASURES, of_measure
@@ -20,8 +20,8 @@ OPTIONS = ("--packing", "single", "--limit", 14, "-q")
 
 @pytest.fixture(scope="module")
 def expected():
-    options = RunOptions(packing="single", limit=14, stages=("surface",))
-    return measure_surface(prepare(options)).tables["surface"]
+    options = RunOptions(packing="single", limit=14, stages=("stats",))
+    return measure_stats(prepare(options)).tables["stats"]
 
 
 def read(path):

@@ -16,18 +16,18 @@ from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.shared_data import data
 
 SCHEMAS = {
-    "dependency": "model seed kind layer head direction relation n reachable accuracy ci_low ci_high q_value",
-    "dependency_best": "model seed selection relation n kind layer head share direction accuracy ci_low ci_high "
+    "syntax": "model seed kind layer head direction relation n reachable accuracy ci_low ci_high q_value",
+    "syntax_best": "model seed selection relation n kind layer head share direction accuracy ci_low ci_high "
     "all_documents all_documents_ci_low all_documents_ci_high "
     "held_out held_out_ci_low held_out_ci_high baseline_offset baseline_accuracy baseline_ci_low baseline_ci_high "
     "margin margin_ci_low margin_ci_high q_value",
-    "dependency_differences": "relation than seed n difference ci_low ci_high",
-    "dependency_baselines": "baseline offset relation n accuracy ci_low ci_high",
-    "dependency_by_distance": "model kind layer head direction relation distance n accuracy ci_low ci_high "
+    "syntax_differences": "relation than seed n difference ci_low ci_high",
+    "syntax_baselines": "baseline offset relation n accuracy ci_low ci_high",
+    "syntax_by_distance": "model kind layer head direction relation distance n accuracy ci_low ci_high "
     "baseline_offset baseline_accuracy",
-    "dependency_noop": "kind layer head direction relation key_class n n_other attending others difference ci_low "
+    "syntax_noop": "kind layer head direction relation key_class n n_other attending others difference ci_low "
     "ci_high",
-    "dependency_examples": "kind layer head direction relation outcome value document segment tokens weights queries "
+    "syntax_examples": "kind layer head direction relation outcome value document segment tokens weights queries "
     "keys predicted",
 }
 HEADS = ["kind", "layer", "head", "direction", "relation"]
@@ -105,7 +105,7 @@ def test_table_1_for_a_terminal(syntax):
             "q",
         ]
     )
-    best = table(out, "dependency_best")
+    best = table(out, "syntax_best")
     shown = best[(best["model"] == "trained") & (best["selection"] == "held-out")]
     control = best[(best["model"] == "control") & (best["selection"] == "held-out")].set_index("relation")
     assert len(shown) >= 5
@@ -152,10 +152,10 @@ def test_the_tables_are_as_promised(syntax, sentences):
         for column in {"accuracy", "ci_low", "ci_high", "share", "reachable", "baseline_accuracy"} & {
             *own.columns
         }:
-            if (name, column[:3]) not in (("dependency_noop", "ci_"), ("dependency_differences", "ci_")):
+            if (name, column[:3]) not in (("syntax_noop", "ci_"), ("syntax_differences", "ci_")):
                 assert own[column].dropna().between(0, 1).all(), (name, column)
     counted = pd.Series([label for sentence in sentences for label in sentence.relations]).value_counts()
-    heads = table(out, "dependency")
+    heads = table(out, "syntax")
     assert set(zip(heads["layer"], heads["head"])) == {(1, 1), (1, 2), (2, 1), (2, 2)}
     assert set(heads["kind"]) == {"encoder"}
     assert set(heads["direction"]) == {"dependent->head", "head->dependent"}
@@ -196,11 +196,11 @@ def test_baselines_and_a_head_agree_with_a_plain_loop(syntax, sentences, model):
                 others = [j for j in range(number) if j != i]
                 hits["dependent->head"][head] += gold - 1 == max(others, key=lambda j: word[head, i, j])
                 hits["head->dependent"][head] += gold - 1 == max(others, key=lambda j: word[head, j, i])
-    heads = table(out, "dependency").query("model == 'trained' and relation == 'det' and layer == 2")
+    heads = table(out, "syntax").query("model == 'trained' and relation == 'det' and layer == 2")
     assert (heads["n"] == n).all()
     for row in heads.to_dict("records"):
         assert row["accuracy"] * n == pytest.approx(hits[row["direction"]][row["head"] - 1], abs=2)
-    fixed = table(out, "dependency_baselines").query("relation == 'det' and offset == 1")
+    fixed = table(out, "syntax_baselines").query("relation == 'det' and offset == 1")
     assert set(fixed["baseline"]) == {"offset", "right-branching"}
     np.testing.assert_allclose(fixed["accuracy"], offset / n)
 
@@ -208,7 +208,7 @@ def test_baselines_and_a_head_agree_with_a_plain_loop(syntax, sentences, model):
 def test_a_finished_run_is_shown_again_without_a_scan(syntax, model, treebank, monkeypatch):
     said, out = syntax("--controls", 1)
     monkeypatch.setattr(
-        "headscope.analyses.dependency.measure.scan", lambda *_, **__: pytest.fail("scanned again")
+        "headscope.analyses.syntax.measure.scan", lambda *_, **__: pytest.fail("scanned again")
     )
     again = run_command(
         "syntax", "--model", model, "--treebank", treebank, "--controls", 1, "--out", out, "-q"
@@ -229,17 +229,17 @@ def test_saved_maps_give_the_same_numbers(syntax, model, treebank, folder):
     said, by_maps = syntax(source=("--maps", maps), which=None)
     assert "control" not in said
     assert "saved maps: 129 sentences of 129 documents; percent; " in said
-    first, second = (table(out, "dependency").set_index(HEADS) for out in (by_model, by_maps))
+    first, second = (table(out, "syntax").set_index(HEADS) for out in (by_model, by_maps))
     assert set(first.index) == set(second.index)
     first = first.loc[second.index]
     assert (first["n"] == second["n"]).all()
     # float32 is kept whole: only a tie in another batch can make a difference.
     assert ((first["accuracy"] - second["accuracy"]).abs() * first["n"]).max() < 2.5
-    fixed = [table(out, "dependency_baselines")["accuracy"] for out in (by_model, by_maps)]
+    fixed = [table(out, "syntax_baselines")["accuracy"] for out in (by_model, by_maps)]
     np.testing.assert_array_equal(*fixed)
     # Another way of reading the same maps takes the place of the first.
     assert run_command("syntax", "--maps", maps, "--fold-labels", "--out", by_maps, "-q")[0] == 0
-    assert not table(by_maps, "dependency")["relation"].str.contains(":").any()
+    assert not table(by_maps, "syntax")["relation"].str.contains(":").any()
     assert run_command("syntax", "--maps", maps, "--treebank", flat) == (
         2,
         "",
@@ -267,11 +267,11 @@ def test_maps_without_trees_are_refused(model, folder):
 def test_folded_labels_are_counted_together(syntax, sentences):
     _, out = syntax("--controls", 0, "--fold-labels")
     labels = [label.partition(":")[0] for sentence in sentences for label in sentence.relations]
-    n = table(out, "dependency").drop_duplicates("relation").set_index("relation")["n"]
+    n = table(out, "syntax").drop_duplicates("relation").set_index("relation")["n"]
     assert not any(":" in name for name in n.index)
     assert n["nsubj"] == labels.count("nsubj")
     _, plain = syntax("--controls", 1)
-    kept = table(plain, "dependency").drop_duplicates("relation").set_index("relation")["n"]
+    kept = table(plain, "syntax").drop_duplicates("relation").set_index("relation")["n"]
     assert n["nsubj"] > kept["nsubj"]
     assert (manifest(out)["treebank"]["folded"], manifest(plain)["treebank"]["folded"]) == (True, False)
 
@@ -280,8 +280,7 @@ def test_special_tokens_as_candidates_change_as_many_accuracies_as_the_manifest_
     _, plain = syntax("--controls", 1)
     _, kept = syntax("--controls", 0, "--special-tokens")
     first, second = (
-        table(out, "dependency").query("model == 'trained'").set_index(HEADS)["accuracy"]
-        for out in (plain, kept)
+        table(out, "syntax").query("model == 'trained'").set_index(HEADS)["accuracy"] for out in (plain, kept)
     )
     difference = (first - second[first.index]).abs()
     for out, special in ((plain, False), (kept, True)):
@@ -295,7 +294,7 @@ def test_special_tokens_as_candidates_change_as_many_accuracies_as_the_manifest_
 
 def test_shuffled_words_both_directions_and_a_limit(syntax, treebank):
     _, out = syntax("--controls", 0, "--shuffled", "--both-directions", "--limit", 70)
-    heads, best = table(out, "dependency"), table(out, "dependency_best")
+    heads, best = table(out, "syntax"), table(out, "syntax_best")
     assert set(heads["model"]) == set(best["model"]) == {"trained", "shuffled"}
     assert set(heads["direction"]) == {"dependent->head", "head->dependent", "both"}
     assert heads[heads["model"] == "shuffled"]["q_value"].isna().all()
@@ -310,7 +309,7 @@ def test_shuffled_words_both_directions_and_a_limit(syntax, treebank):
 
 def test_the_originals_choices_have_no_held_out_row(syntax):
     said, out = syntax("--controls", 0, "--compat", "original")
-    best = table(out, "dependency_best")
+    best = table(out, "syntax_best")
     assert set(best["selection"]) == {"same-data"}
     assert best["share"].isna().all()
     assert best["baseline_offset"].between(-3, 2).all()
@@ -325,7 +324,7 @@ def test_the_originals_choices_have_no_held_out_row(syntax):
 def test_a_byte_level_decoder(syntax, sentences, folder):
     gpt2 = save_tiny_gpt2(folder / "gpt2", [sentence.text for sentence in sentences])
     _, out = syntax("--controls", 0, which=gpt2)
-    heads = table(out, "dependency")
+    heads = table(out, "syntax")
     assert set(heads["kind"]) == {"decoder"}
     assert manifest(out)["treebank"]["words_dropped"] == manifest(out)["treebank"]["words_merged"] == 0
     # A word sees what stands left of it: a determiner not its noun, the noun its determiner.
@@ -341,14 +340,14 @@ def test_a_byte_level_decoder(syntax, sentences, folder):
     assert det["dependent->head"].tolist() == [pytest.approx(left)]
     assert det["head->dependent"].tolist() == [pytest.approx(1 - left)]
     assert (heads["accuracy"] <= heads["reachable"] + 1e-12).all()
-    examples = table(out, "dependency_examples")
+    examples = table(out, "syntax_examples")
     assert all(len(row.weights) == len(row.tokens) ** 2 for row in examples.itertuples())
 
 
 def test_an_encoder_and_a_decoder_in_one(syntax, sentences, folder):
     t5 = save_tiny_t5(folder / "t5", [sentence.text for sentence in sentences])
     said, out = syntax("--controls", 0, which=t5)
-    heads = table(out, "dependency")
+    heads = table(out, "syntax")
     assert set(heads["kind"]) == {"encoder", "decoder"}
     assert heads.groupby("kind")["n"].nunique().nunique() == 1
     relation, _, kind, _ = said.splitlines()[1].split()[:4]

@@ -8,10 +8,10 @@ from headscope.atlas.atlas_page import write_atlas
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_behaviors import with_behaviors
-from support.mock_directions import with_directions
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
 from support.mock_jobs import with_jobs, with_jobs_in_trees
+from support.mock_pca import with_pca
 from support.mock_study import write_study
 
 __all__ = ["inputs", "sites", "studies", "visit"]
@@ -45,7 +45,7 @@ def inputs():
             with_distances(mock_inputs.encoder(2, 3)), "The second one .", "And a third !"
         ),
         "doing": with_jobs_in_trees(with_behaviors(with_distances(mock_inputs.section_4(4, 8)))),
-        "directed": with_directions(with_distances(mock_inputs.section_4(4, 6)), layers=(2, 3, 4)),
+        "directed": with_pca(with_distances(mock_inputs.section_4(4, 6)), layers=(2, 3, 4)),
         "bare": mock_inputs.encoder(2, 3),
         "pieces": with_jobs(
             with_distribution(mock_inputs.encoder(1, 2), words=PIECES, joined=(2, 6)), words=PIECES
@@ -54,7 +54,7 @@ def inputs():
         "two": with_distances(mock_inputs.two_kinds()),
         "t5": mock_inputs.t5(),
         "hostile": with_distances(mock_inputs.hostile_section_4()),
-        "tokens": with_directions(
+        "tokens": with_pca(
             with_jobs(
                 with_distribution(with_distances(mock_inputs.hostile()), sink=True, words=HOSTILE),
                 words=HOSTILE,

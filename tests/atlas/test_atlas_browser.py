@@ -257,7 +257,7 @@ def test_chips_and_the_map_name_the_heads_that_find_something(visit, finder):
 def test_the_grid_takes_the_color_of_a_relation(visit, studies):
     page = visit("whole")
     page.select_option(".at-color select", "finds obj")
-    table = studies["whole"].table("dependency")
+    table = studies["whole"].table("syntax")
     own = table[(table["relation"] == "obj") & (table["model"] == "trained")]
     best = own.groupby(["layer", "head"])["accuracy"].max()
     for (layer, head), value in best.iloc[::9].items():
@@ -278,11 +278,9 @@ def test_two_heads_are_told_apart_by_number_first(visit, studies):
     assert told.locator(".at-apart").inner_text().startswith(f"{row['divergence']:.3f} nats apart")
     gaps = [(text.split("\n")[0], text) for text in told.locator("tbody td:nth-child(4)").all_inner_texts()]
     assert len(gaps) == 8
-    surface = studies["whole"].surface
+    stats = studies["whole"].stats
     values = {
-        head: surface[(surface["layer"] == layer) & (surface["head"] == number)].set_index("statistic")[
-            "value"
-        ]
+        head: stats[(stats["layer"] == layer) & (stats["head"] == number)].set_index("statistic")["value"]
         for head, layer, number in (("a", 2, 4), ("b", 5, 3))
     }
     shares = [name for name in values["a"].index if not name.startswith("entropy")]
@@ -312,8 +310,8 @@ def test_nothing_found_says_what_can_be_asked(visit):
 def test_the_list_sorts(visit, studies):
     page = visit("whole")
     page.select_option(".at-list select", "statistic entropy")
-    surface = studies["whole"].surface
-    own = surface[(surface["statistic"] == "entropy") & surface["head"].notna()].sort_values("value")
+    stats = studies["whole"].stats
+    own = stats[(stats["statistic"] == "entropy") & stats["head"].notna()].sort_values("value")
     names = [f"{layer}-{head}" for layer, head in own[["layer", "head"]].to_numpy()]
     rows = page.locator(".at-list tbody th")
     assert rows.all_inner_texts()[:5] == names[::-1][:5]
@@ -329,11 +327,11 @@ def test_the_card_against_the_tables(visit, studies, finder):
     page = visit("whole", anchor=f"#encoder-{finder('obj')}")
     layer, head = map(int, finder("obj").split("-"))
     study = studies["whole"]
-    surface = study.surface
+    stats = study.stats
     ranks = page.locator(".strip .rank").all_inner_texts()
     names = page.locator(".strip dt").all_inner_texts()
     assert len(ranks) == len(names) == 12
-    own = surface[(surface["statistic"] == "previous") & surface["head"].notna()]
+    own = stats[(stats["statistic"] == "previous") & stats["head"].notna()]
     value = own[(own["layer"] == layer) & (own["head"] == head)]["value"].iloc[0]
     assert int(re.match(r"\d+", ranks[0])[0]) == 1 + (own["value"].round(6) > round(value, 6)).sum()
     first = page.locator(".at-relations tbody tr").first.inner_text()

@@ -47,7 +47,7 @@ def test_every_block_is_json(blocks):
 
 def test_accuracies_are_those_of_the_table(blocks, studies):
     told = {one["name"]: one for one in blocks["whole"]["atlas"]["relations"]}
-    table = studies["whole"].table("dependency")
+    table = studies["whole"].table("syntax")
     assert list(told) == [*dict.fromkeys(table["relation"]), "coreference"]
     for name in ("obj", "nsubj", "det"):
         own = table[(table["relation"] == name) & (table["model"] == "trained")]
@@ -59,14 +59,14 @@ def test_accuracies_are_those_of_the_table(blocks, studies):
         ways = np.where(best["direction"] == "dependent->head", 0, 1)
         np.testing.assert_array_equal(np.array(columns["way"])[at], ways)
         assert told[name]["n"] == own["n"].max()
-        offsets = studies["whole"].table("dependency_baselines")
+        offsets = studies["whole"].table("syntax_baselines")
         offsets = offsets[(offsets["relation"] == name) & (offsets["baseline"] == "offset")]
         assert told[name]["baseline"] == pytest.approx(offsets["accuracy"].max(), abs=1e-6)
 
 
 def test_the_best_head_is_the_held_out_one(blocks, studies):
     told = {one["name"]: one["best"] for one in blocks["whole"]["atlas"]["relations"]}
-    table = studies["whole"].table("dependency_best")
+    table = studies["whole"].table("syntax_best")
     held = table[(table["model"] == "trained") & (table["selection"] == "held-out")]
     assert len(held) > 5
     for row in held.to_dict("records"):
@@ -145,7 +145,7 @@ def test_the_divergence_of_every_pair_is_the_tables(blocks, studies):
 def test_sentences_are_the_tables_weights(blocks, studies):
     study, atlas = studies["whole"], blocks["whole"]["atlas"]
     told = atlas["kinds"]["encoder"]["sentences"]
-    arcs = pd.concat([study.table("dependency_examples"), study.table("coreference_examples")])
+    arcs = pd.concat([study.table("syntax_examples"), study.table("coreference_examples")])
     clearest = study.table("clearest")
     assert sum(map(len, told.values())) == len(arcs) + len(clearest)
     for table, relation in ((arcs, True), (clearest, False)):
@@ -216,7 +216,7 @@ def test_a_run_without_the_new_table_still_has_the_sentences_of_its_examples(blo
     assert sum(map(len, told.values())) == len(own) > 0
     assert blocks["whole"]["atlas"]["missing"] == {
         "behaviors": "run headscope report again",
-        "directions": "run headscope report again with --also directions",
+        "pca": "run headscope report again with --include pca",
         "experiments": "run headscope report again, with a model and text",
         **dict.fromkeys(("tenths", "jobs", "relations", "coreference", "distances", "clearest")),
     }
@@ -255,11 +255,11 @@ def test_words_as_a_line_of_text():
 
 def test_a_run_without_statistics_is_refused(studies, tmp_path):
     study = studies["bare"]
-    lacking = type(study)(tmp_path, {**study.manifest, "stages": {"surface": {"tables": ["examples"]}}})
+    lacking = type(study)(tmp_path, {**study.manifest, "stages": {"stats": {"tables": ["examples"]}}})
     with pytest.raises(InputError) as refused:
         atlas_blocks(lacking)
     assert str(refused.value) == (
-        f"{tmp_path} has no table 'surface', which the atlas is made of; it has examples. Give the folder of a "
+        f"{tmp_path} has no table 'stats', which the atlas is made of; it has examples. Give the folder of a "
         "headscope report"
     )
 

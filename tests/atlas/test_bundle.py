@@ -45,7 +45,7 @@ def test_no_link_of_the_bundle_is_dead(study):
             assert normpath(join(dirname(page), link)) in names, link
             checked += 1
     assert checked > 10
-    assert "my run/tables/surface.parquet" in names
+    assert "my run/tables/stats.parquet" in names
     assert "my run/manifest.json" in names
     assert not any(name.startswith("my run/state") for name in names)
 

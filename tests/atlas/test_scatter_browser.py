@@ -43,10 +43,8 @@ def test_points_lie_where_both_measures_say(visit, studies):
 
 def test_a_third_measure_colors_them(visit, studies):
     page = visit("whole")
-    surface = studies["whole"].surface
-    rows = surface[(surface["statistic"] == "previous") & surface["head"].notna()].sort_values(
-        ["layer", "head"]
-    )
+    stats = studies["whole"].stats
+    rows = stats[(stats["statistic"] == "previous") & stats["head"].notna()].sort_values(["layer", "head"])
     page.select_option("select[data-axis=color]", "previous")
     shares = np.array([float(style.split(":")[1].strip(" %;")) for _, _, style in points(page).values()])
     np.testing.assert_allclose(shares, 100 * rows["value"] / rows["value"].max(), atol=0.51)

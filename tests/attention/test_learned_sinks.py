@@ -8,8 +8,8 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.layout import surface_table
+from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.stats.layout import stats_table
 from headscope.attention.learned_sink import attended
 from headscope.attention.model_source import ModelSource
 from headscope.attention.row_statistics import RowQuantity
@@ -262,15 +262,15 @@ def test_saved_maps_keep_the_sink(family, store, tmp_path):
         model={"name": "tiny"}, special={"cls": None, "sep": None}, layout=anatomy.layout, signature={},
         store=store, word_level=None,
     )  # fmt: skip
-    sums = SurfaceAccumulator(anatomy.layout)
+    sums = StatsAccumulator(anatomy.layout)
     with MapsWriter(tmp_path / "maps", index, names=lambda ids: [f"t{i}" for i in ids]) as writer:
         source = ModelSource(model, anatomy, words, [list(writer.in_order(segments))])
         scan(source, [writer, sums])
     saved = MapsSource(tmp_path / "maps")
     assert saved.layout[0].sinks == anatomy.layout[0].sinks
-    again = SurfaceAccumulator(saved.layout)
+    again = StatsAccumulator(saved.layout)
     scan(saved, [again])
-    before, after = (surface_table(each.compute()) for each in (sums, again))
+    before, after = (stats_table(each.compute()) for each in (sums, again))
     for name in ("value", "uniform"):
         np.testing.assert_allclose(after[name], before[name], atol=1e-6 if store == "float32" else 2e-3)
     assert after["n"].tolist() == before["n"].tolist()
@@ -283,9 +283,9 @@ def test_saved_maps_keep_the_sink(family, store, tmp_path):
 def test_layers_without_a_sink_have_none_in_the_table():
     model, words = model_with_sinks("mimo_v2_flash"), vocabulary(has_cls=False)
     anatomy = examine(model, words)
-    sums = SurfaceAccumulator(anatomy.layout)
+    sums = StatsAccumulator(anatomy.layout)
     scan(ModelSource(model, anatomy, words, [made_up_segments(12, longest=9)]), [sums])
-    own = surface_table(sums.compute()).set_index(["layer", "statistic"])
+    own = stats_table(sums.compute()).set_index(["layer", "statistic"])
     with_sink, without = (own.loc[(layer, "sink"), ["value", "uniform", "n"]] for layer in (1, 2))
     assert with_sink.notna().all(axis=None)
     assert with_sink["value"].max() > 0.8

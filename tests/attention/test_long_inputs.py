@@ -15,7 +15,7 @@ _PEAK = """
 import resource, sys
 import numpy as np, torch
 from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
@@ -37,7 +37,7 @@ assert anatomy.path == "fused", anatomy.path
 def peak(length):
     ids = np.arange(length) % 97 + 1
     segment = Segment(document="d", index=0, ids=ids, token_types=ids * 0, word_ids=ids * 0)
-    accumulator = SurfaceAccumulator(anatomy.layout)
+    accumulator = StatsAccumulator(anatomy.layout)
     scan(ModelSource(model, anatomy, vocabulary, [[segment]]), [accumulator])
     assert len(accumulator.sums) == 1
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.gradients import GradientSource
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
@@ -29,7 +29,7 @@ def test_more_layers_than_were_examined_are_refused(gradients):
         accumulator = ImportanceAccumulator(anatomy.layout)
     else:
         source = ModelSource(model, fewer, vocabulary(), batches)
-        accumulator = SurfaceAccumulator(anatomy.layout)
+        accumulator = StatsAccumulator(anatomy.layout)
     with pytest.raises(
         ModelError,
         match=r"^the model computed more layers than it did at the start; its layers must not vary$",

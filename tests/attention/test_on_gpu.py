@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.dependency.accumulator import DependencyAccumulator
-from headscope.analyses.dependency.gold_arcs import ArcTable
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import ArcTable
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.models.examination import examine
@@ -32,7 +32,7 @@ def states(family, device):
     vocab = vocabulary()
     anatomy = examine(model, vocab)
     kept = [
-        SurfaceAccumulator(anatomy.layout),
+        StatsAccumulator(anatomy.layout),
         DependencyAccumulator(anatomy.layout, ARCS),
         DivergenceAccumulator(anatomy.layout),
     ]
@@ -66,7 +66,7 @@ def test_nothing_waits_for_the_device_in_a_layer():
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
                 source = ModelSource(model, anatomy, vocabulary(), [SEGMENTS], tile_limit=tile_limit)
-                scan(source, [SurfaceAccumulator(anatomy.layout)])
+                scan(source, [StatsAccumulator(anatomy.layout)])
         finally:
             torch.cuda.set_sync_debug_mode("default")
         return sum("synchroniz" in str(one.message) for one in told)

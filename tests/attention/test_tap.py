@@ -5,8 +5,8 @@ import threading
 import pytest
 import torch
 
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.layout import surface_table
+from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.stats.layout import stats_table
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.attention.tap import Tap
@@ -43,9 +43,7 @@ def test_a_users_model_gets_everything_back(family):
     before = state_of(model)
     anatomy = examine(model, vocabulary())
     assert state_of(model) == before
-    scan(
-        ModelSource(model, anatomy, vocabulary(), [made_up_segments(3)]), [SurfaceAccumulator(anatomy.layout)]
-    )
+    scan(ModelSource(model, anatomy, vocabulary(), [made_up_segments(3)]), [StatsAccumulator(anatomy.layout)])
     assert state_of(model) == before
 
 
@@ -55,7 +53,7 @@ def test_also_after_an_error(family):
     anatomy = examine(model, vocabulary())
     before = state_of(model)
 
-    class Breaks(SurfaceAccumulator):
+    class Breaks(StatsAccumulator):
         def update(self, tile):
             raise RuntimeError("on purpose")
 
@@ -63,7 +61,7 @@ def test_also_after_an_error(family):
     with pytest.raises(RuntimeError, match="on purpose"):
         scan(source, [Breaks(anatomy.layout)])
     assert state_of(model) == before
-    accumulator = SurfaceAccumulator(anatomy.layout)
+    accumulator = StatsAccumulator(anatomy.layout)
     scan(source, [accumulator])
     assert len(accumulator.sums) == 3
 
@@ -74,10 +72,10 @@ def test_scans_of_two_models_at_once_do_not_meet():
     anatomies = [examine(model, vocabulary()) for model in models]
 
     def run(number, into):
-        accumulator = SurfaceAccumulator(anatomies[number].layout)
+        accumulator = StatsAccumulator(anatomies[number].layout)
         groups = [segments[i : i + 2] for i in range(0, len(segments), 2)]
         scan(ModelSource(models[number], anatomies[number], vocabulary(), groups), [accumulator])
-        into[number] = surface_table(accumulator.compute())
+        into[number] = stats_table(accumulator.compute())
 
     alone, together = {}, {}
     for number in range(2):

@@ -6,12 +6,12 @@ import torch
 import transformers as tf
 
 from headscope.analyses.coreference.accumulator import CoreferenceAccumulator
-from headscope.analyses.dependency.accumulator import DependencyAccumulator
-from headscope.analyses.dependency.gold_arcs import ArcTable
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.kernels import pairs as kernels
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import ArcTable
 from headscope.attention import fused
 from headscope.attention.blocks import BlockSize
 from headscope.attention.gradients import GradientSource
@@ -34,8 +34,8 @@ WHOLE, CUT = 1 << 26, 4 * 3 * 24 * 5
 
 # Name -> accumulators over a layout, and how often a batch may wait or copy: a constant.
 SCANS = {
-    "statistics": (lambda layout: [SurfaceAccumulator(layout), ClearestAccumulator(layout)], 9),
-    "dependency": (lambda layout: [DependencyAccumulator(layout, ARCS)], 22),
+    "statistics": (lambda layout: [StatsAccumulator(layout), ClearestAccumulator(layout)], 9),
+    "syntax": (lambda layout: [DependencyAccumulator(layout, ARCS)], 22),
     "coreference": (lambda layout: [CoreferenceAccumulator(layout)], 22),
     "distances": (lambda layout: [DivergenceAccumulator(layout)], 7),
     "distances of a sample": (lambda layout: [DivergenceAccumulator(layout, limit=2000)], 8),

@@ -17,11 +17,6 @@ from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulato
 from headscope.analyses.coreference.accumulator import CoreferenceAccumulator
 from headscope.analyses.coreference.gap.accumulator import GapAccumulator
 from headscope.analyses.coreference.gap.gap_segments import GapQuestion
-from headscope.analyses.dependency.accumulator import DependencyAccumulator
-from headscope.analyses.dependency.gold_arcs import ArcTable
-from headscope.analyses.dependency.sums import DependencyOptions
-from headscope.analyses.directions.accumulator import DirectionAccumulator
-from headscope.analyses.directions.measure import directions_table, map_table
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distribution.accumulator import DistributionAccumulator
 from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
@@ -33,9 +28,14 @@ from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
 from headscope.analyses.jobs.tagged_rows import TaggedRowAccumulator
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.norms.measure import norm_table
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.layout import surface_table
-from headscope.analyses.surface.norm_accumulator import NormSurfaceAccumulator
+from headscope.analyses.pca.accumulator import PcaAccumulator
+from headscope.analyses.pca.measure import map_table, pca_table
+from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.stats.layout import stats_table
+from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import ArcTable
+from headscope.analyses.syntax.sums import DependencyOptions
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.trees.universal_tags import TAGS
@@ -139,7 +139,7 @@ def active_frame(results) -> pd.DataFrame:
     return pd.DataFrame(rows).rename(columns=str)
 
 
-def directions_frame(results) -> pd.DataFrame:
+def pca_frame(results) -> pd.DataFrame:
     """Every direction's share, and every drawn token with where it lies."""
     drawn = [
         (result.kind, axis, str((*segment, *token["ids"].tolist(), int(token["position"]))))
@@ -149,7 +149,7 @@ def directions_frame(results) -> pd.DataFrame:
     ]
     return pd.concat(
         [
-            directions_table(results),
+            pca_table(results),
             map_table(results),
             pd.DataFrame(drawn, columns=["kind", "axis", "told"]),
         ],
@@ -207,8 +207,8 @@ def values_frame(intervals) -> pd.DataFrame:
 # Every accumulator of the package, that of the docs, and one of totals alone: name -> (factory over a layout, result as
 # one table of numbers).
 FAMILY = {
-    "surface": (SurfaceAccumulator, surface_table),
-    "surface_norms": (NormSurfaceAccumulator, surface_table),
+    "stats": (StatsAccumulator, stats_table),
+    "stats_norms": (NormStatsAccumulator, stats_table),
     "norms": (NormAccumulator, norm_table),
     "arcs": (
         lambda layout: DependencyAccumulator(layout, ARCS, DependencyOptions(both=True)),
@@ -223,7 +223,7 @@ FAMILY = {
     "gap": (GapAccumulator, marks_frame),
     "importance": (ImportanceAccumulator, importance_frame),
     "distribution": (lambda layout: DistributionAccumulator(layout, groups=GROUPS), counts_frame),
-    "directions": (lambda layout: DirectionAccumulator(layout, most=9), directions_frame),
+    "pca": (lambda layout: PcaAccumulator(layout, most=9), pca_frame),
     "row_examples": (ExampleAccumulator, examples_frame),
     # So few that most are let go.
     "active_rows": (lambda layout: ActiveRowAccumulator(layout, most=9), active_frame),
@@ -380,7 +380,7 @@ def test_another_shape_is_not_merged(reference):
 
 def test_another_class_is_not_merged(reference):
     _, whole = reference
-    other = SurfaceAccumulator(whole.layout) if isinstance(whole, Largest) else Largest(whole.layout)
+    other = StatsAccumulator(whole.layout) if isinstance(whole, Largest) else Largest(whole.layout)
     with pytest.raises(ValueError, match=rf"^expected another {type(whole).__name__} to merge, came \w+$"):
         whole.merge(other)
 
@@ -488,7 +488,7 @@ def test_more_documents_than_groups_are_folded_whatever_the_order():
         if not there[name].sums.shapes:  # it keeps nothing by document, and as much whatever the corpus
             half[name].merge(rest[name])
             # Rows are kept as they came; sums are rounded in another order.
-            atol = 1e-12 if name == "directions" else 0
+            atol = 1e-12 if name == "pca" else 0
             for other in (back, half):
                 assert_same(answer(name, there[name]), answer(name, other[name]), atol=atol)
             continue
@@ -517,7 +517,7 @@ def by_model(family: str, side: str, size: int) -> dict[str, pd.DataFrame]:
 
 
 # Sums of attention over documents lose a digit more than means do; drawn vectors are kept in float16, to 1 in 2,048.
-LOOSER = {"arcs": 1e-4, "directions": 5e-3}
+LOOSER = {"arcs": 1e-4, "pca": 5e-3}
 
 
 @pytest.mark.parametrize("family", sorted(CONFIGS))

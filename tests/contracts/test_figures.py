@@ -16,11 +16,11 @@ from headscope.figures.style import house_style
 from headscope.reporting.kit.report_parts import Context
 from support import mock_inputs
 from support.mock_behaviors import with_behaviors
-from support.mock_directions import with_directions
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
 from support.mock_importance import with_importance
 from support.mock_norms import with_norms
+from support.mock_pca import with_pca
 from support.mock_probes import with_probes
 
 DECLARED = {name for analysis in ANALYSES for name in analysis.figures}
@@ -30,7 +30,7 @@ POINT = 1.0
 
 def whole(inputs):
     inputs = with_norms(with_behaviors(with_distances(with_probes(with_importance(inputs)))))
-    return with_directions(with_distribution(inputs))
+    return with_pca(with_distribution(inputs))
 
 
 RUNS = {

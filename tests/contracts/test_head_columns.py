@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from headscope.analyses import ANALYSES
-from headscope.analyses.dependency.in_study import best_relations
 from headscope.analyses.for_study import head_columns, shown
-from headscope.analyses.surface.in_study import norm_roles
+from headscope.analyses.stats.in_study import norm_roles
+from headscope.analyses.syntax.in_study import best_relations
 from headscope.statistics.statistic_catalog import NAMES
 from support.stand_ins import schemas, stand_in
 
@@ -22,12 +22,12 @@ PARTS = [analysis.load(analysis.study) for analysis in ANALYSES if analysis.stud
 MEASURES = [measures for parts in PARTS for measures in parts.heads]
 # Tables with rows of heads that hold no measure of a single head.
 NO_MEASURE = {
-    "surface_differences": "a head less another",
+    "stats_differences": "a head less another",
     "importance_differences": "of layers alone",
     "examples": "sentences",
     "clearest": "sentences",
     "distribution_examples": "sentences",
-    "directions_map": "tokens",
+    "pca_map": "tokens",
     "job_examples": "sentences",
     "job_tokens": "tokens",
     "tree_job_examples": "sentences",
@@ -184,15 +184,15 @@ def test_the_role_by_what_is_written_where_that_is_known():
         for name in NAMES
         for value in [0.9 if name == best else 0.02]
     ]
-    table = stand_in(SCHEMAS["surface"], *rows)
-    assert norm_roles({"surface": table}.get)["norm role"].to_dict() == {("encoder", 1, 1): "next"}
-    assert norm_roles({"surface": table[table["measure"] == "weight"]}.get) is None
+    table = stand_in(SCHEMAS["stats"], *rows)
+    assert norm_roles({"stats": table}.get)["norm role"].to_dict() == {("encoder", 1, 1): "next"}
+    assert norm_roles({"stats": table[table["measure"] == "weight"]}.get) is None
     assert norm_roles({}.get) is None
 
 
 def test_the_best_relation_is_the_one_farthest_above_the_best_offset():
     heads = stand_in(
-        SCHEMAS["dependency"],
+        SCHEMAS["syntax"],
         *(
             {"model": model, "head": head, "relation": relation, "direction": direction, "accuracy": accuracy}
             for model, head, relation, direction, accuracy in (
@@ -207,7 +207,7 @@ def test_the_best_relation_is_the_one_farthest_above_the_best_offset():
         ),
     )
     baselines = stand_in(
-        SCHEMAS["dependency_baselines"],
+        SCHEMAS["syntax_baselines"],
         *(
             {"baseline": baseline, "offset": offset, "relation": relation, "accuracy": accuracy}
             for baseline, offset, relation, accuracy in (
@@ -219,11 +219,11 @@ def test_the_best_relation_is_the_one_farthest_above_the_best_offset():
             )
         ),
     )
-    found = best_relations({"dependency": heads, "dependency_baselines": baselines}.get)
+    found = best_relations({"syntax": heads, "syntax_baselines": baselines}.get)
     assert found["best relation"].tolist() == ["nsubj dependent->head", "det head->dependent"]
     assert found["best relation margin"].round(9).tolist() == [0.3, -0.03]
-    assert best_relations({"dependency": heads}.get) is None
-    assert best_relations({"dependency": heads[:0], "dependency_baselines": baselines}.get) is None
+    assert best_relations({"syntax": heads}.get) is None
+    assert best_relations({"syntax": heads[:0], "syntax_baselines": baselines}.get) is None
 
 
 def test_the_docs_name_every_table_that_it_is_made_of():

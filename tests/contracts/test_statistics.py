@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from headscope.analyses.stage_result import StageResult
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
-from headscope.analyses.surface.in_terminal import shown as in_terminal
-from headscope.analyses.surface.layout import surface_table
+from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.stats.in_terminal import shown as in_terminal
+from headscope.analyses.stats.layout import stats_table
 from headscope.atlas.vocabulary import vocabulary as search_words
 from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
 from headscope.attention.scan import scan
-from headscope.figures import entropy_by_layer, surface_points
+from headscope.figures import entropy_by_layer, stats_points
 from headscope.palette import palette
 from headscope.reporting.kit.words import capital, words_for
 from headscope.reporting.payload import data_block
@@ -61,9 +61,9 @@ def segments():
 @pytest.fixture(scope="module")
 def measured(segments):
     source = HandMadeSource(segments, beside_a_sink, height=5, sink=random_sink)
-    sums = SurfaceAccumulator(source.layout)
+    sums = StatsAccumulator(source.layout)
     scan(source, [sums])
-    return surface_table(sums.compute())
+    return stats_table(sums.compute())
 
 
 @EACH
@@ -95,9 +95,9 @@ def test_it_is_the_mean_of_its_quantity_over_its_rows(one, segments, measured):
 
 def test_without_a_sink_it_is_null(segments):
     source = HandMadeSource(segments, random_map)
-    sums = SurfaceAccumulator(source.layout)
+    sums = StatsAccumulator(source.layout)
     scan(source, [sums])
-    own = surface_table(sums.compute()).set_index("statistic").loc["sink"]
+    own = stats_table(sums.compute()).set_index("statistic").loc["sink"]
     assert own[["value", "ci_low", "ci_high", "uniform"]].isna().all(axis=None)
     assert (own["n"] == 0).all()
 
@@ -106,11 +106,11 @@ def test_without_a_sink_it_is_null(segments):
 def run():
     """A run of a model that has everything, a learned sink too."""
     made = mock_inputs.encoder(2, 3)
-    surface = made.surface.set_index("statistic")
+    stats = made.stats.set_index("statistic")
     columns = ["value", "ci_low", "ci_high", "uniform", "n"]
-    surface.loc["sink", columns] = surface.loc["current", columns].to_numpy()
-    surface = surface.reset_index()[made.surface.columns.to_list()]
-    return replace(made, tables={**made.tables, "surface": surface})
+    stats.loc["sink", columns] = stats.loc["current", columns].to_numpy()
+    stats = stats.reset_index()[made.stats.columns.to_list()]
+    return replace(made, tables={**made.tables, "stats": stats})
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_the_list_of_definitions_says_it(one, run):
 def test_its_section_and_figure_draw_it(one, run, page):
     label = capital(words_for(run.manifest).statistics[one.name])
     assert (f"{label}: {one.unit.value} of each encoder head" in page) == (one.topic is not None)
-    figure = surface_points(run.surface) if one.unit is Unit.SHARE else entropy_by_layer(run.surface)
+    figure = stats_points(run.stats) if one.unit is Unit.SHARE else entropy_by_layer(run.stats)
     lines = {line.get_gid() for ax in figure.axes for line in ax.lines}
     assert (f"mean--encoder--{one.name}" in lines) == (one.topic is not None)
     assert {one.ink or "mixed", one.shape or "mixed"} <= set(palette().roles)
@@ -149,7 +149,7 @@ def test_its_section_and_figure_draw_it(one, run, page):
 
 @EACH
 def test_the_terminal_shows_it_where_it_is_of_all_rows(one, run):
-    grid, legend = in_terminal(StageResult(name="surface", tables={"surface": run.surface}, facts={}))
+    grid, legend = in_terminal(StageResult(name="stats", tables={"stats": run.stats}, facts={}))
     header = [title for title, _ in grid.columns]
     assert ((one.heading or one.name) in header) == (one.rows is Rows.ALL)
     assert not one.heading_says or f"{one.heading or one.name}: {one.heading_says}" in legend

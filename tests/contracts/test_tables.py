@@ -60,7 +60,7 @@ def prepared(base, *, documents):
         controls=1,
         shuffled=True,
         max_length=64,
-        also=("directions",),
+        include=("pca",),
     )
     return prepare(options)
 
@@ -91,7 +91,7 @@ def test_what_is_on_disk_is_as_its_schema_says(whole, name):
 @pytest.mark.parametrize("stage", ["syntax", "coreference"])
 def test_of_one_document_nothing_is_held_out_and_tables_keep_their_types(base, stage):
     result = measure_stage(STAGES[stage], prepared(base, documents=1), {}, None)
-    gaps = result.tables[f"{'dependency' if stage == 'syntax' else stage}_differences"]
+    gaps = result.tables[f"{'syntax' if stage == 'syntax' else stage}_differences"]
     assert gaps["difference"].isna().all()
 
 
@@ -160,12 +160,12 @@ def test_a_table_too_few_or_too_many_is_refused(stage):
 
 
 def test_a_stage_that_makes_something_else_is_refused_as_soon_as_it_has(run, monkeypatch):
-    wrong = result_of("surface", surface=made("surface").assign(value=66.0))
-    monkeypatch.setattr("headscope.analyses.surface.measure.measure_surface", lambda *_: wrong)
-    with pytest.raises(ValueError, match="table surface") as refused:
-        measure_stage(STAGES["surface"], run, {}, None)
+    wrong = result_of("stats", stats=made("stats").assign(value=66.0))
+    monkeypatch.setattr("headscope.analyses.stats.measure.measure_stats", lambda *_: wrong)
+    with pytest.raises(ValueError, match="table stats") as refused:
+        measure_stage(STAGES["stats"], run, {}, None)
     assert str(refused.value) == (
-        "table surface, column value: expected values from 0 to 1, came 66 in row 0; change what makes the table, or "
+        "table stats, column value: expected values from 0 to 1, came 66 in row 0; change what makes the table, or "
         "its schema and with it the version of its stage"
     )
 

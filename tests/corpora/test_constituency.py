@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from headscope.corpora.trees.constituency import dependency_heads, head_child
+from headscope.corpora.trees.constituency import head_child, syntax_heads
 from headscope.errors import InputError
 
 
@@ -29,7 +29,7 @@ def columns(tree: str) -> tuple[list[str], list[str], list[str]]:
 def heads(tree: str) -> str:
     """Return `word<head` for every word but the root, which is `word<`."""
     words, tags, bits = columns(tree)
-    found = dependency_heads(bits, tags, origins=[f"line {n}" for n in range(1, len(words) + 1)])
+    found = syntax_heads(bits, tags, origins=[f"line {n}" for n in range(1, len(words) + 1)])
     return " ".join(f"{word}<{words[head - 1] if head else ''}" for word, head in zip(words, found))
 
 
@@ -122,12 +122,12 @@ def test_function_tags_and_indices_do_not_matter():
     children = [("DT", 1), ("NN", 2), ("PP", 3)]
     assert head_child("NP", children) == 2
     _, tags, bits = columns("(TOP (NP-SBJ=2 (DT the) (NN man)))")
-    assert dependency_heads(bits, tags, origins=["", ""]) == (2, 0)
+    assert syntax_heads(bits, tags, origins=["", ""]) == (2, 0)
 
 
 def test_a_deep_tree_needs_no_deep_stack():
     depth = 5_000
-    assert dependency_heads(["(NP" * depth + "*" + ")" * depth], ["NN"], origins=["line 1"]) == (0,)
+    assert syntax_heads(["(NP" * depth + "*" + ")" * depth], ["NN"], origins=["line 1"]) == (0,)
 
 
 @pytest.mark.parametrize(
@@ -160,5 +160,5 @@ def test_a_deep_tree_needs_no_deep_stack():
 )
 def test_a_parse_that_is_no_tree_is_refused(bits: list[str], message: str):
     with pytest.raises(InputError) as refused:
-        dependency_heads(bits, ["NN"] * len(bits), origins=[f"line {n}" for n in range(1, len(bits) + 1)])
+        syntax_heads(bits, ["NN"] * len(bits), origins=[f"line {n}" for n in range(1, len(bits) + 1)])
     assert str(refused.value) == message

@@ -7,8 +7,8 @@ import pytest
 
 from headscope.analyses.coreference.mention_table import FIELD, mention_table
 from headscope.analyses.coreference.questions import coreference_questions
-from headscope.analyses.dependency.questions import dependency_questions
-from headscope.analyses.dependency.tables import DEPENDENCY_BEST
+from headscope.analyses.syntax.questions import syntax_questions
+from headscope.analyses.syntax.tables import SYNTAX_BEST
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from headscope.examples.arc_examples import (
@@ -55,7 +55,7 @@ def looking(answers, *, weight=0.8, word_ids=WORD_IDS):
 
 
 def examples(segments, weights, *wanted, ask=None, **source):
-    keep = ArcExamples(wanted or (DET,), ask or dependency_questions(), special=("<s>", "</s>"))
+    keep = ArcExamples(wanted or (DET,), ask or syntax_questions(), special=("<s>", "</s>"))
     scan(HandMadeSource(segments, weights, **source), [keep])
     return keep.table()
 
@@ -199,7 +199,7 @@ def test_labels_folded_or_not():
     made = sentence(relations=["det:x", "amod", "nsubj", "root", "det", "obj"])
     table = looking({THE: CAT, A: DOG})
     kept, folded = (
-        examples([made], lambda _: table, ask=dependency_questions(folded=folded)) for folded in (False, True)
+        examples([made], lambda _: table, ask=syntax_questions(folded=folded)) for folded in (False, True)
     )
     assert kept["queries"].tolist() == [[A]]
     assert folded["queries"].tolist() == [[THE, A]]
@@ -259,7 +259,7 @@ def test_coreference_asks_among_the_mentions_candidates():
 
 def test_which_heads_are_drawn():
     best = stand_in(
-        DEPENDENCY_BEST,
+        SYNTAX_BEST,
         selection=["held-out"] * 4 + ["same-data"],
         relation=["all", "all_but_punct_root", "obj", "det", "obj"],
         layer=[1, 1, 2, 3, 4],

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from headscope.analyses.surface.measure import measure_surface
+from headscope.analyses.stats.measure import measure_stats
 from headscope.attention.scan import scan
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import KeyClass
@@ -223,17 +223,17 @@ def test_of_a_long_input_the_part_is_looked_at_where_the_head_does_it_most(side)
 @pytest.fixture(scope="module")
 def measured():
     """With room for all of the few inputs."""
-    run = prepare(RunOptions(limit=24, stages=("surface",)))
+    run = prepare(RunOptions(limit=24, stages=("stats",)))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(few_inputs, "_SHARE", 1)
-        return run, measure_surface(run)
+        return run, measure_stats(run)
 
 
 @pytest.mark.slow
 def test_chosen_sentences_are_those_of_a_plain_loop(measured):
     """Read every segment again one by one, with transformers' own eager attention, and rank them by hand."""
     run, result = measured
-    table, named = result.tables["clearest"], roles(result.tables["surface"])
+    table, named = result.tables["clearest"], roles(result.tables["stats"])
     assert list(table.columns) == CLEAREST.names
     loaded = load_model()
     loaded.model.set_attn_implementation("eager")

@@ -9,9 +9,9 @@ from support import mock_inputs
 
 def test_heads_mean_and_uniform_are_the_tables():
     inputs = mock_inputs.encoder()
-    figure = entropy_by_layer(inputs.surface)
+    figure = entropy_by_layer(inputs.stats)
     for statistic, ax in zip(("entropy", "entropy_cls"), figure.axes):
-        table = inputs.surface[inputs.surface["statistic"] == statistic]
+        table = inputs.stats[inputs.stats["statistic"] == statistic]
         heads = table[table["head"].notna()].sort_values(["layer", "head"])
         means = table[table["head"].isna()].sort_values("layer")
         (points,) = [c for c in ax.collections if (c.get_gid() or "").startswith("heads--")]
@@ -24,16 +24,14 @@ def test_heads_mean_and_uniform_are_the_tables():
 
 def test_both_panels_have_the_same_axis_and_show_all_points():
     inputs = mock_inputs.encoder()
-    all_tokens, first = entropy_by_layer(inputs.surface).axes
+    all_tokens, first = entropy_by_layer(inputs.stats).axes
     assert all_tokens.get_ylim() == first.get_ylim()
     assert all_tokens.get_ylim()[0] == 0
-    assert (
-        all_tokens.get_ylim()[1] > inputs.surface[inputs.surface["statistic"] == "entropy"]["uniform"].max()
-    )
+    assert all_tokens.get_ylim()[1] > inputs.stats[inputs.stats["statistic"] == "entropy"]["uniform"].max()
 
 
 def test_a_row_for_each_kind_and_a_note_where_there_is_none():
-    figure = entropy_by_layer(mock_inputs.t5().surface)
+    figure = entropy_by_layer(mock_inputs.t5().stats)
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert titles[0] == "Entropy · encoder"
     assert titles[5] == "Entropy from [CLS] · cross"
@@ -41,7 +39,7 @@ def test_a_row_for_each_kind_and_a_note_where_there_is_none():
 
 
 def test_uniform_line_of_one_layer_can_be_seen():
-    (ax,) = entropy_panel(mock_inputs.encoder(1, 1).surface, kind="encoder").axes
+    (ax,) = entropy_panel(mock_inputs.encoder(1, 1).stats, kind="encoder").axes
     (uniform,) = [one for one in ax.lines if one.get_gid() == "uniform--encoder--entropy"]
     assert list(uniform.get_xdata()) == [0.6, 1.4]
 
@@ -52,4 +50,4 @@ def test_another_number_of_axes_is_refused():
     with pytest.raises(
         ValueError, match=r"^Expected 1 rows of 2 axes \(encoder\), got \[1\]; give one row a kind"
     ):
-        entropy_by_layer(mock_inputs.encoder(1, 1).surface, axes=[[Figure().subplots()]])
+        entropy_by_layer(mock_inputs.encoder(1, 1).stats, axes=[[Figure().subplots()]])

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.figures import entropy_by_layer, surface_points
+from headscope.figures import entropy_by_layer, stats_points
 from headscope.figures.finders import LARGER, finders_of
 from support import mock_inputs
 
@@ -39,9 +39,9 @@ def test_they_are_called_by_number_and_what_they_find(roles):
     assert finders_of(roles, "decoder") == finders_of(roles.drop(columns="finds"), "encoder") == {}
 
 
-@pytest.mark.parametrize("draw", [surface_points, entropy_by_layer])
+@pytest.mark.parametrize("draw", [stats_points, entropy_by_layer])
 def test_their_marks_are_larger_and_named(inputs, roles, draw):
-    figure = draw(inputs.surface, roles=roles)
+    figure = draw(inputs.stats, roles=roles)
     names = set()
     for ax in figure.axes:
         own = sizes(ax)
@@ -65,4 +65,4 @@ def test_points_stay_where_they_were(inputs, roles):
                         found[number, gid.split("--")[2], url] = tuple(xy)
         return found
 
-    assert places(surface_points(inputs.surface, roles=roles)) == places(surface_points(inputs.surface))
+    assert places(stats_points(inputs.stats, roles=roles)) == places(stats_points(inputs.stats))

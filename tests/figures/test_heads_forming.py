@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from headscope.analyses.dependency.tables import DEPENDENCY_BEST
-from headscope.analyses.surface.tables import SURFACE
+from headscope.analyses.stats.tables import STATS
+from headscope.analyses.syntax.tables import SYNTAX_BEST
 from headscope.figures.heads_forming import (
     accuracy_course,
     behavior_courses,
@@ -23,7 +23,7 @@ from support.stand_ins import stand_in
 
 
 def best(accuracy, *, head=2, q=0.001, kind="encoder"):
-    """`dependency_best` of one checkpoint, with rows that must not be taken."""
+    """`syntax_best` of one checkpoint, with rows that must not be taken."""
     row = {
         "model": "trained", "selection": "held-out", "relation": "obj", "n": 500, "kind": kind, "layer": 3,
         "head": head, "direction": "dependent->head", "accuracy": accuracy, "ci_low": accuracy - 0.02,
@@ -35,18 +35,18 @@ def best(accuracy, *, head=2, q=0.001, kind="encoder"):
         {**row, "model": "control", "accuracy": 0.98},
         {**row, "relation": "det", "accuracy": 0.5, "baseline_offset": 1},
     ]
-    return stand_in(DEPENDENCY_BEST, *others, row)
+    return stand_in(SYNTAX_BEST, *others, row)
 
 
-def surface(values, *, uniform=0.05):
-    """`surface` of one checkpoint: heads 1-1, 1-2 ..., and the layer's mean, which is no head."""
+def stats(values, *, uniform=0.05):
+    """`stats` of one checkpoint: heads 1-1, 1-2 ..., and the layer's mean, which is no head."""
     rows = [
         {"kind": "encoder", "layer": 1, "head": head, "statistic": "previous", "value": value,
          "ci_low": value - 0.01, "ci_high": value + 0.01, "uniform": uniform, "n": 40}
         for head, value in enumerate(values, 1)
     ]  # fmt: skip
     mean = {**rows[0], "head": None, "value": 0.999}
-    return stand_in(SURFACE, *rows, mean)
+    return stand_in(STATS, *rows, mean)
 
 
 STEPS = {200: best(0.61), 0: best(0.31, head=7, q=0.9), 100: best(0.40, head=1, q=0.2)}
@@ -80,7 +80,7 @@ def test_heads_of_several_kinds_are_named_with_them():
 
 def test_the_highest_head_of_a_statistic():
     (course,) = behavior_courses(
-        {50: surface([0.2, 0.9]), 0: surface([0.06, 0.05])}, statistics=["previous", "sep"]
+        {50: stats([0.2, 0.9]), 0: stats([0.06, 0.05])}, statistics=["previous", "sep"]
     )
     assert course.title == "to the previous token"
     assert course.points["step"].tolist() == [0, 50]
@@ -130,7 +130,7 @@ def test_without_intervals_there_is_no_band():
 
 
 def test_panels_share_their_axes():
-    courses = [*relation_courses(STEPS), *behavior_courses({0: surface([0.1]), 400: surface([0.9])})]
+    courses = [*relation_courses(STEPS), *behavior_courses({0: stats([0.1]), 400: stats([0.9])})]
     figure = heads_forming([*courses, *courses])
     drawn = [ax for ax in figure.axes if ax.get_title(loc="left")]
     assert [ax.get_title(loc="left") for ax in drawn] == ["det", "obj", "to the previous token"] * 2

@@ -12,7 +12,7 @@ from support import mock_inputs
 
 
 def panel():
-    return statistic_panel(mock_inputs.encoder(2, 3).surface, "cls", kind="encoder")
+    return statistic_panel(mock_inputs.encoder(2, 3).stats, "cls", kind="encoder")
 
 
 def test_writes_svg_png_and_pdf_and_nothing_else(tmp_path):

@@ -785,7 +785,7 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path):
     ("verb", "expected"),
     [
         ("carry", "carries carried carried carrying"), ("stop", "stops stopped stopped stopping"),
-        ("travel", "travels traveled traveled traveling"), ("visit", "visits visited visited visiting"),
+        ("travel", "travels travelled travelled travelling"), ("visit", "visits visited visited visiting"),
         ("lie", "lies lay lain lying"),
         ("write", "writes wrote written writing"), ("enjoy", "enjoys enjoyed enjoyed enjoying"),
         ("begin", "begins began begun beginning"), ("watch", "watches watched watched watching"),

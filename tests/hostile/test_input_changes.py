@@ -213,7 +213,7 @@ def test_report_writes_no_number_of_a_changed_text(change, cli, model, tmp_path,
 
 
 def test_a_change_during_a_scan_keeps_the_stages_before_it(cli, model, tmp_path, monkeypatch):
-    """The surface is measured on the text that was hashed; what reads by itself, controls first, reads another."""
+    """Statistics are measured on the text that was hashed; what reads by itself, controls first, reads another."""
     import headscope.study.writing as writing
 
     path, out = tmp_path / "a.txt", tmp_path / "out"
@@ -222,7 +222,7 @@ def test_a_change_during_a_scan_keeps_the_stages_before_it(cli, model, tmp_path,
 
     def measure_then_change(stage, *arguments):
         found = measure(stage, *arguments)
-        if stage.name == "surface":
+        if stage.name == "stats":
             CHANGES["appended to"](path)
         return found
 
@@ -232,7 +232,7 @@ def test_a_change_during_a_scan_keeps_the_stages_before_it(cli, model, tmp_path,
     assert code == 2
     assert "changed while it was read" in err
     manifest = json.loads((out / "manifest.json").read_text())
-    assert list(manifest["stages"]) == ["surface", "norms"]
+    assert list(manifest["stages"]) == ["stats", "norms"]
     assert not manifest["complete"]
 
 

@@ -124,10 +124,10 @@ def commands(model, place):
     yield "coref", ("coref", "--coref", mentions, "--model", model)
     yield "importance", ("importance", "--text", text, "--model", model)
     yield (
-        "probe",
-        ("probe", "--treebank", trees, "--treebank-train", trees, "--allow-overlap", "--model", model),
+        "probes",
+        ("probes", "--treebank", trees, "--treebank-train", trees, "--allow-overlap", "--model", model),
     )
-    yield "cluster", ("cluster", "--text", text, "--model", model)
+    yield "distances", ("distances", "--text", text, "--model", model)
     for which in ("head", "neuron"):
         yield (
             f"view-{which}",
@@ -152,9 +152,9 @@ COMMANDS = (
         "syntax",
         "coref",
         "importance",
-        "probe",
+        "probes",
     ),
-    *("cluster", "view-head", "view-neuron", "view-generate", "train", "train-tokenizer"),
+    *("distances", "view-head", "view-neuron", "view-generate", "train", "train-tokenizer"),
 )
 REFUSED = tuple(folders.code_folders())
 

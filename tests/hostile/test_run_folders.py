@@ -117,7 +117,7 @@ def test_damaged_files_are_measured_again_with_a_word(run, whole, measured, tmp_
         assert files_of(copy) == files_of(whole)
         word = f"{file} was not as it was written: {stage} was measured again"
         assert word in open_study(copy).manifest["notes"], case.name
-        if measured == ["surface"]:  # said once
+        if measured == ["stats"]:  # said once
             write_run(run, copy)
             assert measured == [stage]
             assert word not in open_study(copy).manifest["notes"]
@@ -168,9 +168,9 @@ def test_each_reader_says_it_from_the_command_line(whole, tmp_path):
 
     copy = tmp_path / "run"
     shutil.copytree(whole, copy)
-    (copy / "tables" / "surface.parquet").write_bytes(b"PAR1")
+    (copy / "tables" / "stats.parquet").write_bytes(b"PAR1")
     says = (
-        f"headscope: {copy / 'tables' / 'surface.parquet'} was changed or damaged since the run wrote it; give the "
+        f"headscope: {copy / 'tables' / 'stats.parquet'} was changed or damaged since the run wrote it; give the "
         f"same headscope command with --out {copy} again, which measures that part anew\n"
     )
     for arguments in (

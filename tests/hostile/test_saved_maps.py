@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.analyses.dependency.measure import measure_syntax
+from headscope.analyses.syntax.measure import measure_syntax
 from headscope.attention.distributions import sum_tolerance, wrong_row
 from headscope.errors import AttentionError, HeadscopeError, InputError
 from headscope.maps.index_reader import read_index
@@ -96,7 +96,7 @@ SAMPLE = {
 READERS = {
     "stats": ("stats", "--maps", "{maps}", "-q"),
     "syntax": ("syntax", "--maps", "{maps}", "-q"),
-    "cluster": ("cluster", "--maps", "{maps}", "-q"),
+    "distances": ("distances", "--maps", "{maps}", "-q"),
     "report": ("report", "--maps", "{maps}", "--out", "{out}", "-q"),
     "convert": ("convert", "{maps}", "{out}"),
 }
@@ -128,7 +128,7 @@ def test_report_in_python_raises_the_same(case, tmp_path):
 
 
 def test_probes_take_no_maps():
-    code, _, err = run_command("probe", "--maps", "maps")
+    code, _, err = run_command("probes", "--maps", "maps")
     assert code == 2
     assert "--maps" in err
 

@@ -15,9 +15,9 @@ from headscope.errors import HeadscopeError, InputError, ModelError, OutputError
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.unpickling import read_plain_pickle
 from headscope.models.loading import load_model
-from headscope.prepare.kept_shards import SHARDS, Part
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
+from headscope.prepare.shard_checkpoint import SHARDS, Part
 from headscope.storage.bounded import UnreadableFileError, check_regular, read_json, read_regular
 from headscope.storage.checked_arrays import read_checked
 from headscope.storage.lock import lock_of, place_held
@@ -127,7 +127,7 @@ def test_a_run_does_not_go_on_over_its_manifest(kind, run, options, tmp_path):
 
 @pytest.mark.slow
 def test_each_command_that_reads_a_run(run, tmp_path):
-    for name in ("manifest.json", "tables/surface.parquet"):
+    for name in ("manifest.json", "tables/stats.parquet"):
         for kind in KINDS:
             copy = tmp_path / "run"
             shutil.copytree(run, copy)

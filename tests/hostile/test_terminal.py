@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from headscope.analyses import COREFERENCE, DEPENDENCY, DISTANCES, PROBES
+from headscope.analyses import COREFERENCE, DISTANCES, PROBES, SYNTAX
 from headscope.analyses.stage_result import StageResult
 from headscope.app.cli import main, options, printing, report
 from headscope.app.cli.printing import show
@@ -73,7 +73,7 @@ def test_signs_and_what_is_left_out_word_for_word():
 
 @each_held
 def test_a_table_of_relations(text, capsys):
-    show(DEPENDENCY.shown(made.syntax_result(text)))
+    show(SYNTAX.shown(made.syntax_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
@@ -250,14 +250,14 @@ def test_files_are_written_before_anything_is_said(number, monkeypatch, tmp_path
     from headscope.prepare import prepared_run
     from headscope.study import stages
 
-    measured = StageResult(name="surface", tables={"surface": made.inputs().surface})
+    measured = StageResult(name="stats", tables={"stats": made.inputs().stats})
     monkeypatch.setattr(prepared_run, "prepare", lambda _, **__: SimpleNamespace(facts=lambda: {"notes": []}))
     monkeypatch.setattr(stages, "measure", lambda *_, **__: iter([measured]))
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", Refuses(number))
         with pytest.raises(SystemExit):
             main(["stats", "--out", str(tmp_path / "heads.csv")])
-    assert len(pd.read_csv(tmp_path / "heads.csv")) == len(made.inputs().surface)
+    assert len(pd.read_csv(tmp_path / "heads.csv")) == len(made.inputs().stats)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EPIPE])
@@ -321,8 +321,8 @@ def test_a_stream_that_is_none(gone, capsys, monkeypatch):
         ),
         (
             ["stast"],
-            "there is no command 'stast'; expected one of report, merge, stats, segments, norms, deciles, jobs, "
-            "directions, extract, convert, behaviors, experiment, syntax, coref, cluster, importance, probe, "
+            "there is no command 'stast'; expected one of report, merge, stats, segments, norms, distribution, jobs, "
+            "pca, extract, convert, behaviors, experiments, syntax, coref, distances, importance, probes, "
             "train, view, explore, atlas, export; did you mean stats?",
         ),
         (
@@ -368,7 +368,7 @@ def test_a_list_of_heads_without_end_is_refused(capsys):
 
 def test_a_csv_of_stats_holds_no_foreign_text():
     """So that there is no cell that a spreadsheet could take for somebody's formula."""
-    texts = made.inputs().surface.select_dtypes(exclude="number")
+    texts = made.inputs().stats.select_dtypes(exclude="number")
     assert set(texts) == {"kind", "measure", "statistic"}
     assert not texts.stack().str.startswith(("=", "+", "-", "@", "\t", "\r")).any()
 

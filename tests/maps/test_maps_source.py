@@ -13,7 +13,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.attention.word_attention import word_level
@@ -67,22 +67,22 @@ def save(
     return anatomy
 
 
-def surface_of(source):
-    surface = SurfaceAccumulator(source.layout)
-    scan(source, [surface])
-    return surface.compute()
+def stats_of(source):
+    stats = StatsAccumulator(source.layout)
+    scan(source, [stats])
+    return stats.compute()
 
 
-def model_surface(family, segments):
+def model_stats(family, segments):
     model = shared_tiny_model(family)
     vocab = vocabulary(has_cls=family not in DECODERS)
     anatomy = examine(model, vocab)
-    return surface_of(
+    return stats_of(
         ModelSource(model, anatomy, vocab, [segments[i : i + 5] for i in range(0, len(segments), 5)])
     )
 
 
-def assert_same_surface(found, expected, *, atol):
+def assert_same_stats(found, expected, *, atol):
     assert [each.kind for each in found] == [each.kind for each in expected]
     for one, other in zip(found, expected):
         for part in ("heads", "layers"):
@@ -100,11 +100,11 @@ def assert_same_surface(found, expected, *, atol):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_statistics_from_saved_maps_equal_those_from_the_model(family, tmp_path):
     segments = made_up_segments(14, documents=12)
-    expected = model_surface(family, segments)
+    expected = model_stats(family, segments)
     save(tmp_path / "exact", family, segments, shuffle=True)
-    assert_same_surface(surface_of(MapsSource(tmp_path / "exact", batch_size=3)), expected, atol=1e-6)
+    assert_same_stats(stats_of(MapsSource(tmp_path / "exact", batch_size=3)), expected, atol=1e-6)
     save(tmp_path / "half", family, segments, store="float16", tile_limit=4 * 4 * 20 * 5)
-    assert_same_surface(surface_of(MapsSource(tmp_path / "half")), expected, atol=1e-3)
+    assert_same_stats(stats_of(MapsSource(tmp_path / "half")), expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "t5", "modernbert"])
@@ -248,7 +248,7 @@ def test_some_entries_only(tmp_path):
     few = source.only([3, 1])
     assert [entry.document for entry in few.index.entries] == [segments[3].document, segments[1].document]
     assert len(source.index.entries) == 5
-    assert_same_surface(surface_of(few), model_surface("bert", [segments[3], segments[1]]), atol=1e-6)
+    assert_same_stats(stats_of(few), model_stats("bert", [segments[3], segments[1]]), atol=1e-6)
 
 
 TOKENS = Tokens(tokens=["[CLS]", "a", "[SEP]"], ids=[0, 5, 2], classes=[1, 0, 2], word_ids=[-1, 0, -1])
@@ -271,7 +271,7 @@ def refused(action):
 
 
 def walk(folder):
-    scan(MapsSource(folder), [SurfaceAccumulator(LAYOUT)])
+    scan(MapsSource(folder), [StatsAccumulator(LAYOUT)])
 
 
 def test_no_index(tmp_path):

@@ -6,7 +6,7 @@ import torch
 import transformers as tf
 
 import headscope as hs
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.demo import demo_text
@@ -115,7 +115,7 @@ def test_headscope_sees_the_same(folder, trained):
     segments = list(
         Packer(encoder, packing="single", max_length=64).pack(read_corpus((str(demo_text()),)), limit=10)
     )
-    sums = SurfaceAccumulator(anatomy.layout)
+    sums = StatsAccumulator(anatomy.layout)
     scan(
         ModelSource(loaded.model, anatomy, encoder.vocabulary, length_buckets(iter(segments), batch_size=4)),
         [sums],
@@ -146,7 +146,7 @@ def test_the_demonstrations_report_of_it(folder, tmp_path):
     study = hs.report("headscope-decoder", limit=12, controls=1, out=tmp_path / "demo")
     assert study.manifest["signature"]["model"]["name"] == "headscope-decoder"
     assert study.manifest["signature"]["model"]["origin"] == "embedded"
-    heads = study.surface.query("statistic == 'previous' and kind == 'decoder'").dropna(subset=["head"])
+    heads = study.stats.query("statistic == 'previous' and kind == 'decoder'").dropna(subset=["head"])
     assert len(heads) == 32
     assert heads["value"].max() > 0.5
     page = study.report_path.read_text(encoding="utf-8")

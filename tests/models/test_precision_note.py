@@ -10,7 +10,7 @@ from headscope.prepare.options import RunOptions
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_low_precisions_are_said_with_their_error(dtype, tmp_path):
     (tmp_path / "my.txt").write_text("The cat sat.\nIt slept.\n")
-    run = ModelRun(RunOptions(text=(str(tmp_path / "my.txt"),), stages=("surface",), dtype=dtype))
+    run = ModelRun(RunOptions(text=(str(tmp_path / "my.txt"),), stages=("stats",), dtype=dtype))
     said = [note for note in run.facts()["notes"] if note.startswith("computed in")]
     assert said == ([precision_note(dtype)] if dtype in ("bfloat16", "float16") else [])
 

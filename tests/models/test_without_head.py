@@ -47,7 +47,7 @@ def test_no_scores_are_computed_where_no_loss_is_wanted(headed, scored):
     assert scored == []
     # The numbers are those of the model below, to the last digit.
     below = hs.stats(model.base_model, tokenizer=tokenizer, text=TEXT, max_length=32)
-    pd.testing.assert_frame_equal(whole.surface, below.surface, check_exact=True)
+    pd.testing.assert_frame_equal(whole.stats, below.stats, check_exact=True)
     with torch.no_grad():
         ids = {"input_ids": torch.tensor([[2, 30, 31, 32, 33]])}
         states = [

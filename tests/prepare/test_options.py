@@ -15,7 +15,7 @@ from headscope.prepare.options import ASKABLE, RunOptions
 OPTIONS = options_of(RunOptions)
 GROUPS = ("corpora", "model", "measure", "machine")
 ALWAYS = ("distances", "map")
-BY_NAME = ("directions",)
+BY_NAME = ("pca",)
 LAST = ("behaviors", "experiments", "distribution", "jobs")
 
 
@@ -83,29 +83,29 @@ def test_precisions_are_torchs():
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        ({}, ("surface", "syntax", "coreference", "norms", *ALWAYS, *LAST)),
-        ({"loss": "mlm"}, ("surface", "syntax", "coreference", "norms", "importance", *ALWAYS, *LAST)),
-        ({"text": ("a",)}, ("surface", "norms", *ALWAYS, *LAST)),
-        ({"treebank": ("a",)}, ("surface", "syntax", "norms", *ALWAYS, *LAST, "tree_jobs")),
+        ({}, ("stats", "syntax", "coreference", "norms", *ALWAYS, *LAST)),
+        ({"loss": "mlm"}, ("stats", "syntax", "coreference", "norms", "importance", *ALWAYS, *LAST)),
+        ({"text": ("a",)}, ("stats", "norms", *ALWAYS, *LAST)),
+        ({"treebank": ("a",)}, ("stats", "syntax", "norms", *ALWAYS, *LAST, "tree_jobs")),
         # By itself, or beside jobs where a treebank is given.
         ({"stages": ("jobs",)}, ("jobs",)),
         ({"treebank": ("a",), "stages": ("jobs",)}, ("jobs", "tree_jobs")),
         ({"treebank": ("a",), "stages": ("syntax",)}, ("syntax",)),
         ({"stages": ("tree_jobs",)}, ("tree_jobs",)),
-        ({"coref": ("a",)}, ("surface", "coreference", "norms", *ALWAYS, *LAST)),
+        ({"coref": ("a",)}, ("stats", "coreference", "norms", *ALWAYS, *LAST)),
         (
             {"treebank": ("a",), "treebank_train": ("b",)},
-            ("surface", "syntax", "norms", *ALWAYS, "probes", *LAST, "tree_jobs"),
+            ("stats", "syntax", "norms", *ALWAYS, "probes", *LAST, "tree_jobs"),
         ),
         (
             {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
             tuple(name for name in ASKABLE if name not in BY_NAME),
         ),
-        ({"maps": Path("a")}, ("surface", *ALWAYS, "behaviors", "distribution", "jobs")),
+        ({"maps": Path("a")}, ("stats", *ALWAYS, "behaviors", "distribution", "jobs")),
         ({"text": ("a",), "stages": ("probes", "syntax")}, ("probes", "syntax")),
         ({"text": ("a",), "stages": BY_NAME}, BY_NAME),
-        ({"text": ("a",), "also": BY_NAME}, ("surface", "norms", *ALWAYS, *LAST, *BY_NAME)),
-        ({"text": ("a",), "stages": ("surface", "directions"), "also": BY_NAME}, ("surface", "directions")),
+        ({"text": ("a",), "include": BY_NAME}, ("stats", "norms", *ALWAYS, *LAST, *BY_NAME)),
+        ({"text": ("a",), "stages": ("stats", "pca"), "include": BY_NAME}, ("stats", "pca")),
     ],
 )
 def test_what_is_given_says_what_is_measured(given, wanted):
@@ -113,25 +113,25 @@ def test_what_is_given_says_what_is_measured(given, wanted):
 
 
 def test_what_is_left_out_unless_it_is_named():
-    assert options.BY_NAME == OPTIONS["also"].choices == BY_NAME
-    for wrong in ("direction", "surface"):
+    assert options.BY_NAME == OPTIONS["include"].choices == BY_NAME
+    for wrong in ("direction", "stats"):
         with pytest.raises(OptionError) as refused:
-            RunOptions(also=("directions", wrong))
-        assert str(refused.value) == f"also {wrong!r} is not known; choose one of directions"
+            RunOptions(include=("pca", wrong))
+        assert str(refused.value) == f"include {wrong!r} is not known; choose one of pca"
     with pytest.raises(OptionError) as refused:
-        RunOptions(also=BY_NAME, maps=Path("a"))
+        RunOptions(include=BY_NAME, maps=Path("a"))
     assert str(refused.value) == (
         "saved maps hold no queries, keys or outputs; give a model and text in place of --maps to find their directions"
     )
     # A run with it and one without are two.
-    assert RunOptions(also=BY_NAME).shaping()["stages"][-1] == "directions"
-    assert "directions" not in RunOptions().shaping()["stages"]
+    assert RunOptions(include=BY_NAME).shaping()["stages"][-1] == "pca"
+    assert "pca" not in RunOptions().shaping()["stages"]
 
 
 @pytest.mark.parametrize(
     ("stages", "corpora"),
     [
-        (("surface",), {"text"}),
+        (("stats",), {"text"}),
         (("importance",), {"text"}),
         (("map",), set()),
         (("syntax",), {"treebank"}),
@@ -149,7 +149,7 @@ def test_what_is_measured_says_what_is_read(stages, corpora):
 def test_the_order_of_signatures_stays():
     """A run's id is made of it: with another order the same run would have another id."""
     expected = (
-        "surface",
+        "stats",
         "syntax",
         "coreference",
         "norms",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention import scan as scanning
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import ScanCounts, scan
@@ -14,7 +14,7 @@ from headscope.encoding.shards import ShardedBatches
 from headscope.examples.clearest import ClearestAccumulator
 from headscope.models.examination import examine
 from headscope.prepare import sharded_scan
-from headscope.prepare.kept_shards import SHARDS, KeptShards, Part
+from headscope.prepare.shard_checkpoint import SHARDS, Part, ShardCheckpoint
 from headscope.prepare.sharded_scan import Beside, scan_shards
 from support.inputs import made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model
@@ -49,9 +49,9 @@ def source_of(batches=None):
     return ModelSource(model, examine(model, vocabulary()), vocabulary(), batches)
 
 
-def surface():
+def stats():
     layout = source_of().layout
-    return [SurfaceAccumulator(layout), ClearestAccumulator(layout)]
+    return [StatsAccumulator(layout), ClearestAccumulator(layout)]
 
 
 def distances():
@@ -59,7 +59,7 @@ def distances():
 
 
 def keeping(folder, stage, *, part=None, beside=()):
-    return KeptShards(
+    return ShardCheckpoint(
         folder,
         stage=stage,
         signature=stage,
@@ -88,10 +88,10 @@ def same(found, expected):
 
 def test_both_have_what_each_would_have_alone(computed):
     """To the digits that float32 has: weights and row statistics are made in other steps where both are asked for."""
-    (one, other), _ = scanned(surface(), distances())
+    (one, other), _ = scanned(stats(), distances())
     number = len(list(source_of().batches.shards()))
     assert computed[0] == [(shard, 2) for shard in range(number)]
-    for found, own in ((one, surface()), (other, distances())):
+    for found, own in ((one, stats()), (other, distances())):
         scan(source_of(length_buckets(SEGMENTS, batch_size=5)), own)
         for state, alone in zip(found, own, strict=True):
             for name, array in alone.state().items():
@@ -100,10 +100,10 @@ def test_both_have_what_each_would_have_alone(computed):
 
 
 def test_one_that_has_everything_changes_no_digit_of_the_other(computed):
-    (one, other), _ = scanned(surface(), distances())
-    (alone, _), _ = scanned(surface(), [], alike=distances())
+    (one, other), _ = scanned(stats(), distances())
+    (alone, _), _ = scanned(stats(), [], alike=distances())
     same(alone, one)
-    (alone, _), _ = scanned(distances(), [], alike=surface())
+    (alone, _), _ = scanned(distances(), [], alike=stats())
     same(alone, other)
 
 
@@ -112,7 +112,7 @@ def test_batches_are_as_small_as_the_other_needs(monkeypatch):
     monkeypatch.setattr(scanning, "STACK_LIMIT", 1)
     sizes = []
 
-    class Sizes(SurfaceAccumulator):
+    class Sizes(StatsAccumulator):
         def begin(self, batch):
             sizes.append(len(batch.segments))
             super().begin(batch)
@@ -124,18 +124,18 @@ def test_batches_are_as_small_as_the_other_needs(monkeypatch):
 
 def test_stopped_at_each_shard_both_go_on_with_that_shard(computed, tmp_path):
     """Also where the stop fell between what was kept of the one and of the other."""
-    (one, other), _ = scanned(surface(), distances())
+    (one, other), _ = scanned(stats(), distances())
     found, at = computed
     number = len(found)
     found.clear()
     for stop in range(number):
         at[:] = [stop]
         with pytest.raises(KeyboardInterrupt):
-            scanned(surface(), distances(), folder=tmp_path)
+            scanned(stats(), distances(), folder=tmp_path)
         if stop == 2:
             (tmp_path / SHARDS / "second.trained.safetensors").unlink()
     at.clear()
-    again, _ = scanned(surface(), distances(), folder=tmp_path)
+    again, _ = scanned(stats(), distances(), folder=tmp_path)
     same(again[0], one)
     same(again[1], other)
     # The second lost the first two shards after they were computed: they are computed for it alone.
@@ -144,15 +144,15 @@ def test_stopped_at_each_shard_both_go_on_with_that_shard(computed, tmp_path):
 
 
 def test_parts_of_a_run_keep_what_each_found(computed, tmp_path):
-    (one, other), _ = scanned(surface(), distances())
+    (one, other), _ = scanned(stats(), distances())
     found, _ = computed
     number = len(found)
     found.clear()
     folders = [tmp_path / str(number) for number in (1, 2)]
     for place, folder in enumerate(folders, 1):
-        scanned(surface(), distances(), folder=folder, part=Part(place, 2))
+        scanned(stats(), distances(), folder=folder, part=Part(place, 2))
     assert sorted(found) == [(shard, 2) for shard in range(number)]
-    again, _ = scanned(surface(), distances(), folder=tmp_path / "all", beside=folders)
+    again, _ = scanned(stats(), distances(), folder=tmp_path / "all", beside=folders)
     assert len(found) == number
     same(again[0], one)
     same(again[1], other)
@@ -166,8 +166,8 @@ def test_the_time_is_parted():
 
 
 def test_all_time_is_somebodys():
-    _, seconds = scanned(surface(), distances())
+    _, seconds = scanned(stats(), distances())
     assert min(seconds) > 0
-    counts = scan(source_of(), [*surface(), *distances()])
+    counts = scan(source_of(), [*stats(), *distances()])
     assert len(counts.spent) == 3
     assert 0 < min(counts.spent) < sum(counts.spent) < counts.seconds

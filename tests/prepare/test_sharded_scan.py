@@ -5,7 +5,7 @@ import pytest
 
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.gradients import GradientSource
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import ScanCounts, scan
@@ -17,7 +17,7 @@ from headscope.examples.clearest import ClearestAccumulator
 from headscope.models.examination import examine
 from headscope.models.losses import ask_of
 from headscope.prepare import sharded_scan
-from headscope.prepare.kept_shards import SHARDS, KeptShards, Part, forget_shards
+from headscope.prepare.shard_checkpoint import SHARDS, Part, ShardCheckpoint, forget_shards
 from headscope.prepare.sharded_scan import scan_shards
 from support.inputs import made_up_segments, vocabulary
 from support.task_models import tiny_task_model, tokenizer_of
@@ -51,7 +51,7 @@ class Asked:
         layout = self.anatomy.layout
         if self.gradients:
             return [ImportanceAccumulator(layout)]
-        return [SurfaceAccumulator(layout), ClearestAccumulator(layout), DivergenceAccumulator(layout)]
+        return [StatsAccumulator(layout), ClearestAccumulator(layout), DivergenceAccumulator(layout)]
 
     def found(self, kept=None, *, segments=SEGMENTS, progress=None):
         source, sums = self.source(segments), self.accumulators()
@@ -66,7 +66,7 @@ def state_of(source, sums):
 
 
 def keeping(folder, *, minutes=0, key="one", part=None, beside=()):
-    return KeptShards(
+    return ShardCheckpoint(
         folder,
         stage="stage",
         signature=key,
@@ -222,7 +222,7 @@ def test_progress_goes_through_all_inputs_also_those_that_were_kept(asked, tmp_p
 
 def test_time_says_when_it_is_due(tmp_path, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("headscope.prepare.kept_shards.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("headscope.prepare.shard_checkpoint.time.monotonic", lambda: now[0])
     kept = keeping(tmp_path, minutes=4)
     found = []
     for passed in (29, 30, 239, 240):

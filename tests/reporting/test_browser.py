@@ -101,8 +101,8 @@ def test_arrow_keys_move_and_enter_opens(visit):
 
 def test_card_shows_every_statistic_as_the_frame_has_it(visit, inputs):
     page = visit("encoder", anchor="#encoder-4-12")
-    surface = inputs["encoder"].surface
-    rows = surface[(surface["layer"] == 4) & (surface["head"] == 12).fillna(False) & surface["value"].notna()]
+    stats = inputs["encoder"].stats
+    rows = stats[(stats["layer"] == 4) & (stats["head"] == 12).fillna(False) & stats["value"].notna()]
     values = page.locator(".strip .value").all_inner_texts()
     ends = page.locator(".strip .ends").all_inner_texts()
     assert len(values) == len(rows) == 12
@@ -156,8 +156,8 @@ def test_a_token_shows_its_attention_alone_by_mouse_and_keyboard(visit):
 
 def test_table_is_the_frame(visit, inputs):
     page = visit("encoder")
-    surface = inputs["encoder"].surface
-    heads = surface[surface["head"].notna()].set_index(["layer", "head", "statistic"])
+    stats = inputs["encoder"].stats
+    heads = stats[stats["head"].notna()].set_index(["layer", "head", "statistic"])
     rows = page.eval_on_selector_all(
         "#table-heads tbody tr", "rows => rows.map(r => [...r.children].map(c => c.innerText.split('\\n')))"
     )
@@ -302,8 +302,8 @@ def test_tabs_change_the_kind(visit):
 def test_color_by_a_statistic(visit, inputs):
     page = visit("encoder")
     page.select_option("#color", "cls")
-    surface = inputs["encoder"].surface
-    cls = surface[(surface["statistic"] == "cls") & surface["head"].notna()]
+    stats = inputs["encoder"].stats
+    cls = stats[(stats["statistic"] == "cls") & stats["head"].notna()]
     for _, row in cls.iloc[::9].iterrows():
         cell = page.locator(f"#encoder-{row['layer']}-{row['head']}")
         shade = cell.evaluate("e => e.style.getPropertyValue('--amount')")

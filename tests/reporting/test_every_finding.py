@@ -12,7 +12,7 @@ from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.kit.linked_sentences import measured
 from support import mock_inputs
 from support.measured import with_parts
-from support.mock_differences import surface_differences
+from support.mock_differences import stats_differences
 
 
 def cell(value, low=None, high=None, uniform=0.01):
@@ -24,17 +24,15 @@ def texts(inputs, topic=None):
 
 
 def put(inputs, statistic, head, *, kind="encoder", **values):
-    """Change one row of the surface table; `head` is (layer, head) or (layer, None)."""
-    surface = inputs.surface.copy()
+    """Change one row of the table of statistics; `head` is (layer, head) or (layer, None)."""
+    stats = inputs.stats.copy()
     layer, number = head
-    here = (surface["kind"] == kind) & (surface["layer"] == layer) & (surface["statistic"] == statistic)
-    here &= (
-        surface["head"].isna() if number is None else (surface["head"] == number).fillna(False).astype(bool)
-    )
+    here = (stats["kind"] == kind) & (stats["layer"] == layer) & (stats["statistic"] == statistic)
+    here &= stats["head"].isna() if number is None else (stats["head"] == number).fillna(False).astype(bool)
     assert here.sum() == 1
     for name, value in values.items():
-        surface.loc[here, name] = value
-    return with_parts(inputs, surface=surface, surface_differences=surface_differences(surface))
+        stats.loc[here, name] = value
+    return with_parts(inputs, stats=stats, stats_differences=stats_differences(stats))
 
 
 @pytest.mark.parametrize(
@@ -87,9 +85,9 @@ def test_rank_is_claimed_only_beyond_the_runner_up():
         "Head 1-2 puts 70% (95% interval 60 to 80) of its attention on the previous token; "
     )
     # Their intervals overlap and the difference is sure: documents that are high for one are high for the other.
-    gaps = inputs.table("surface_differences").copy()
+    gaps = inputs.table("stats_differences").copy()
     gaps.loc[gaps["statistic"] == "previous", ["ci_low", "ci_high"]] = [0.01, 0.09]
-    first = texts(with_parts(inputs, surface_differences=gaps), "position")[0]
+    first = texts(with_parts(inputs, stats_differences=gaps), "position")[0]
     assert first.startswith(
         "Head 1-2 puts 70% (95% interval 60 to 80) of its attention on the previous token, more than any other head; "
     )

@@ -9,18 +9,18 @@ from headscope.analyses.norms.section import norm_section
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_behaviors import with_behaviors
-from support.mock_directions import with_directions
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
 from support.mock_importance import with_importance
 from support.mock_norms import with_norms
+from support.mock_pca import with_pca
 
 pytestmark = pytest.mark.slow
 
 MEASURED = {
     "norms": with_norms,
     "distribution": with_distribution,
-    "directions": with_directions,
+    "pca": with_pca,
     "behaviors": with_behaviors,
     "importance": with_importance,
     "distances": with_distances,
@@ -28,11 +28,11 @@ MEASURED = {
 
 
 def lacking(run, kinds):
-    """Take these kinds of attention out of all that was measured beside the surface."""
+    """Take these kinds of attention out of all that was measured beside the stats."""
     tables = {
         name: table[~table["kind"].isin(kinds)]
         for name, table in run.tables.items()
-        if name not in ("surface", "roles", "examples") and "kind" in table.columns
+        if name not in ("stats", "roles", "examples") and "kind" in table.columns
     }
     return with_parts(run, **tables)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.surface.paper import paper_section
+from headscope.analyses.stats.paper import paper_section
 from headscope.models.folder.shown import short_name
 from headscope.reporting.every_finding import findings, headline
 from headscope.reporting.kit.kinds import kinds_of
@@ -62,7 +62,7 @@ def test_layer_tables_are_the_frames(which, request):
     seen = 0
     for kind in kinds_of(inputs):
         for section, statistics in SECTIONS.items():
-            means = inputs.surface[(inputs.surface["kind"] == kind.name) & inputs.surface["head"].isna()]
+            means = inputs.stats[(inputs.stats["kind"] == kind.name) & inputs.stats["head"].isna()]
             present = [s for s in statistics if means[means["statistic"] == s]["value"].notna().any()]
             name = f"table-{section}-{kind.name}"
             assert (name in tables) == bool(present)
@@ -92,7 +92,7 @@ def test_data_block_is_the_frame(which, request):
     data = block(markup, "data")
     seen = 0
     for entry in data["kinds"]:
-        heads = inputs.surface[(inputs.surface["kind"] == entry["kind"]) & inputs.surface["head"].notna()]
+        heads = inputs.stats[(inputs.stats["kind"] == entry["kind"]) & inputs.stats["head"].notna()]
         for _, row in heads.iterrows():
             index = (row["layer"] - 1) * entry["heads"] + row["head"] - 1
             columns = entry["values"].get(row["statistic"])
@@ -233,16 +233,16 @@ def test_papers_numbers_beside_the_measured_ones():
     inputs = mock_inputs.encoder(12, 12, is_bert_base=True)
     section = paper_section(about(inputs))
     rows = {row[0]: row[1:] for row in Tables(section).found["table-paper"][1:]}
-    heads = inputs.surface[inputs.surface["head"].notna() & (inputs.surface["statistic"] == "previous")]
+    heads = inputs.stats[inputs.stats["head"].notna() & (inputs.stats["statistic"] == "previous")]
     layers = ", ".join(str(layer) for layer in heads[heads["value"] > 0.5]["layer"])
     assert rows["Layers of heads above 50% on the previous token"] == [layers, "2, 4, 7, 8"]
-    last = inputs.surface.query("statistic == 'entropy_cls' and layer == 12")
+    last = inputs.stats.query("statistic == 'entropy_cls' and layer == 12")
     last = last[last["head"].isna()].iloc[0]
     measured = f"{last['value']:.2f} nats ({last['ci_low']:.2f} to {last['ci_high']:.2f})"
     assert rows["Entropy from [CLS] in the last layer"] == [measured, "3.89 nats"]
     assert rows["Attention to [SEP] in layers 6 to 10"][1] == "over 50% of all attention"
     for layer in range(6, 11):
-        mean = inputs.surface.query(f"statistic == 'sep' and layer == {layer}")
+        mean = inputs.stats.query(f"statistic == 'sep' and layer == {layer}")
         value = mean[mean["head"].isna()]["value"].iloc[0]
         assert (
             f"{100 * value:.{0 if value > 0.1 else 1}f}%" in rows["Attention to [SEP] in layers 6 to 10"][0]
@@ -317,7 +317,7 @@ def test_the_same_inputs_give_the_same_page():
 def test_tables_from_parquet_give_the_same_page(tmp_path):
     inputs = mock_inputs.encoder(1, 2)
     read = {}
-    for name in ("surface", "roles", "examples"):
+    for name in ("stats", "roles", "examples"):
         getattr(inputs, name).to_parquet(tmp_path / f"{name}.parquet")
         read[name] = pd.read_parquet(tmp_path / f"{name}.parquet")
     assert render_report(with_parts(inputs, **read)) == render_report(inputs)

@@ -18,9 +18,9 @@ def files(tmp_path_factory):
     pages = {
         "run": mock_inputs.section_4(6, 12),
         # Without curves, which take most of the time.
-        "kinds": with_parts(mock_inputs.two_kinds(), dependency_by_distance=None),
+        "kinds": with_parts(mock_inputs.two_kinds(), syntax_by_distance=None),
         "loss": with_importance(mock_inputs.encoder(2, 3)),
-        "hostile": with_parts(mock_inputs.hostile_section_4(), dependency_by_distance=None),
+        "hostile": with_parts(mock_inputs.hostile_section_4(), syntax_by_distance=None),
     }
     for name, inputs in pages.items():
         (folder / f"{name}.html").write_text(render_report(inputs), encoding="utf-8")
@@ -86,7 +86,7 @@ def test_the_numbers_of_table_1_are_seen_on_a_phone(visit):
 def test_the_grid_takes_the_color_of_a_relation(visit):
     page = visit("run")
     page.select_option("#color", "finds obj")
-    table = mock_inputs.section_4(6, 12).table("dependency")
+    table = mock_inputs.section_4(6, 12).table("syntax")
     own = table[(table["relation"] == "obj") & (table["model"] == "trained")]
     best = own.groupby(["layer", "head"])["accuracy"].max()
     for (layer, head), value in best.iloc[::9].items():

@@ -37,7 +37,7 @@ HELD = {"model": "trained", "selection": "held-out"}
 
 def test_the_clearest_relation(inputs):
     one = put(
-        inputs, "dependency_best", {**HELD, "relation": "obj"},
+        inputs, "syntax_best", {**HELD, "relation": "obj"},
         accuracy=0.752, ci_low=0.729, ci_high=0.774, margin=0.394, margin_ci_low=0.37, margin_ci_high=0.418,
     )  # fmt: skip
     assert texts(one, "syntax")[0] == (
@@ -54,7 +54,7 @@ def test_how_many_beat_their_offset_and_which_do_not(inputs):
 
 
 def test_no_relation_beats_its_offset(inputs):
-    none = put(inputs, "dependency_best", HELD, q_value=0.2)
+    none = put(inputs, "syntax_best", HELD, q_value=0.2)
     assert texts(none, "syntax")[0] == (
         "For none of 23 relations that were tested is choosing a head on other documents shown to beat every fixed "
         "offset (q < 0.05)."
@@ -62,12 +62,12 @@ def test_no_relation_beats_its_offset(inputs):
 
 
 def test_what_was_not_tested_is_not_called_negative(inputs):
-    none = put(inputs, "dependency_best", HELD, q_value=np.nan)
+    none = put(inputs, "syntax_best", HELD, q_value=np.nan)
     assert texts(none, "syntax")[0] == (
         "Whether a head beats the best fixed offset was not tested for the 23 relations: that needs at least 10 "
         "documents."
     )
-    few = put(inputs, "dependency_best", {**HELD, "relation": "obj"}, q_value=np.nan)
+    few = put(inputs, "syntax_best", {**HELD, "relation": "obj"}, q_value=np.nan)
     assert texts(few, "syntax")[1] == (
         "For 14 of 22 relations choosing a head on other documents beats every fixed offset (q < 0.05). Not shown for "
         "nummod, cc, discourse, advmod, compound, flat, acl and appos; measured below it: acl and appos. Not tested, "
@@ -85,11 +85,11 @@ def test_every_relation_beats_its_offset():
 
 
 def test_random_weights_stand_beside(inputs):
-    best = inputs.table("dependency_best")
+    best = inputs.table("syntax_best")
     best = best[~best["relation"].isin(["all", "all_but_punct_root"])]
     held = best[(best["model"] == "trained") & (best["selection"] == "held-out")].set_index("relation")
     control = best[best["model"] == "control"].groupby("relation")["held_out"]
-    gaps = inputs.table("dependency_differences").groupby("relation")["ci_low"].min()
+    gaps = inputs.table("syntax_differences").groupby("relation")["ci_low"].min()
     above = int((gaps[held.index] > 0).sum())
     assert texts(inputs, "syntax")[2] == (
         f"Chosen on other documents the best heads average {100 * held['held_out'].mean():.1f}% over these relations, "
@@ -101,8 +101,8 @@ def test_random_weights_stand_beside(inputs):
 
 def test_random_weights_are_compared_by_the_difference_not_by_intervals(inputs):
     """Accuracies whose intervals lie far apart, and a difference that is not sure: it decides."""
-    gaps = inputs.table("dependency_differences").assign(ci_low=-0.01)
-    said = texts(with_parts(inputs, dependency_differences=gaps), "syntax")[2]
+    gaps = inputs.table("syntax_differences").assign(ci_low=-0.01)
+    said = texts(with_parts(inputs, syntax_differences=gaps), "syntax")[2]
     assert said.endswith("for 0 of 23 relations, each by its own 95% interval.")
 
 
@@ -139,7 +139,7 @@ def test_changes_by_special_tokens(inputs, told, words):
 
 def resting(inputs, **changed):
     """Three relations whose dependents attend to their head words in 3-1."""
-    frame = inputs.table("dependency_noop").query("key_class == 'sep'").iloc[:3].copy()
+    frame = inputs.table("syntax_noop").query("key_class == 'sep'").iloc[:3].copy()
     frame["relation"] = ["obj", "det", "case"]
     frame[["layer", "head"]] = [3, 1]
     frame["direction"] = "dependent->head"
@@ -155,7 +155,7 @@ def test_rest_on_the_separator_whichever_way_the_difference_is_taken(inputs, tur
     if turned:
         frame["difference"] *= -1
         frame[["ci_low", "ci_high"]] = -frame[["ci_high", "ci_low"]].to_numpy()
-    assert texts(with_parts(inputs, dependency_noop=frame), "syntax_rest") == [
+    assert texts(with_parts(inputs, syntax_noop=frame), "syntax_rest") == [
         "For 1 of 3 relations the dependents give [SEP] less of their attention than all other words do in the "
         "head that finds the relation, each by its own 95% interval; for 1 they give it more. The clearest is "
         "head 3-1: 12.0% from words marked obj (direct object), 48.0% from all other words."
@@ -163,7 +163,7 @@ def test_rest_on_the_separator_whichever_way_the_difference_is_taken(inputs, tur
 
 
 @pytest.mark.parametrize(
-    ("directions", "who", "clearest"),
+    ("pca", "who", "clearest"),
     [
         (["head->dependent"] * 3, "the dependents’ head words", "the head words of words marked obj (direct object)"),
         (
@@ -180,7 +180,7 @@ def test_rest_on_the_separator_whichever_way_the_difference_is_taken(inputs, tur
 )  # fmt: skip
 def test_the_words_that_attend_are_named(inputs, directions, who, clearest):
     frame = resting(inputs, direction=directions)
-    (said,) = texts(with_parts(inputs, dependency_noop=frame), "syntax_rest")
+    (said,) = texts(with_parts(inputs, syntax_noop=frame), "syntax_rest")
     assert said == (
         f"For 1 of 3 relations {who} give [SEP] less of their attention than all other words do in the head "
         f"that finds the relation, each by its own 95% interval; for 1 they give it more. The clearest is head 3-1: "
@@ -189,21 +189,21 @@ def test_the_words_that_attend_are_named(inputs, directions, who, clearest):
 
 
 def test_a_token_with_next_to_no_attention_is_no_place_of_rest(inputs):
-    frame = inputs.table("dependency_noop").assign(
+    frame = inputs.table("syntax_noop").assign(
         others=0.04, attending=0.01, difference=-0.03, ci_low=-0.04, ci_high=-0.02
     )
-    assert texts(with_parts(inputs, dependency_noop=frame), "syntax_rest") == []
+    assert texts(with_parts(inputs, syntax_noop=frame), "syntax_rest") == []
     frame.loc[frame["key_class"] == "cls", ["others", "attending"]] = [0.6, 0.2]
-    (said,) = texts(with_parts(inputs, dependency_noop=frame), "syntax_rest")
+    (said,) = texts(with_parts(inputs, syntax_noop=frame), "syntax_rest")
     # Of the 23 relations 15 have a head that beats every fixed offset.
     assert said.startswith("For all 15 relations the words that attend (the dependents, or where they attend the head "
                            "words) give [CLS] less of their attention")  # fmt: skip
 
 
 def test_no_relation_rests_less(inputs):
-    frame = inputs.table("dependency_noop").query("key_class == 'sep'").assign(ci_low=-0.1, ci_high=0.1)
+    frame = inputs.table("syntax_noop").query("key_class == 'sep'").assign(ci_low=-0.1, ci_high=0.1)
     assert texts(
-        with_parts(inputs, dependency_noop=frame.assign(direction="head->dependent")), "syntax_rest"
+        with_parts(inputs, syntax_noop=frame.assign(direction="head->dependent")), "syntax_rest"
     ) == [
         "It is shown for none of 15 relations that the dependents’ head words give [SEP] less of their attention than "
         "all other words do in the head that finds the relation (by the 95% interval of each)."
@@ -212,13 +212,13 @@ def test_no_relation_rests_less(inputs):
 
 def test_rest_that_was_not_tested_is_said_to_be_untested(inputs):
     nothing = resting(inputs, ci_low=float("nan"), ci_high=float("nan"))
-    assert texts(with_parts(inputs, dependency_noop=nothing), "syntax_rest") == [
+    assert texts(with_parts(inputs, syntax_noop=nothing), "syntax_rest") == [
         "Whether the dependents give [SEP] less of their attention than all other words do in the head that finds the "
         "relation was not tested: an interval needs at least 10 documents with such words."
     ]
     some = resting(inputs)
     some.loc[some["relation"] == "case", ["ci_low", "ci_high"]] = float("nan")
-    (said,) = texts(with_parts(inputs, dependency_noop=some), "syntax_rest")
+    (said,) = texts(with_parts(inputs, syntax_noop=some), "syntax_rest")
     assert said.startswith("For 1 of 2 relations the dependents")
     assert "; for 1 they give it more; 1 more was not tested, for want of documents. The" in said
 

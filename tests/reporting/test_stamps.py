@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.figures.surface_points import surface_points
+from headscope.figures.stats_points import stats_points
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.stamps import FEWEST, stamped
 
@@ -70,7 +70,7 @@ def test_a_figure_of_a_thousand_heads_is_small_and_its_references_resolve():
         {"head": "Int64"}
     )
     table = table.assign(ci_low=table["value"] * 0.9, ci_high=table["value"] * 1.1, uniform=0.1, n=9)
-    markup = str(inline(surface_points(table), name="x", label="y"))
+    markup = str(inline(stats_points(table), name="x", label="y"))
     assert markup.count("data-head") == 2 * 1024
     assert len(markup) < 100 * 2 * 1024 + 40_000
     ids = re.findall(r'\bid="([^"]*)"', markup)

@@ -37,7 +37,7 @@ def one_document():
         run,
         **{
             name: run.table(name)[run.table(name)["selection"] != "held-out"].reset_index(drop=True)
-            for name in ("dependency_best", "coreference")
+            for name in ("syntax_best", "coreference")
         },
     )
 
@@ -66,15 +66,15 @@ def test_what_would_test_it_is_said_where_no_head_could_be_chosen():
 
 def test_the_search_sees_what_it_looks_for():
     none = mock_inputs.section_4(2, 3)
-    best = none.table("dependency_best").assign(q_value=0.2)
-    said = [one.text for one in findings(with_parts(none, dependency_best=best))]
+    best = none.table("syntax_best").assign(q_value=0.2)
+    said = [one.text for one in findings(with_parts(none, syntax_best=best))]
     assert [text for text in said if NEGATIVE.search(text)]
 
 
 def test_a_hollow_dot_is_not_said_to_be_a_negative_result():
     run = mock_inputs.section_4(2, 3)
-    best = run.table("dependency_best").assign(q_value=np.nan)
-    context = about(with_parts(run, dependency_best=best))
+    best = run.table("syntax_best").assign(q_value=np.nan)
+    context = about(with_parts(run, syntax_best=best))
     pages = "".join(one.html for parts in every_part() for one in parts.sections(context))
     assert "○ where it is not shown to beat every offset, or was not tested" in pages
     assert "Not shown to beat every fixed offset" not in pages

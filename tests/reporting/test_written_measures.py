@@ -38,9 +38,9 @@ def test_without_what_is_written_there_are_none():
 
 def test_outputs_and_statistics_of_what_is_written():
     run = with_norms(mock_inputs.section_4(3, 4))
-    surface = run.tables["surface"]
-    written = surface.assign(measure="norm", value=surface["value"] / 2)
-    run.tables["surface"] = pd.concat([surface, written], ignore_index=True)
+    stats = run.tables["stats"]
+    written = stats.assign(measure="norm", value=stats["value"] / 2)
+    run.tables["stats"] = pd.concat([stats, written], ignore_index=True)
     found, context = measures_of(run)
     (kind,) = context.kinds
     norms = run.table("norms")

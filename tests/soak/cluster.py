@@ -35,7 +35,7 @@ def options(base: Path) -> RunOptions:
         text=(str(base / "text.txt"),),
         packing="single",
         max_length=32,
-        stages=("surface", "norms", "distances", "map"),
+        stages=("stats", "norms", "distances", "map"),
         batch_size=4,
         shard_minutes=0,
     )

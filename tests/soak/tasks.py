@@ -58,7 +58,7 @@ def tasks(base: Path) -> list[Task]:
         from headscope.study.extraction import MapOptions, extract
 
         options = RunOptions(
-            model=model, text=(str(base / "text.txt"),), packing="single", max_length=32, stages=("surface",)
+            model=model, text=(str(base / "text.txt"),), packing="single", max_length=32, stages=("stats",)
         )
         pickle = how.get("pickle", False)
         try:
@@ -88,15 +88,15 @@ def tasks(base: Path) -> list[Task]:
         from headscope.prepare.options import RunOptions
 
         text = (str(base / "text.txt"),)
-        stages = ("surface", "distances", "map")
+        stages = ("stats", "distances", "map")
         return RunOptions(
             model=model, text=text, packing="single", max_length=32, stages=stages, shard_minutes=0
         )
 
     def merge(out: Path) -> None:
         from headscope.atlas.atlas_files import run_report
-        from headscope.prepare.kept_shards import Part
         from headscope.prepare.prepared_run import prepare
+        from headscope.prepare.shard_checkpoint import Part
         from headscope.study.parts import read_parts, write_part
 
         # Killed, too, while the parts are scanned.

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from headscope.analyses.coreference.tables import COREFERENCE
-from headscope.analyses.dependency.tables import DEPENDENCY_BEST
 from headscope.analyses.for_study import finders
+from headscope.analyses.syntax.tables import SYNTAX_BEST
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.roles import role_of
 from support.stand_ins import stand_in
@@ -16,7 +16,7 @@ UNIFORM = math.log(128)
 
 def finds(best, coreference):
     """What heads find in a run with these tables."""
-    return finders({"dependency_best": best, "coreference": coreference}.get)
+    return finders({"syntax_best": best, "coreference": coreference}.get)
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_broad_is_relative_to_what_is_visible():
     assert role_of({"entropy": 0.0}, uniform={"entropy": 0.0}) == "mixed"
 
 
-def dependency_rows(*rows):
+def syntax_rows(*rows):
     names = [*("model", "selection", "relation", "kind", "layer", "head"), *("accuracy", "baseline_accuracy")]
     named = [dict(zip([*names, "margin", "q_value"], (*row[:-1], row[6] - row[7], row[-1]))) for row in rows]
-    return stand_in(DEPENDENCY_BEST, *named)
+    return stand_in(SYNTAX_BEST, *named)
 
 
 def test_heads_find_what_they_are_held_out_best_at():
-    best = dependency_rows(
+    best = syntax_rows(
         ("trained", "held-out", "det", "encoder", 1, 2, 0.8, 0.5, 0.01),
         ("trained", "held-out", "amod", "encoder", 1, 2, 0.7, 0.6, 0.049),
         ("trained", "held-out", "nsubj", "encoder", 2, 1, 0.7, 0.6, 0.05),  # not below 0.05
@@ -69,7 +69,7 @@ def test_heads_find_what_they_are_held_out_best_at():
 
 
 def test_the_head_of_coreference_comes_once_and_after_relations():
-    best = dependency_rows(("trained", "held-out", "det", "decoder", 3, 1, 0.8, 0.5, 0.01))
+    best = syntax_rows(("trained", "held-out", "det", "decoder", 3, 1, 0.8, 0.5, 0.01))
     rows = [
         ("trained", "held-out", "head", "decoder", 3, 1, "all", 0.7, 0.001),
         ("trained", "held-out", "head", "decoder", 3, 1, "pronoun", 0.7, math.nan),

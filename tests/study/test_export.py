@@ -55,7 +55,7 @@ def test_each_table_has_one_maker():
 
 
 def test_table_1_has_the_numbers_of_the_run(study):
-    best = study.table("dependency_best")
+    best = study.table("syntax_best")
     (obj,) = best[
         (best["model"] == "trained") & (best["selection"] == "held-out") & (best["relation"] == "obj")
     ].to_dict("records")
@@ -109,9 +109,9 @@ def test_what_was_not_tested_is_said_to_be_so(few):
 
 def test_hostile_names_do_not_leave_their_cell(tmp_path):
     run = mock_inputs.section_4(2, 3)
-    best = run.table("dependency_best")
+    best = run.table("syntax_best")
     best = best.assign(relation=best["relation"].replace("obj", r"\input{x}&%"))
-    run.tables["dependency_best"] = best
+    run.tables["syntax_best"] = best
     made = write_study(run, tmp_path / "run").table_1()
     assert r"\textbackslash{}input\{x\}\&\%" in made.to_latex()
 
@@ -130,8 +130,8 @@ def test_csv_holds_the_papers_tables_and_the_runs(study, tmp_path):
     assert [path.name for path in written] == [
         *(f"table-{number}.csv" for number in (1, 2, 3)), *(f"{name}.csv" for name in study.tables)
     ]  # fmt: skip
-    surface = pd.read_csv(tmp_path / "out" / "surface.csv")
-    np.testing.assert_allclose(surface["value"], study.table("surface")["value"], rtol=1e-12)
+    stats = pd.read_csv(tmp_path / "out" / "stats.csv")
+    np.testing.assert_allclose(stats["value"], study.table("stats")["value"], rtol=1e-12)
     examples = list(csv.DictReader((tmp_path / "out" / "examples.csv").open(encoding="utf-8", newline="")))
     assert json.loads(examples[0]["tokens"]) == list(study.examples["tokens"].iloc[0])
 
@@ -167,8 +167,8 @@ def test_a_workbook_has_a_sheet_a_table(study, tmp_path):
     (path,) = export(study, tmp_path / "out", form="xlsx")
     found = sheets(path.read_bytes())
     assert list(found) == ["table-1", "table-2", "table-3", *study.tables]
-    titles, *rows = found["surface"]
-    table = study.table("surface")
+    titles, *rows = found["stats"]
+    table = study.table("stats")
     assert [text for _, text in titles] == list(table.columns)
     assert len(rows) == len(table)
     place = list(table.columns).index("value")

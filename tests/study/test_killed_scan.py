@@ -7,9 +7,9 @@ import pytest
 
 from headscope.encoding import shards as cutting
 from headscope.prepare import sharded_scan
-from headscope.prepare.kept_shards import SHARDS
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
+from headscope.prepare.shard_checkpoint import SHARDS
 from headscope.storage.unfinished import is_own
 from headscope.study.manifest import read_manifest
 from headscope.study.writing import write_run
@@ -20,7 +20,7 @@ from support.model_folders import save_tiny_masked_lm
 
 pytestmark = pytest.mark.slow
 
-STAGES = ("surface", "norms", "importance", "syntax", "coreference", "distances")
+STAGES = ("stats", "norms", "importance", "syntax", "coreference", "distances")
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_what_a_killed_run_left_is_swept_by_the_next(asked, whole, tmp_path):
     assert found is not None
     assert found.content["complete"] is False
     assert [path for path in (out / SHARDS).iterdir() if is_own(path)]
-    (out / SHARDS / "surface.trained.000003.safetensors").write_bytes(b"")
+    (out / SHARDS / "stats.trained.000003.safetensors").write_bytes(b"")
     write_run(prepare(asked), out)
     assert answers(out) == whole
     assert left_behind(out) == []

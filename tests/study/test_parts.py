@@ -12,10 +12,10 @@ from headscope.encoding import shards as cutting
 from headscope.encoding.packing import Packer
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare import sharded_scan
-from headscope.prepare.kept_shards import SHARDS, Part
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
+from headscope.prepare.shard_checkpoint import SHARDS, Part
 from headscope.storage.sealed import read_sealed, write_sealed
 from headscope.study.parts import (
     PART,
@@ -59,12 +59,12 @@ def asked(tmp_path_factory):
         shuffled=True,
         max_length=64,
         stages=(
-            "surface",
+            "stats",
             "norms",
             "behaviors",
             "distribution",
             "jobs",
-            "directions",
+            "pca",
             "importance",
             "syntax",
             "coreference",
@@ -125,13 +125,13 @@ def test_every_stage_that_scans_text_in_shards_says_how(asked, folders):
     kept = {path.name.split(".")[0] for folder in folders for path in (folder / SHARDS).iterdir()}
     assert kept == {stage.name for stage in STAGES.values() if stage.scans}
     assert kept == {
-        "surface",
+        "stats",
         "norms",
         "behaviors",
         "distribution",
         "jobs",
         "tree_jobs",
-        "directions",
+        "pca",
         "importance",
         "syntax",
         "coreference",
@@ -155,7 +155,7 @@ def test_a_part_makes_inputs_of_its_own_documents_alone(asked, tmp_path, monkeyp
     monkeypatch.setattr(Packer, "pack", noting)
     for number in range(1, PARTS + 1):
         seen.append([])
-        write_part(ModelRun(replace(asked, stages=("surface",))), tmp_path / str(number), Part(number, PARTS))
+        write_part(ModelRun(replace(asked, stages=("stats",))), tmp_path / str(number), Part(number, PARTS))
     assert all(seen)
     assert len(set().union(*seen)) == sum(map(len, seen)) == 80
 

@@ -22,7 +22,7 @@ from support.quick_probes import quick_probes
 pytestmark = pytest.mark.slow
 
 ALL = [
-    "surface",
+    "stats",
     "norms",
     "behaviors",
     "experiments",
@@ -160,7 +160,7 @@ def test_a_stage_killed_while_it_writes_is_measured_again(asked, folder, measure
         (
             {"packing": "single"},
             [
-                "surface",
+                "stats",
                 "norms",
                 "behaviors",
                 "experiments",
@@ -186,17 +186,17 @@ def test_what_a_changed_option_measures_again(asked, change, again):
 def test_a_changed_option_in_the_same_folder(asked, folder, whole, measured):
     names, _ = measured
     out = folder / "changed"
-    small = replace(asked, stages=("surface", "syntax", "distances", "map"))
+    small = replace(asked, stages=("stats", "syntax", "distances", "map"))
     write_run(prepare(small), out)
     del names[:]
     write_run(prepare(replace(small, fold_labels=True)), out)
     assert names == ["syntax", "map"]
-    pd.testing.assert_frame_equal(open_study(out).table("surface"), whole.table("surface"))
+    pd.testing.assert_frame_equal(open_study(out).table("stats"), whole.table("stats"))
     # What a later run does not ask for stays.
     del names[:]
     write_run(prepare(replace(asked, stages=("coreference",))), out)
     assert names == ["coreference"]
-    assert set(open_study(out).manifest["stages"]) == {"surface", "syntax", "coreference", "distances", "map"}
+    assert set(open_study(out).manifest["stages"]) == {"stats", "syntax", "coreference", "distances", "map"}
 
 
 def test_corpora_of_other_names_need_another_folder(asked, folder):

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.analyses.surface.measure import measure_surface
+from headscope.analyses.stats.measure import measure_stats
 from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.encoding.encoder import Encoder
@@ -103,7 +103,7 @@ def study(text, tmp_path_factory):
 
 def test_the_table_is_the_plain_loop_over_the_same_pairs(study):
     expected = plain_loop(pairs_of(demo_text(), 40))
-    table = of_measure(pd.read_parquet(study.path / "tables" / "surface.parquet"))
+    table = of_measure(pd.read_parquet(study.path / "tables" / "stats.parquet"))
     assert list(table.columns) == [
         "kind",
         "layer",
@@ -142,19 +142,19 @@ def test_uniform_is_what_uniform_attention_gives(study):
         "sep": np.mean([2 / n for n in lengths]),
     }
     for name, value in expected.items():
-        found = study.surface[study.surface.statistic == name].uniform
+        found = study.stats[study.stats.statistic == name].uniform
         assert found.to_numpy() == pytest.approx(value, abs=1e-12)
 
 
 def test_intervals_are_those_of_documents(study):
     """Recomputed from the sums by document of one head."""
-    from headscope.analyses.surface.norm_accumulator import NormSurfaceAccumulator
+    from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
     from headscope.statistics.confidence import ratio_interval
     from headscope.storage.files import read_arrays
 
-    arrays, about = read_arrays(study.path / "state" / "surface.safetensors")
+    arrays, about = read_arrays(study.path / "state" / "stats.safetensors")
     assert about["signature"] == study.manifest["signature"]["id"]
-    sums = NormSurfaceAccumulator.from_state(arrays).sums.stacked()
+    sums = NormStatsAccumulator.from_state(arrays).sums.stacked()
     column = NAMES.index("cls")
     of_head, counts = sums["encoder"][:, 3, 6, column], sums["n_encoder"][:, column]
     assert len(of_head) == study.manifest["counts"]["documents_used"]
@@ -222,14 +222,14 @@ def test_the_same_run_is_not_computed_twice_and_another_signature_differs(study,
 def test_other_versions_and_lost_tables_are_computed_again(tmp_path):
     options = {"text": demo_text(), "out": tmp_path / "out", "packing": "single", "limit": 12}
     first = hs.report(**options)
-    value = first.surface.value.to_numpy()
+    value = first.stats.value.to_numpy()
     manifest = tmp_path / "out" / "manifest.json"
     content = json.loads(manifest.read_text())
     content["signature"]["versions"]["transformers"] = "4.0"
     manifest.write_text(json.dumps(content))
-    (tmp_path / "out" / "tables" / "surface.parquet").unlink()
+    (tmp_path / "out" / "tables" / "stats.parquet").unlink()
     again = hs.report(**options)
-    np.testing.assert_array_equal(again.surface.value.to_numpy(), value)
+    np.testing.assert_array_equal(again.stats.value.to_numpy(), value)
     assert again.manifest["signature"]["versions"]["transformers"] != "4.0"
 
 
@@ -282,8 +282,8 @@ def test_a_study_shows_itself(study):
             "jobs",
             "layer_effect",
             "norms",
-            "surface",
-            "surface_differences",
+            "stats",
+            "stats_differences",
         ),
     ]
     with pytest.raises(KeyError, match="no table 'probes'; this study has behaviors, "):
@@ -304,9 +304,9 @@ def test_opening_what_is_no_study(tmp_path):
 
 def test_batch_size_is_not_part_of_the_answer():
     tables = [
-        measure_surface(
-            prepare(RunOptions(packing="single", limit=30, batch_size=size, stages=("surface",)))
-        ).tables["surface"]
+        measure_stats(
+            prepare(RunOptions(packing="single", limit=30, batch_size=size, stages=("stats",)))
+        ).tables["stats"]
         for size in (1, 7)
     ]
     for column in ("value", "ci_low", "ci_high", "uniform"):
@@ -336,15 +336,15 @@ def test_the_papers_column_is_for_the_papers_model(study, name, origin, kind, ex
     study = hs.Study(study.path, manifest)
     page = render_report(measured_in(study))
     assert ("paper (BERT-base)" in page) is not expected
-    assert paper_numbers()["surface"]["entropy_cls_last_layer_nats"] == 3.89
+    assert paper_numbers()["stats"]["entropy_cls_last_layer_nats"] == 3.89
 
 
 def test_the_reference_figures_on_wikipedia(tmp_path):
     """The independent loop's figures: first 200 pairs of consecutive lines that fit in 128 tokens."""
     path = beginning(data("wiki-sample/wiki_sample.txt"), 200, tmp_path)
     options = RunOptions(text=(str(path),), packing="paragraphs", too_long="skip")
-    surface = of_measure(measure_surface(prepare(options)).tables["surface"])
-    table = surface.set_index(["statistic", "layer", "head"]).value
+    stats = of_measure(measure_stats(prepare(options)).tables["stats"])
+    table = stats.set_index(["statistic", "layer", "head"]).value
     expected = {
         ("previous", 1, 3): 0.973,
         ("previous", 2, 10): 0.651,
@@ -356,12 +356,12 @@ def test_the_reference_figures_on_wikipedia(tmp_path):
     }
     for place, value in expected.items():
         assert table[place] == pytest.approx(value, abs=0.005), place
-    means = surface[surface["head"].isna() & (surface.statistic == "cls")].sort_values("layer").value
+    means = stats[stats["head"].isna() & (stats.statistic == "cls")].sort_values("layer").value
     assert means.tolist() == pytest.approx([0.09, 0.38, 0.51, 0.58, 0.64, 0.24], abs=0.0055)
     # On the very same tokens a plain float64 loop agrees far more closely.
     exact = plain_loop(pairs_of(path, 200))
     for name, numbers in exact.items():
-        own = surface[(surface.statistic == name) & surface["head"].notna()]
+        own = stats[(stats.statistic == name) & stats["head"].notna()]
         found = own.pivot(index="layer", columns="head", values="value").to_numpy(dtype=float)
         np.testing.assert_allclose(found, numbers, atol=1e-5, rtol=0)
 

@@ -8,7 +8,7 @@ import pytest
 
 from headscope.analyses import STAGES
 from headscope.analyses.analysis import TEXT_INPUTS
-from headscope.analyses.surface.measure import scan_surface
+from headscope.analyses.stats.measure import scan_stats
 from headscope.attention.model_pass import ModelPass
 from headscope.encoding import shards as cutting
 from headscope.prepare import sharded_scan
@@ -36,7 +36,7 @@ def asked(tmp_path_factory):
         model=str(save_tiny_masked_lm(folder / "tiny")),
         text=(str(folder / "text.txt"),),
         max_length=64,
-        stages=("surface", "norms", "importance", "distances", "map", "behaviors"),
+        stages=("stats", "norms", "importance", "distances", "map", "behaviors"),
         loss="mlm",
         controls=0,
         batch_size=4,
@@ -95,7 +95,7 @@ def same_but_for_rounding(out, other):
 
 
 def test_which_stages_share():
-    assert SHARING == ["surface", "norms", "behaviors", "distribution", "jobs", "directions", "distances"]
+    assert SHARING == ["stats", "norms", "behaviors", "distribution", "jobs", "pca", "distances"]
     for name in SHARING:
         # They read the same inputs: nothing but these options shapes a scan, and how many controls there are no input.
         assert STAGES[name].corpora == ("text",)
@@ -105,7 +105,7 @@ def test_which_stages_share():
 
 def test_nothing_is_read_twice(asked, tmp_path, read):
     write_run(prepare(asked), tmp_path / "out")
-    assert {name for stages in read.values() for name in stages} == {"surface", "importance"}
+    assert {name for stages in read.values() for name in stages} == {"stats", "importance"}
     assert [stages for stages in read.values() if len(stages) > 1] == []
     models = {model for model, _ in read}
     assert len(models) == 2  # importance's, with its head, reads the same text with tokens masked
@@ -127,7 +127,7 @@ def test_a_finished_stage_is_not_computed_and_changes_no_digit(asked, tmp_path, 
     expected = answers(tmp_path / "out")
     number = len(found)
     assert found == [len(SHARING)] * number
-    for table in ("surface", "norms", "head_distances", "behaviors"):
+    for table in ("stats", "norms", "head_distances", "behaviors"):
         path = tmp_path / "out" / "tables" / f"{table}.parquet"
         path.write_bytes(path.read_bytes()[:-9])
         found.clear()
@@ -180,7 +180,7 @@ def test_each_has_a_clock(asked):
     """What the first stage spent for another is the other's: neither has nothing, and nothing is counted twice."""
     run = prepare(replace(asked, stages=tuple(SHARING)))
     run.shared = shared_scan(run)
-    scan_surface(run)
+    scan_stats(run)
     assert set(run.shared.owed) == set(SHARING)
     assert min(run.shared.owed[name] for name in SHARING[1:]) > 0
     assert sum(run.shared.owed.values()) == pytest.approx(0)
@@ -192,7 +192,7 @@ def test_each_has_a_clock(asked):
 
 def test_a_stage_that_reads_by_itself_has_its_digits_too(asked):
     """A run in which nothing is shared, as whoever calls a stage has it."""
-    run = prepare(replace(asked, stages=("surface",)))
+    run = prepare(replace(asked, stages=("stats",)))
     assert run.shared is None
     (result,) = measure(run)
-    assert len(result.tables["surface"])
+    assert len(result.tables["stats"])

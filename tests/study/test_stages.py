@@ -17,7 +17,7 @@ from headscope.study.writing import read_stages, write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
-FIRST = ["surface", "norms", "behaviors", "experiments", "distribution", "jobs"]
+FIRST = ["stats", "norms", "behaviors", "experiments", "distribution", "jobs"]
 MEASURED = [*FIRST, "tree_jobs", "syntax", "coreference"]
 LAST = ["distances", "map"]
 
@@ -83,7 +83,7 @@ def test_a_report_on_annotated_corpora_reads_their_sentences(asked, corpora, wit
     page = study.report_path.read_text(encoding="utf-8")
     assert 'id="section-syntax"' in page
     assert 'id="section-coreference"' in page
-    for row in study.table("dependency_best").query("selection == 'held-out'").to_dict("records"):
+    for row in study.table("syntax_best").query("selection == 'held-out'").to_dict("records"):
         assert f"{100 * row['accuracy']:.1f}" in page
     assert "Same head word, else nearest" in page
 

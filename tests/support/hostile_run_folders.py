@@ -70,8 +70,8 @@ _VALUES: dict[str, Any] = {
 PARTS = (
     *("signature", "signature.model", "signature.model.name", "signature.corpus", "signature.versions"),
     *("kinds", "kinds.0", "kinds.0.kind", "kinds.0.layers", "kinds.0.heads", "counts", "counts.segments"),
-    *("stages", "stages.surface", "stages.surface.tables", "stages.surface.files", "stages.surface.notes"),
-    *("stages.surface.signature", "notes", "created", "complete", "tap"),
+    *("stages", "stages.stats", "stages.stats.tables", "stages.stats.files", "stages.stats.notes"),
+    *("stages.stats.signature", "notes", "created", "complete", "tap"),
 )
 
 

@@ -108,7 +108,7 @@ def _as_result(column: str, text: str, *names: str, **facts: object) -> StageRes
 def syntax_result(text: str) -> StageResult:
     """A treebank with such a relation, in a file of such a name."""
     facts = {**inputs().manifest["treebank"], "name": text}
-    return _as_result("relation", text, "dependency_best", "dependency", treebank=facts)
+    return _as_result("relation", text, "syntax_best", "syntax", treebank=facts)
 
 
 def coreference_result(text: str) -> StageResult:

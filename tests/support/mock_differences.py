@@ -3,9 +3,9 @@
 import numpy as np
 
 from headscope.analyses.coreference.tables import COREFERENCE_DIFFERENCES
-from headscope.analyses.dependency.tables import DEPENDENCY_DIFFERENCES
 from headscope.analyses.probes.tables import PROBE_DIFFERENCES
-from headscope.analyses.surface.tables import SURFACE_DIFFERENCES
+from headscope.analyses.stats.tables import STATS_DIFFERENCES
+from headscope.analyses.syntax.tables import SYNTAX_DIFFERENCES
 from headscope.statistics.statistic_catalog import STATISTICS
 from support.stand_ins import table_of
 
@@ -20,10 +20,10 @@ def gap(one, other, *, paired=PAIRED):
     return {"difference": value, "ci_low": value - reach, "ci_high": value + reach}
 
 
-def surface_differences(surface):
-    """`surface_differences.parquet` of a surface table."""
+def stats_differences(stats):
+    """`stats_differences.parquet` of a table of statistics."""
     rows = []
-    for kind, own in surface.groupby("kind", sort=False):
+    for kind, own in stats.groupby("kind", sort=False):
         means = own[own["head"].isna()].set_index(["layer", "statistic"])
         for one, other in ((each.name, each.less) for each in STATISTICS.values() if each.less):
             for layer in sorted(set(own["layer"])):
@@ -43,7 +43,7 @@ def surface_differences(surface):
             rows.append({"kind": kind, "layer": first["layer"], "head": first["head"], "statistic": name,
                          "than_layer": nearest["layer"], "than_head": nearest["head"], "than_statistic": name,
                          **found, "n": 200})  # fmt: skip
-    return table_of(SURFACE_DIFFERENCES, rows)
+    return table_of(STATS_DIFFERENCES, rows)
 
 
 def coreference_differences(table):
@@ -65,8 +65,8 @@ def coreference_differences(table):
     return table_of(COREFERENCE_DIFFERENCES, rows)
 
 
-def dependency_differences(best):
-    """`dependency_differences.parquet` of a table of best heads."""
+def syntax_differences(best):
+    """`syntax_differences.parquet` of a table of best heads."""
     own = best.assign(value=best["held_out"])
     held = own[(own["model"] == "trained") & (own["selection"] == "held-out")].set_index("relation")
     rows = [
@@ -74,7 +74,7 @@ def dependency_differences(best):
          **gap(held.loc[row["relation"]], row)}
         for row in own[own["model"] != "trained"].to_dict("records")
     ]  # fmt: skip
-    return table_of(DEPENDENCY_DIFFERENCES, rows)
+    return table_of(SYNTAX_DIFFERENCES, rows)
 
 
 def probe_differences(probes):

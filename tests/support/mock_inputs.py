@@ -6,7 +6,7 @@ from importlib import resources
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.surface.tables import EXAMPLES, SURFACE
+from headscope.analyses.stats.tables import EXAMPLES, STATS
 from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
 from headscope.reporting.kit.measured import Measured
 from headscope.statistics.role_catalog import ROLES
@@ -14,7 +14,7 @@ from headscope.statistics.roles import role_of
 from headscope.statistics.statistic_catalog import STATISTICS, Rows, is_share
 from support.measured import with_parts
 from support.mock_coreference import with_coreference
-from support.mock_differences import surface_differences
+from support.mock_differences import stats_differences
 from support.mock_syntax import with_treebank
 from support.stand_ins import table_of
 
@@ -153,9 +153,9 @@ def role_of_head(values):
 
 
 def tables(kinds, *, documents=40, segments=200, seed=0, queries=None, keys=None):
-    """Build surface, roles and examples for `kinds`: [(kind, layers, heads, recipe)]."""
+    """Build statistics, roles and examples for `kinds`: [(kind, layers, heads, recipe)]."""
     rng = np.random.default_rng(seed)
-    surface, roles, examples = [], [], []
+    stats, roles, examples = [], [], []
     for kind, layers, heads, recipe in kinds:
         tokens = list(queries or (SENTENCE if kind == "encoder" else TARGET))
         sources = list(keys or SENTENCE) if kind == "cross" else tokens
@@ -176,7 +176,7 @@ def tables(kinds, *, documents=40, segments=200, seed=0, queries=None, keys=None
                 )
                 for name in STATISTICS:
                     per_layer.setdefault(name, []).append(values.get(name))
-                    surface.append(row(kind, layer, head, name, values.get(name), documents, segments, rng))
+                    stats.append(row(kind, layer, head, name, values.get(name), documents, segments, rng))
                 role = role_of_head(values)
                 roles.append({"kind": kind, "layer": layer + 1, "head": head + 1, "role": role})
                 short = head_map(mix, tokens, sources, causal=causal, rng=rng)
@@ -188,17 +188,17 @@ def tables(kinds, *, documents=40, segments=200, seed=0, queries=None, keys=None
                     best[role] = (score, layer, head, short)
             for name, pairs in per_layer.items():
                 pair = None if pairs[0] is None else tuple(np.mean(pairs, axis=0))
-                surface.append(row(kind, layer, None, name, pair, documents, segments, rng))
+                stats.append(row(kind, layer, None, name, pair, documents, segments, rng))
         examples += [
             example(kind, a, b, role, score, tokens, sources, weights)
             for role, (score, a, b, weights) in best.items()
             if role != "mixed"
         ]
-    return table_of(SURFACE, surface), pd.DataFrame(roles), table_of(EXAMPLES, examples)
+    return table_of(STATS, stats), pd.DataFrame(roles), table_of(EXAMPLES, examples)
 
 
 def row(kind, layer, head, name, pair, documents, segments, rng):
-    """One row of the surface table."""
+    """One row of the table of statistics."""
     at = {"kind": kind, "layer": layer + 1, "head": None if head is None else head + 1}
     out = at | {"measure": "weight", "statistic": name}
     nothing = {"value": np.nan, "ci_low": np.nan, "ci_high": np.nan, "uniform": np.nan, "n": 0}
@@ -270,13 +270,13 @@ def build(
     kinds, *, documents=40, segments=200, name="minilm-mlm", special=None, is_bert_base=False, **sentence
 ):
     """Inputs of a run with these kinds of attention."""
-    surface, roles, examples = tables(kinds, documents=documents, segments=segments, **sentence)
+    stats, roles, examples = tables(kinds, documents=documents, segments=segments, **sentence)
     told = manifest(kinds, name=name, documents=documents, segments=segments, special=special)
     return Measured(
         manifest=told,
         tables={
-            "surface": surface,
-            "surface_differences": surface_differences(surface),
+            "stats": stats,
+            "stats_differences": stats_differences(stats),
             "examples": examples,
         },
         roles=roles,
@@ -369,14 +369,14 @@ def hostile_section_4():
     inputs = section_4(2, 3)
     rename = {"obj": attack, "det": '"><img src=x onerror=alert(7)>', "case": "x" * 300}
     names = (
-        "dependency",
-        "dependency_best",
-        "dependency_baselines",
-        "dependency_by_distance",
-        "dependency_noop",
+        "syntax",
+        "syntax_best",
+        "syntax_baselines",
+        "syntax_by_distance",
+        "syntax_noop",
     )
     tables = {name: inputs.table(name).replace({"relation": rename}) for name in names}
-    for name in ("dependency_examples", "coreference_examples"):
+    for name in ("syntax_examples", "coreference_examples"):
         arcs = inputs.table(name).replace({"relation": rename})
         arcs["tokens"] = [
             [token if token.startswith("[") else f"<b>{attack}" for token in row] for row in arcs["tokens"]

@@ -40,5 +40,5 @@ def write_study(inputs, folder, *, clearest=True):
         for name, table in there.items()
     }
     stage = {"signature": "x", "seconds": 1.0, "tables": list(there), "files": files, "notes": []}
-    write_manifest(folder, {**inputs.manifest, "stages": {"surface": stage}})
+    write_manifest(folder, {**inputs.manifest, "stages": {"stats": stage}})
     return open_study(folder)

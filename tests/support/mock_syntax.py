@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from headscope.analyses.dependency.tables import (
-    DEPENDENCY,
-    DEPENDENCY_BASELINES,
-    DEPENDENCY_BEST,
-    DEPENDENCY_BY_DISTANCE,
-    DEPENDENCY_EXAMPLES,
-    DEPENDENCY_NOOP,
+from headscope.analyses.syntax.tables import (
+    SYNTAX,
+    SYNTAX_BASELINES,
+    SYNTAX_BEST,
+    SYNTAX_BY_DISTANCE,
+    SYNTAX_EXAMPLES,
+    SYNTAX_NOOP,
 )
 from headscope.statistics.arc_bins import DISTANCES
 from support.measured import with_parts
-from support.mock_differences import dependency_differences
+from support.mock_differences import syntax_differences
 from support.stand_ins import table_of
 
 # relation, n, layer, head, direction (d: dependent->head), accuracy, offset's accuracy, offset
@@ -79,7 +79,7 @@ def with_treebank(
          offset)
         for name, n, layer, head, way, a, b, offset in measured
     ]  # fmt: skip
-    best = table_of(DEPENDENCY_BEST, _best(places, kind["kind"], rng, documents, controls, shuffled))
+    best = table_of(SYNTAX_BEST, _best(places, kind["kind"], rng, documents, controls, shuffled))
     finds = _finds(best)
     roles = inputs.roles.copy()
     roles["finds"] = [
@@ -89,15 +89,13 @@ def with_treebank(
         inputs,
         manifest={**inputs.manifest, "treebank": treebank_manifest(documents)},
         roles=roles,
-        dependency=_dependency(places, kinds, rng, documents),
-        dependency_best=best,
-        dependency_differences=dependency_differences(best),
-        dependency_baselines=_baselines(places, documents),
-        dependency_by_distance=_distances(places, kind["kind"], rng, documents),
-        dependency_noop=_noop(places, kind["kind"], rng, documents, special),
-        dependency_examples=arc_examples(
-            places, kind["kind"], special, rng, causal=kind["kind"] == "decoder"
-        ),
+        syntax=_syntax(places, kinds, rng, documents),
+        syntax_best=best,
+        syntax_differences=syntax_differences(best),
+        syntax_baselines=_baselines(places, documents),
+        syntax_by_distance=_distances(places, kind["kind"], rng, documents),
+        syntax_noop=_noop(places, kind["kind"], rng, documents, special),
+        syntax_examples=arc_examples(places, kind["kind"], special, rng, causal=kind["kind"] == "decoder"),
     )
 
 
@@ -157,7 +155,7 @@ def _finds(best):
     return found
 
 
-def _dependency(places, kinds, rng, documents):
+def _syntax(places, kinds, rng, documents):
     rows = []
     for entry in kinds:
         if entry["kind"] == "cross":
@@ -171,7 +169,7 @@ def _dependency(places, kinds, rng, documents):
             for (a, b, c), value in np.ndenumerate(values):
                 rows.append(("trained", None, entry["kind"], a + 1, b + 1, list(DIRECTIONS.values())[c], name, n, 1.0,
                              value, *ends(value, n, documents), 0.5))  # fmt: skip
-    return table_of(DEPENDENCY, rows)
+    return table_of(SYNTAX, rows)
 
 
 def _baselines(places, documents):
@@ -188,7 +186,7 @@ def _baselines(places, documents):
         rows += [
             (baseline, shift, name, n, value, *ends(value, n, documents)) for baseline, shift, value in every
         ]
-    return table_of(DEPENDENCY_BASELINES, rows)
+    return table_of(SYNTAX_BASELINES, rows)
 
 
 def _distances(places, kind, rng, documents):
@@ -203,7 +201,7 @@ def _distances(places, kind, rng, documents):
             baseline = min(1.0, offset_accuracy / max(share, 0.3)) if distance == str(abs(offset)) else 0.0
             rows.append(("trained", kind, layer, head, direction, name, distance, here, value,
                          *ends(value, here, documents), offset, baseline))  # fmt: skip
-    return table_of(DEPENDENCY_BY_DISTANCE, rows)
+    return table_of(SYNTAX_BY_DISTANCE, rows)
 
 
 def _noop(places, kind, rng, documents, special):
@@ -219,7 +217,7 @@ def _noop(places, kind, rng, documents, special):
             difference = attending - others
             rows.append((kind, layer, head, direction, name, key_class, n, 25149 - n, attending, others, difference,
                          difference - wide, difference + wide))  # fmt: skip
-    return table_of(DEPENDENCY_NOOP, rows)
+    return table_of(SYNTAX_NOOP, rows)
 
 
 def arc_examples(places, kind, special, rng, *, causal=False):
@@ -237,7 +235,7 @@ def arc_examples(places, kind, special, rng, *, causal=False):
                     kind, layer, head, direction, name, words, arcs, right, special, rng, place, causal=causal
                 )
             )
-    return table_of(DEPENDENCY_EXAMPLES, rows)
+    return table_of(SYNTAX_EXAMPLES, rows)
 
 
 def arc_row(
@@ -270,4 +268,4 @@ def arc_row(
     value = float(np.mean([weights[q, k] for q, k in zip(queries, keys)]))
     values = (kind, layer, head, direction, relation, "right" if right else "wrong", value, f"d41d8cd9{place}", place,
               tokens, weights.astype(np.float32).ravel().tolist(), queries, keys, predicted)  # fmt: skip
-    return dict(zip(DEPENDENCY_EXAMPLES.names, values))
+    return dict(zip(SYNTAX_EXAMPLES.names, values))

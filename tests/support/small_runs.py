@@ -8,7 +8,7 @@ from headscope.study import writing
 from headscope.study.writing import write_run
 from support.model_folders import save_tiny_bert
 
-STAGES = ["surface", "distances", "map"]
+STAGES = ["stats", "distances", "map"]
 STORY = "The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n\n" * 6
 
 

@@ -14,7 +14,7 @@ import torch
 import transformers as tf
 
 import headscope as hs
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.batching import length_buckets
@@ -261,7 +261,7 @@ def test_every_checkpoint_gives_attention(small, text):
         encoder = Encoder(loaded.tokenizer)
         anatomy = examine(loaded.model, encoder.vocabulary)
         assert [(part.kind, part.layers, part.heads) for part in anatomy.layout] == [("encoder", 1, 2)]
-        sums = SurfaceAccumulator(anatomy.layout)
+        sums = StatsAccumulator(anatomy.layout)
         documents = TrainingText(text=(str(text),)).read()
         segments = Packer(encoder, packing="single", max_length=128).pack(documents, limit=20)
         batches = length_buckets(segments, batch_size=8)

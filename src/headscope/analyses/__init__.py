@@ -4,30 +4,30 @@ from collections.abc import Mapping
 from functools import cache
 
 from headscope.analyses.analysis import Analysis, Stage
-from headscope.analyses.at_work.analysis import ANALYSIS as AT_WORK
+from headscope.analyses.arc_examples.analysis import ANALYSIS as AT_WORK
 from headscope.analyses.behaviors.analysis import ANALYSIS as BEHAVIORS
 from headscope.analyses.coreference.analysis import ANALYSIS as COREFERENCE
-from headscope.analyses.dependency.analysis import ANALYSIS as DEPENDENCY
-from headscope.analyses.directions.analysis import ANALYSIS as DIRECTIONS
 from headscope.analyses.distances.analysis import ANALYSIS as DISTANCES
 from headscope.analyses.distribution.analysis import ANALYSIS as DISTRIBUTION
 from headscope.analyses.experiments.analysis import ANALYSIS as EXPERIMENTS
 from headscope.analyses.importance.analysis import ANALYSIS as IMPORTANCE
 from headscope.analyses.jobs.analysis import ANALYSIS as JOBS
 from headscope.analyses.norms.analysis import ANALYSIS as NORMS
+from headscope.analyses.pca.analysis import ANALYSIS as PCA
 from headscope.analyses.probes.analysis import ANALYSIS as PROBES
-from headscope.analyses.surface.analysis import ANALYSIS as SURFACE
+from headscope.analyses.stats.analysis import ANALYSIS as STATS
+from headscope.analyses.syntax.analysis import ANALYSIS as SYNTAX
 
 ANALYSES: tuple[Analysis, ...] = (
-    SURFACE,
+    STATS,
     NORMS,
     BEHAVIORS,
     EXPERIMENTS,
     DISTRIBUTION,
     JOBS,
-    DIRECTIONS,
+    PCA,
     IMPORTANCE,
-    DEPENDENCY,
+    SYNTAX,
     COREFERENCE,
     AT_WORK,
     PROBES,

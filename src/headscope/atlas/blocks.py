@@ -19,7 +19,7 @@ from headscope.reporting.report_page import run_line
 from headscope.study.study import Study
 
 SCHEMA = 1
-NEEDED = ("surface", "examples")
+NEEDED = ("stats", "examples")
 _CLEAREST = (CLEAREST, "run headscope report again")
 
 

@@ -91,7 +91,7 @@ def scan(
     accumulators: Sequence[TileAccumulator],
     *,
     progress: Callable[[ScanCounts], None] | None = None,
-    heeded: Sequence[TileAccumulator] | None = None,
+    layout_accumulators: Sequence[TileAccumulator] | None = None,
 ) -> ScanCounts:
     """Feed every tile of a source to every accumulator.
 
@@ -99,22 +99,22 @@ def scan(
         source: a model over segments, or saved maps.
         accumulators: updated in place; ask each for `compute()` afterwards.
         progress: called after each batch.
-        heeded: whose needs decide what tiles hold and how large batches are, so that no digit depends on who of several
-            is fed; the accumulators' own when None.
+        layout_accumulators: whose needs decide what tiles hold and how large batches are, so that no digit depends on
+            who of several is fed; the accumulators' own when None.
 
     Raises:
         AttentionError: a weight is NaN or infinite; names layer, head and document.
     """
-    heeded = accumulators if heeded is None else heeded
-    for each in [*accumulators, *heeded]:
+    layout_accumulators = accumulators if layout_accumulators is None else layout_accumulators
+    for each in [*accumulators, *layout_accumulators]:
         if isinstance(each, UnopenedAccumulator) and not each.is_open:
             each.open(source.layout)
     consumer = _Feed(accumulators, progress)
-    stacks = [each for each in heeded if isinstance(each, StackAccumulator)]
+    stacks = [each for each in layout_accumulators if isinstance(each, StackAccumulator)]
     if stacks and isinstance(source, ModelSource):
         source, batches = copy(source), source.batches
         source.batches = _small_enough(batches, stacks)
-    needs = frozenset().union(*(each.needs for each in heeded))
+    needs = frozenset().union(*(each.needs for each in layout_accumulators))
     # Nobody is asked for what only some sources know of, unless it is wanted.
     more = {f"need_{name}": True for name in ("written", "vectors") if name in needs}
     source.run(consumer, need_weights="weights" in needs, need_statistics="statistics" in needs, **more)

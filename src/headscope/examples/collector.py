@@ -104,7 +104,7 @@ class ExampleCollector:
 
 def examples_table(
     maps: list[ExampleMaps],
-    surface: pd.DataFrame,
+    stats: pd.DataFrame,
     roles: pd.DataFrame,
     *,
     names: Names,
@@ -113,7 +113,7 @@ def examples_table(
 
     Args:
         maps: from an `ExampleCollector`.
-        surface: the table `surface.parquet`.
+        stats: the table `stats.parquet`.
         roles: from `behaviors.roles`.
         names: gives the readable tokens of the rows and of the columns of a map.
 
@@ -125,7 +125,7 @@ def examples_table(
     rows = []
     for kind in dict.fromkeys(each.kind for each in maps):
         own = [each for each in maps if each.kind == kind]
-        best = strongest(surface, roles)
+        best = strongest(stats, roles)
         best = best[best["kind"] == kind]
         shown: list[ExampleMaps] = []
         for head in best.to_dict("records"):

@@ -5,7 +5,7 @@ from headscope.figures.entropy import entropy_by_layer, entropy_panel
 from headscope.figures.line_diagram import example_panel, line_diagram
 from headscope.figures.saving import save
 from headscope.figures.statistic_panel import statistic_panel
-from headscope.figures.surface_points import surface_points
+from headscope.figures.stats_points import stats_points
 
 __all__ = [
     "arc_diagram",
@@ -16,5 +16,5 @@ __all__ = [
     "line_diagram",
     "save",
     "statistic_panel",
-    "surface_points",
+    "stats_points",
 ]

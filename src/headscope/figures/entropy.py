@@ -22,15 +22,15 @@ from headscope.figures.series import (
     select,
 )
 from headscope.figures.statistic_panel import NAMES, SPREAD, capital, panel_width
+from headscope.figures.stats_points import kinds_in
 from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure
-from headscope.figures.surface_points import kinds_in
 from headscope.statistics.statistic_catalog import Unit, of_topic
 
 DRAWN = of_topic("focus", unit=Unit.NATS)
 
 
 def entropy_by_layer(
-    surface: pd.DataFrame,
+    stats: pd.DataFrame,
     *,
     roles: pd.DataFrame | None = None,
     names: Mapping[str, str] = NAMES,
@@ -39,16 +39,16 @@ def entropy_by_layer(
     """Draw figure 4: each head's entropy in nats by layer, from all tokens and from the first; a row a kind.
 
     Args:
-        surface: `tables/surface.parquet`; `uniform` of `entropy` is the mean over rows of ln(visible keys).
+        stats: `tables/stats.parquet`; `uniform` of `entropy` is the mean over rows of ln(visible keys).
         roles: `kind layer head role`, for the points' colors and shapes; all are ink without it. Heads that
             its `finds` names something for are larger, with an edge, and named where there is room.
         names: the panels' titles.
         axes: a row of axes for each kind in the table, one a statistic; made when not given.
     """
-    kinds = kinds_in(surface)
+    kinds = kinds_in(stats)
     with house_style():
         if axes is None:
-            width = panel_width(int(surface["layer"].max()))
+            width = panel_width(int(stats["layer"].max()))
             columns = across(len(DRAWN), each=2.4)
             lines = -(-len(DRAWN) // columns) * len(kinds)
             figure = new_figure(columns * width, 2.9 * lines)
@@ -61,14 +61,14 @@ def entropy_by_layer(
             )
         for kind, row in zip(kinds, axes):
             for statistic, ax in zip(DRAWN, row):
-                entropy_panel(surface, statistic, kind=kind, roles=roles, names=names, ax=ax)
+                entropy_panel(stats, statistic, kind=kind, roles=roles, names=names, ax=ax)
                 if len(kinds) > 1:
                     ax.set_title(f"{capital(names[statistic])} · {kind}")
         return figure_of(axes[0][0])
 
 
 def entropy_panel(
-    surface: pd.DataFrame,
+    stats: pd.DataFrame,
     statistic: str = "entropy",
     *,
     kind: str,
@@ -77,7 +77,7 @@ def entropy_panel(
     ax: Axes | None = None,
 ) -> Figure:
     """Draw one panel of figure 4: `entropy` or `entropy_cls` of one kind, with all panels' y axis the same."""
-    series = select(surface, statistic, kind=kind)
+    series = select(stats, statistic, kind=kind)
     with house_style():
         if ax is None:
             ax = new_figure(panel_width(series.layers), 2.7).subplots()
@@ -86,7 +86,7 @@ def entropy_panel(
             say_absent(ax, "Cannot occur in this kind of attention.")
             return figure_of(ax)
         layer_axis(ax, series.layers)
-        ax.set_ylim(0, _top(surface, kind))
+        ax.set_ylim(0, _top(stats, kind))
         ax.set_ylabel("nats")
         draw_means(ax, series)
         draw_uniform(ax, series)
@@ -98,8 +98,8 @@ def entropy_panel(
         return figure_of(ax)
 
 
-def _top(surface: pd.DataFrame, kind: str) -> float:
-    rows = surface[(surface["kind"] == kind) & surface["statistic"].isin(DRAWN)]
+def _top(stats: pd.DataFrame, kind: str) -> float:
+    rows = stats[(stats["kind"] == kind) & stats["statistic"].isin(DRAWN)]
     highest = np.nanmax([rows["value"].max(), rows["uniform"].max(), rows["ci_high"].max(), 0.1])
     return float(1.12 * highest)
 

@@ -44,7 +44,7 @@ def relation_courses(
     """Follow each relation's best head through the checkpoints, chosen anew at each of them.
 
     Args:
-        best: step to `tables/dependency_best.parquet` of that checkpoint; held-out rows count, or where there are
+        best: step to `tables/syntax_best.parquet` of that checkpoint; held-out rows count, or where there are
             none those chosen on the same data.
         relations: which, in order; all by default.
 
@@ -89,12 +89,12 @@ def relation_courses(
 
 
 def behavior_courses(
-    surface: Mapping[int, pd.DataFrame], *, statistics: Sequence[str] = ("previous", "next")
+    stats: Mapping[int, pd.DataFrame], *, statistics: Sequence[str] = ("previous", "next")
 ) -> list[Course]:
     """Follow the head with the highest mean weight of each statistic, chosen anew at each checkpoint.
 
     Args:
-        surface: step to `tables/surface.parquet` of that checkpoint.
+        stats: step to `tables/stats.parquet` of that checkpoint.
         statistics: names of statistics that are shares of attention.
 
     Returns:
@@ -104,7 +104,7 @@ def behavior_courses(
     courses = []
     for statistic in statistics:
         found = []
-        for step, table in sorted(surface.items()):
+        for step, table in sorted(stats.items()):
             own = table[(table["statistic"] == statistic) & table["head"].notna() & table["value"].notna()]
             if not own.empty:
                 highest = int(own["value"].to_numpy(float).argmax())

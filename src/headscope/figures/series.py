@@ -38,10 +38,10 @@ class Series:
         return int(max([*self.heads["layer"], *self.means["layer"]], default=0))
 
 
-def select(surface: pd.DataFrame, statistic: str, *, kind: str) -> Series:
-    """Take one statistic of one kind, of the weights, from `tables/surface.parquet`, leaving out what is null."""
-    surface = of_measure(surface)
-    rows = surface[(surface["statistic"] == statistic) & (surface["kind"] == kind)]
+def select(stats: pd.DataFrame, statistic: str, *, kind: str) -> Series:
+    """Take one statistic of one kind, of the weights, from `tables/stats.parquet`, leaving out what is null."""
+    stats = of_measure(stats)
+    rows = stats[(stats["statistic"] == statistic) & (stats["kind"] == kind)]
     rows = rows[rows["value"].notna()]
     mean = rows["head"].isna()
     heads = rows[~mean].sort_values(["layer", "head"]).reset_index(drop=True)

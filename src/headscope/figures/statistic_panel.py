@@ -21,7 +21,7 @@ SPREAD = 0.62
 
 
 def statistic_panel(
-    surface: pd.DataFrame,
+    stats: pd.DataFrame,
     statistic: str,
     *,
     kind: str,
@@ -33,7 +33,7 @@ def statistic_panel(
     """Draw one statistic of one kind: a point a head in its role's color and shape, side by side in head order.
 
     Args:
-        surface: `tables/surface.parquet`.
+        stats: `tables/stats.parquet`.
         statistic: a share of attention, e.g. `previous`.
         kind: `encoder`, `decoder` or `cross`.
         roles: `kind layer head role`; all points are ink without it.
@@ -41,7 +41,7 @@ def statistic_panel(
         top: where the percent axis ends, as a fraction, so that neighboring panels can share it.
         ax: where to draw; made when not given.
     """
-    series = select(surface, statistic, kind=kind)
+    series = select(stats, statistic, kind=kind)
     with house_style():
         if ax is None:
             ax = new_figure(panel_width(series.layers), 2.7).subplots()

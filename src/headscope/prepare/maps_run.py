@@ -17,8 +17,8 @@ from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.compat import pieces_of_maps
 from headscope.prepare.elsewhere import OneScan
-from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.options import RunOptions
+from headscope.prepare.shard_checkpoint import ShardCheckpoint
 from headscope.prepare.shared_scan import SharedScan
 from headscope.prepare.signature import make_signature
 from headscope.statistics.confidence import too_few
@@ -50,7 +50,7 @@ class MapsRun:
             )
         assert options.maps is not None
         # Maps are read as a whole: that is quickly done again.
-        self.kept: KeptShards | OneScan | None = None
+        self.kept: ShardCheckpoint | OneScan | None = None
         self.shared: SharedScan | None = None
         self._source = MapsSource(options.maps)
         index = self._source.index

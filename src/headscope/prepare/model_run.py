@@ -31,9 +31,9 @@ from headscope.prepare.annotated import AnnotatedText
 from headscope.prepare.annotated_inputs import open_annotated
 from headscope.prepare.elsewhere import OneScan
 from headscope.prepare.input_sizes import auto_batch_size, check_length
-from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, tell
+from headscope.prepare.shard_checkpoint import ShardCheckpoint
 from headscope.prepare.shared_scan import SharedScan
 from headscope.prepare.signature import make_signature, model_facts, tokenizer_hash
 from headscope.prepare.text_corpus import GivenText, TextCorpus
@@ -73,7 +73,7 @@ class ModelRun:
         text_read: tuple[int, str] | None = None,
     ) -> None:
         self.options = options
-        self.kept: KeptShards | OneScan | None = None
+        self.kept: ShardCheckpoint | OneScan | None = None
         self.shared: SharedScan | None = None
         self.keeper = SentenceKeeper()
         tell(watch, "reading the corpus")

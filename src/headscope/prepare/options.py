@@ -120,7 +120,7 @@ class RunOptions:
     # What to measure (`ASKABLE`). Empty: what the given corpora are for, or all of it on the demonstration's where none
     # is given. Commands say it.
     stages: tuple[str, ...] = ()
-    also: tuple[str, ...] = option(
+    include: tuple[str, ...] = option(
         (),
         choices=BY_NAME,
         help=f"What else to measure, which is left out unless it is named: {', '.join(BY_NAME)}; may be repeated.",
@@ -219,7 +219,7 @@ class RunOptions:
             if stage not in ASKABLE:
                 raise OptionError(f"stage {stage!r} is not known; choose from {', '.join(ASKABLE)}")
         for named in STAGES.values() if self.maps is not None else ():
-            if named.asked_as in self.also and named.refused:
+            if named.asked_as in self.include and named.refused:
                 raise OptionError(named.refused)
         if self.maps is not None and self.corpora:
             raise OptionError("both a corpus and saved maps were given; a run reads one of them")
@@ -243,7 +243,7 @@ class RunOptions:
     def wanted(self) -> tuple[str, ...]:
         """What to measure, of `ASKABLE`."""
         named = self.stages or tuple(each.asked_as for each in STAGES.values() if self._wants(each))
-        wanted = dict.fromkeys((*named, *self.also))
+        wanted = dict.fromkeys((*named, *self.include))
         wanted |= dict.fromkeys(self._beside(wanted))
         return tuple(wanted if self.stages else (name for name in ASKABLE if name in wanted))
 

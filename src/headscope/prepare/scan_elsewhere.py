@@ -6,13 +6,13 @@ from itertools import islice
 
 from headscope.encoding.shards import Shard
 from headscope.errors import InputError
-from headscope.prepare.kept_shards import KeptShards, Prefix
+from headscope.prepare.shard_checkpoint import Prefix, ShardCheckpoint
 from headscope.prepare.shard_sums import ShardSums, SumsTree
 from headscope.prepare.told_counts import ToldCounts
 
 
 def scan_elsewhere(
-    shards: Iterator[Shard], sums: ShardSums, kept: KeptShards, scan_name: str, told: ToldCounts
+    shards: Iterator[Shard], sums: ShardSums, kept: ShardCheckpoint, scan_name: str, told: ToldCounts
 ) -> None:
     """Have the shards of a scan computed by `kept.elsewhere`, and join what they add up to.
 

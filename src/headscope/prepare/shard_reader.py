@@ -5,7 +5,7 @@ from typing import NoReturn
 
 from headscope.encoding.shards import Shard
 from headscope.errors import InputError
-from headscope.prepare.kept_shards import KeptShards, Prefix
+from headscope.prepare.shard_checkpoint import Prefix, ShardCheckpoint
 from headscope.prepare.shard_sums import ShardSums, SumsTree
 
 
@@ -24,7 +24,7 @@ class ShardReader:
         seconds: that the scan spent for this stage; of what several share, its part.
     """
 
-    def __init__(self, sums: ShardSums, kept: KeptShards | None, scan_name: str) -> None:
+    def __init__(self, sums: ShardSums, kept: ShardCheckpoint | None, scan_name: str) -> None:
         self.sums, self.seconds = sums, 0.0
         self._kept, self._name = kept, scan_name
         self._found = None if kept is None or kept.part is not None else kept.prefix(scan_name)

@@ -11,8 +11,8 @@ from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.encoding.ahead import ahead
 from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.prepare.elsewhere import OneScan
-from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.scan_elsewhere import scan_elsewhere
+from headscope.prepare.shard_checkpoint import ShardCheckpoint
 from headscope.prepare.shard_reader import ShardReader
 from headscope.prepare.shard_sums import ShardSums
 from headscope.prepare.told_counts import Telling, ToldCounts
@@ -29,14 +29,14 @@ class Beside:
     """
 
     accumulators: Sequence[Accumulator]
-    kept: KeptShards | None = None
+    kept: ShardCheckpoint | None = None
 
 
 def scan_shards(
     source: TileSource,
     accumulators: Sequence[Accumulator],
     *,
-    kept: KeptShards | OneScan | None = None,
+    kept: ShardCheckpoint | OneScan | None = None,
     scan_name: str = "trained",
     progress: Telling | None = None,
     beside: Sequence[Beside] = (),
@@ -68,7 +68,7 @@ def scan_shards(
     if not isinstance(source, ModelSource | GradientSource) or not isinstance(source.batches, ShardedBatches):
         parts = [accumulators, *(stage.accumulators for stage in beside)]
         every = [each for part in parts for each in part]
-        counts = scan(source, every, progress=progress, heeded=[*every, *alike])
+        counts = scan(source, every, progress=progress, layout_accumulators=[*every, *alike])
         return _parted(counts, [len(part) for part in parts])
     if isinstance(kept, OneScan):
         kept.meet(scan_name, source, ShardSums.of(source, accumulators), alike=alike)
@@ -83,7 +83,7 @@ def scan_shards(
         ShardReader(ShardSums.of(source, stage.accumulators), stage.kept, scan_name) for stage in stages
     ]
     # A stage that lacks nothing of a shard changes no digit of those that do.
-    heeded = [*alike, *(each for reader in readers for each in reader.sums.accumulators)]
+    layout_accumulators = [*alike, *(each for reader in readers for each in reader.sums.accumulators)]
     shards = source.batches.shards()
     if next(source.model.parameters()).device.type != "cpu":
         # The next shard is read and tokenized while an accelerator computes.
@@ -95,7 +95,7 @@ def scan_shards(
             if kept is None or kept.part is None:
                 told.skipped(shard)
             continue
-        made = _computed(shard, source, [reader.sums for reader in lacking], heeded, told)
+        made = _computed(shard, source, [reader.sums for reader in lacking], layout_accumulators, told)
         for reader, sums in zip(lacking, made.sums, strict=True):
             reader.add(shard, sums)
         for reader, seconds in zip(lacking, made.seconds, strict=True):
@@ -136,7 +136,7 @@ def _computed(
     shard: Shard,
     source: ModelSource | GradientSource,
     like: Sequence[ShardSums],
-    heeded: Sequence[TileAccumulator],
+    layout_accumulators: Sequence[TileAccumulator],
     told: ToldCounts,
 ) -> _Made:
     made, part = [each.empty() for each in like], copy(source)
@@ -147,7 +147,10 @@ def _computed(
         assert counts is not None
         part.counts = counts
     counted = scan(
-        part, [each for sums in made for each in sums.accumulators], progress=told.batch, heeded=heeded
+        part,
+        [each for sums in made for each in sums.accumulators],
+        progress=told.batch,
+        layout_accumulators=layout_accumulators,
     )
     told.end()
     return _Made(made, _parted(counted, [len(sums.accumulators) for sums in made]))

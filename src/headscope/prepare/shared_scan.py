@@ -5,9 +5,9 @@ from typing import Protocol, runtime_checkable
 
 from headscope.attention.model_source import TileSource
 from headscope.prepare.elsewhere import OneScan
-from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.shard_checkpoint import ShardCheckpoint
 from headscope.prepare.sharded_scan import Beside, scan_shards
 from headscope.prepare.told_counts import Telling
 from headscope.statistics.accumulator import Accumulator
@@ -34,7 +34,7 @@ class SharedScan:
         sums: Mapping[str, MakeSums],
         *,
         lacking: Iterable[str],
-        keep: Callable[[str], KeptShards | None],
+        keep: Callable[[str], ShardCheckpoint | None],
     ) -> None:
         self.owed: dict[str, float] = {}
         self._sums, self._lacking, self._keep = sums, list(lacking), keep
@@ -46,7 +46,7 @@ class SharedScan:
         accumulators: Sequence[Accumulator],
         source: Callable[[], TileSource],
         *,
-        kept: KeptShards | OneScan | None,
+        kept: ShardCheckpoint | OneScan | None,
         progress: Telling | None,
     ) -> None:
         """Fill a stage's accumulators: from its scan, in which all that follow are filled, or from an earlier one's.
@@ -88,7 +88,7 @@ class Readable(Protocol):
     """What reading a run's text asks of it."""
 
     options: RunOptions
-    kept: KeptShards | OneScan | None
+    kept: ShardCheckpoint | OneScan | None
     shared: SharedScan | None
 
     @property

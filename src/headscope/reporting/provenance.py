@@ -36,7 +36,7 @@ def definitions(words: Words, *, more: Sequence[tuple[str, str]] = ()) -> Html:
 
 
 def statistic_terms(words: Words) -> list[tuple[str, str]]:
-    """Return what the surface statistics mean, those that are explained together once."""
+    """Return what the statistics mean, those that are explained together once."""
     given = [
         one.term or Term(name=capital(words.statistics[one.name]), says=one.meaning)
         for one in STATISTICS.values()

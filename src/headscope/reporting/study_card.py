@@ -28,7 +28,7 @@ def study_card(study: Study) -> str:
         InputError: a file of the run is gone, or not as the run wrote it.
     """
     parts = [f"<p><b>headscope study</b> of {escape(study.summary())}</p>"]
-    if "surface" in study.tables:
+    if "stats" in study.tables:
         roles = study.roles
         parts += [_grid(kind, roles[roles["kind"] == kind["kind"]]) for kind in study.manifest["kinds"]]
         parts.append(_legend(roles["role"]))

@@ -6,7 +6,7 @@ WEIGHT, NORM = MEASURES = ("weight", "norm")
 """The attention weight, and the weight times the length of what the head writes of the key, each row divided by its sum
 (Kobayashi et al. 2020)."""
 _COLUMN = "measure"
-TABLES = ("surface", "behaviors", "experiments")
+TABLES = ("stats", "behaviors", "experiments")
 """The tables that have both measures."""
 # The column that stands behind that of the measure.
 _BEFORE = ("statistic", "behavior")

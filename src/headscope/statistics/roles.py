@@ -31,18 +31,18 @@ def role_of(values: Mapping[str, float], *, uniform: Mapping[str, float]) -> str
     return OTHERWISE
 
 
-def roles(surface: pd.DataFrame, *, measure: str = WEIGHT) -> pd.DataFrame:
+def roles(stats: pd.DataFrame, *, measure: str = WEIGHT) -> pd.DataFrame:
     """Give every head its role.
 
     Args:
-        surface: the table `surface.parquet`.
+        stats: the table `stats.parquet`.
         measure: by where heads look (`weight`), or by what they write of it (`norm`); then only those of which that is
             known.
 
     Returns:
         Columns `kind layer head role`, in the order of the table.
     """
-    heads = of_measure(surface, measure)
+    heads = of_measure(stats, measure)
     heads = heads[heads["head"].notna()]
     values = heads.pivot_table(index=_HEAD, columns="statistic", values="value", sort=False, dropna=False)
     held = heads[heads["statistic"].isin(_OF_UNIFORM)]
@@ -91,14 +91,14 @@ def finds(
     return found
 
 
-def strongest(surface: pd.DataFrame, named: pd.DataFrame) -> pd.DataFrame:
+def strongest(stats: pd.DataFrame, named: pd.DataFrame) -> pd.DataFrame:
     """For each kind and role but `mixed`, the head that shows it most clearly.
 
     Returns:
         Columns `kind layer head role statistic value`: of each role the head with the highest value of the statistic
         that tells it.
     """
-    heads = of_measure(surface)
+    heads = of_measure(stats)
     heads = heads[heads["head"].notna()].merge(named, on=["kind", "layer", "head"])
     rows = []
     for kind in heads["kind"].unique():

@@ -1,4 +1,4 @@
-"""Every statistic of a head's surface, each in one row: what it is a mean of, and what it is called everywhere.
+"""Every statistic of a head's attention, each in one row: what it is a mean of, and what it is called everywhere.
 
 The sums, the table, `headscope stats`, the report's labels, sections, definitions and table of all heads, the atlas's
 words and cards, figures 2 and 4 and the page of definitions iterate over the rows. A new statistic is a row here, with

@@ -10,10 +10,10 @@ from headscope.analyses import OF_STAGE
 from headscope.analyses.option import options_of
 from headscope.corpora.opening import read_once
 from headscope.errors import InputError, OptionError, OutputError
-from headscope.prepare.kept_shards import SHARDS, KeptShards, Part
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher
+from headscope.prepare.shard_checkpoint import SHARDS, Part, ShardCheckpoint
 from headscope.storage.lock import Held, folder_held
 from headscope.storage.sealed import read_sealed, write_sealed
 from headscope.storage.unfinished import contents, sweep
@@ -98,8 +98,8 @@ def write_part(run: ModelRun, out: Path, part: Part, *, watch: Watcher | None = 
 def _scan(run: ModelRun, held: Held, part: Part, watch: Watcher | None) -> None:
     ids = stage_signatures(run)
 
-    def keep(stage: str) -> KeptShards:
-        return KeptShards(
+    def keep(stage: str) -> ShardCheckpoint:
+        return ShardCheckpoint(
             held.folder,
             stage=stage,
             signature=ids[stage],

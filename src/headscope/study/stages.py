@@ -11,10 +11,10 @@ from headscope.analyses import OF_STAGE, STAGES
 from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
-from headscope.prepare.kept_shards import KeptShards
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher, in_step, tell
+from headscope.prepare.shard_checkpoint import ShardCheckpoint
 from headscope.prepare.shared_scan import SharedScan
 from headscope.statistics.table_check import check_table
 from headscope.study.stage_signature import stage_signature
@@ -73,7 +73,7 @@ def shared_scan(
     run: Run,
     *,
     finished: Collection[str] = (),
-    keep: Callable[[str], KeptShards | None] = lambda _: None,
+    keep: Callable[[str], ShardCheckpoint | None] = lambda _: None,
 ) -> SharedScan:
     """Return the one scan of a run's text that its stages share.
 

@@ -47,21 +47,21 @@ class Study:
         self.manifest = manifest
 
     def __getitem__(self, statistic: str) -> xr.DataArray:
-        """Return a surface statistic of the model's first kind of attention, dims `layer`, `head`, 1-based."""
+        """Return a statistic of the model's first kind of attention, dims `layer`, `head`, 1-based."""
         return self.array(statistic)
 
     def array(self, statistic: str, *, kind: str | None = None, measure: str = WEIGHT) -> xr.DataArray:
-        """Return a surface statistic as a labeled array, `[layer, head]`, with `ci_low` and `ci_high`.
+        """Return a statistic as a labeled array, `[layer, head]`, with `ci_low` and `ci_high`.
 
         Args:
-            statistic: a name of `surface.parquet`.
+            statistic: a name of `stats.parquet`.
             kind: `encoder`, `decoder` or `cross`; the first that the model has when None.
             measure: of where heads look (`weight`), or of what they write of it (`norm`).
 
         Raises:
             KeyError: no such statistic, kind or measure; names those there are.
         """
-        table = self.table("surface")
+        table = self.table("stats")
         own = of_measure(table, measure)
         if own.empty:
             raise KeyError(f"no measure {measure!r}; this study has {', '.join(table['measure'].unique())}")
@@ -73,18 +73,18 @@ class Study:
         return [part["kind"] for part in self.manifest["kinds"]]
 
     @cached_property
-    def surface(self) -> pd.DataFrame:
-        """The table `surface.parquet`, of where heads look: fractions, nats, 1-based layers and heads.
+    def stats(self) -> pd.DataFrame:
+        """The table `stats.parquet`, of where heads look: fractions, nats, 1-based layers and heads.
 
-        `table("surface")` has what they write of it, too.
+        `table("stats")` has what they write of it, too.
         """
-        return of_measure(self.table("surface"))
+        return of_measure(self.table("stats"))
 
     @cached_property
     def roles(self) -> pd.DataFrame:
         """The role of each head, and what it finds: columns `kind layer head role finds`; see `behaviors`."""
         found = finders(self.optional_table) or {}
-        named = roles(self.surface)
+        named = roles(self.stats)
         keys = zip(named["kind"], named["layer"], named["head"], strict=True)
         return named.assign(finds=pd.Series([found.get(key, []) for key in keys], dtype=object))
 
@@ -92,14 +92,14 @@ class Study:
     def heads(self) -> pd.DataFrame:
         """A row for each head, a column for each measure of every analysis that the run made.
 
-        Columns `kind layer head` (1-based); `role` and `finds` where surface statistics were measured; `shows`, the
+        Columns `kind layer head` (1-based); `role` and `finds` where statistics were measured; `shows`, the
         behaviors that it shows, where they were; and the measures as each analysis names them: `previous`, `norm
         previous`, `behavior induction`, `nsubj dependent->head`, `coreference pronoun` ... Units are those of the
         tables that they come from; which they are stands in docs/python.md.
         """
         table = head_columns(self.optional_table)
         first = table[_PLACE]
-        if "surface" in self.tables:
+        if "stats" in self.tables:
             first = first.merge(self.roles, on=_PLACE, how="left")
         if (every := shown(self.optional_table)) is not None:
             keys = first[_PLACE].itertuples(index=False, name=None)
@@ -203,7 +203,7 @@ def checked(folder: Path, manifest: Mapping[str, Any], file: str) -> bytes:
     Args:
         folder: of the run.
         manifest: has the file's hash.
-        file: its path in the folder, as `tables/surface.parquet`.
+        file: its path in the folder, as `tables/stats.parquet`.
 
     Raises:
         InputError: they are not, the file is gone, or something else lies there; says what to do.

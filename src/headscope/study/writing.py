@@ -8,9 +8,9 @@ from typing import Any
 from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
 from headscope.prepare.elsewhere import Elsewhere
-from headscope.prepare.kept_shards import KeptShards, forget_shards
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher
+from headscope.prepare.shard_checkpoint import ShardCheckpoint, forget_shards
 from headscope.storage.files import read_arrays, write_arrays, write_parquet
 from headscope.storage.lock import Held, folder_held
 from headscope.storage.sealed import Sealed
@@ -70,8 +70,8 @@ def _write(
     ids = stage_signatures(run)
     finished = _finished(out, manifest["stages"], ids, words)
 
-    def keep(stage: str) -> KeptShards:
-        return KeptShards(
+    def keep(stage: str) -> ShardCheckpoint:
+        return ShardCheckpoint(
             out,
             stage=stage,
             signature=ids[stage],

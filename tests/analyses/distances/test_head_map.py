@@ -155,7 +155,7 @@ def test_the_stress_stands_below(table):
 def test_without_roles_the_panel_says_so(table):
     figure = head_map(table.assign(role=None, finds=None), kind="encoder")
     assert [text.get_text() for text in figure.axes[0].texts] == [
-        "Roles need the surface statistics of the same run."
+        "Roles need the statistics of the same run."
     ]
     assert len(marks(figure.axes[1])) == 32
 

@@ -10,7 +10,6 @@ from scipy.spatial.distance import jensenshannon
 from transformers import AutoModel
 
 from headscope.analyses.coreference.tables import COREFERENCE
-from headscope.analyses.dependency.tables import DEPENDENCY_BEST
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.map_tables import map_tables
 from headscope.analyses.distances.measure import measure_distances
@@ -18,6 +17,7 @@ from headscope.analyses.distances.measure_map import measure_head_map
 from headscope.analyses.distances.pair_table import matrix_of, pair_table
 from headscope.analyses.distances.tables import HEAD_DISTANCES
 from headscope.analyses.stage_result import StageResult
+from headscope.analyses.syntax.tables import SYNTAX_BEST
 from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
@@ -44,7 +44,7 @@ def run(tmp_path_factory):
     text = folder / "text.txt"
     text.write_text("\n".join(TEXT + [f"Number {n} is the {n}th of all numbers.\n" for n in range(1, 9)]))
     model = sharpen(save_tiny_bert(folder / "tiny", heads=2, layers=3))
-    stages = ("surface", "distances", "map")
+    stages = ("stats", "distances", "map")
     return prepare(RunOptions(model=str(model), text=(str(text),), packing="single", stages=stages, seed=4))
 
 
@@ -145,15 +145,15 @@ def test_a_causal_model_by_hand():
 
 
 @pytest.fixture(scope="module")
-def surface(run):
-    from headscope.analyses.surface.measure import measure_surface
+def stats(run):
+    from headscope.analyses.stats.measure import measure_stats
 
-    return measure_surface(run)
+    return measure_stats(run)
 
 
-def test_the_map_is_made_of_what_earlier_stages_found(run, distances, surface):
+def test_the_map_is_made_of_what_earlier_stages_found(run, distances, stats):
     best = stand_in(
-        DEPENDENCY_BEST,
+        SYNTAX_BEST,
         selection="held-out",
         relation=["obj", "det"],
         layer=2,
@@ -167,8 +167,8 @@ def test_the_map_is_made_of_what_earlier_stages_found(run, distances, surface):
     )
     earlier = {
         "distances": distances,
-        "surface": surface,
-        "syntax": StageResult(name="syntax", tables={"dependency_best": best}),
+        "stats": stats,
+        "syntax": StageResult(name="syntax", tables={"syntax_best": best}),
         "coreference": StageResult(name="coreference", tables={"coreference": coreference}),
     }
     found = measure_head_map(run, earlier)
@@ -178,7 +178,7 @@ def test_the_map_is_made_of_what_earlier_stages_found(run, distances, surface):
     assert table["finds"].to_dict() == {
         (1, 1): "", (1, 2): "", (2, 1): "obj", (2, 2): "", (3, 1): "coreference", (3, 2): ""
     }  # fmt: skip
-    named = roles(surface.tables["surface"]).set_index(["layer", "head"])["role"]
+    named = roles(stats.tables["stats"]).set_index(["layer", "head"])["role"]
     assert table["role"].to_dict() == named.to_dict()
     results = DivergenceAccumulator.from_state(distances.state).compute()
     plain = map_tables(results, roles={}, finds=None, seed=4)
@@ -198,9 +198,9 @@ def test_the_map_of_distances_alone(run, distances):
     assert table[["x", "y", "cluster"]].notna().all(axis=None)
 
 
-def test_a_map_without_distances_is_refused(run, surface):
+def test_a_map_without_distances_is_refused(run, stats):
     with pytest.raises(OptionError) as refused:
-        measure_head_map(run, {"surface": surface})
+        measure_head_map(run, {"stats": stats})
     assert str(refused.value) == (
         "the map of heads is made of their distances; ask for the stage distances as well"
     )

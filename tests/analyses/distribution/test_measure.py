@@ -75,7 +75,7 @@ def test_saved_maps_have_all_but_what_is_written(run, result, tmp_path):
     how = ("--model", run.options.model, "--text", run.options.text[0], "--packing", "single")
     code, _, err = run_command("extract", *how, "--out", folder, "--store", "float32")
     assert (code, err) == (0, "")
-    found = hs.deciles(maps=folder)
+    found = hs.distribution(maps=folder)
     table, own = found.table("distribution"), result.tables["distribution"]
     keys = ["layer", "head", "measure", "decile"]
     merged = table.merge(own, on=keys, suffixes=("", "_own"))

@@ -43,8 +43,8 @@ def where(layers):
 
 def resting(inputs, name):
     """Layers whose average share stands out, by the rule: above a quarter and above twice uniform."""
-    surface = inputs.surface
-    rows = surface[surface["head"].isna() & (surface["statistic"] == name)]
+    stats = inputs.stats
+    rows = stats[stats["head"].isna() & (stats["statistic"] == name)]
     low = rows["ci_low"].fillna(rows["value"])
     return rows[(low > 0.25) & (low > 2 * rows["uniform"])]
 

@@ -8,9 +8,9 @@ import torch
 from sklearn.decomposition import PCA
 
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
+from headscope.analyses.jobs.chance import SORTS
 from headscope.analyses.jobs.clusters import HeadRows, job_clusters
 from headscope.analyses.jobs.describing import told_apart
-from headscope.analyses.jobs.evenly import SORTS
 from headscope.analyses.jobs.features import FEATURES, along_principal_directions, chosen, features
 from headscope.analyses.jobs.found_jobs import found_jobs
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW, BEFORE

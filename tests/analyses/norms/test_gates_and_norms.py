@@ -7,7 +7,7 @@ from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.norms.measure import UNTRACED, measure_notes, norm_table
-from headscope.analyses.surface.norm_accumulator import NormSurfaceAccumulator
+from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
@@ -33,7 +33,7 @@ def measured(family, *, size, tile_limit):
     batches = [segments[i : i + size] for i in range(0, len(segments), size)]
     sums = (
         NormAccumulator(anatomy.layout),
-        NormSurfaceAccumulator(anatomy.layout),
+        NormStatsAccumulator(anatomy.layout),
         NormBehaviorAccumulator(anatomy.layout, np.zeros(256, dtype=np.uint8)),
     )
     scan(ModelSource(model, anatomy, words, batches, tile_limit=tile_limit), list(sums))
@@ -65,7 +65,7 @@ def looped(family):
                     previous.append(shares[i - 1] / shares.sum() if i else 0.0)
                 values.setdefault("output_norm", []).append(np.mean(outputs))
                 values.setdefault("output_norm_in_stream", []).append(np.mean(relative))
-                values.setdefault("surface", []).append(np.mean(previous))
+                values.setdefault("stats", []).append(np.mean(previous))
                 values.setdefault("behavior", []).extend(previous[1:])
                 for kind in KeyClass:
                     keys = [j for j in range(rows) if classes[j] == kind]
@@ -81,7 +81,7 @@ def looped(family):
 def test_every_number_is_that_of_a_plain_loop(family):
     expected = looped(family)
     for size, tile_limit in ((3, 1 << 26), (6, 2000)):
-        norms, surface, behaviors = measured(family, size=size, tile_limit=tile_limit)
+        norms, stats, behaviors = measured(family, size=size, tile_limit=tile_limit)
         table = norm_table(norms)
         table = table[table["head"].notna()]
         checked = 0
@@ -97,8 +97,8 @@ def test_every_number_is_that_of_a_plain_loop(family):
                     value = own[row.statistic]
                 np.testing.assert_allclose(row.value, value, rtol=1e-4)
                 checked += value == value
-            by_norm = surface[1].heads.value[layer - 1, head - 1, STATISTICS.index("previous")]
-            np.testing.assert_allclose(by_norm, own["surface"], rtol=1e-4)
+            by_norm = stats[1].heads.value[layer - 1, head - 1, STATISTICS.index("previous")]
+            np.testing.assert_allclose(by_norm, own["stats"], rtol=1e-4)
             by_norm = behaviors[1].heads.value[layer - 1, head - 1, NAMES.index("previous")]
             np.testing.assert_allclose(by_norm, own["behavior"], rtol=1e-4)
         assert checked == len(expected) * 5

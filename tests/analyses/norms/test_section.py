@@ -3,10 +3,10 @@
 import pytest
 
 from headscope.analyses.norms.accumulator import KEY_CLASSES
+from headscope.analyses.norms.activity import activities
 from headscope.analyses.norms.findings import norm_findings
 from headscope.analyses.norms.in_terminal import shown
 from headscope.analyses.norms.section import head_table, norm_figures, norm_section
-from headscope.analyses.norms.standing import standings
 from headscope.analyses.stage_result import StageResult
 from support import mock_inputs
 from support.measured import about
@@ -16,9 +16,9 @@ from support.mock_norms import with_norms
 def test_heads_that_rest_are_named_and_those_that_weights_would_have_called_so():
     context = about(with_norms(mock_inputs.encoder(2, 4)))
     (kind,) = context.kinds
-    heads = standings(context.run.table("norms"), kind)
+    heads = activities(context.run.table("norms"), kind)
     assert [(one.layer, one.head) for one in heads if one.rests] == [(1, 1), (2, 1)]
-    for one in heads:  # weights on the first token and separators, as the surface table has them
+    for one in heads:  # weights on the first token and separators, as the table of statistics has them
         cells = [kind.cell(name, one.layer, one.head).value for name in ("cls", "sep")]
         assert one.on_sink == pytest.approx(sum(cells))
     said = [one.text for one in norm_findings(context)]
@@ -55,7 +55,7 @@ def test_the_section_has_both_axes_and_every_head():
         for url, place in zip(points.get_urls() or [], points.get_offsets(), strict=False)
     }
     (kind,) = context.kinds
-    for one in standings(context.run.table("norms"), kind):
+    for one in activities(context.run.table("norms"), kind):
         assert places[f"#encoder-{one.layer}-{one.head}"] == pytest.approx((one.on_sink, one.relative.value))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
-from headscope.analyses.surface.accumulator import SurfaceAccumulator
+from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.scan import scan
 from headscope.maps.growing_folder import MapsFolder
 from headscope.maps.index import MapEntry, MapsIndex, Tokens
@@ -87,16 +87,16 @@ def _read(folder: Path) -> Check:
         source = MapsSource(given)
         for entry in source.index.entries:
             source.maps(entry)
-        surface = SurfaceAccumulator(source.layout)
-        scan(source, [surface])
-        surface.compute()
+        stats = StatsAccumulator(source.layout)
+        scan(source, [stats])
+        stats.compute()
 
     return run
 
 
 def _prepared(folder: Path) -> Check:
     def run(given: Path) -> None:
-        prepare(RunOptions(maps=given, stages=("surface",)))
+        prepare(RunOptions(maps=given, stages=("stats",)))
 
     return run
 

@@ -20,7 +20,7 @@ from support.mock_study import write_study
 from support.tiny_models import tiny_model
 from support.tiny_tokenizers import tiny_tokenizer
 
-_NEEDED = {"surface", "examples"}
+_NEEDED = {"stats", "examples"}
 
 
 def _made_up(folder: Path) -> list[Sample]:
@@ -34,13 +34,13 @@ def _made_up(folder: Path) -> list[Sample]:
 
 
 def _options(folder: Path) -> RunOptions:
-    """Return a run of seconds: a tiny model, its surface statistics."""
+    """Return a run of seconds: a tiny model, its statistics."""
     tiny_model("bert").save_pretrained(folder / "tiny")
     tiny_tokenizer("bert").save_pretrained(folder / "tiny")
     text = folder / "text.txt"
     text.write_text("The cat sat on the mat.\nThe dogs ran.\n\nA dog and the cat ran.\n", encoding="utf-8")
     return RunOptions(
-        model=str(folder / "tiny"), text=(str(text),), stages=("surface",), max_length=32, device="cpu"
+        model=str(folder / "tiny"), text=(str(text),), stages=("stats",), max_length=32, device="cpu"
     )
 
 
@@ -55,7 +55,7 @@ def _read(folder: Path) -> Check:
         for name in study.tables:
             study.table(name)
         assert isinstance(study.summary(), str)
-        if "surface" in study.tables:
+        if "stats" in study.tables:
             study.roles  # noqa: B018 - it is read for what it raises
             study_model(study)
 

@@ -40,7 +40,7 @@ def asked(tmp_path_factory):
         controls=1,
         shuffled=True,
         max_length=64,
-        stages=("surface", "norms", "importance", "syntax", "coreference", "distances", "map"),
+        stages=("stats", "norms", "importance", "syntax", "coreference", "distances", "map"),
         batch_size=4,
         shard_minutes=0,
     )
@@ -130,7 +130,7 @@ def test_a_run_that_was_stopped_goes_on_in_the_cluster_and_the_other_way_round(
     asked, whole, engine, tmp_path, monkeypatch, done_there
 ):
     """Whoever computed the first shards, the rest is added to them in the same tree."""
-    text_alone = replace(asked, stages=("surface",))
+    text_alone = replace(asked, stages=("stats",))
     write_run(prepare(text_alone), tmp_path / "plain")
     plain = sharded_scan._computed
 

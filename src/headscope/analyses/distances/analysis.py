@@ -28,19 +28,19 @@ ANALYSIS = Analysis(
             name="map",
             measure="measure_map:measure_head_map",
             tables="tables:MAP_TABLES",
-            after=("distances", "surface", "syntax", "coreference"),
+            after=("distances", "stats", "syntax", "coreference"),
             version=4,
             place=2,
         ),
     ),
     command=Command(
-        name="cluster",
+        name="distances",
         help=(
             "Measure how far apart heads are, and put them into clusters.\n\nWhether heads of a layer are alike is "
             "tested. Distances are Jensen-Shannon divergences in nats, averaged over the tokens of the text."
         ),
-        # The map names the roles that the surface gives.
-        stages=("surface", "distances", "map"),
+        # The map names the roles that statistics give.
+        stages=("stats", "distances", "map"),
         files=(
             OutputFile(
                 option=Option(

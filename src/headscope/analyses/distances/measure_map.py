@@ -25,7 +25,7 @@ def measure_head_map(
 
     Args:
         run: a `ModelRun` or a `MapsRun`; its seed is taken.
-        earlier: `distances`; `surface` for roles; `syntax` and `coreference` for what heads find. Without `surface`
+        earlier: `distances`; `stats` for roles; `syntax` and `coreference` for what heads find. Without `stats`
             roles are null, without both of the last two `finds` is.
         watch: not told anything; this takes seconds.
 
@@ -56,10 +56,10 @@ def measure_head_map(
 
 
 def roles_in(earlier: Mapping[str, StageResult]) -> dict[HeadNumber, str]:
-    """Return the role of each head from the surface statistics, none where they were not measured."""
-    if "surface" not in earlier:
+    """Return the role of each head from the statistics, none where they were not measured."""
+    if "stats" not in earlier:
         return {}
-    table = roles(earlier["surface"].tables["surface"])
+    table = roles(earlier["stats"].tables["stats"])
     keys = zip(table["kind"], table["layer"], table["head"], strict=True)
     return dict(zip(keys, table["role"], strict=True))
 

@@ -54,7 +54,7 @@ HEAD_MAP = TableSchema(
         number("x", "place across", unit=_NATS),
         number("y", "place upwards", unit=_NATS),
         Column("cluster", "number of its cluster", "int64", bounds=FROM_ONE),
-        text("role", "its role", missing="surface statistics were not measured", choices=tuple(ROLES)),
+        text("role", "its role", missing="statistics were not measured", choices=tuple(ROLES)),
         text(
             "finds",
             "relations, and `coreference`, with commas between them",

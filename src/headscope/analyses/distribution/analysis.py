@@ -20,7 +20,7 @@ ANALYSIS = Analysis(
     ),
     report="in_report:PARTS",
     command=Command(
-        name="deciles",
+        name="distribution",
         help=(
             "Say how often each head does how much.\n\nA mean hides whether a head always does a little or seldom a "
             "lot. Here are the tenths of its rows: of how much it writes, of its weight off the sink, of its entropy "

@@ -22,7 +22,7 @@ ANALYSIS = Analysis(
         ),
     ),
     command=Command(
-        name="experiment",
+        name="experiments",
         help=(
             "Try heads on inputs whose answer is known.\n\nRandom tokens repeated (induction), a needle in a haystack "
             "(retrieval; decoders alone), and the text with its words shuffled."

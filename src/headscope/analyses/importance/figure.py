@@ -13,8 +13,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 from headscope.figures.axes import layer_axis, say_absent, say_missing
 from headscope.figures.paper import across, paper_width
 from headscope.figures.series import Series, draw_heads, draw_means
+from headscope.figures.stats_points import kinds_in
 from headscope.figures.style import figure_of, house_style, new_figure, role_color
-from headscope.figures.surface_points import kinds_in
 
 MEASURES: Mapping[str, tuple[str, str]] = {
     "gradient": ("Gradient of the loss by the weight", "mean |gradient|, nats per unit of weight"),

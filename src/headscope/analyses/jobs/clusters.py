@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.jobs.apart import are_apart, looks_of
 from headscope.analyses.jobs.features import FEATURES, RELATION, TAGS_OF_KEYS, WRITTEN
 from headscope.analyses.jobs.k_means import Floats, k_means, nearest_of
+from headscope.analyses.jobs.separation import are_separated, looks_of
 from headscope.analyses.jobs.standardized import LEAST_SHARE, standardized
 from headscope.analyses.jobs.valley import Windows, line_windows, side_windows, valley_p
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
@@ -152,7 +152,7 @@ def _try(heads: Sequence[_Head], number: int, *, seed: int, by_output: bool) -> 
     for head, centers in zip(heads, _centers(whole, number, seed=seed), strict=True):
         labels = head.labels(centers)
         shares = np.bincount(labels, minlength=number) / len(labels)
-        if shares.min() >= LEAST_SHARE and are_apart(
+        if shares.min() >= LEAST_SHARE and are_separated(
             head.points[:, head.by], head.names[head.by], head.looks, labels
         ):
             likely.append((head, np.argsort(np.argsort(-shares, kind="stable"), kind="stable")[labels]))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.jobs.evenly import SORTS
+from headscope.analyses.jobs.chance import SORTS
 from headscope.analyses.jobs.row_facts import BEFORE, TAG_NUMBERS, TAGGED
 from headscope.encoding.vocabulary import KeyClass
 

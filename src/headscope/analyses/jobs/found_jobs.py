@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from headscope.analyses.jobs.active_rows import ActiveRows
 from headscope.analyses.jobs.clusters import FEWEST_ROWS, HeadRows, job_clusters
 from headscope.analyses.jobs.describing import described, told_apart
+from headscope.analyses.jobs.distinctive_tokens import DistinctiveToken, distinctive_tokens
 from headscope.analyses.jobs.features import FEATURES, TAGS_OF_KEYS, chosen, context, features
 from headscope.analyses.jobs.row_facts import BEFORE
-from headscope.analyses.jobs.telling_tokens import TellingToken, telling_tokens
 from headscope.statistics.confidence import Interval, ratio_interval
 from headscope.statistics.groups import GROUPS, group_of
 
@@ -47,7 +47,7 @@ class Job:
     says: str
     sampled: int
     rows: NDArray[np.int64]
-    tokens: dict[str, list[TellingToken]]
+    tokens: dict[str, list[DistinctiveToken]]
 
 
 def found_jobs(kept: ActiveRows, *, seed: int, same_ids: bool = True) -> Iterator[Job]:
@@ -87,12 +87,12 @@ def found_jobs(kept: ActiveRows, *, seed: int, same_ids: bool = True) -> Iterato
         for job, own in enumerate(members):
             inside = np.isin(whole, begin + own)
             others = ~inside if clusters.number == 1 else (whole >= begin) & (whole < end) & ~inside
-            tokens: dict[str, list[TellingToken]] = {}
+            tokens: dict[str, list[DistinctiveToken]] = {}
             for side in SIDES if same_ids else ():
                 here, there = (_count(known[side], chosen) for chosen in (inside, others))
                 tokens[side] = [
-                    TellingToken(int(known[side][0][one.token]), one.log_odds, one.z, one.count)
-                    for one in telling_tokens(here, there, every[side])
+                    DistinctiveToken(int(known[side][0][one.token]), one.log_odds, one.z, one.count)
+                    for one in distinctive_tokens(here, there, every[side])
                 ]
             yield Job(
                 layer=place // heads + 1,

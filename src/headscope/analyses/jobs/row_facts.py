@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.distribution.drawn_tokens import ids_around, strongest_keys
 from headscope.analyses.distribution.row_values import content_tokens
-from headscope.analyses.jobs.evenly import SORTS, Sorts, behind_copies, evenly, sorts_of_keys
+from headscope.analyses.jobs.chance import SORTS, Sorts, behind_copies, sorts_of_keys, uniform_baseline
 from headscope.attention.tile import AttentionTile
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.encoding.segment import SegmentInfo
@@ -100,7 +100,7 @@ def tell(
         of_rows, of_keys = (tags_of(tags.to(device), info) for info in (queries, keys))
         told["row_tag"], told["key_tag"] = of_rows[item, row].cpu().numpy(), of_keys[item, key].cpu().numpy()
         sorts = partial(_sorts_and_tags, of_keys)
-    even = evenly(tile, item, at, sorts).float().cpu().numpy()
+    even = uniform_baseline(tile, item, at, sorts).float().cpu().numpy()
     told["even"] = even[:, : len(SORTS)]
     if tags is not None:
         told["even_tags"] = even[:, len(SORTS) :]

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from headscope.analyses.norms.accumulator import RESTING
-from headscope.analyses.norms.standing import ON_SINK, Standing
+from headscope.analyses.norms.activity import ON_SINK, Activity
 from headscope.figures.finders import EDGE_COLOR
 from headscope.figures.label_places import Box, WantedLabel, place_labels
 from headscope.figures.series import HeadRoles, roles_of
@@ -22,7 +22,7 @@ _NAMED, _SIZE = 8, 8.0
 
 
 def standing_panel(
-    heads: Sequence[Standing],
+    heads: Sequence[Activity],
     *,
     kind: str,
     roles: pd.DataFrame | None = None,
@@ -33,7 +33,7 @@ def standing_panel(
     Heads on which the two disagree are named, those furthest from the lines first. A point links to its head's card.
 
     Args:
-        heads: from `standings`.
+        heads: from `activities`.
         kind: `encoder`, `decoder` or `cross`.
         roles: `kind layer head role`, for colors and shapes.
         ax: where to draw; made when not given.
@@ -58,7 +58,7 @@ def standing_panel(
         return figure_of(ax)
 
 
-def _draw(ax: Axes, heads: Sequence[Standing], roles: HeadRoles, kind: str) -> None:
+def _draw(ax: Axes, heads: Sequence[Activity], roles: HeadRoles, kind: str) -> None:
     worn = np.array([roles.get((one.layer, one.head), "mixed") for one in heads], dtype=object)
     for role in sorted(set(worn), key=lambda one: (-int((worn == one).sum()), one)):
         own = [one for one, its in zip(heads, worn, strict=True) if its == role]
@@ -72,14 +72,14 @@ def _draw(ax: Axes, heads: Sequence[Standing], roles: HeadRoles, kind: str) -> N
         points.set_gid(f"heads--{kind}--norms--{role}")
 
 
-def _name(ax: Axes, named: Sequence[Standing], heads: Sequence[Standing], kind: str) -> None:
+def _name(ax: Axes, named: Sequence[Activity], heads: Sequence[Activity], kind: str) -> None:
     """Write heads' names beside their points, as far as there is room."""
     figure = ax.get_figure(root=True)
     if not named or figure is None:
         return
     points = 72 / figure.dpi
 
-    def on_page(ones: Sequence[Standing]) -> NDArray[np.float64]:
+    def on_page(ones: Sequence[Activity]) -> NDArray[np.float64]:
         places = ax.transData.transform([(one.on_sink, one.relative.value) for one in ones])
         return np.asarray((places - ax.bbox.min) * points)
 
@@ -100,7 +100,7 @@ def _name(ax: Axes, named: Sequence[Standing], heads: Sequence[Standing], kind: 
         )  # fmt: skip
 
 
-def _surprising(heads: Sequence[Standing]) -> list[Standing]:
+def _surprising(heads: Sequence[Activity]) -> list[Activity]:
     """Return the heads that weights and outputs judge otherwise, the clearest first."""
     apart = [one for one in heads if one.rests is not None and one.sinks != one.rests]
     return sorted(apart, key=lambda one: -abs(np.log(max(one.relative.value, 1e-9) / RESTING)))

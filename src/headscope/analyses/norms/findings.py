@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headscope.analyses.norms.accumulator import RESTING
-from headscope.analyses.norms.standing import ON_SINK, Standing, standings
+from headscope.analyses.norms.activity import ON_SINK, Activity, activities
 from headscope.reporting.kit.claim_rules import WHERE
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence, listed, numbered, sentence
@@ -21,11 +21,13 @@ def norm_findings(about: Context) -> list[Sentence]:
     if table is None:
         return []
     return [
-        made for kind in about.kinds for made in _of_kind(kind, standings(table, kind), several=about.several)
+        made
+        for kind in about.kinds
+        for made in _of_kind(kind, activities(table, kind), several=about.several)
     ]
 
 
-def _of_kind(kind: Kind, heads: Sequence[Standing], *, several: bool) -> list[Sentence]:
+def _of_kind(kind: Kind, heads: Sequence[Activity], *, several: bool) -> list[Sentence]:
     if not heads:
         return []
     of = f" of {WHERE[kind.name]}" if several else ""
@@ -96,6 +98,6 @@ def _of_kind(kind: Kind, heads: Sequence[Standing], *, several: bool) -> list[Se
     return [Sentence(each.topic, each.parts, kind.name) for each in made]
 
 
-def _least(heads: Sequence[Standing]) -> list[Standing]:
+def _least(heads: Sequence[Activity]) -> list[Activity]:
     """Sort heads, those that write least first."""
     return sorted(heads, key=lambda one: (one.relative.value, one.layer, one.head))

@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from headscope.analyses.norms.accumulator import KEY_CLASSES, RESTING
+from headscope.analyses.norms.activity import activities
 from headscope.analyses.norms.figures import standing_panel
 from headscope.analyses.norms.findings import TOPIC
-from headscope.analyses.norms.standing import standings
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT, VALUE
 from headscope.reporting.kit.cells import Cell, cell_of, records
 from headscope.reporting.kit.drawing import inline_file
@@ -53,7 +53,7 @@ def norm_section(about: Context) -> list[Section]:
     parts: list[Html | None] = []
     drawn: list[str] = []
     for place, kind in enumerate(about.kinds):
-        heads = standings(table, kind)
+        heads = activities(table, kind)
         if not heads:
             continue
         drawn.append(kind.name)
@@ -78,7 +78,7 @@ def norm_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     if table is None:
         return
     for place, kind in enumerate(about.kinds):
-        if heads := standings(table, kind):
+        if heads := activities(table, kind):
             yield (
                 figure_file(FIGURE, kind.name, first=place == 0),
                 standing_panel(heads, kind=kind.name, roles=about.run.roles),

@@ -19,7 +19,7 @@ ANALYSIS = Analysis(
         ),
     ),
     command=Command(
-        name="probe",
+        name="probes",
         help=(
             "Train probes on a treebank: what all heads know of syntax.\n\nThey are trained on --treebank-train and "
             "measured on --treebank. Beside them stand the same probes on random weights, a parser that sees words and "

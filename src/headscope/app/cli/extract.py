@@ -74,7 +74,7 @@ def command(
             "--format pickle holds float16, as the original's; use --format safetensors for float32"
         )
     place = out or default_out(text or [], pickle=form == "pickle")
-    options = o.run_options(**given, text=text, too_long=too_long, batch_size=batch_size, stages=("surface",))
+    options = o.run_options(**given, text=text, too_long=too_long, batch_size=batch_size, stages=("stats",))
     from headscope.study.extraction import MapOptions, extract
 
     how = MapOptions(

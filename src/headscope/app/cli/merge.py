@@ -30,7 +30,7 @@ def command(
     ] = None,
     quiet: o.Quiet = False,
 ) -> None:
-    """Join the parts of a report that several machines have scanned.
+    """Join the parts of a report that machines scanned.
 
     Text and model must be where they were: sums are joined, and the model reads no more than the sentences on which
     heads are shown. Probes are trained here.

@@ -114,7 +114,7 @@ def command(
     ] = "auto",
     quiet: o.Quiet = False,
 ) -> None:
-    """Train a model further, or a small BERT or Llama from scratch.
+    """Train a model further, or a small one from scratch.
 
     It foretells masked words or the next token, and checkpoints are kept along the way.
 

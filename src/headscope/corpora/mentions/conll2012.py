@@ -10,7 +10,7 @@ from headscope.corpora.files import expand, open_lines
 from headscope.corpora.identity import distinct
 from headscope.corpora.mentions.brackets import Brackets, match_brackets, printable
 from headscope.corpora.opening import source_name
-from headscope.corpora.trees.constituency import dependency_heads
+from headscope.corpora.trees.constituency import syntax_heads
 from headscope.errors import InputError
 
 CONLL2012_SUFFIXES = (".conll", ".gold_conll", ".v4_gold_conll", ".auto_conll", ".v4_auto_conll")
@@ -33,7 +33,7 @@ def read_conll2012(paths: str | Path | Sequence[str | Path]) -> Iterator[Annotat
     last may be empty). Used are the word (4), the part of speech (5), the parse (6) and the coreference (last);
     `_`, `-` or nothing stands for none. The parts of one name that follow one another are one document, in
     the order in which they come; each has entities of its own (`000/12`). Sentences with a parse get heads by
-    `constituency.dependency_heads`, with the relation `root` or `dep`. The Treebank's escapes are undone
+    `constituency.syntax_heads`, with the relation `root` or `dep`. The Treebank's escapes are undone
     (`-LRB-` is `(`, `/.` is `.`).
 
     Args:
@@ -183,7 +183,7 @@ def _sentence(rows: Sequence[Sequence[str]], name: str, first: int) -> Annotated
     # OntoNotes marks by NOPARSE and XX what has not been parsed
     if not _NONE.issuperset(bits) and not any("(NOPARSE" in bit for bit in bits):
         origins = [f"{name}, line {number}" for number in range(first, first + len(rows))]
-        heads = dependency_heads(bits, tags, origins=origins)
+        heads = syntax_heads(bits, tags, origins=origins)
     return AnnotatedSentence(
         words=words,
         heads=heads,

@@ -66,7 +66,7 @@ _RULES: dict[str, tuple[_Tier, ...]] = {
 }
 
 
-def dependency_heads(bits: Sequence[str], tags: Sequence[str], *, origins: Sequence[str]) -> tuple[int, ...]:
+def syntax_heads(bits: Sequence[str], tags: Sequence[str], *, origins: Sequence[str]) -> tuple[int, ...]:
     """Return the head of every word of a sentence from its parse.
 
     Args:

@@ -1,4 +1,4 @@
-"""The surface table as arrays: every statistic of every head, and of every layer's mean, by position."""
+"""The table of statistics as arrays: every statistic of every head, and of every layer's mean, by position."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def kinds_of(run: Measured) -> tuple[Kind, ...]:
 
 
 def _kind(run: Measured, name: str, layers: int, heads: int, *, own: Sequence[int]) -> Kind:
-    rows = run.surface[run.surface["kind"] == name]
+    rows = run.stats[run.stats["kind"] == name]
     by_head, by_layer = {}, {}
     for statistic in NAMES:
         part = rows[rows["statistic"] == statistic]

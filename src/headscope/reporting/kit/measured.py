@@ -16,12 +16,12 @@ from headscope.statistics.measures import of_measure
 class Measured:
     """One run, as the report reads it.
 
-    What every analysis builds on has a name here: the surface statistics, from which the kinds of attention and the
+    What every analysis builds on has a name here: the statistics, from which the kinds of attention and the
     roles of heads are read. Every other table is asked for by name, in the folder of the analysis that makes it.
 
     Attributes:
         manifest: the run's `manifest.json`: signature, kinds, counts, timings, notes.
-        tables: the run's tables by name, `surface` and `examples` among them; a study's are read when they are asked
+        tables: the run's tables by name, `stats` and `examples` among them; a study's are read when they are asked
             for.
         roles: `kind layer head role`, and `finds` where the run has what heads can find: the names of the targets at
             which the head is held-out best and beats its baseline with q < 0.05.
@@ -40,13 +40,13 @@ class Measured:
         return self.tables.get(name)
 
     @cached_property
-    def surface(self) -> pd.DataFrame:
-        """The surface statistics of where heads look; `table` has those of what they write, too.
+    def stats(self) -> pd.DataFrame:
+        """The statistics of where heads look; `table` has those of what they write, too.
 
         `kind layer head measure statistic value ci_low ci_high uniform n`; `layer` and `head` are 1-based, a missing
         head is the layer's mean, shares lie in [0, 1] and entropies are in nats.
         """
-        return of_measure(self.tables["surface"])
+        return of_measure(self.tables["stats"])
 
     @property
     def examples(self) -> pd.DataFrame:

@@ -95,7 +95,7 @@ def map_panel(
             ax = new_figure(SIDE, height_of(heads) + 0.45).subplots()
         ax.set_title(f"By {coloring}")
         if coloring == "role" and heads["role"].isna().all():
-            say_absent(ax, "Roles need the surface statistics of the same run.")
+            say_absent(ax, "Roles need the statistics of the same run.")
             return figure_of(ax)
         plane = lay_out(ax, heads)
         if coloring == "role":

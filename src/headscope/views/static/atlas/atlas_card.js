@@ -6,7 +6,7 @@ import { accuraciesOf, atlas, nearestOf, ordinal, rankOf, showingsOf, writtenOf 
 import { findLines, roleLine } from "../report/card.js";
 import { natsApart, tableInterval, tableNumber } from "../core/format.js";
 import { sentencePart } from "./atlas_sentences.js";
-import { directionsPart } from "./atlas_directions.js";
+import { pcaPart } from "./atlas_pca.js";
 import { jobsPart } from "./atlas_jobs.js";
 import { tenthsPart } from "./atlas_tenths.js";
 import { strips } from "../report/strips.js";
@@ -122,7 +122,7 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
     sentencePart(kind, index, { onSentence: actions.onSentence, together }),
     tenthsPart(kind, index),
     jobsPart(kind, index),
-    directionsPart(kind, index),
+    pcaPart(kind, index),
     part(`Where it stands among ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads`, strips(kind, index, rank), el("p", { class: "caption" }, "Gray: every head. Dashed: uniform attention. Bar: 95% interval. The last column: its place from the highest.")),
     part("What it does", behaviorsTable(kind, index)),
     part("Relations", relationsTable(kind, index)),

@@ -54,10 +54,10 @@ export function jobsOf(kind, index, name = "jobs") {
 // What there is of a head's directions: [{side, axis, shares, points: [{x, y, length, token}]}], coordinates in steps, 0 the mean;
 // a token has class (a name), position, at: which of the tokens around it it is, and these as rows have them. Empty
 // where its layer was not measured, null where the page has no maps.
-export function directionsOf(kind, index) {
-  const { directions } = partsOf(kind);
-  if (!directions) return null;
-  const { words, classes, tokens, sides } = directions;
+export function pcaOf(kind, index) {
+  const { pca } = partsOf(kind);
+  if (!pca) return null;
+  const { words, classes, tokens, sides } = pca;
   const told = ([which, position, at, around]) => ({ class: classes[which], position, at, ...rowOf(words, around) });
   const own = ({ side, axis, heads }) => {
     const { shares, x, y, length } = heads[index];

@@ -1,0 +1,232 @@
+"""Figure 5 in the page: for the best heads two sentences where they are right and one where they are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from headscope.analyses.arc_examples.arc_drawing import drawing
+from headscope.analyses.coreference.found_antecedents import Antecedents, antecedents_of
+from headscope.analyses.for_report import arc_examples
+from headscope.analyses.syntax.relations import Relation, relations_of
+from headscope.figures.arc_diagram import arc_diagram, arc_pages
+from headscope.figures.arc_strokes import MOST_TOKENS, ArcStrokes, arcs_of
+from headscope.figures.paper import narrow
+from headscope.reporting.kit.links import file_links, head_link
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.numbers import offset_words, share
+from headscope.reporting.kit.page_rows import Table
+from headscope.reporting.kit.relation_names import COREFERENCE, DIRECTIONS, short, terms
+from headscope.reporting.kit.report_parts import Context, Section, section
+from headscope.reporting.kit.words import capital, count, head_name, join, plain
+from headscope.views.markup import Html, el
+
+FILE_WORDS, COLUMN_WORDS = 24, 16
+"""Of a sentence in the file; on one column three stand over one another on a page."""
+WHY = "Two of the clearest sentences of each head, and one where it goes wrong."
+SHOWN = 8
+"""How many relations stand open in the page, coreference among them."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The examples of one relation's best head, the right ones first, and whether it is shown to beat its baselines."""
+
+    relation: str
+    rows: tuple[pd.Series, ...]
+    found: bool
+
+    @property
+    def first(self) -> pd.Series:
+        """The first example: it names the head that all of them show."""
+        return self.rows[0]
+
+
+def groups_of(run: Measured) -> list[Group]:
+    """Return the relations with examples, in the order of table 1, coreference at the end of those that stand open."""
+    table = arc_examples(run)
+    if table is None or table.empty:
+        return []
+    by_name: dict[str, list[pd.Series]] = {}
+    for _, row in table.iterrows():
+        by_name.setdefault(str(row["relation"]), []).append(row)
+    relations = [one for one in relations_of(run) if not one.overall]
+    order = {one.name: place for place, one in enumerate(relations)}
+    found = {one.name for one in relations if one.held_out and one.held_out.beats} | {COREFERENCE}
+    names = sorted((name for name in by_name if name in order), key=lambda name: order[name])
+    names += sorted(name for name in by_name if name not in order and name != COREFERENCE)
+    if COREFERENCE in by_name:
+        names.insert(min(SHOWN - 1, len(names)), COREFERENCE)
+    return [
+        Group(
+            name, tuple(sorted(by_name[name], key=lambda row: str(row["outcome"]) != "right")), name in found
+        )
+        for name in names
+    ]
+
+
+def figure_examples(run: Measured) -> tuple[pd.DataFrame, dict[str, str]] | None:
+    """Return the rows of figure 5 as a file, in order, with each relation's title; None where there is none."""
+    every = groups_of(run)
+    # Where a head is shown to find its relation, those that are not have no place in the figure.
+    groups = [group for group in every if group.found] or every
+    groups = groups[:SHOWN]
+    if not groups:
+        return None
+    rows = pd.DataFrame([row for group in groups for row in group.rows])
+    titles = {
+        group.relation: f"Head {group.first['layer']}-{group.first['head']} · {_title(group.relation)}"
+        for group in groups
+    }
+    return rows, titles
+
+
+def arcs_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+    """Yield figure 5 with the name of its file; none where the run kept no example.
+
+    It is as wide as two columns of a paper and no higher than a page: what is more goes on in `figure-5-2`.
+    """
+    examples = figure_examples(about.run)
+    if examples is None:
+        return
+    rows, titles = examples
+    words = COLUMN_WORDS if narrow() else FILE_WORDS
+    special = (about.words.cls, about.words.sep)
+    for number, page in enumerate(arc_pages(rows, most=words), start=1):
+        drawn = arc_diagram(page, titles=titles, special=special, most=words)
+        yield "figure-5" if number == 1 else f"figure-5-{number}", drawn
+
+
+def arcs_section(about: Context) -> list[Section]:
+    """Build the section; none where the run kept no example."""
+    run, words, several = about.run, about.words, about.several
+    groups = groups_of(run)
+    if not groups:
+        return []
+    measured = {one.name: one for one in relations_of(run)}
+    coreference = antecedents_of(run)
+    special = tuple(name for name in (words.cls, words.sep))
+    shown = [_group(group, measured, coreference, special, several) for group in groups[:SHOWN]]
+    folded = [_group(group, measured, coreference, special, several) for group in groups[SHOWN:]]
+    present = [name for name in special if any(name in list(g.first["tokens"]) for g in groups)]
+    switch = (
+        el("p", el("label", el("input", type="checkbox", id="hide-special"), f" Hide {join(present)}"),
+           class_="switch")
+        if present
+        else None
+    )  # fmt: skip
+    more = (
+        el("details", el("summary", f"{count(len(folded), 'more relation')}"), el("div", folded, class_="arc-groups"))
+        if folded
+        else None
+    )  # fmt: skip
+    parts = [
+        switch,
+        el("div", shown, class_="arc-groups"),
+        el("p", "On the left the words that attend, on the right those attended to; the darkness of a line is its "
+           "weight. In color the words of the relation and the attention that decides; a cross is a wrong choice, "
+           "dashed the right one. Percent: the weight of the right lines, on average.", class_="caption"),
+        more,
+        _table(groups, several),
+    ]  # fmt: skip
+    files = file_links("figure-5", "Figure 5 of the paper, drawn for this model") if about.links else None
+    return section("arcs", "The best heads at work", WHY, parts, files=files)
+
+
+def _title(relation: str) -> str:
+    known = terms(relation)
+    return short(relation) + (f", {known[0]}" if known else "")
+
+
+def _group(
+    group: Group, measured: dict[str, Relation], coreference: Antecedents | None, special: Sequence[str], several: bool
+) -> Html:  # fmt: skip
+    drawn = [(row, arcs_of(row, special=special)) for row in group.rows]
+    tall = max(len(arcs.tokens) for _, arcs in drawn)
+    figures = [_example(row, arcs, tall) for row, arcs in drawn]
+    return el(
+        "div",
+        el("div", _heading(group, measured, coreference, several), class_="arc-head"),
+        el("div", figures, class_="arc-row", tabindex=0, role="region",
+           aria_label=f"Examples of {short(group.relation)}"),
+        class_="arc-group",
+    )  # fmt: skip
+
+
+def _heading(
+    group: Group, measured: dict[str, Relation], coreference: Antecedents | None, several: bool
+) -> list[Html | None]:
+    first, relation = group.first, group.relation
+    kind, layer, head = str(first["kind"]), int(first["layer"]), int(first["head"])
+    known = terms(relation)
+    facts: list[Html] = []
+    if relation == COREFERENCE:
+        what = "A mention attends to an earlier mention of its entity."
+        own = coreference.held_out if coreference else None
+        if own is not None and own.cells.get("all") is not None and (own.layer, own.head) == (layer, head):
+            facts.append(_fact(own.cells["all"].value, "right antecedents"))
+            nearest = coreference.systems.get("nearest") if coreference else None
+            if nearest is not None and "all" in nearest:
+                facts.append(_fact(nearest["all"].value, "nearest candidate"))
+    else:
+        one, two = known or ("dependent", "head word")
+        turned = str(first["direction"]) == "head->dependent"
+        what = f"The {two} attends to its {one}." if turned else f"The {one} attends to its {two}."
+        if str(first["direction"]) == "both":
+            what = f"The {one} and its {two}: {DIRECTIONS['both']}."
+        best = measured[relation].held_out if relation in measured else None
+        if best is not None and (best.layer, best.head) == (layer, head):
+            facts.append(_fact(best.accuracy.value, "right"))
+            facts.append(_fact(best.baseline.value, f"best offset, {offset_words(best.offset)}"))
+            if not best.beats:
+                facts.append(
+                    el("li", "not shown to beat every fixed offset" if best.tested else "not tested")
+                )
+    return [
+        el("h3", short(relation)),
+        el("p", "Head ", head_link(kind, layer, head, several), class_="which"),
+        el("p", what),
+        el("ul", facts, class_="facts") if facts else None,
+    ]
+
+
+def _fact(value: float, what: str) -> Html:
+    return el("li", el("b", f"{share(value)}%"), f" {what}")
+
+
+def _example(row: pd.Series, arcs: ArcStrokes, tall: int) -> Html:
+    right = str(row["outcome"]) == "right"
+    value = share(float(row["value"]))
+    caption = [el("b", "Right" if right else "Wrong", class_=None if right else "cross")]
+    where = f"words {arcs.first + 1}–{arcs.first + len(arcs.tokens)} of {arcs.total}"
+    note = f" · {where}" if arcs.total > len(arcs.tokens) else ""
+    pairs = [f"{plain(arcs.tokens[query])} to {plain(arcs.tokens[key])}" for query, key in arcs.arcs[:6]]
+    told = f"{'Right' if right else 'Wrong'}: {', '.join(pairs)}. Mean weight {value}%."
+    return el(
+        "figure",
+        el("figcaption", caption, f" · {value}%{note}"),
+        drawing(arcs, role=str(row["role"]), label_=told, rows=min(tall, MOST_TOKENS)),
+    )  # fmt: skip
+
+
+def _table(groups: Sequence[Group], several: bool) -> Html:
+    rows = [
+        (
+            capital(head_name(str(row["kind"]), int(row["layer"]), int(row["head"]), several=several)),
+            short(group.relation), plain(row["outcome"]), share(float(row["value"])),
+            plain(row["document"])[:12], plain(row["segment"]),
+        )
+        for group in groups
+        for row in group.rows
+    ]  # fmt: skip
+    return Table(
+        summary=f"Table: {count(len(rows), 'example')} and where they come from",
+        groups=(),
+        header=("head", "relation", "outcome", "weight, %", "document", "segment"),
+        rows=tuple(rows),
+        name="table-arcs",
+        words=(1, 2),
+    ).html()

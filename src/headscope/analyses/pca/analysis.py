@@ -1,0 +1,36 @@
+"""Principal directions, declared."""
+
+from headscope.analyses.analysis import TEXT_INPUTS, Analysis, Stage
+from headscope.analyses.command import Command
+
+ANALYSIS = Analysis(
+    name="pca",
+    question="In which directions do a head's queries, keys and outputs vary?",
+    stages=(
+        Stage(
+            name="pca",
+            measure="measure:measure_pca",
+            scans="measure:scan_pca",
+            sums="measure:direction_sums",
+            corpora=("text",),
+            version=2,
+            options=TEXT_INPUTS,
+            place=7,
+            by_name=True,
+            refused=(
+                "saved maps hold no queries, keys or outputs; give a model and text in place of --maps to find their "
+                "directions"
+            ),
+        ),
+    ),
+    command=Command(
+        name="pca",
+        help=(
+            "Find the directions in which heads' vectors vary.\n\nOf queries, keys and outputs: how many directions a "
+            "head uses, how much of the variance lies along the first, and where tokens lie along the first two."
+        ),
+        place=27,
+    ),
+    study="in_study:STUDY",
+    figures=("figure-pca",),
+)

@@ -1,0 +1,115 @@
+"""What the atlas shows of a head's directions: where a few tokens lie along the first two of its vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.analyses.pca.accumulator import KEY, ROW
+from headscope.analyses.pca.tables import SHARE_NAMES
+from headscope.reporting.kit.card_words import CardWords
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.measured import Measured
+
+ORDER = ("output", "query", "key")
+"""In which the sides are offered: what a head makes first."""
+MOST_TOKENS = 100
+"""On a map; of runs of before there may be more."""
+MANY_HEADS = 512
+"""Of more heads of a kind the cards have no maps, so that the page opens at once."""
+STEPS = 250
+"""From the middle of a map to its edge."""
+LONGEST = 99
+CLASSES = {
+    "other": "words",
+    "punctuation": "period or comma",
+    "other_punctuation": "other punctuation",
+    "cls": "first token",
+    "sep": "separator",
+}
+
+
+def direction_cards(run: Measured, kind: Kind) -> dict[str, Any]:
+    """Return `pca` for the cards of the heads of a kind; None where there are no maps, or too many heads.
+
+    It has `words`: every token as it is drawn, and in full where that differs; `classes`: what they are called;
+    `tokens`: by axis (`row`, `key`) those on the maps, each its class, its position in its input, which of its words it
+    is, and the words around it as `CardWords.row` numbers them; and `sides`: `side`, `axis`, and `heads`, in head
+    order, each with the `shares` of the variance along both directions, and of the tokens in their order `x` and `y` in
+    steps of the map, `STEPS` from the mean to its edge, and `length` of the vectors from 0 to `LONGEST`, the longest of
+    them; None where the layer was not measured.
+    """
+    table, tokens = run.table("pca_map"), run.table("pca_tokens")
+    if table is None or tokens is None or kind.size > MANY_HEADS:
+        return {"pca": None}
+    own = table[(table["kind"] == kind.name) & (table["token"] <= MOST_TOKENS)]
+    if not len(own):
+        return {"pca": None}
+    words = CardWords()
+    drawn = _tokens(tokens[(tokens["kind"] == kind.name) & (tokens["token"] <= MOST_TOKENS)], words)
+    shares = _shares(run.table("pca"), kind)
+    sides = []
+    for side in ORDER:
+        heads = _heads(own[own["vectors"] == side], shares.get(side, {}), kind)
+        if any(heads):
+            axis = KEY if side == "key" and KEY in drawn else ROW
+            sides.append({"side": side, "axis": axis, "heads": heads})
+    return {
+        "pca": {
+            "words": words.drawn(),
+            "classes": list(CLASSES.values()),
+            "tokens": drawn,
+            "sides": sides,
+        }
+    }
+
+
+def _tokens(table: pd.DataFrame, words: CardWords) -> dict[str, list[list[Any]]]:
+    drawn: dict[str, list[list[Any]]] = {}
+    numbers = {name: place for place, name in enumerate(CLASSES)}
+    for row in table.sort_values(["axis", "token"]).to_dict("records"):
+        around = words.row(row["tokens"], row.get("joined"))
+        at = int(row["position"]) - int(row["start"])
+        told = [numbers[str(row["token_class"])], int(row["position"]), at, around]
+        drawn.setdefault(str(row["axis"]), []).append(told)
+    return drawn
+
+
+def _shares(table: pd.DataFrame | None, kind: Kind) -> dict[str, dict[int, list[float | None]]]:
+    """Return the shares of the first two directions by side and the head's place."""
+    found: dict[str, dict[int, list[float | None]]] = {}
+    if table is None:
+        return found
+    for which, name in enumerate(SHARE_NAMES[:2]):
+        own = table[(table["kind"] == kind.name) & (table["statistic"] == name)]
+        for side, place, value in zip(own["vectors"], kind.places(own).tolist(), own["value"], strict=True):
+            told = found.setdefault(str(side), {}).setdefault(place, [None, None])
+            told[which] = None if value != value else round(float(value), 3)
+    return found
+
+
+def _heads(
+    table: pd.DataFrame, shares: dict[int, list[float | None]], kind: Kind
+) -> list[dict[str, Any] | None]:
+    told: list[dict[str, Any] | None] = [None] * kind.size
+    for place, own in table.assign(place=kind.places(table)).groupby("place"):
+        ordered = own.sort_values("token")
+        x, y, length = (ordered[name].fillna(0.0).to_numpy(float) for name in ("first", "second", "length"))
+        # One step both ways: what lies twice as far along the first direction is drawn twice as far.
+        furthest = max(float(np.abs(x).max()), float(np.abs(y).max()))
+        told[int(str(place))] = {
+            "shares": shares.get(int(str(place)), [None, None]),
+            "x": _stepped(x, furthest, STEPS),
+            "y": _stepped(y, furthest, STEPS),
+            "length": _stepped(length, float(length.max()), LONGEST),
+        }
+    return told
+
+
+def _stepped(values: NDArray[np.float64], furthest: float, steps: int) -> list[int]:
+    """Return values as whole steps, the furthest so many from 0."""
+    whole: list[int] = np.rint(values * (steps / furthest if furthest > 0 else 0.0)).astype(int).tolist()
+    return whole

@@ -1,0 +1,63 @@
+"""Principal directions of vectors, from their sums and those of their products."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.pca.moments import Moment
+
+MOST = 8
+"""Directions that are told of."""
+
+
+@dataclass(frozen=True)
+class Principal:
+    """The principal directions of some vectors of a layer.
+
+    Attributes:
+        n: vectors of each head.
+        mean: `[head, width]`.
+        directions: unit vectors, the first that along which the vectors vary most, `[head, width, direction]`; the
+            largest entry of each is positive. As many as `MOST`, or as the vectors are wide.
+        shares: of the variance, `[head, direction]`; NaN where nothing varies.
+        effective: `(sum l)^2 / sum l^2` of the variances l along all directions, `[head]`, from 1 to the width; NaN
+            too.
+    """
+
+    n: int
+    mean: NDArray[np.float64]
+    directions: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    effective: NDArray[np.float64]
+
+    def coordinates(self, vectors: NDArray[np.float16], *, number: int = 2) -> NDArray[np.float64]:
+        """Return where vectors `[token, head, width]` lie along the first directions, `[token, head, number]`."""
+        centered = vectors.astype(np.float64) - self.mean
+        return np.asarray(np.einsum("thw,hwd->thd", centered, self.directions[..., :number]))
+
+
+def principal_directions(moment: Moment) -> Principal:
+    """Work out the directions of every head."""
+    heads, width = moment.sums.shape
+    mean = moment.sums / max(1, moment.n)
+    covariance = np.zeros((heads, width, width))
+    above = np.triu_indices(width)
+    covariance[:, above[0], above[1]] = moment.products / max(1, moment.n)
+    covariance[:, above[1], above[0]] = covariance[:, above[0], above[1]]
+    scale = covariance.trace(axis1=1, axis2=2)
+    covariance -= mean[:, :, None] * mean[:, None, :]
+    values, vectors = np.linalg.eigh(covariance)
+    # Of vectors that are all alike rounding is left, a part in 1e16 of their length.
+    values = np.where(values > 1e-13 * scale[:, None], values, 0.0)[:, ::-1]
+    vectors = vectors[:, :, ::-1][:, :, :MOST]
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(1)[:, None], axis=1)
+    whole = values.sum(1)
+    varies = np.where(whole > 0, whole, np.nan)
+    return Principal(
+        n=moment.n,
+        mean=mean,
+        directions=vectors * np.where(largest < 0, -1.0, 1.0),
+        shares=values[:, :MOST] / varies[:, None],
+        effective=whole**2 / np.where(whole > 0, (values**2).sum(1), np.nan),
+    )

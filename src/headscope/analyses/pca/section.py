@@ -1,0 +1,109 @@
+"""Principal directions in the page: how many of them each head uses, in a picture and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from headscope.analyses.pca.accumulator import SIDES
+from headscope.analyses.pca.figures import TITLES, direction_figure
+from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
+from headscope.reporting.kit.cells import records
+from headscope.reporting.kit.drawing import inline_file
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.links import figure_file, kind_links
+from headscope.reporting.kit.page_rows import Table
+from headscope.reporting.kit.report_parts import Context, Section, section
+from headscope.reporting.kit.words import capital
+from headscope.views.markup import Html, el
+
+TITLE = "How many directions heads use"
+WHY = (
+    "A head’s queries, keys and outputs are vectors of some dozens of numbers, of which few may matter: a head whose "
+    "keys vary in two directions tells tokens apart in no more ways than two."
+)
+CAPTION = (
+    "A point is a head, in its role’s color and shape: in how many directions its queries, keys and outputs vary over "
+    "all tokens but the special ones, as if they varied evenly in so many. Heads that share keys stand at one height. "
+    "Click a point to open its card."
+)
+TERMS = (
+    ("Principal directions", "of a head’s queries, keys or outputs: the directions along which they vary most over "
+     "all tokens but the special ones, by their covariance; queries and keys as they meet, after rotary positions, "
+     "outputs Σ a v before the output projection"),
+    ("Effective dimension", "(Σ l)² / Σ l² of the variances l along all principal directions: how many directions "
+     "there are if all that are used are used alike"),
+)  # fmt: skip
+FIGURE = "figure-pca"
+_SHOWN = (EFFECTIVE, *SHARE_NAMES[:2])
+
+
+def direction_section(about: Context) -> list[Section]:
+    """Build the section; none where the run found no directions."""
+    table = about.run.table("pca")
+    if table is None:
+        return []
+    parts: list[Html | None] = []
+    drawn: list[str] = []
+    for place, kind in enumerate(about.kinds):
+        if not _has(table, kind):
+            continue
+        drawn.append(kind.name)
+        if about.several:
+            parts.append(el("h3", capital(kind.name)))
+        file = figure_file(FIGURE, kind.name, first=place == 0)
+        draw = partial(direction_figure, table, kind=kind.name, roles=about.run.roles)
+        label = f"The effective dimension of each {kind.name} head; the table below has them."
+        picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-pca", label=label)
+        parts.append(el("figure", picture))
+        parts.append(direction_rows(table, kind, several=about.several).html())
+    files = kind_links(about, FIGURE, "The directions of every head, drawn for this model", drawn)
+    return section("pca", TITLE, WHY, parts, captions=(CAPTION,), files=files)
+
+
+def direction_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+    """Yield the figure of each kind with the name of its file; none where the run found no directions."""
+    table = about.run.table("pca")
+    if table is None:
+        return
+    for place, kind in enumerate(about.kinds):
+        if _has(table, kind):
+            name = figure_file(FIGURE, kind.name, first=place == 0)
+            yield name, direction_figure(table, kind=kind.name, roles=about.run.roles)
+
+
+def direction_rows(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
+    """Tabulate the effective dimension of every head's vectors and the share of the first two directions."""
+    own = table[(table["kind"] == kind.name) & table["statistic"].isin(_SHOWN)]
+    by_head: dict[tuple[int, int], dict[tuple[str, str], float]] = {}
+    for row in records(own):
+        cells = by_head.setdefault((int(row["layer"]), int(row["head"])), {})
+        cells[row["vectors"], row["statistic"]] = row["value"]
+    rows = [
+        (
+            f"{layer}-{head}",
+            *(_told(cells.get((side, name)), share=name != EFFECTIVE) for side in SIDES for name in _SHOWN),
+        )
+        for (layer, head), cells in sorted(by_head.items())
+    ]
+    whose = f" ({kind.name})" if several else ""
+    return Table(
+        summary=f"Table: the directions of every head{whose}",
+        groups=(("", 1), *((TITLES[side], len(_SHOWN)) for side in SIDES)),
+        header=("head", *(word for _ in SIDES for word in ("directions", "first, %", "second, %"))),
+        rows=tuple(rows),
+        name=f"table-pca-{kind.name}",
+    )
+
+
+def _has(table: pd.DataFrame, kind: Kind) -> bool:
+    return bool(table.loc[table["kind"] == kind.name, "value"].notna().any())
+
+
+def _told(value: float | None, *, share: bool) -> str:
+    if value is None or value != value:
+        return "–"
+    return f"{100 * value:.1f}" if share else f"{value:.1f}"

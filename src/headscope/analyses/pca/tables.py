@@ -1,0 +1,74 @@
+"""The tables of principal directions, and of the map that is drawn along the first two."""
+
+from headscope.analyses.pca.accumulator import KEY, ROW, SIDES
+from headscope.analyses.pca.principal import MOST
+from headscope.encoding.vocabulary import KeyClass
+from headscope.statistics.columns import FROM_ONE, KIND, PLACE, POSITIVE, count, number, text
+from headscope.statistics.table_schema import Column, TableSchema
+
+EFFECTIVE = "effective_dimension"
+SHARE_NAMES = tuple(f"share_{place}" for place in range(1, MOST + 1))
+STATISTICS = (EFFECTIVE, *SHARE_NAMES)
+_VECTORS = text(
+    "vectors",
+    "whose: `query` and `key` as they meet, `output` before the output projection; heads that share keys have one "
+    "line of numbers each, the same",
+    choices=SIDES,
+)
+_TOKEN = Column("token", "which of those that are drawn, from 1 by hash", "int64", bounds=FROM_ONE)
+
+PCA_TABLE = TableSchema(
+    name="pca",
+    meaning="How the queries, keys and outputs of every head vary: in how many directions, and how much of it along "
+    "each of the first.",
+    columns=(
+        *PLACE,
+        _VECTORS,
+        text("statistic", "what is told", choices=STATISTICS),
+        Column(
+            "value",
+            "its value",
+            unit="directions, or share of the variance",
+            missing="the vectors do not vary",
+            bounds=POSITIVE,
+        ),
+        count("n", "tokens"),
+    ),
+    key=("kind", "layer", "head", "vectors", "statistic"),
+)
+MAP = TableSchema(
+    name="pca_map",
+    meaning="Where tokens that were drawn by a hash lie along the first two directions of every head's vectors.",
+    columns=(
+        *PLACE,
+        _VECTORS,
+        _TOKEN,
+        number("first", "along the first direction, from the mean", unit="of the vectors"),
+        number("second", "along the second", unit="of the vectors", missing="vectors of one number"),
+        Column("length", "of the vector itself", unit="of the vectors", bounds=POSITIVE),
+    ),
+    key=("kind", "layer", "head", "vectors", "token"),
+)
+TOKENS = TableSchema(
+    name="pca_tokens",
+    meaning="The tokens on these maps, the same for all heads of a kind.",
+    columns=(
+        KIND,
+        text(
+            "axis",
+            "`row`: the tokens that attend; `key`: across attention, those attended to, whose keys these are",
+            choices=(ROW, KEY),
+        ),
+        _TOKEN,
+        text("document", "id of the document"),
+        Column("segment", "which input of the document it is, from 0", "int64", bounds=POSITIVE),
+        Column("position", "of the token in the input, from 0", "int64", bounds=POSITIVE),
+        text("token_class", "its class as a key", choices=tuple(one.name.lower() for one in KeyClass)),
+        Column("start", "position of the first of `tokens`", "int64", bounds=POSITIVE),
+        Column("tokens", "readable tokens around it", "list of text"),
+        Column("joined", "which of `tokens`, from 0, go on with the word of the one before", "list of int64"),
+    ),
+    key=("kind", "axis", "token"),
+)
+
+TABLES = (PCA_TABLE, MAP, TOKENS)

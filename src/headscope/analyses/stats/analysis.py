@@ -1,0 +1,48 @@
+"""Statistics, declared."""
+
+from pathlib import Path
+
+from headscope.analyses.analysis import TEXT_INPUTS, Analysis, Stage
+from headscope.analyses.command import Command, OutputFile
+from headscope.analyses.option import Option
+
+ANALYSIS = Analysis(
+    name="stats",
+    question="Where do heads look, in text without annotation?",
+    stages=(
+        # 2: the table `clearest`. 3: intervals and tests that keep their level, the table of differences.
+        # 4: random cuts of each document by itself. 5: the same statistics of what heads write.
+        # 6: `clearest` is of a tenth of the text.
+        Stage(
+            name="stats",
+            measure="measure:measure_stats",
+            scans="measure:scan_stats",
+            sums="measure:stats_sums",
+            corpora=("text",),
+            options=TEXT_INPUTS,
+            version=6,
+            listed="statistics.statistic_catalog:NAMES",
+        ),
+    ),
+    command=Command(
+        name="stats",
+        help="Print what each head attends to, and its role.\n\nPositions, special tokens, punctuation and entropy.",
+        files=(
+            OutputFile(
+                option=Option(
+                    name="out",
+                    kind=Path | None,
+                    group="output",
+                    flags=("--out", "-o"),
+                    help="Write the whole table to a .csv, .json or .parquet file.",
+                ),
+                check="table_file:check",
+                write="table_file:write",
+            ),
+        ),
+        tells_run=True,
+        place=10,
+    ),
+    study="in_study:STUDY",
+    figures=("figure-1", "figure-2", "figure-4"),
+)

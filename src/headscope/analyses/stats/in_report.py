@@ -1,0 +1,29 @@
+"""What the report shows of statistics."""
+
+from typing import Any
+
+from headscope.analyses.stats.by_norm import norm_on_cards
+from headscope.analyses.stats.figures import stats_figures
+from headscope.analyses.stats.findings import stats_findings
+from headscope.analyses.stats.on_grid import written_measures
+from headscope.analyses.stats.paper import paper_section
+from headscope.analyses.stats.section import stats_sections
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.report_parts import Parts
+from headscope.reporting.kit.words import words_for
+
+
+def _cards(run: Measured, kind: Kind) -> dict[str, Any]:
+    return {"written": norm_on_cards(run, kind, words_for(run.manifest))}
+
+
+PARTS = Parts(
+    findings=stats_findings,
+    sections=stats_sections,
+    figures=stats_figures,
+    closing=paper_section,
+    cards=_cards,
+    measures=written_measures,
+    headline={"none": 10, "position": 20, "special": 60, "focus": 90, "noop": 100, "roles": 110},
+)

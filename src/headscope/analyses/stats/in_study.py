@@ -1,0 +1,32 @@
+"""What a study knows of statistics: each is a column, and `norm` before it where it is of what is written."""
+
+import pandas as pd
+
+from headscope.analyses.study_parts import HeadMeasures, Read, StudyParts
+from headscope.statistics.measures import NORM, WEIGHT, of_measure
+from headscope.statistics.roles import roles
+
+_PLACE = ["kind", "layer", "head"]
+
+
+def norm_roles(read: Read) -> pd.DataFrame | None:
+    """Return the role of each head by what it writes, `norm role`, of heads of which that is known."""
+    table = read("stats")
+    written = None if table is None else of_measure(table, NORM)
+    if table is None or written is None or written.empty:
+        return None
+    known = written[written["head"].notna() & (written["n"] > 0)]
+    named = roles(table, measure=NORM)
+    named = named.merge(
+        known[_PLACE].drop_duplicates().astype({"layer": "int64", "head": "int64"}), on=_PLACE
+    )
+    return named.set_index(_PLACE).rename(columns={"role": "norm role"})
+
+
+STUDY = StudyParts(
+    heads=(
+        HeadMeasures(table="stats", by=("statistic",), where={"measure": WEIGHT}),
+        HeadMeasures(table="stats", by=("statistic",), where={"measure": NORM}, first="norm"),
+    ),
+    further=norm_roles,
+)

@@ -1,0 +1,119 @@
+"""What the paper found of positions, special tokens and entropy, beside what was measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headscope.reporting.kit.cells import Cell
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.linked_sentences import measured
+from headscope.reporting.kit.page_rows import Table
+from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.words import join, percent, plain
+from headscope.views.markup import Html, el, raw
+
+
+def paper_section(about: Context) -> list[Html]:
+    """Put the paper's numbers beside the measured ones for its model, apart and folded for any other."""
+    run, kinds = about.run, about.kinds
+    if run.paper is None:
+        return []
+    source = plain(run.paper.get("source", ""))
+    if run.is_bert_base and kinds and kinds[0].name == "encoder":
+        table = Table(
+            summary="Table: measured here and in the paper",
+            groups=(),
+            header=("finding", "measured here", "paper"),
+            rows=tuple(_beside(run.paper["stats"], kinds[0])),
+            name="table-paper",
+            words=(1, 2),
+        ).html()
+        return [el("section", el("h2", "Beside the paper"), el("p", f"Paper: {source}.", class_="why"),
+                   _opened(table), id="section-paper")]  # fmt: skip
+    rows = tuple((name, paper) for name, _, paper in _paper_rows(run.paper["stats"]))
+    table = Table(
+        summary="The paper’s numbers: paper (BERT-base)",
+        groups=(),
+        header=("finding", "paper (BERT-base)"),
+        rows=rows,
+        name="table-paper",
+        words=(1,),
+    ).html()
+    section = el(
+        "section",
+        el("h2", "The paper"),
+        el("p", f"Numbers of another model, BERT-base, for orientation: {source}. This run’s model is not the paper’s.",
+           class_="why"),
+        table,
+        id="section-paper",
+    )  # fmt: skip
+    return [section]
+
+
+def _opened(details: Html) -> Html:
+    return details.replace("<details>", raw("<details open>"), 1)
+
+
+def _paper_rows(stats: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """(finding, key, the paper's statement) for every number that the paper prints."""
+    layers = {key: ", ".join(str(layer) for layer in stats[key])
+              for key in ("previous_over_0.5_in_layers", "next_over_0.5_in_layers")}  # fmt: skip
+    return [
+        ("Layers of heads above 50% on the previous token", "previous", layers["previous_over_0.5_in_layers"]),
+        ("Layers of heads above 50% on the next token", "next", layers["next_over_0.5_in_layers"]),
+        ("Attention to [SEP] in layers 6 to 10", "sep", _in_percent(stats["sep_share_layers_6_to_10"])),
+        ("Attention of [SEP] to [SEP] where [SEP] dominates", "sep_to_sep", _in_percent(stats["sep_to_sep"])),
+        ("Entropy from [CLS] in the last layer", "entropy_cls", f"{stats['entropy_cls_last_layer_nats']} nats"),
+        ("Largest weight of broad heads", "max_weight", f"at most {percent(stats['broad_heads_max_weight'])}"),
+    ]  # fmt: skip
+
+
+def _in_percent(statement: object) -> str:
+    """Write the fractions of a statement in percent, as the rest of the report does."""
+    return re.sub(r"0\.\d+", lambda share: percent(float(share.group())), str(statement))
+
+
+def _beside(stats: Mapping[str, Any], kind: Kind) -> list[tuple[str, str, str]]:
+    measured = {
+        "previous": _over_half(kind, "previous"),
+        "next": _over_half(kind, "next"),
+        "sep": _layer_range(kind, "sep", [layer for layer in range(6, 11) if layer <= kind.layers]),
+        "sep_to_sep": _layer_range(
+            kind, "sep_to_sep", [layer for layer, cell in kind.each_layer("sep") if cell.value > 0.5]
+        ),
+        "entropy_cls": _one(kind, "entropy_cls"),
+        "max_weight": _broad_peak(kind),
+    }
+    return [(name, measured[key], paper) for name, key, paper in _paper_rows(stats)]
+
+
+def _over_half(kind: Kind, statistic: str) -> str:
+    layers = [str(layer) for layer, _, cell in kind.each(statistic) if cell.value > 0.5]
+    return ", ".join(layers) or "none"
+
+
+def _layer_range(kind: Kind, statistic: str, layers: Sequence[int]) -> str:
+    cells = [kind.cell(statistic, layer) for layer in layers]
+    cells = [cell for cell in cells if cell.exists]
+    if not cells:
+        return "no such layer"
+    shares = [_with_interval(cell, statistic) for cell in cells]
+    return f"{join(shares)} in {'layer' if len(layers) == 1 else 'layers'} {join([str(layer) for layer in layers])}"
+
+
+def _one(kind: Kind, statistic: str) -> str:
+    cell = kind.cell(statistic, kind.layers)
+    if not cell.exists:
+        return "cannot occur"
+    return _with_interval(cell, statistic)
+
+
+def _with_interval(cell: Cell, statistic: str) -> str:
+    return "".join(measured(cell, statistic, long=False))
+
+
+def _broad_peak(kind: Kind) -> str:
+    broad = [cell for a, b, cell in kind.each("max_weight") if kind.role(a, b) == "broad"]
+    return f"at most {percent(max(cell.value for cell in broad))} on average" if broad else "no broad heads"

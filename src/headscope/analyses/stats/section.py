@@ -1,0 +1,189 @@
+"""The report section by section: each figure with the sentences it supports and the table behind it folded below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from headscope.analyses.stats.by_norm import UNKNOWN, norm_table
+from headscope.figures.axes import share_top
+from headscope.figures.entropy import entropy_panel
+from headscope.figures.line_diagram import example_panel
+from headscope.figures.series import select
+from headscope.figures.statistic_panel import statistic_panel
+from headscope.reporting.kit.drawing import inline
+from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.linked_sentences import Sentence
+from headscope.reporting.kit.links import figure_links, linked
+from headscope.reporting.kit.page_rows import Table, example_table, layer_table, role_table
+from headscope.reporting.kit.report_parts import Context, Section, section
+from headscope.reporting.kit.words import Words, anchor, capital, plain
+from headscope.statistics.measures import NORM, of_measure
+from headscope.statistics.role_catalog import SHOWN
+from headscope.statistics.statistic_catalog import STATISTICS, Topic, is_share, of_topic
+from headscope.views.markup import Html, el
+
+CAPTION = (
+    "A point is a head, in its role’s color and shape, heads side by side in their layer; the line is the layer’s "
+    "mean with its 95% interval as a band; dashed is what uniform attention would give. Click a point to open its card."
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A section: its id, title and why it is there, the findings it takes, and the paper's figure."""
+
+    name: Topic
+    title: str
+    why: str
+    topics: tuple[str, ...]
+    figure: str
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """What it shows."""
+        return of_topic(self.name)
+
+
+def plans(words: Words) -> tuple[Plan, ...]:
+    """Return the sections that are drawn from layers and heads, in order."""
+    return (
+        Plan(
+            "position", "Position",
+            "Does a head look at the token before, after, or at itself?",
+            ("position",), "figure-2",
+        ),
+        Plan(
+            "special", "Special tokens and punctuation",
+            f"{capital(words.cls)}, {words.sep}, periods and commas are in nearly every input: much attention can "
+            "rest there.",
+            ("special",), "figure-2",
+        ),
+        Plan(
+            "noop", f"Is {words.sep} a place to rest?",
+            f"If {words.sep} gathered its segment’s meaning, it would look around; if it is where heads rest when they "
+            "have nothing to do, it looks at itself.",
+            ("noop",), "figure-2",
+        ),
+        Plan(
+            "focus", "Focused or broad",
+            "A low entropy means few tokens; the dashed line is attention spread evenly over all that is visible.",
+            ("focus",), "figure-4",
+        ),
+    )  # fmt: skip
+
+
+def stats_sections(about: Context) -> list[Section]:
+    """Build a section for each plan whose statistics can occur, the first with how to read its panels, and roles."""
+    made: list[Section] = []
+    for plan in plans(about.words):
+        occurring = [kind for kind in about.kinds if any(kind.occurs(name) for name in plan.statistics)]
+        if occurring:
+            made += _section(plan, about, occurring, explain=not made)
+    return [*made, Section(name="roles", title="Roles and examples", html=roles_section(about))]
+
+
+def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: bool) -> list[Section]:
+    words, several = about.words, about.several
+    parts: list[Html | None] = []
+    for kind in occurring:
+        absent = [
+            words.statistics[name]
+            for name in plan.statistics
+            if not kind.occurs(name) and not STATISTICS[name].rare
+        ]
+        note = f"Left out because it cannot occur here: {', '.join(absent)}. " if absent else ""
+        if several:
+            parts.append(el("h3", capital(kind.name)))
+        mine = [one for one in about.found if one.topic in plan.topics and _is_of(one, kind, several)]
+        parts += linked(mine)
+        parts.append(el("div", panels(plan, about, kind), class_="panels"))
+        caption = note + (CAPTION if explain and kind is occurring[0] else "")
+        parts.append(el("p", caption, class_="caption") if caption else None)
+        table = layer_table(
+            kind, plan.statistics, words, name=f"table-{plan.name}-{kind.name}", several=several
+        )
+        parts.append(table.html() if table else None)
+    files = figure_links(plan.figure) if about.links else None
+    return section(plan.name, plan.title, plan.why, parts, files=files)
+
+
+def _is_of(sentence: Sentence, kind: Kind, several: bool) -> bool:
+    return not several or sentence.kind == kind.name
+
+
+def panels(plan: Plan, about: Context, kind: Kind) -> list[Html]:
+    """Draw one panel for each statistic that occurs; shares in a section have the same axis."""
+    run, words = about.run, about.words
+    present = [name for name in plan.statistics if kind.occurs(name)]
+    top = share_top(*(select(run.stats, name, kind=kind.name) for name in present))
+    out = []
+    for name in present:
+        title = capital(words.statistics[name])
+        if is_share(name):
+            figure = statistic_panel(
+                run.stats, name, kind=kind.name, roles=run.roles, names=words.statistics, top=top
+            )
+            what = "share of attention"
+        else:
+            figure = entropy_panel(run.stats, name, kind=kind.name, roles=run.roles, names=words.statistics)
+            what = "nats"
+        label = f"{title}: {what} of each {kind.name} head, by layer; the table below holds the numbers."
+        out.append(el("figure", inline(figure, name=f"{kind.name}-{name}", label=label)))
+    return out
+
+
+def roles_section(about: Context) -> Html:
+    """Show the clearest example of each role, as figure 1 of the paper does, and count the roles."""
+    words, several = about.words, about.several
+    rows = about.run.examples[about.run.examples["behavior"] != "shared"]
+    order = {kind.name: place for place, kind in enumerate(about.kinds)}
+    records = sorted(
+        (row for _, row in rows.iterrows()),
+        key=lambda row: (order.get(row["kind"], 9), _rank(row["behavior"]), row["layer"], row["head"]),
+    )
+    figures = []
+    for place, row in enumerate(records):
+        figure = example_panel(row, labels=words.roles, show_kind=several)
+        label = f"Attention of {row['kind']} head {row['layer']}-{row['head']} on an example sentence."
+        drawn = inline(figure, name=f"example-{place}", label=label)
+        link = el("a", drawn, href=f"#{anchor(row['kind'], int(row['layer']), int(row['head']))}")
+        figures.append(el("figure", link))
+    table: Table | None = None
+    if records:
+        table = example_table(
+            [
+                (str(row["kind"]), int(row["layer"]), int(row["head"]), str(row["behavior"]), _number(row["value"]),
+                 int(row["segment"]), plain(row["document"])[:12])
+                for row in records
+            ],
+            words,
+            several,
+        )  # fmt: skip
+    written = norm_table(about.run, about.kinds, words, several=several)
+    known = len(of_measure(about.run.tables["stats"], NORM)) > 0
+    return el(
+        "section",
+        el("h2", "Roles, with an example of each"),
+        el("p", "The strongest head of each role on the sentence where it shows most clearly.", class_="why"),
+        linked([one for one in about.found if one.topic == "roles"]),
+        el("div", figures, class_="panels examples") if figures else el("p", "This run kept no examples."),
+        el("p", "On the left the tokens that attend, on the right those attended to; the darkness of a line is its "
+           "weight. Click one to open its head’s card.", class_="caption"),
+        None if known else el("p", UNKNOWN, class_="caption"),
+        role_table(about.kinds, words).html(),
+        written.html() if written else None,
+        table.html() if table else None,
+        figure_links("figure-1") if about.links and records else None,
+        id="section-roles",
+    )  # fmt: skip
+
+
+def _rank(behavior: str) -> int:
+    return SHOWN.index(behavior) if behavior in SHOWN else len(SHOWN)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float | np.floating) else float("nan")

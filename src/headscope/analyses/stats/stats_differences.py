@@ -1,0 +1,87 @@
+"""Comparisons of statistics on the same documents, which the report's sentences rest on."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.stats.tables import STATS_DIFFERENCES
+from headscope.statistics.confidence import difference_interval
+from headscope.statistics.statistic_catalog import NAMES, STATISTICS
+
+_WITHIN_LAYER = tuple((one.name, one.less) for one in STATISTICS.values() if one.less)
+_RANKED = tuple(one.name for one in STATISTICS.values() if one.ranked)
+
+
+def stats_differences(sums: StatsAccumulator) -> pd.DataFrame:
+    """Return `stats_differences.parquet`: one number less another, with the interval of the difference.
+
+    In each layer, heads averaged (`head` null): attention to sep from sep less from other tokens, entropy from cls
+    less from all. Of each kind: the head with the largest share on the previous and on the next token, less the head
+    that comes nearest to it, which is the one whose difference has the lowest lower end: where that is above 0, the
+    first is above every other (rank verification, Hung and Fithian 2019).
+    """
+    stacked = sums.sums.stacked()
+    rows: list[dict[str, Any]] = []
+    for part in sums.layout:
+        table, counts = stacked[part.kind][:, :, :-1], stacked[f"n_{part.kind}"]
+        possible = stacked[part.kind][:, :, -1].sum(0) > 0
+        for own in (*_within(table, counts, possible), *_ranked(table, counts, possible)):
+            rows.append({"kind": part.kind, **own})
+    frame = pd.DataFrame(rows, columns=STATS_DIFFERENCES.names)
+    return frame.astype(dict.fromkeys(("head", "than_head"), "Int64"))
+
+
+def _within(
+    table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[np.bool_]
+) -> Iterator[dict[str, Any]]:
+    """Statistic less statistic in each layer, heads averaged."""
+    mean = table.mean(2)
+    for one, other in _WITHIN_LAYER:
+        a, b = (NAMES.index(name) for name in (one, other))
+        gap = difference_interval(mean[..., a], counts[:, None, a], mean[..., b], counts[:, None, b])
+        for layer in np.flatnonzero(possible[:, a] & possible[:, b]).tolist():
+            yield {
+                "layer": layer + 1,
+                "statistic": one,
+                "than_layer": layer + 1,
+                "than_statistic": other,
+                "difference": float(gap.value[layer]),
+                "ci_low": float(gap.low[layer]),
+                "ci_high": float(gap.high[layer]),
+                "n": int(min(counts[:, a].sum(), counts[:, b].sum())),
+            }
+
+
+def _ranked(
+    table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[np.bool_]
+) -> Iterator[dict[str, Any]]:
+    """The head of the largest share less the one that comes nearest to it."""
+    heads = table.shape[2]
+    flat = table.reshape(len(table), -1, table.shape[3])
+    for name in _RANKED:
+        column = NAMES.index(name)
+        number = counts[:, column]
+        if not possible[:, column].any() or flat.shape[1] < 2:
+            continue
+        first = int(flat[:, :, column].sum(0).argmax())
+        others = np.array([place for place in range(flat.shape[1]) if place != first])
+        own = np.broadcast_to(flat[:, [first], column], (len(flat), len(others)))
+        gap = difference_interval(own, number[:, None], flat[:, others, column], number[:, None])
+        ends = gap.value if np.isnan(gap.low).all() else gap.low
+        nearest = int(ends.argmin())
+        yield {
+            "layer": first // heads + 1,
+            "head": first % heads + 1,
+            "statistic": name,
+            "than_layer": int(others[nearest]) // heads + 1,
+            "than_head": int(others[nearest]) % heads + 1,
+            "than_statistic": name,
+            "difference": float(gap.value[nearest]),
+            "ci_low": float(gap.low[nearest]),
+            "ci_high": float(gap.high[nearest]),
+            "n": int(number.sum()),
+        }

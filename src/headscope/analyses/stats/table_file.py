@@ -1,0 +1,48 @@
+"""The table of statistics as a file of its own: CSV, JSON or Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headscope.analyses.option import choose
+from headscope.counted import count
+from headscope.storage.file_place import check_file_place
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from headscope.analyses.stage_result import StageResult
+
+FORMATS = {".csv": "CSV", ".json": "JSON", ".parquet": "Parquet"}
+
+
+def check(out: Path) -> None:
+    """Refuse a place for the table before the scan.
+
+    Raises:
+        OptionError: another ending, a folder, or a folder that is not there.
+    """
+    choose("--out with the ending", out.suffix, tuple(FORMATS))
+    check_file_place("--out", out)
+
+
+def write(results: Mapping[str, StageResult], out: Path) -> list[str]:
+    """Write the whole table; return what is said of it."""
+    stats = results["stats"].tables["stats"]
+    _write(stats, out)
+    return [f"table: {out} ({count(len(stats), 'row')})"]
+
+
+def _write(stats: pd.DataFrame, out: Path) -> None:
+    from headscope.storage.files import write_parquet, write_text
+    from headscope.storage.lock import place_held
+
+    with place_held(out):
+        if out.suffix == ".csv":
+            write_text(out, stats.to_csv(index=False))
+        elif out.suffix == ".json":
+            write_text(out, stats.to_json(orient="records", indent=1, double_precision=15))
+        else:
+            write_parquet(out, stats)

@@ -1,0 +1,85 @@
+"""The tables of statistics."""
+
+from headscope.examples.example_tables import CLEAREST, EXAMPLES
+from headscope.statistics.columns import (
+    FEW,
+    FROM_ONE,
+    HEAD_OR_MEAN,
+    KIND,
+    LAYER,
+    OF_LAYER,
+    SHARE,
+    count,
+    difference,
+    ends,
+    text,
+)
+from headscope.statistics.measures import MEASURES
+from headscope.statistics.statistic_catalog import NAMES, STATISTICS, Unit
+from headscope.statistics.table_schema import Column, TableSchema
+
+_UNIT = "share, or nats where entropy"
+_ENTROPIES = ("statistic", tuple(one.name for one in STATISTICS.values() if one.unit == Unit.NATS))
+_NEVER = "it cannot occur"
+
+STATS = TableSchema(
+    name="stats",
+    meaning="What every head looks at in text without annotation: each statistic beside what uniform attention gives.",
+    columns=(
+        KIND,
+        LAYER,
+        HEAD_OR_MEAN,
+        text(
+            "measure",
+            "where the head looks (`weight`), or what it writes of it (`norm`: the weight times the length of what the "
+            "head writes of the token, each row divided by its sum); no rows of `norm` where that is not known",
+            choices=MEASURES,
+        ),
+        text("statistic", "what is measured", choices=NAMES),
+        Column(
+            "value",
+            "mean over rows of an input, then over inputs",
+            unit=_UNIT,
+            missing=_NEVER,
+            bounds=SHARE,
+            unless=_ENTROPIES,
+        ),
+        *ends("value", unit=_UNIT, bounds=SHARE, unless=_ENTROPIES, missing=f"{_NEVER}, or {FEW}"),
+        Column(
+            "uniform",
+            "what uniform attention over the visible keys gives",
+            unit=_UNIT,
+            missing=_NEVER,
+            bounds=SHARE,
+            unless=_ENTROPIES,
+        ),
+        count("n", "inputs"),
+    ),
+    key=("kind", "layer", "head", "measure", "statistic"),
+)
+
+STATS_DIFFERENCES = TableSchema(
+    name="stats_differences",
+    meaning="One statistic less another on the same documents: sep's own rows less others and entropy from cls less "
+    "all in each layer, and the head with the largest share on the previous and next token less its nearest rival.",
+    columns=(
+        KIND,
+        LAYER,
+        HEAD_OR_MEAN,
+        text("statistic", "what is measured", choices=NAMES),
+        Column("than_layer", "layer of what it is compared with", "int64", bounds=FROM_ONE),
+        Column(
+            "than_head",
+            "head of what it is compared with",
+            "Int64",
+            missing=OF_LAYER,
+            bounds=FROM_ONE,
+        ),
+        text("than_statistic", "statistic that it is compared with", choices=NAMES),
+        *difference("the first less the second", unit=_UNIT),
+        count("n", "inputs"),
+    ),
+    key=("kind", "layer", "head", "statistic"),
+)
+
+TABLES = (STATS, STATS_DIFFERENCES, EXAMPLES, CLEAREST)

@@ -1,0 +1,249 @@
+"""Which word each head points every word at, against the gold trees (section 4.2)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.syntax.arc_runs import ArcRuns, sum_runs
+from headscope.analyses.syntax.attending import Attending, resting
+from headscope.analyses.syntax.batch_arcs import Pointer, reachable
+from headscope.analyses.syntax.gold_arcs import OFFSETS, Arcs, ArcTable
+from headscope.analyses.syntax.head_answers import Answers, judge, read_answers
+from headscope.analyses.syntax.sums import NOOP_CLASSES, DependencyOptions, DependencySums
+from headscope.attention.tile import AttentionTile
+from headscope.attention.visibility import Visibility
+from headscope.attention.word_attention import between_words, word_axis
+from headscope.encoding.batching import Batch
+from headscope.encoding.tree_fields import arcs_of_fields
+from headscope.models.anatomy import KindLayout
+from headscope.statistics.accumulator import Accumulator, Span
+from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.groups import GroupedSums
+from headscope.statistics.kept import Declared, State, counted, total
+
+REST_GROUPS = 32
+"""Groups of documents, at most, that attention to special tokens is kept for."""
+
+
+class DependencyAccumulator(Accumulator):
+    """Count, for every head and direction, the arcs of each relation and distance that it finds.
+
+    `dependent->head` is right when the gold head is the other word that the dependent attends to most;
+    `head->dependent` when it is the other word that attends most to the dependent. A word without pieces is
+    never right and counts. Segments carry `heads` and `relns` in their fields.
+
+    Args:
+        layout: the kinds of attention; cross attention is left out.
+        table: the relations that are counted apart.
+        options: how predictions are read off.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"weights"})
+    span: ClassVar[Span] = "layer"
+    merges: ClassVar[str] = ", or other relations; merge scans of one model only, over one treebank"
+    # 2: the words that attend in each direction, not the dependents alone. 3: in 32 groups of documents. 4: without an
+    # input's first and last word.
+    version: ClassVar[int] = 4
+
+    def __init__(
+        self, layout: Sequence[KindLayout], table: ArcTable, options: DependencyOptions | None = None
+    ) -> None:
+        self.table = table
+        self.options = options or DependencyOptions()
+        self._arcs: list[Arcs] = []
+        self._pointers: dict[str, Pointer] = {}
+        self._answers: dict[str, list[tuple[Answers, ...]]] = {}
+        self._reachable: dict[str, list[Tensor]] = {}
+        self._seen: dict[int, tuple[Visibility, Tensor]] = {}
+        super().__init__([part for part in layout if part.kind != "cross"])
+
+    def declare(self) -> Declared:
+        """Keep what `DependencySums` holds, and how many words there were, and how many of them without pieces."""
+        cells, relations = self.table.cells, len(self.table.relations)
+        width = len(self.options.directions)
+        return {
+            "n_arcs": counted(cells),
+            "n_offsets": counted(cells, len(OFFSETS)),
+            "n_hits": counted(cells, "layer", "head", width),
+            # What the words that attend give special tokens, a number for every head: kept for fewer groups.
+            "rest": GroupedSums(
+                {
+                    name: shape
+                    for part in self.layout
+                    for name, shape in (
+                        (
+                            f"noop.{part.kind}",
+                            (relations * width, part.layers, part.heads, len(NOOP_CLASSES)),
+                        ),
+                        (f"n_attending.{part.kind}", (relations * width,)),
+                    )
+                },
+                groups=REST_GROUPS,
+            ),
+            "totals.reachable": total(relations, "layer", width, dtype=np.int64),
+            "totals.other": total(relations, "layer", "head", width, dtype=np.int64),
+            "words": total(2, dtype=np.int64),
+        }
+
+    @property
+    def words(self) -> int:
+        """How many words there were, an arc each."""
+        return int(self.totals["words"][0])
+
+    @property
+    def unplaced(self) -> int:
+        """How many of them have no piece of their own."""
+        return int(self.totals["words"][1])
+
+    def begin(self, batch: Batch) -> None:
+        """Lay out the batch's arcs."""
+        sentences = []
+        for segment in batch.segments:
+            number = len(segment.words) or int(segment.word_ids.max(initial=-1)) + 1
+            origin = f"segment {segment.index + 1} of document {segment.document}"
+            heads, relations = arcs_of_fields(segment.fields, number, origin)
+            sentences.append((segment.words or ("",) * number, heads, relations))
+        self._arcs = self.table.arcs_of(sentences)
+        self._pointers = {}
+        self._answers = {part.kind: [] for part in self.layout}
+        self._reachable = {part.kind: [] for part in self.layout}
+        self._seen = {}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Read every arc's answer off one layer."""
+        if tile.kind == "cross":
+            return
+        if tile.kind not in self._pointers:
+            axis = word_axis(tile.queries.word_ids, tile.queries.valid)
+            self._pointers[tile.kind] = Pointer.of(axis, tile.queries.classes, self._arcs)
+        pointer = self._pointers[tile.kind]
+        attention = between_words(tile.weights, pointer.axis, pointer.axis, pieces=self.options.pieces)
+        options = self.options
+        self._answers[tile.kind].append(
+            read_answers(attention, pointer, both=options.both, compat=options.compat)
+        )
+        self._reachable[tile.kind].append(self._reached(tile, pointer))
+
+    def _reached(self, tile: AttentionTile, pointer: Pointer) -> Tensor:
+        """Say which arcs the mask of a layer allows; layers that share a mask share the answer."""
+        key = id(tile.visibility)
+        if key not in self._seen:
+            # Causal or local: some words cannot be seen.
+            fewer = tile.visibility.counts < tile.keys.lengths[:, None]
+            hidden = bool((fewer & tile.row_valid).any())
+            visible = tile.visibility.visible if hidden else None
+            found = reachable(pointer, visible, directions=len(self.options.directions))
+            # The visibility is kept so that its id stays its own.
+            self._seen[key] = (tile.visibility, found)
+        return self._seen[key][1]
+
+    def end(self, batch: Batch) -> None:
+        """Add the batch's answers to its documents."""
+        names, documents = np.unique(np.array(batch.info.documents), return_inverse=True)
+        cells = np.concatenate([each.cells for each in self._arcs])
+        relations = cells // len(DISTANCES)
+        by_cell = ArcRuns.of(np.repeat(documents, [len(each.cells) for each in self._arcs]), cells)
+        offsets = np.concatenate([each.offsets for each in self._arcs])
+        sums: dict[str, NDArray[Any]] = {
+            "n_arcs": np.bincount(by_cell.run_of, minlength=len(by_cell.cells)),
+            "n_offsets": by_cell.sums(torch.from_numpy(offsets)),
+        }
+        rest, kept = self._rest, [(self.sums, sums, by_cell)]
+        for kind, layers in self._answers.items():
+            if not layers:
+                continue
+            # All layers at once: what is asked of a batch is small, and a call costs more than it computes.
+            answers = [Answers.of_layers(each) for each in zip(*layers, strict=True)]
+            pointer = self._pointers[kind]
+            hits, other = judge(answers, pointer, special=self.options.special, compat=self.options.compat)
+            sums[f"n_hits.{kind}"] = by_cell.sums(hits)
+            kept.append((rest, *self._rest_of(kind, answers[0], relations, documents)))
+            totals = ("other", other), ("reachable", torch.stack(self._reachable[kind], dim=1))
+            for name, found in totals:
+                total = sum_runs(found, relations, len(self.table.relations))
+                self.totals[f"totals.{name}.{kind}"] += total.astype(np.int64)
+        for store, values, runs in kept:
+            for place, own in runs.slices(len(names)):
+                parts = {name: value[own] for name, value in values.items()}
+                store.add_at(str(names[place]), runs.cells[own], **parts)
+        unplaced = next((int((each.on_host[1] < 0).sum()) for each in self._pointers.values()), 0)
+        self.totals["words"] += (len(cells), unplaced)
+        self._answers, self._reachable, self._seen = {}, {}, {}
+
+    @property
+    def _rest(self) -> GroupedSums:
+        store = self.stores["rest"]
+        assert isinstance(store, GroupedSums)
+        return store
+
+    def _rest_of(
+        self, kind: str, answers: Answers, relations: NDArray[np.int64], documents: NDArray[np.int64]
+    ) -> tuple[dict[str, NDArray[Any]], ArcRuns]:
+        """Sum what the words that attend in each relation and direction give special tokens, by document."""
+        pointer = self._pointers[kind]
+        members = Attending.of(pointer, relations, directions=len(self.options.directions))
+        runs = ArcRuns.of(documents[members.rows], members.cells)
+        return {
+            f"noop.{kind}": runs.sums(members.given(resting(answers, pointer))),
+            f"n_attending.{kind}": np.bincount(runs.run_of, minlength=len(runs.cells)),
+        }, runs
+
+    def compute(self) -> tuple[DependencySums, ...]:
+        """Return what was counted, by group of documents; tables are made of it in `syntax_tables`."""
+        stacked, rest = self.sums.stacked(), self._rest.stacked()
+        apart = (len(self.table.relations), len(self.options.directions))
+        return tuple(
+            DependencySums(
+                kind=part.kind,
+                hits=stacked[f"n_hits.{part.kind}"],
+                noop=_unfold(rest[f"noop.{part.kind}"], apart),
+                attending=_unfold(rest[f"n_attending.{part.kind}"], apart),
+                counts=stacked["n_arcs"],
+                offsets=stacked["n_offsets"],
+                reachable=self.totals[f"totals.reachable.{part.kind}"].copy(),
+                other=self.totals[f"totals.other.{part.kind}"].copy(),
+            )
+            for part in self.layout
+        )
+
+    def settings(self) -> State:
+        """Return the relations and the options."""
+        options = (self.options.special, self.options.both, self.options.compat, self.table.folded)
+        return {
+            "relations": _bytes("\n".join(self.table.relations)),
+            "pieces": _bytes(self.options.pieces),
+            "options": np.array(options, dtype=np.int64),
+        }
+
+    @classmethod
+    def with_settings(
+        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
+    ) -> "DependencyAccumulator":
+        """Make an empty one with these relations and options."""
+        special, both, compat, folded = (bool(flag) for flag in settings["options"])
+        return cls(
+            layout,
+            ArcTable(tuple(_text(settings["relations"]).split("\n")), folded=folded, compat=compat),
+            DependencyOptions(pieces=_text(settings["pieces"]), special=special, both=both, compat=compat),
+        )
+
+    def described(self) -> str:
+        """Return the layout and the options."""
+        return f"{self.layout} with {self.options}"
+
+
+def _unfold(sums: NDArray[Any], apart: tuple[int, int]) -> NDArray[Any]:
+    """Lay `[group, relation x direction, ...]` out as `[group, relation, direction, ...]`."""
+    return sums.reshape(len(sums), *apart, *sums.shape[2:])
+
+
+def _bytes(text: str) -> NDArray[np.uint8]:
+    return np.frombuffer(text.encode(), dtype=np.uint8).copy()
+
+
+def _text(array: NDArray[Any]) -> str:
+    return array.tobytes().decode()

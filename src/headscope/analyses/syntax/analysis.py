@@ -1,0 +1,37 @@
+"""Dependency heads, declared."""
+
+from headscope.analyses.analysis import Analysis, Stage
+from headscope.analyses.command import Command
+
+ANALYSIS = Analysis(
+    name="syntax",
+    question="Which head finds which dependency relation?",
+    stages=(
+        # 2: intervals and tests that keep their level, tables of differences; `syntax_noop` is of the words
+        # that attend. 4: and its intervals of 32 groups of documents; words are read as they are written. 5: the head
+        # that is named is scored on documents that did not choose it; `syntax_noop` without first and last words;
+        # controls read a quarter of the documents, examples come from fewer sentences.
+        Stage(
+            name="syntax",
+            measure="measure:measure_syntax",
+            scans="measure:scan_syntax",
+            corpora=("treebank",),
+            options=(
+                *("spacing", "fold_labels", "pieces", "special_tokens", "both_directions"),
+                *("compat", "controls", "shuffled"),
+            ),
+            version=5,
+        ),
+    ),
+    command=Command(
+        name="syntax",
+        help=(
+            "Score every head on dependency relations.\n\nThe best head of each stands beside the best fixed offset. "
+            "Without --treebank or --maps the synthetic treebank is read."
+        ),
+        place=50,
+    ),
+    study="in_study:STUDY",
+    figures=("relations-by-layer", "accuracy-by-distance"),
+    paper={1: "in_paper:table_1"},
+)

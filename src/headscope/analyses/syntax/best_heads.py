@@ -1,0 +1,201 @@
+"""The tables of section 4.2, made of what `DependencyAccumulator` counted."""
+
+from collections.abc import Collection
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import OFFSETS
+from headscope.analyses.syntax.head_choices import choose_heads, choose_offsets
+from headscope.analyses.syntax.relation_counts import RelationCounts
+from headscope.analyses.syntax.tables import (
+    SYNTAX,
+    SYNTAX_BASELINES,
+    SYNTAX_BEST,
+    SYNTAX_DIFFERENCES,
+)
+from headscope.statistics.arc_bins import TOTALS
+from headscope.statistics.confidence import ends_of, ratio_interval
+from headscope.statistics.selection import Chosen, beside_rival, selection_margin
+from headscope.statistics.significance import against_every, false_discovery, selection_p
+
+
+class DependencyResult:
+    """The counts of one model laid out for tables.
+
+    Args:
+        accumulator: after the scan.
+        model: `trained`, `control` (random weights) or `shuffled`.
+        control_seed: which control it is; None for the trained model.
+        seed: of splits and orders of the documents.
+        relations: rows of the tables: those of the trained model for a control, which reads fewer arcs; None for those
+            with at least 100 arcs.
+
+    Raises:
+        ValueError: no arc was counted.
+
+    Attributes:
+        counted: the counts.
+        relations, candidates, hits, counts, offsets: of `counted`.
+    """
+
+    def __init__(
+        self,
+        accumulator: DependencyAccumulator,
+        *,
+        model: str = "trained",
+        control_seed: int | None = None,
+        seed: int = 0,
+        relations: Collection[str] | None = None,
+    ) -> None:
+        self.model, self.control_seed, self.seed = model, control_seed, seed
+        self.counted = RelationCounts(accumulator, relations=relations)
+        self.relations, self.candidates = self.counted.relations, self.counted.candidates
+        self.hits, self.counts, self.offsets = self.counted.hits, self.counted.counts, self.counted.offsets
+
+    def heads(self) -> pd.DataFrame:
+        """Return `syntax.parquet`: every head, direction and relation."""
+        interval = ratio_interval(self.hits, self.counts[:, None], scale="share")
+        reachable = self.counted.reachable()
+        q = self.q_values
+        frames = []
+        for column, relation in enumerate(self.relations):
+            frame = pd.DataFrame([vars(candidate) for candidate in self.candidates])
+            frame["relation"] = relation
+            frame["n"] = int(self.counts[:, column].sum())
+            frame["reachable"] = reachable[:, column]
+            frame["accuracy"] = interval.value[:, column]
+            frame["ci_low"], frame["ci_high"] = interval.low[:, column], interval.high[:, column]
+            frame["q_value"] = q[:, column]
+            frames.append(frame)
+        return self._named(pd.concat(frames, ignore_index=True))[SYNTAX.names]
+
+    @cached_property
+    def q_values(self) -> NDArray[np.float64]:
+        """q of every head against every fixed offset, `[candidate, relation]`; controls have none.
+
+        The totals are not relations and stand outside the family of tests.
+        """
+        q = np.full(self.hits.shape[1:], np.nan)
+        own = self._tested()
+        if own:
+            q[:, own] = false_discovery(
+                against_every(self.hits[:, :, own], self.offsets[:, :, own], self.counts[:, own])
+            )
+        return q
+
+    @cached_property
+    def selection_q(self) -> NDArray[np.float64]:
+        """q of choosing each relation's best head, against every fixed offset, `[relation]`; controls have none."""
+        q = np.full(len(self.relations), np.nan)
+        own = self._tested()
+        if own:
+            tables = self.hits[:, :, own], self.offsets[:, :, own], self.counts[:, own]
+            q[own] = false_discovery(selection_p(*tables, seed=self.seed))
+        return q
+
+    @cached_property
+    def chosen(self) -> dict[str, Chosen]:
+        """The best head of each relation, by how it was selected; compat knows the paper's way only."""
+        return choose_heads(self.counted, seed=self.seed)
+
+    def best(self) -> pd.DataFrame:
+        """Return `syntax_best.parquet`: the best head of each relation, held-out and on the same data.
+
+        `accuracy` is that of the head that is named, `baseline_accuracy` that of the offset, on the documents that
+        chose neither (`statistics.cross_fitted`), `margin` their paired difference; chosen on the same data all three
+        are of all documents. `held_out` is the accuracy of the selection, and `q_value`
+        of the held-out rows is its test, of the others that of the head among all heads. Nothing is held out where
+        all arcs of a relation are of one document: it has no such row.
+        """
+        keep = [i for i, name in enumerate(self.relations) if name.partition(":")[0] != "punct"]
+        rows = []
+        for selection, heads in self.chosen.items():
+            offsets = choose_offsets(self.counted, selection, seed=self.seed)
+            contest = beside_rival(self.hits, heads, self.offsets, offsets, self.counts)
+            for column in keep:
+                place = int(heads.candidate[column])
+                if place < 0:
+                    continue
+                held = selection == "held-out"
+                q = self.selection_q[column] if held else self.q_values[place, column]
+                rows.append(
+                    {
+                        "selection": selection,
+                        "relation": self.relations[column],
+                        "n": int(self.counts[:, column].sum()),
+                        **vars(self.candidates[place]),
+                        "share": heads.share[column],
+                        **ends_of(contest.value, column, "accuracy"),
+                        **(ends_of(heads.own, column, "all_documents", "all_documents_") if held else {}),
+                        **ends_of(heads.held_out, column, "held_out", "held_out_"),
+                        "baseline_offset": OFFSETS[int(contest.rival[column])],
+                        **ends_of(contest.baseline, column, "baseline_accuracy", "baseline_"),
+                        **ends_of(contest.margin, column, "margin", "margin_"),
+                        "q_value": q,
+                    }
+                )
+        table = pd.DataFrame(
+            rows, columns=[name for name in SYNTAX_BEST.names if name not in ("model", "seed")]
+        )
+        return self._named(table)[SYNTAX_BEST.names]
+
+    def against(self, other: "DependencyResult") -> pd.DataFrame:
+        """Return rows of `syntax_differences.parquet`: this model's selection less another's, on the same arcs.
+
+        Both choose on one half of the documents and are scored on the other, in the same splits.
+
+        Args:
+            other: counts of a control over the same documents.
+        """
+        if self.counted.options.compat or len(other.counts) != len(self.counts):
+            return pd.DataFrame(columns=SYNTAX_DIFFERENCES.names)
+        ours, theirs = self.chosen["held-out"], other.chosen["held-out"]
+        gap = selection_margin(ours, theirs, self.counts)
+        rows = [
+            {
+                "relation": relation,
+                "than": other.model,
+                "seed": other.control_seed,
+                "n": int(self.counts[:, column].sum()),
+                **ends_of(gap, column, "difference"),
+            }
+            for column, relation in enumerate(self.relations)
+            if ours.candidate[column] >= 0 and relation.partition(":")[0] != "punct"
+        ]
+        return pd.DataFrame(rows, columns=SYNTAX_DIFFERENCES.names).astype({"seed": "Int64"})
+
+    def baselines(self) -> pd.DataFrame:
+        """Return `syntax_baselines.parquet`: every fixed offset, and right- and left-branching.
+
+        Right-branching says that the head is the next word, as the paper has it, left-branching the one before.
+        """
+        interval = ratio_interval(self.offsets, self.counts[:, None], scale="share")
+        named = [("offset", offset) for offset in OFFSETS]
+        named += [("right-branching", 1), ("left-branching", -1)]
+        rows = [
+            {
+                "baseline": baseline,
+                "offset": offset,
+                "relation": relation,
+                "n": int(self.counts[:, column].sum()),
+                **ends_of(interval, (OFFSETS.index(offset), column), "accuracy"),
+            }
+            for baseline, offset in named
+            for column, relation in enumerate(self.relations)
+        ]
+        return pd.DataFrame(rows, columns=SYNTAX_BASELINES.names)
+
+    def _tested(self) -> list[int]:
+        """The relations that are tested: not the totals, and none of a control's."""
+        if self.model != "trained":
+            return []
+        return [i for i, name in enumerate(self.relations) if name not in TOTALS]
+
+    def _named(self, table: pd.DataFrame) -> pd.DataFrame:
+        table.insert(0, "model", self.model)
+        table.insert(1, "seed", pd.Series([self.control_seed] * len(table), dtype="Int64"))
+        return table

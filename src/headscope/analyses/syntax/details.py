@@ -1,0 +1,121 @@
+"""What the best head of each relation does: accuracy by distance, and attention to special tokens (3.2)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.analyses.syntax.attending import rest_of
+from headscope.analyses.syntax.best_heads import DependencyResult
+from headscope.analyses.syntax.gold_arcs import OFFSETS
+from headscope.analyses.syntax.sums import NOOP_CLASSES
+from headscope.analyses.syntax.tables import SYNTAX_BY_DISTANCE, SYNTAX_NOOP
+from headscope.statistics.arc_bins import DISTANCES, TOTALS
+from headscope.statistics.confidence import difference_interval, ratio_interval
+
+_MEASURED = ("accuracy", "ci_low", "ci_high")
+_HEAD = ["kind", "layer", "head", "direction", "relation"]
+
+
+def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
+    """Return `syntax_by_distance.parquet`: how often each best head is right, by distance to the head.
+
+    A root has no distance: `all` leaves it out here.
+
+    Args:
+        result: the counts.
+        best: `DependencyResult.best`; its first selection is taken, held-out where there is one.
+    """
+    rows, hits, counts = [], [], []
+    root = result.counted.table.relations.index("root")
+    for row in _chosen(best):
+        part, place = _own(result, row)
+        for number, distance in enumerate(DISTANCES):
+            relations = result.counted.rows[row["relation"]]
+            cells = relations[relations != root] * len(DISTANCES) + number
+            own = part.counts[:, cells].sum(1)
+            if not own.sum():
+                continue
+            offset = int(row["baseline_offset"])
+            fixed = part.offsets[:, cells, OFFSETS.index(offset)].sum()
+            counts.append(own)
+            hits.append(part.hits[(slice(None), cells, *place)].sum(1))
+            rows.append(
+                {
+                    "model": result.model,
+                    **{name: row[name] for name in _HEAD},
+                    "distance": distance,
+                    "n": int(own.sum()),
+                    "baseline_offset": offset,
+                    "baseline_accuracy": fixed / own.sum(),
+                }
+            )
+    table = pd.DataFrame(rows, columns=[c for c in SYNTAX_BY_DISTANCE.names if c not in _MEASURED])
+    if rows:
+        interval = ratio_interval(np.stack(hits, axis=1), np.stack(counts, axis=1), scale="share")
+        ends = (interval.value, interval.low, interval.high)
+        table = table.assign(**dict(zip(_MEASURED, ends, strict=True)))
+    return table.reindex(columns=SYNTAX_BY_DISTANCE.names)
+
+
+def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
+    """Return `syntax_noop.parquet`: attention to sep and cls from the words that attend in a relation, and others.
+
+    Where a head has found what it looks for it needs no rest: its attention to sep should be lower from the words
+    that attend in its relation than from all other words (section 3.2). Those are the relation's dependents where
+    the dependent attends to its head word, and the head words where they attend to their dependents. `n` and
+    `n_other` count words, each once, and an input's first and last word not: a head that looks back, or ahead, finds
+    nothing there but the special token beside it.
+    """
+    rows, sides = [], []
+    for row in _chosen(best):
+        if row["relation"] in TOTALS:
+            continue
+        part, (layer, head, direction) = _own(result, row)
+        (relation,) = result.counted.rows[
+            row["relation"]
+        ].tolist()  # labels are folded before they are counted
+        counts = rest_of(part.attending, relation, direction)
+        for which, key_class in enumerate(NOOP_CLASSES):
+            attention = part.noop[:, :, :, layer, head, which]
+            if not attention.sum():
+                continue  # the tokenizer has no such token
+            own, others = rest_of(attention, relation, direction)
+            sides.append((own, counts[0], others, counts[1]))
+            rows.append(
+                {
+                    **{name: row[name] for name in _HEAD},
+                    "key_class": key_class,
+                    "n": int(counts[0].sum()),
+                    "n_other": int(counts[1].sum()),
+                    "attending": _mean(own, counts[0]),
+                    "others": _mean(others, counts[1]),
+                }
+            )
+    table = pd.DataFrame(rows, columns=SYNTAX_NOOP.names[:-3])
+    if rows:
+        stacked = [np.stack(side, axis=1) for side in zip(*sides, strict=True)]
+        difference = difference_interval(*stacked)
+        table = table.assign(difference=difference.value, ci_low=difference.low, ci_high=difference.high)
+    return table.reindex(columns=SYNTAX_NOOP.names)
+
+
+def _mean(sums: NDArray[Any], counts: NDArray[Any]) -> float:
+    """The mean over all groups; NaN where there is nothing."""
+    number = counts.sum()
+    return float(sums.sum() / number) if number else float("nan")
+
+
+def _chosen(best: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    first = best[best["selection"] == best["selection"].iloc[0]] if len(best) else best
+    for row in first.to_dict("records"):
+        yield {str(name): value for name, value in row.items()}
+
+
+def _own(result: DependencyResult, row: dict[str, Any]) -> tuple[Any, tuple[int, int, int]]:
+    """Return the counts of a row's kind of attention, and the head's place `[layer, head, direction]` in them."""
+    part = next(sums for sums in result.counted.sums if sums.kind == row["kind"])
+    direction = result.counted.options.directions.index(row["direction"])
+    return part, (int(row["layer"]) - 1, int(row["head"]) - 1, direction)

@@ -1,0 +1,114 @@
+"""Accuracy by distance: how far apart dependent and head word may be, for a head and for the best fixed offset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from headscope.figures.axes import say_absent
+from headscope.figures.labels import label
+from headscope.figures.paper import PAGE_INCHES, across, paper_width
+from headscope.figures.style import LINE, SOFT, figure_of, house_style, new_figure, role_color
+from headscope.statistics.arc_bins import DISTANCES, SHORT
+
+COLUMNS = 4
+LEAST_INCHES, HEIGHT = 1.6, 2.1
+"""Inches: a panel on paper is at least so wide, and each is so high."""
+
+
+def distance_panel(
+    rows: pd.DataFrame, *, title: str | None = None, name_offset: bool = True, ax: Axes | None = None
+) -> Figure:
+    """Draw one relation: its head's accuracy by distance with intervals, and the best offset's as bars.
+
+    Args:
+        rows: the rows of one relation in `tables/syntax_by_distance.parquet`.
+        title: above the panel; by default the relation's label and its head.
+        name_offset: whether the offset is named at its bar.
+        ax: where to draw; made when not given.
+    """
+    known = rows[(rows["n"] > 0) & rows["accuracy"].notna()]
+    with house_style():
+        if ax is None:
+            ax = new_figure(2.7, HEIGHT).subplots()
+        if known.empty:
+            say_absent(ax, "No case at any distance.")
+            return figure_of(ax)
+        first = known.iloc[0]
+        head = f"{first['layer']}-{first['head']}"
+        ax.set_title(title if title is not None else f"{label(str(first['relation']), 22)} · head {head}")
+        ordered = known.assign(place=[DISTANCES.index(str(one)) for one in known["distance"]]).sort_values(
+            "place"
+        )
+        x = ordered["place"].to_numpy(float)
+        color, other = role_color("syntax"), role_color("next")
+        baseline = ordered["baseline_accuracy"].to_numpy(float)
+        some = baseline > 0
+        ax.vlines(x[some], 0, baseline[some], color=other, linewidth=7, alpha=0.3, gid="offset")
+        ax.plot(x[some], baseline[some], color=other, marker="_", markersize=9, markeredgewidth=1.6, linestyle="",
+                clip_on=False)  # fmt: skip
+        value = ordered["accuracy"].to_numpy(float)
+        low, high = ordered["ci_low"].to_numpy(float), ordered["ci_high"].to_numpy(float)
+        if np.isfinite(low).any():
+            ax.vlines(x, low, high, color=color, linewidth=3.2, alpha=0.35, gid="interval")
+        ax.plot(x, value, color=color, linewidth=1.5, marker="o", markersize=4, clip_on=False, gid="head")
+        _axes(ax)
+        if name_offset and some.any() and pd.notna(first["baseline_offset"]):
+            peak = int(np.nanargmax(baseline))
+            ax.annotate(
+                f"offset {int(first['baseline_offset']):+d}".replace("-", "−"), (x[peak], 0), xytext=(6, 2),
+                textcoords="offset points", ha="left", va="bottom", fontsize=8, color=other,
+            )  # fmt: skip
+        return figure_of(ax)
+
+
+def _axes(ax: Axes) -> None:
+    ax.set_xlim(-0.3, len(DISTANCES) - 0.7)
+    ax.set_ylim(0, 1)
+    ax.set_xticks(range(len(DISTANCES)), SHORT)
+    ax.set_yticks([0, 0.5, 1], ["0", "50", "100%"])
+    ax.grid(axis="y", color=LINE)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(labelsize=8)
+
+
+def curve_pages(names: Sequence[str]) -> list[Sequence[str]]:
+    """Part relations for figures no higher than a page of paper; all in one where the width is free."""
+    if paper_width() is None:
+        return [names]
+    size = across(COLUMNS, each=LEAST_INCHES) * int((PAGE_INCHES - 0.3) / HEIGHT)
+    return [names[start : start + size] for start in range(0, len(names), size)]
+
+
+def distance_curves(by_distance: pd.DataFrame, *, relations: Sequence[str] | None = None) -> Figure:
+    """Draw small multiples, a panel a relation, four in a row.
+
+    Args:
+        by_distance: `tables/syntax_by_distance.parquet`.
+        relations: which to draw, in order; all by default.
+
+    Raises:
+        ValueError: there is nothing to draw.
+    """
+    present = list(dict.fromkeys(str(name) for name in by_distance["relation"]))
+    names = [name for name in (relations if relations is not None else present) if name in present]
+    if not names:
+        raise ValueError(
+            "Expected accuracies by distance of at least one relation, got none; run with a larger treebank."
+        )
+    with house_style():
+        columns = across(min(COLUMNS, len(names)), each=LEAST_INCHES)
+        lines = -(-len(names) // columns)
+        figure = new_figure(2.7 * columns, HEIGHT * lines + 0.3)
+        grid = figure.subplots(lines, columns, squeeze=False, sharey=True).ravel()
+        for ax in grid[len(names) :]:
+            ax.set_axis_off()
+        for name, ax in zip(names, grid):
+            distance_panel(by_distance[by_distance["relation"] == name], ax=ax)
+        figure.supxlabel("words between dependent and head word, 1 is next to it", fontsize=9, color=SOFT)
+        figure.supylabel("accuracy", fontsize=9, color=SOFT)
+        return figure

@@ -1,0 +1,303 @@
+"""What the dependency tables say, in words; each claim of better or worse is backed by its test or its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from headscope.analyses.syntax.page_tables import key_words
+from headscope.analyses.syntax.relations import Relation, relations_of, resting_of, single
+from headscope.reporting.kit.cells import Cell, cell_of, number, records
+from headscope.reporting.kit.comparing import Comparison, comparisons
+from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, named, sentence
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.numbers import offset_words, told
+from headscope.reporting.kit.relation_names import OVERALL, attending, found, short
+from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.words import Words, count, join, percent
+from headscope.statistics.arc_bins import FEWEST_ARCS
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
+
+TOPIC = "syntax"
+REST = "syntax_rest"
+DETAIL = "syntax_detail"
+"""Topics: for the first screen and the head of the section; on rest at special tokens; what belongs below table 1."""
+
+MOST_NAMED = 8
+LEAST_REST = 0.05
+"""A special token with less of the other words' attention on average is no place of rest to speak of."""
+
+
+def names(relations: Sequence[Relation]) -> str:
+    """Return labels as a list, the first eight and how many more."""
+    shown = [short(one.name) for one in relations[:MOST_NAMED]]
+    more = len(relations) - len(shown)
+    return f"{', '.join(shown)} and {more:,} more" if more else join(shown)
+
+
+def share_of(part: int, relations: int) -> str:
+    """Return `15 of 23 relations`, `all 23 relations` or `the only relation`."""
+    if part == relations:
+        return "the only relation" if relations == 1 else f"all {relations:,} relations"
+    return f"{part:,} of {count(relations, 'relation')}"
+
+
+def syntax_findings(about: Context) -> list[Sentence]:
+    """Return the sentences on dependency relations; none where the run has no treebank."""
+    run, words, several = about.run, about.words, about.several
+    if run.table("syntax_best") is None:
+        return []
+    relations = relations_of(run)
+    chosen = single(relations)
+    if not chosen:
+        return [_nothing_chosen(relations)]
+    out = [
+        *_clearest(chosen, several),
+        _how_many(chosen),
+        *_direction(chosen),
+        *_control(chosen, run.table("syntax_differences")),
+    ]
+    out += _overall(relations, run, several)
+    out += noop_findings(run, words, several=several)
+    out += _special(run, words)
+    if not any(one.held_out and one.held_out.accuracy.has_interval for one in chosen):
+        out.append(sentence(TOPIC, "accuracies have no intervals: an interval needs at least 10 documents."))
+    return out
+
+
+def _nothing_chosen(relations: Sequence[Relation]) -> Sentence:
+    """Say why no head was chosen on documents of its own, and what would let one be."""
+    own = [one for one in relations if not one.overall]
+    if not own:
+        return sentence(
+            TOPIC,
+            "which head finds a relation was not tested: that needs a treebank with "
+            f"{FEWEST_ARCS} cases of a relation or more, and this one has no such relation.",
+        )
+    return sentence(
+        TOPIC,
+        f"whether a head beats the best fixed offset was not tested for {_these(len(own))}: a head is chosen on one "
+        f"half of the documents and scored on the other, and a test needs at least {FEWEST_DOCUMENTS} documents.",
+    )
+
+
+def _clearest(chosen: Sequence[Relation], several: bool) -> list[Sentence]:
+    beating = [one for one in chosen if one.held_out and one.held_out.beats]
+    if not beating:
+        return []
+    one = max(beating, key=lambda relation: relation.held_out.margin if relation.held_out else 0.0)
+    best = one.held_out
+    assert best is not None
+    start = named(best.kind, best.layer, best.head, several=several)
+    against = (
+        f"{Comparison.of(best.gap).points(signed=False)} above the best fixed offset, {offset_words(best.offset)} "
+        f"({percent(best.baseline.value, 1)})"
+    )
+    return [
+        sentence(
+            TOPIC,
+            start,
+            f" finds {found(one.name)} in {told(best.accuracy, long=True)} of {one.n:,} cases, {against}, on "
+            "documents that did not choose it.",
+        )
+    ]
+
+
+def _how_many(chosen: Sequence[Relation]) -> Sentence:
+    tested = [one for one in chosen if one.held_out and one.held_out.tested]
+    beating = [one for one in tested if one.held_out and one.held_out.beats]
+    if not tested:
+        return sentence(
+            TOPIC,
+            f"whether a head beats the best fixed offset was not tested for {_these(len(chosen))}: that needs at least "
+            f"{FEWEST_DOCUMENTS} documents.",
+        )
+    left = [one for one in chosen if one not in tested]
+    untested = f" Not tested, for want of {FEWEST_DOCUMENTS} documents: {names(left)}." if left else ""
+    if not beating:
+        return sentence(
+            TOPIC,
+            f"for none of {count(len(tested), 'relation')} that were tested is choosing a head on other documents "
+            f"shown to beat every fixed offset (q < 0.05).{untested}",
+        )
+    start = (
+        f"for {share_of(len(beating), len(tested))} choosing a head on other documents beats every fixed offset "
+        "(q < 0.05)"
+    )
+    rest = [one for one in tested if one not in beating]
+    if not rest:
+        return sentence(TOPIC, f"{start}.{untested}")
+    below = [one for one in rest if one.held_out and one.held_out.margin < 0]
+    lower = f"; measured below it: {names(below)}" if below else ""
+    return sentence(TOPIC, f"{start}. Not shown for {names(rest)}{lower}.{untested}")
+
+
+def _these(relations: int) -> str:
+    return "the one relation" if relations == 1 else f"the {relations:,} relations"
+
+
+def _direction(chosen: Sequence[Relation]) -> list[Sentence]:
+    turned = [one for one in chosen if one.held_out and one.held_out.direction == "head->dependent"]
+    straight = [one for one in chosen if one.held_out and one.held_out.direction == "dependent->head"]
+    if not straight:
+        return []
+    ending = f"; for {names(turned)} the head word attends to the dependent" if turned else ""
+    return [
+        sentence(
+            DETAIL,
+            f"in the best heads of {share_of(len(straight), len(chosen))} the dependent attends to its head word"
+            f"{ending}.",
+        )
+    ]
+
+
+def _control(chosen: Sequence[Relation], gaps: pd.DataFrame | None) -> list[Sentence]:
+    held = [(one, one.held_out, one.control) for one in chosen if one.held_out and one.control]
+    if not held:
+        return []
+    mean = sum(control.mean for _, _, control in held) / len(held)
+    own = sum(best.held_out.value for _, best, _ in held) / len(held)
+    seeds = max(control.seeds for _, _, control in held)
+    every = {
+        one.name: [gap.verdict for _, gap in comparisons(gaps, relation=one.name, than="control")]
+        for one, _, _ in held
+    }
+    tested = {name: said for name, said in every.items() if said and "untested" not in said}
+    above = [name for name, said in tested.items() if set(said) == {"more"}]
+    over = "that of the random weights" if seeds == 1 else f"each of the {seeds} random weights"
+    trials = (
+        f"; the choice lies above {over} for {share_of(len(above), len(tested))}, each by its own 95% interval"
+        if tested
+        else ""
+    )
+    return [
+        sentence(
+            TOPIC,
+            f"chosen on other documents the best heads average {percent(own, 1)} over these relations, those of random "
+            f"weights, chosen in the same way, {percent(mean, 1)}{trials}.",
+        )
+    ]
+
+
+def _overall(relations: Sequence[Relation], run: Measured, several: bool) -> list[Sentence]:
+    """The best head for every word, beside the branching baselines."""
+    by_name = {one.name: one for one in relations}
+    name = next((one for one in reversed(OVERALL) if one in by_name and by_name[one].held_out), None)
+    best = by_name[name].held_out if name else None
+    if best is None:
+        return []
+    branches = {str(row["baseline"]): cell_of(row) for row in records(run.table("syntax_baselines"))
+                if row["relation"] == name and row["baseline"] != "offset"}  # fmt: skip
+    called = {
+        "right-branching": "always the next word (right-branching)",
+        "left-branching": "always the one before (left-branching)",
+    }
+    sides = [f"{side} {told(branches[name])}" for name, side in called.items() if name in branches]
+    which = "punctuation and the root left aside" if name == "all_but_punct_root" else "the root always wrong"
+    parts: list[str | HeadRef] = [
+        f"over all relations together ({which}) the best head is ",
+        named(best.kind, best.layer, best.head, several=several),
+        f" with {told(best.accuracy)}, where the best offset ({offset_words(best.offset)}) has "
+        f"{told(best.baseline)}: {Comparison.of(best.gap).points()}",
+    ]
+    if sides:
+        parts.append(f"; {join(sides)}")
+    return [sentence(TOPIC, *parts, ".")]
+
+
+def difference(row: dict[str, object]) -> Cell:
+    """Return others minus those that attend with its interval, whichever way round the table has it."""
+    gap = number(row["others"]) - number(row["attending"])
+    low, high = number(row["ci_low"]), number(row["ci_high"])
+    if abs(number(row["difference"]) - gap) > abs(number(row["difference"]) + gap):
+        low, high = -high, -low
+    return Cell(gap, low, high, float("nan"), int(number(row["n"])))
+
+
+def rest_rows(run: Measured) -> list[dict[str, Any]]:
+    """Return the rows on attention to special tokens of relations that a head is shown to find.
+
+    Where no head beats every fixed offset no word is known to attend in the relation.
+    """
+    found = {one.name for one in single(relations_of(run)) if one.held_out and one.held_out.beats}
+    return [row for row in records(resting_of(run)) if row["relation"] in found]
+
+
+def noop_findings(run: Measured, words: Words, *, several: bool) -> list[Sentence]:
+    """Say for how many relations the words that attend rest less on a special token than other words do."""
+    out = []
+    every = rest_rows(run)
+    means = {
+        name: _mean([number(row["others"]) for row in every if row["key_class"] == name])
+        for name in ("sep", "cls")
+    }
+    resting = [name for name in means if means[name] >= LEAST_REST]
+    # Where words rest most comes first.
+    for key_class in sorted(resting, key=lambda name: -means[name]):
+        rows = [(row, difference(row)) for row in every if row["key_class"] == key_class]
+        tested = [(row, gap) for row, gap in rows if gap.exists and gap.has_interval]
+        less = [(row, gap) for row, gap in tested if gap.ci_low > 0]
+        more = [gap for _, gap in tested if gap.ci_high < 0]
+        claim = (
+            f"{_who({str(row['direction']) for row, _ in rows})} give {key_words(key_class, words)} less of their "
+            "attention than all other words do in the head that finds the relation"
+        )
+        if not tested:
+            untested = (
+                f"whether {claim} was not tested: an interval needs at least 10 documents with such words."
+            )
+            out.append(sentence(REST, untested))
+            continue
+        tail = f"; for {len(more):,} they give it more" if more else ""
+        if left := len(rows) - len(tested):
+            tail += f"; {left:,} more {'was' if left == 1 else 'were'} not tested, for want of documents"
+        if not less:
+            start = f"it is shown for none of {count(len(tested), 'relation')} that "
+            out.append(sentence(REST, f"{start}{claim} (by the 95% interval of each){tail}."))
+            continue
+        row, _ = max(less, key=lambda pair: pair[1].ci_low)
+        out.append(
+            sentence(
+                REST,
+                f"for {share_of(len(less), len(tested))} {claim}, each by its own 95% interval{tail}. The clearest is ",
+                named(str(row["kind"]), int(row["layer"]), int(row["head"]), several=several),
+                f": {percent(number(row['attending']), 1)} from "
+                f"{attending(str(row['relation']), str(row['direction']))}, "
+                f"{percent(number(row['others']), 1)} from all other words.",
+            )
+        )
+    return out
+
+
+def _who(directions: set[str]) -> str:
+    """Say which words attend, of relations whose best heads have these directions."""
+    alone = {"dependent->head": "the dependents", "head->dependent": "the dependents’ head words"}
+    (only,) = directions if len(directions) == 1 else ("",)
+    return alone.get(only, "the words that attend (the dependents, or where they attend the head words)")
+
+
+def _mean(values: Sequence[float]) -> float:
+    """The mean of what is measured; NaN where nothing is."""
+    known = [value for value in values if value == value]
+    return sum(known) / len(known) if known else float("nan")
+
+
+def _special(run: Measured, words: Words) -> list[Sentence]:
+    told_of = run.manifest.get("treebank") or {}
+    changes = told_of.get("special_changes") or {}
+    if "accuracies" not in changes or "of" not in changes:
+        return []
+    kept = bool(told_of.get("special_kept", False))
+    what = "leaving special tokens out of the candidates" if kept else "letting special tokens be candidates"
+    largest = number(changes.get("largest"))
+    by = (
+        f", the largest by {100 * largest:.1f} points" if largest == largest and changes["accuracies"] else ""
+    )
+    return [
+        sentence(
+            DETAIL,
+            f"{what} would change {int(changes['accuracies']):,} of {int(changes['of']):,} accuracies{by}.",
+        )
+    ]

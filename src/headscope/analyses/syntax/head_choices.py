@@ -1,0 +1,57 @@
+"""How the best head and the best fixed offset of each relation are chosen: held-out, and as the notebook does."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.syntax.gold_arcs import OFFSETS
+from headscope.analyses.syntax.relation_counts import RelationCounts
+from headscope.statistics.selection import Chosen, both_ways, held_out, same_data
+
+
+def choose_heads(counted: RelationCounts, *, seed: int) -> dict[str, Chosen]:
+    """Choose the best head of each relation, by how it was selected; compat knows the paper's way only."""
+    order = _order(counted)
+    hits = counted.hits[:, order]
+    if counted.options.compat:
+        found = {"same-data": same_data(hits, counted.counts)}
+    else:
+        found = both_ways(hits, counted.counts, seed=seed)
+    return {name: _reordered(one, order) for name, one in found.items()}
+
+
+def choose_offsets(counted: RelationCounts, selection: str, *, seed: int) -> Chosen:
+    """Choose the best offset as the head was; on a tie the notebook takes the last."""
+    order = np.arange(len(OFFSETS))[:: -1 if counted.options.compat else 1]
+    hits = _allowed_offsets(counted)[:, order]
+    found = (
+        held_out(hits, counted.counts, seed=seed)
+        if selection == "held-out"
+        else same_data(hits, counted.counts)
+    )
+    return _reordered(found, order)
+
+
+def _reordered(chosen: Chosen, order: NDArray[np.int64]) -> Chosen:
+    """Name candidates by their places before they were put in the order in which the first wins a tie."""
+    candidate, picked = (np.where(own < 0, -1, order[own]) for own in (chosen.candidate, chosen.picked))
+    return replace(chosen, candidate=candidate, picked=picked)
+
+
+def _allowed_offsets(counted: RelationCounts) -> NDArray[Any]:
+    """The notebook looks at offsets from -3 to 2 only; others never win there."""
+    if not counted.options.compat:
+        return counted.offsets
+    outside = np.array([not -3 <= offset <= 2 for offset in OFFSETS])
+    return np.where(outside[None, :, None], -1, counted.offsets)
+
+
+def _order(counted: RelationCounts) -> NDArray[np.int64]:
+    """Candidates in the order in which the first wins a tie; in the notebook the last layer and head do."""
+    every = np.arange(len(counted.candidates))
+    if not counted.options.compat:
+        return every
+    last = [(own.layer, own.head, own.direction == "head->dependent") for own in counted.candidates]
+    return np.array(sorted(every.tolist(), key=last.__getitem__, reverse=True))

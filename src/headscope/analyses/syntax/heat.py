@@ -1,0 +1,95 @@
+"""Relations by layers as a table that is its own picture: a number in each cell, shaded where it beats the offset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from headscope.analyses.syntax.figures.relation_layers import STEPS, LayerBest, best_by_layer, step_of
+from headscope.analyses.syntax.relations import Relation
+from headscope.reporting.kit.cells import number, records
+from headscope.reporting.kit.links import figure_file
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.page_rows import scrolled
+from headscope.reporting.kit.relation_names import DIRECTIONS, short
+from headscope.reporting.kit.words import anchor
+from headscope.views.markup import Html, el
+
+MOST_CELLS = 1500
+"""Beyond these a model's table would be the heaviest part of the page: the most frequent relations stay."""
+
+
+def best_offsets(run: Measured) -> dict[str, float]:
+    """Return each relation's best fixed offset's accuracy over the whole treebank, a fraction."""
+    found: dict[str, float] = {}
+    for row in records(run.table("syntax_baselines")):
+        value = number(row["accuracy"])
+        if row["baseline"] == "offset" and value == value:
+            name = str(row["relation"])
+            found[name] = max(found.get(name, 0.0), value)
+    return found
+
+
+def kept_relations(relations: Sequence[Relation], found: Mapping[str, Sequence[LayerBest]]) -> list[str]:
+    """Return which relations are shown, in the order of table 1; where they are too many, the most frequent."""
+    present = [one for one in relations if one.name in found and not one.overall]
+    layers = max((len(found[one.name]) for one in present), default=1)
+    most = max(MOST_CELLS // layers, 1)
+    frequent = {one.name for one in sorted(present, key=lambda one: -one.n)[:most]}
+    return [one.name for one in present if one.name in frequent]
+
+
+def heat_name(kind: str, *, first: bool) -> str:
+    """Return the name of the heat map's file."""
+    return figure_file("relations-by-layer", kind, first=first)
+
+
+def heat_table(run: Measured, relations: Sequence[Relation], *, kind: str, several: bool) -> Html | None:
+    """Return the heat map of one kind of attention, each cell linked to the card of its head."""
+    accuracies = run.table("syntax")
+    if accuracies is None:
+        return None
+    found = best_by_layer(accuracies, best_offsets(run), kind=kind)
+    names = kept_relations(relations, found)
+    if not names:
+        return None
+    layers = max(cell.layer for name in names for cell in found[name])
+    numbers = [el("th", layer, scope="col") for layer in range(1, layers + 1)]
+    header = el("tr", el("th", "relation", scope="col"), numbers)
+    rows = []
+    for name in names:
+        cells = {cell.layer: cell for cell in found[name]}
+        rows.append(
+            el(
+                "tr",
+                el("th", short(name), scope="row"),
+                [_cell(cells.get(layer), kind, several) for layer in range(1, layers + 1)],
+            )
+        )
+    table = el("table", el("thead", header), el("tbody", rows), class_="heat", id=f"table-heat-{kind}")
+    title = "Accuracy of the best head of each layer, by relation"
+    return scrolled(table, title)
+
+
+def _cell(cell: LayerBest | None, kind: str, several: bool) -> Html:
+    if cell is None:
+        return el("td")
+    name = f"{kind} {cell.layer}-{cell.head}" if several else f"{cell.layer}-{cell.head}"
+    way = DIRECTIONS.get(cell.direction, cell.direction)
+    ends = f" ({100 * cell.ci_low:.1f} to {100 * cell.ci_high:.1f})" if cell.ci_low == cell.ci_low else ""
+    against = f", {100 * cell.above:+.1f} points to the best offset" if cell.above == cell.above else ""
+    told = f"Head {name}, {way}: {100 * cell.accuracy:.1f}%{ends}{against}".replace("-0.0", "0.0")
+    step = step_of(cell.above)
+    link = el("a", f"{100 * cell.accuracy:.0f}", href=f"#{anchor(kind, cell.layer, cell.head)}", title=told)
+    return el("td", link, class_=f"v{step}" if step else None)
+
+
+def heat_key() -> Html:
+    """Return the key of the shades: from at or below the offset to 40 points and more above it."""
+    swatches = [el("i", class_=f"v{step}") for step in range(1, STEPS + 1)]
+    return el(
+        "p",
+        "Points above the best fixed offset: ",
+        el("span", "0 ", swatches, " 40 and more", class_="heat-key"),
+        "; unshaded at or below it.",
+        class_="caption",
+    )

@@ -1,0 +1,56 @@
+"""What a study knows of dependency heads: the relations that heads find, and which trees were read."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from headscope.analyses.study_parts import HeadMeasures, Read, StudyParts
+from headscope.counted import count
+from headscope.statistics.arc_bins import TOTALS
+
+_PLACE = ["kind", "layer", "head"]
+
+
+def summary(manifest: Mapping[str, Any]) -> list[str]:
+    """Say how many trees were read."""
+    treebank = manifest.get("treebank")
+    return [f"trees of {count(treebank['sentences'], 'sentence')}"] if treebank else []
+
+
+def best_relations(read: Read) -> pd.DataFrame | None:
+    """Return the relation at which each head lies highest above the best fixed offset, and by how much.
+
+    Columns `best relation`, with its direction, and `best relation margin`, a share; on all documents, so that the best
+    of many is an optimistic number: what is established stands in `finds`.
+    """
+    heads, baselines = read("syntax"), read("syntax_baselines")
+    if heads is None or baselines is None:
+        return None
+    offsets = baselines[baselines["baseline"] == "offset"].groupby("relation")["accuracy"].max()
+    own = heads[(heads["model"] == "trained") & ~heads["relation"].isin(TOTALS)]
+    own = own.assign(margin=own["accuracy"] - own["relation"].map(offsets).astype("float64")).dropna(
+        subset="margin"
+    )
+    if own.empty:
+        return None
+    best = own.loc[own.groupby(_PLACE)["margin"].idxmax()].set_index(_PLACE)
+    return pd.DataFrame(
+        {
+            "best relation": best["relation"] + " " + best["direction"],
+            "best relation margin": best["margin"],
+        }
+    )
+
+
+STUDY = StudyParts(
+    chosen="syntax_best",
+    named=lambda row: str(row["relation"]),
+    summary=summary,
+    heads=(
+        HeadMeasures(
+            table="syntax", values=("accuracy",), by=("relation", "direction"), where={"model": "trained"}
+        ),
+    ),
+    further=best_relations,
+)

@@ -1,0 +1,57 @@
+"""Dependency heads as a terminal shows them: table 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headscope.analyses.stage_result import StageResult
+from headscope.counted import count
+from headscope.reporting.kit.numbers import q_words
+from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen
+from headscope.statistics.arc_bins import FEWEST_ARCS, TOTALS
+
+
+def shown(result: StageResult) -> Iterator[Grid | str]:
+    """Yield table 1: for each relation the held-out best head, its accuracy, and the best offset's."""
+    best = result.tables["syntax_best"]
+    trained = best[best["model"] == "trained"]
+    selection = "held-out" if (trained["selection"] == "held-out").any() else "same-data"
+    control = best[(best["model"] == "control") & (best["selection"] == selection)]
+    held = selection == "held-out"
+    chance = control.groupby("relation")["held_out"].mean()
+    columns = [
+        *(("relation", "left"), ("n", "right"), ("head", "left"), ("direction", "left")),
+        *(("accuracy", "right"), ("95% interval", "right"), ("offset", "right"), ("accuracy", "right")),
+        *(("above", "right"), ("95% interval", "right")),
+        *([("held out", "right")] if held else []),
+        *([("control", "right")] if len(chance) else []),
+        ("q", "right"),
+    ]
+    several = result.tables["syntax"]["kind"].nunique() > 1
+    rows = []
+    for row in trained[trained["selection"] == selection].to_dict("records"):
+        head = f"{row['layer']}-{row['head']}"
+        cells = (
+            *(row["relation"], f"{row['n']:,}", f"{row['kind']} {head}" if several else head),
+            *(row["direction"], percent_or_hyphen(row["accuracy"]), interval_or_hyphen(row)),
+            *(f"{row['baseline_offset']:+d}", percent_or_hyphen(row["baseline_accuracy"])),
+            *(percent_or_hyphen(row["margin"]), interval_or_hyphen(row, "margin_")),
+            *([percent_or_hyphen(row["held_out"])] if held else []),
+            *([percent_or_hyphen(chance.get(row["relation"], float("nan")))] if len(chance) else []),
+            "" if row["relation"] in TOTALS else q_words(row["q_value"]),
+        )
+        rows.append(cells)
+    yield Grid(columns, rows)
+    facts = result.facts["treebank"]
+    how = (
+        "head, direction and offset: those that halves of the documents choose most often, on documents that did not "
+        "choose them; held out: what the choice is worth on the other half"
+        if held
+        else "head, direction and offset chosen and scored on the same data, as the original's notebook does"
+    )
+    yield (
+        f"{facts['name']}: {count(facts['sentences'], 'sentence')} of {count(facts['documents'], 'document')}; "
+        f"percent; {how}; "
+        f"relations of at least {FEWEST_ARCS} arcs; {'control: random weights; ' if len(chance) else ''}"
+        f"q: one-sided test {'of the choice' if held else 'of the head'} against every offset, false discovery rate"
+    )

@@ -1,0 +1,214 @@
+"""Table 1 and the tables folded below it: the best head of each relation, and what it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headscope.analyses.syntax.relations import Best, Relation
+from headscope.reporting.kit.cells import Runs, number
+from headscope.reporting.kit.links import head_link, numbered
+from headscope.reporting.kit.numbers import DASH, ends, offset_words, q_words, share
+from headscope.reporting.kit.page_rows import Table, scrolled
+from headscope.reporting.kit.relation_names import DIRECTIONS, gloss, short
+from headscope.reporting.kit.strip import scale, strip
+from headscope.reporting.kit.words import Words, percent
+from headscope.views.markup import Html, el, raw
+
+
+def main_table(relations: Sequence[Relation], *, several: bool) -> Html:
+    """Return table 1 with the heads chosen held-out: those shown to beat every offset, the others, then all words.
+
+    What is not shown to, and what was not tested, stand under headings that say so, their dots hollow.
+    """
+    chosen = [one for one in relations if one.held_out is not None]
+    shuffled = any(one.shuffled is not None for one in chosen)
+    titles = ["relation", "head", "", "accuracy", "best offset", "above it", "all documents", "choice, held out",
+              "random weights"]  # fmt: skip
+    titles += ["shuffled words"] if shuffled else []
+    titles += ["q", "who attends", "n"]
+    header = [
+        el("th", title, scope="col", class_="words" if title in ("relation", "who attends") else None)
+        if title
+        else el("th", scale(), scope="col", class_="picture")
+        for title in titles
+    ]
+    held = [(one, one.held_out) for one in chosen if one.held_out and not one.overall]
+    groups = (
+        ("", [one for one, best in held if best.beats]),
+        (
+            "Not shown to beat every fixed offset",
+            [one for one, best in held if best.tested and not best.beats],
+        ),
+        ("Not tested: fewer than 10 documents", [one for one, best in held if not best.tested]),
+        ("All relations together", [one for one in chosen if one.overall]),
+    )
+    bodies = []
+    for title, members in groups:
+        if not members:
+            continue
+        rows = [_row(one, one.held_out, several, shuffled) for one in members if one.held_out]
+        heading = el("tr", el("th", title, colspan=len(titles), scope="rowgroup", class_="group"))
+        bodies.append(el("tbody", heading if title else None, rows))
+    return el("table", el("thead", el("tr", header)), bodies, id="table-1", class_="relations")
+
+
+def _row(relation: Relation, best: Best, several: bool, shuffled: bool) -> Html:
+    below = gloss(relation.name)
+    strong = best.beats
+    margin = DASH if best.margin != best.margin else f"{100 * best.margin:+.1f}".replace("-", "−")
+    reach = ends(best.gap).replace("–", " to ").replace("-", "−")
+    often = "" if best.share != best.share else f"chosen {percent(best.share, 0)}"
+    return el(
+        "tr",
+        el("th", short(relation.name), el("small", below) if below else None, scope="row"),
+        el("td", head_link(best.kind, best.layer, best.head, several), el("small", often) if often else None),
+        el("td", strip(best.accuracy, baseline=best.baseline, control=relation.control, strong=strong),
+           class_="picture"),
+        el("td", el("b", share(best.accuracy.value)) if strong else share(best.accuracy.value),
+           el("small", ends(best.accuracy)) if best.accuracy.has_interval else None),
+        numbered(share(best.baseline.value), offset_words(best.offset)),
+        numbered(margin, reach),
+        numbered(share(best.all_documents.value), ends(best.all_documents)),
+        numbered(share(best.held_out.value), ends(best.held_out)),
+        _runs(relation.control),
+        _runs(relation.shuffled) if shuffled else None,
+        el("td", DASH if relation.overall else q_words(best.q)),
+        el("td", DIRECTIONS.get(best.direction, best.direction), class_="words way"),
+        el("td", f"{relation.n:,}"),
+        class_=None if strong or relation.overall else "weak",
+    )  # fmt: skip
+
+
+def _runs(runs: Runs | None) -> Html:
+    if runs is None:
+        return el("td", DASH)
+    span = f"{share(runs.lowest)}–{share(runs.highest)}" if runs.seeds > 1 else ""
+    return numbered(share(runs.mean), span)
+
+
+def same_data_table(relations: Sequence[Relation], *, several: bool) -> Html | None:
+    """Return the paper's way, folded: head and offset chosen on the sentences that they are scored on."""
+    rows = []
+    for one in relations:
+        best = one.same_data
+        if best is None:
+            continue
+        rows.append(
+            el(
+                "tr",
+                el("th", short(one.name), scope="row"),
+                el("td", f"{one.n:,}"),
+                el("td", head_link(best.kind, best.layer, best.head, several)),
+                el("td", DIRECTIONS.get(best.direction, best.direction), class_="words"),
+                numbered(share(best.accuracy.value)),
+                el("td", ends(best.accuracy) or DASH),
+                el("td", share(best.baseline.value)),
+                el("td", offset_words(best.offset)),
+                el("td", q_words(best.q)),
+            )
+        )
+    if not rows:
+        return None
+    titles = (
+        "relation",
+        "n",
+        "head",
+        "who attends",
+        "accuracy, %",
+        "95% interval",
+        "best offset, %",
+        "offset",
+        "q",
+    )
+    head = el(
+        "tr",
+        [
+            el("th", title, scope="col", class_="words" if title == "who attends" else None)
+            for title in titles
+        ],
+    )
+    summary = "Table: the paper’s way, chosen and scored on the same sentences"
+    table = el("table", el("thead", head), el("tbody", rows), id="table-1-same-data")
+    return el("details", el("summary", summary), scrolled(table, summary))
+
+
+def paper_table(relations: Sequence[Relation], printed: Sequence[Mapping[str, Any]]) -> Html | None:
+    """Return the paper's table 1 beside what was measured its way; None where no label is the same."""
+    own = {one.name: one for one in relations if one.same_data is not None}
+    rows = []
+    for line in printed:
+        best = own[str(line["relation"])].same_data if str(line["relation"]) in own else None
+        if best is None:
+            continue
+        rows.append(
+            (
+                short(str(line["relation"])),
+                f"{best.layer}-{best.head}", share(best.accuracy.value), ends(best.accuracy) or DASH,
+                f"{share(best.baseline.value)} ({offset_words(best.offset)})",
+                str(line["head"]), f"{line['accuracy']:.1f}",
+                f"{line['baseline_accuracy']:.1f} ({offset_words(int(line['baseline_offset']))})",
+            )
+        )  # fmt: skip
+    if not rows:
+        return None
+    table = Table(
+        summary="Table 1 of the paper beside this run, both chosen and scored on the same sentences",
+        groups=(("", 1), ("measured here", 4), ("paper, Wall Street Journal", 3)),
+        header=("relation", "head", "%", "95% interval", "offset", "head", "%", "offset"),
+        rows=tuple(rows),
+        name="table-1-paper",
+    )
+    return table.html().replace("<details>", raw("<details open>"), 1)
+
+
+def noop_table(rows: Sequence[Mapping[str, Any]], words: Words, *, several: bool) -> Html:
+    """Return what the words that attend in each relation and all others give special tokens, in its best head."""
+    body = []
+    for row in rows:
+        low, high = number(row["ci_low"]), number(row["ci_high"])
+        name = f"{row['kind']} {row['layer']}-{row['head']}" if several else f"{row['layer']}-{row['head']}"
+        body.append(
+            (
+                short(str(row["relation"])), name, DIRECTIONS.get(str(row["direction"]), DASH),
+                key_words(str(row["key_class"]), words), share(number(row["attending"])), f"{int(row['n']):,}",
+                share(number(row["others"])), f"{int(row['n_other']):,}", share(number(row["difference"])),
+                DASH if low != low else f"{share(low)} to {share(high)}",
+            )
+        )  # fmt: skip
+    return Table(
+        summary="Table: attention to special tokens, from the words that attend in a relation and from all others",
+        groups=(),
+        header=("relation", "head", "who attends", "to", "who attends, %", "n", "others, %", "n others",
+                "difference", "95% interval"),
+        rows=tuple(body),
+        name="table-syntax-noop",
+        words=(2, 3),
+    ).html()  # fmt: skip
+
+
+def key_words(key_class: str, words: Words) -> str:
+    """Return the name of a special token's class in this model."""
+    return {"cls": words.cls, "sep": words.sep}.get(key_class, key_class)
+
+
+def distance_table(rows: Sequence[Mapping[str, Any]], *, several: bool) -> Html:
+    """Return the accuracies by distance behind the curves."""
+    body = []
+    for row in rows:
+        low, high = number(row["ci_low"]), number(row["ci_high"])
+        name = f"{row['kind']} {row['layer']}-{row['head']}" if several else f"{row['layer']}-{row['head']}"
+        body.append(
+            (
+                short(str(row["relation"])), name, str(row["distance"]), f"{int(row['n']):,}",
+                share(number(row["accuracy"])), DASH if low != low else f"{share(low)}–{share(high)}",
+                share(number(row["baseline_accuracy"])),
+            )
+        )  # fmt: skip
+    return Table(
+        summary="Table: accuracy by distance",
+        groups=(),
+        header=("relation", "head", "words apart", "n", "accuracy, %", "95% interval", "best offset, %"),
+        rows=tuple(body),
+        name="table-syntax-distance",
+    ).html()

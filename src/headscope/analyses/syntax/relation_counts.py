@@ -1,0 +1,122 @@
+"""What `DependencyAccumulator` counted, summed to the rows of the tables: relations, and totals over them."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.gold_arcs import ArcTable
+from headscope.analyses.syntax.sums import DependencySums
+from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, TOTALS
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A head read in one direction."""
+
+    kind: str
+    layer: int
+    head: int
+    direction: str
+
+
+class RelationCounts:
+    """The counts of one model: relations with at least 100 arcs, and the two totals of any size.
+
+    Args:
+        accumulator: after the scan.
+        relations: names of the rows, where they are not those with at least 100 arcs; one without an arc is left out.
+
+    Raises:
+        ValueError: no arc was counted.
+
+    Attributes:
+        table, options, sums: what was counted, and how.
+        rows: the accumulator's relations that make up each row, by name.
+        relations: rows of the tables, the totals first.
+        candidates: every head in every direction, in the order of the arrays.
+        hits: `[group, candidate, relation]`.
+        counts: `[group, relation]`.
+        offsets: hits of the fixed offsets, `[group, OFFSETS, relation]`.
+    """
+
+    def __init__(
+        self, accumulator: DependencyAccumulator, *, relations: Collection[str] | None = None
+    ) -> None:
+        self.table: ArcTable = accumulator.table
+        self.options = accumulator.options
+        self.sums: tuple[DependencySums, ...] = accumulator.compute()
+        rows = self.table.aggregates
+        first = self.sums[0]
+        cells = _by_relation(first.counts, self.table)
+        self.rows = {
+            name: own
+            for name, own in rows.items()
+            if cells[:, own].sum() >= (1 if name in TOTALS or relations is not None else FEWEST_ARCS)
+            and (relations is None or name in relations)
+            and name.partition(":")[0] != "root"
+        }
+        if not self.rows:
+            raise ValueError(
+                "expected counts of at least one arc, came none; scan sentences with trees first"
+            )
+        self.relations = tuple(self.rows)
+        self.candidates = [
+            Candidate(part.kind, layer + 1, head + 1, direction)
+            for part in self.sums
+            for layer in range(part.hits.shape[2])
+            for head in range(part.hits.shape[3])
+            for direction in self.options.directions
+        ]
+        hits = np.concatenate([self._flat(part.hits) for part in self.sums], axis=2)
+        self.hits = self._sum(hits).transpose(0, 2, 1)
+        self.counts = self._sum(cells)
+        self.offsets = self._sum(_by_relation(first.offsets, self.table)).transpose(0, 2, 1)
+
+    def reachable(self) -> NDArray[np.float64]:
+        """Return the share of arcs that the mask allows, `[candidate, relation]`."""
+        return np.concatenate([self._reachable(part) for part in self.sums])
+
+    def special_changes(self) -> dict[str, Any]:
+        """Say how many accuracies change when special tokens are treated the other way, and by how much at most."""
+        other = np.concatenate([self._flat(part.other[None]) for part in self.sums], axis=2)[0]
+        changed = np.stack([other[rows].sum(0) for rows in self.rows.values()], axis=1)
+        before, number = self.hits.sum(0), self.counts.sum(0)
+        difference = np.abs(changed - before) / np.maximum(number, 1)
+        return {
+            "accuracies": int((difference > 0).sum()),
+            "of": int(difference.size),
+            "largest": float(difference.max(initial=0.0)),
+        }
+
+    def place(self, row: Any) -> int:
+        """Index of the candidate that a row of a table names."""
+        wanted = Candidate(row["kind"], int(row["layer"]), int(row["head"]), row["direction"])
+        return self.candidates.index(wanted)
+
+    def _flat(self, table: NDArray[Any]) -> NDArray[Any]:
+        """`[group, cell or relation, layer, head, direction]` to `[group, relation, candidate]`."""
+        flat = table.reshape(*table.shape[:2], -1)
+        return _by_relation(flat, self.table) if table.shape[1] == self.table.cells else flat
+
+    def _sum(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Sum `[group, relation, ...]` to the rows of the tables, `[group, row, ...]`."""
+        parts = [table[:, own].sum(1) for own in self.rows.values()]
+        return np.stack(parts, axis=1) if parts else np.zeros((len(table), 0, *table.shape[2:]))
+
+    def _reachable(self, part: DependencySums) -> NDArray[np.float64]:
+        """Share of arcs that the mask allows, `[candidate of this kind, relation]`."""
+        heads = part.hits.shape[3]
+        number = self.counts.sum(0)
+        rows = np.stack([part.reachable[own].sum(0) for own in self.rows.values()], axis=-1)
+        return np.repeat((rows / number)[:, None], heads, axis=1).reshape(-1, len(self.rows))
+
+
+def _by_relation(cells: NDArray[Any], table: ArcTable) -> NDArray[Any]:
+    """Sum distances away: `[group, cell, ...]` to `[group, relation, ...]`."""
+    shape = (len(cells), len(table.relations), len(DISTANCES), *cells.shape[2:])
+    total: NDArray[Any] = cells.reshape(shape).sum(2, dtype=np.int64)
+    return total

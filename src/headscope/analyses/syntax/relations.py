@@ -1,0 +1,129 @@
+"""The best head of each relation, from `syntax_best`: held-out, on the same data, and the controls beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records, runs
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.relation_names import OVERALL
+from headscope.statistics.significance import SIGNIFICANT
+
+
+@dataclass(frozen=True)
+class Best:
+    """A head chosen for a relation, the fixed offset chosen in the same way, and what lies between them.
+
+    `accuracy` and `baseline` are those of the head and the offset that are named, on documents that did not choose them
+    (on the same data: on all), `gap` their paired difference; `all_documents` is the head's on all. `held_out` is the
+    accuracy of the selection on documents that did not choose, `share` how often it chose this head; all three are NaN
+    on the same data. `offset` is None where there is none, `q` NaN where nothing was tested.
+    """
+
+    kind: str
+    layer: int
+    head: int
+    direction: str
+    accuracy: Cell
+    all_documents: Cell
+    held_out: Cell
+    share: float
+    offset: int | None
+    baseline: Cell
+    gap: Cell
+    q: float
+
+    @property
+    def margin(self) -> float:
+        """How far the head's accuracy lies above the offset's, as a fraction."""
+        return self.gap.value
+
+    @property
+    def tested(self) -> bool:
+        """Whether there were documents enough to ask."""
+        return self.q == self.q
+
+    @property
+    def beats(self) -> bool:
+        """Whether choosing a head is shown to beat every fixed offset."""
+        return self.q < SIGNIFICANT and self.margin > 0
+
+
+@dataclass(frozen=True)
+class Relation:
+    """All that was measured of a relation's best heads; what a run does not have is None."""
+
+    name: str
+    n: int
+    held_out: Best | None
+    same_data: Best | None
+    control: Runs | None
+    shuffled: Runs | None
+
+    @property
+    def overall(self) -> bool:
+        """Whether this is a row over all relations, not one of them."""
+        return self.name in OVERALL
+
+
+def relations_of(run: Measured) -> tuple[Relation, ...]:
+    """Return every relation of the run, the widest margin above its offset first, what was not chosen held-out last."""
+    by_name: dict[str, list[dict[str, Any]]] = {}
+    for row in records(run.table("syntax_best")):
+        by_name.setdefault(str(row["relation"]), []).append(row)
+    every = [_relation(name, rows) for name, rows in by_name.items()]
+    return tuple(sorted(every, key=_order))
+
+
+def resting_of(run: Measured) -> pd.DataFrame | None:
+    """Return `syntax_noop`; None where an earlier version wrote it, of dependents that do not attend."""
+    table = run.table("syntax_noop")
+    return table if table is not None and "attending" in table else None
+
+
+def single(relations: tuple[Relation, ...]) -> list[Relation]:
+    """Return the relations proper that have a head chosen held-out."""
+    return [one for one in relations if not one.overall and one.held_out is not None]
+
+
+def _order(relation: Relation) -> tuple[bool, bool, float, str]:
+    best = relation.held_out
+    if best is None:
+        return True, True, 0.0, relation.name
+    margin = best.margin if best.margin == best.margin else -1.0
+    return False, not best.beats, -margin, relation.name
+
+
+def _relation(name: str, rows: list[dict[str, Any]]) -> Relation:
+    trained = {str(row["selection"]): _best(row) for row in rows if row["model"] == "trained"}
+    return Relation(
+        name=name,
+        n=max((cell_of(row).n for row in rows), default=0),
+        held_out=trained.get("held-out"),
+        same_data=trained.get("same-data"),
+        control=runs(rows, "control"),
+        shuffled=runs(rows, "shuffled"),
+    )
+
+
+def _best(row: dict[str, Any]) -> Best | None:
+    if number(row.get("layer")) != number(row.get("layer")):
+        return None
+    offset = number(row.get("baseline_offset"))
+    return Best(
+        kind=str(row["kind"]),
+        layer=int(row["layer"]),
+        head=int(row["head"]),
+        direction=str(row["direction"]),
+        accuracy=cell_of(row),
+        all_documents=cell_of(row, "all_documents", "all_documents_ci"),
+        held_out=cell_of(row, "held_out", "held_out_ci"),
+        share=number(row.get("share")),
+        offset=None if offset != offset else int(offset),
+        baseline=cell_of(row, "baseline_accuracy", "baseline_ci"),
+        gap=cell_of(row, "margin", "margin_ci"),
+        q=number(row.get("q_value")),
+    )

@@ -1,0 +1,180 @@
+"""Dependency relations in the page: table 1, relations by layers, accuracy by distance, rest on special tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headscope.analyses.syntax.figures.distance_curves import distance_panel
+from headscope.analyses.syntax.findings import DETAIL, REST, TOPIC, rest_rows
+from headscope.analyses.syntax.heat import heat_key, heat_name, heat_table
+from headscope.analyses.syntax.page_tables import (
+    distance_table,
+    main_table,
+    noop_table,
+    paper_table,
+    same_data_table,
+)
+from headscope.analyses.syntax.relations import Relation, relations_of, single
+from headscope.reporting.kit.cells import number, records
+from headscope.reporting.kit.drawing import inline
+from headscope.reporting.kit.links import file_links, linked
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.page_rows import scrolled
+from headscope.reporting.kit.relation_names import OVERALL, short
+from headscope.reporting.kit.report_parts import Context, Section, section
+from headscope.reporting.kit.words import capital, count, join, percent, plain
+from headscope.views.markup import Html, el
+
+WHY = "Does one head find a word’s syntactic head, better than always pointing a fixed number of words away?"
+CURVES = 8
+"""How many relations' curves stand open in the page; the table below has them all."""
+
+
+def syntax_section(about: Context) -> list[Section]:
+    """Build the section; none where the run has no treebank."""
+    run, several = about.run, about.several
+    if run.table("syntax_best") is None:
+        return []
+    relations = relations_of(run)
+    parts: list[Html | None] = list(linked([one for one in about.found if one.topic == TOPIC]))
+    if any(one.held_out for one in relations):
+        parts.append(scrolled(main_table(relations, several=several), "Best head of each relation"))
+        parts.append(el("p", _legend(relations), class_="caption"))
+    read = treebank_line(run.manifest)
+    parts.append(el("p", read, class_="caption") if read else None)
+    parts += linked([one for one in about.found if one.topic == DETAIL])
+    parts.append(same_data_table(relations, several=several))
+    if run.is_bert_base and run.paper is not None:
+        parts.append(paper_table(relations, run.paper.get("table1", [])))
+    parts += _layers(about, relations)
+    parts += _distances(about, relations)
+    parts += _noop(about, relations)
+    return section("syntax", "Dependency relations", WHY, parts)
+
+
+def _legend(relations: Sequence[Relation]) -> list[Html | str]:
+    drawn: list[Html | str] = ["Percent, 95% intervals below. "]
+    drawn += [
+        el("b", "●", class_="key-syntax"),
+        " head on its interval, ○ where it is not shown to beat every offset, or was not tested; ",
+    ]
+    drawn += [el("b", "|", class_="key-offset"), " best fixed offset"]
+    if any(one.control for one in relations):
+        drawn += [
+            "; ",
+            el("b", "◦", class_="key-control"),
+            " best head of the same model with random weights, ",
+        ]
+        drawn.append("mean and range of its seeds")
+    chosen = (
+        "Named are the head and the offset that halves of the documents choose most often (“chosen”: how often), with "
+        "their accuracies on documents that did not choose them (cross-fitted); “above it” is their difference on the "
+        "same sentences. “All documents”: the head on all of them, too high where heads are nearly equal. “Choice, "
+        "held out”: what choosing on one half is worth on the other; random weights go through the same. q: one-sided "
+        "test that choosing on other documents beats every offset, Benjamini–Hochberg over relations."
+    )
+    return [*drawn, f". {chosen}"]
+
+
+def treebank_line(manifest: Mapping[str, Any]) -> str:
+    """Say what was read of the treebank; keys that are missing say nothing."""
+    told = manifest.get("treebank") or {}
+    parts = [
+        count(int(told[key]), key.removesuffix("s"))
+        for key in ("documents", "sentences", "words")
+        if key in told
+    ]
+    if not parts:
+        return ""
+    out = f"Read {join(parts)}" + (f" of {plain(told['name'])}" if told.get("name") else "")
+    more = []
+    if told.get("words_split") and told.get("words"):
+        share = percent(int(told["words_split"]) / int(told["words"]), 1)
+        more.append(f"{share} of the words split into pieces, their attention {_pieces(told.get('pieces'))}")
+    if told.get("words_dropped"):
+        more.append(f"{count(int(told['words_dropped']), 'word')} without a piece, never right")
+    if told.get("words_merged"):
+        more.append(f"{count(int(told['words_merged']), 'word')} merged with a neighbor by the tokenizer")
+    skipped = told.get("skipped") or {}
+    reasons = dict(skipped if isinstance(skipped, Mapping) else told.get("skipped_why") or {})
+    total = sum(int(n) for n in reasons.values()) if isinstance(skipped, Mapping) else int(skipped)
+    if total:
+        why = [f"{plain(reason)}: {int(n):,}" for reason, n in reasons.items()]
+        more.append(f"{count(total, 'sentence')} skipped" + (f" ({'; '.join(why)})" if why else ""))
+    if "folded" in told:
+        more.append("sub-types folded into their relation" if told["folded"] else "sub-types kept")
+    return "; ".join([out, *more]) + "."
+
+
+def _pieces(how: object) -> str:
+    return {"mean": "averaged", "first": "the first piece’s", "max": "the largest"}.get(str(how), "averaged")
+
+
+def _layers(about: Context, relations: Sequence[Relation]) -> list[Html]:
+    out: list[Html] = []
+    for place, kind in enumerate(about.kinds):
+        table = heat_table(about.run, relations, kind=kind.name, several=about.several)
+        if table is not None:
+            out += [*([el("h4", capital(kind.name))] if about.several else []), table]
+            name = heat_name(kind.name, first=place == 0)
+            out += [file_links(name, "This table as a figure")] if about.links else []
+    if not out:
+        return []
+    title = el("h3", "In which layers")
+    caption = el("p", "The best head of each layer, in either direction, on all sentences. ", class_="why")
+    return [title, caption, *out, heat_key()]
+
+
+def curve_relations(relations: Sequence[Relation], run: Measured) -> list[str]:
+    """Return the relations whose curves are drawn: those of table 1 that have cases at some distance, in its order."""
+    known = {str(row["relation"]) for row in records(run.table("syntax_by_distance")) if number(row["n"]) > 0}
+    return [one.name for one in single(tuple(relations)) if one.name in known]
+
+
+def _distances(about: Context, relations: Sequence[Relation]) -> list[Html]:
+    names = curve_relations(relations, about.run)
+    table = about.run.table("syntax_by_distance")
+    if table is None or not names:
+        return []
+    figures = []
+    for place, name in enumerate(names[:CURVES]):
+        figure = distance_panel(table[table["relation"] == name])
+        told = f"Accuracy of the best head for {short(name)} by distance, beside its best fixed offset."
+        figures.append(el("figure", inline(figure, name=f"distance-{place}", label=told)))
+    rows = [row for name in (*names, *OVERALL) for row in records(table[table["relation"] == name])]
+    why = "An offset is right at one distance only; a head that knows the relation is right at many."
+    caption = (
+        "Accuracy by how many words dependent and head word are apart. Line: the relation’s best head with its 95% "
+        "intervals; bar: the best fixed offset."
+    )
+    out = [
+        el("h3", "Near and far"),
+        el("p", why, class_="why"),
+        el("div", figures, class_="panels curves"),
+        el("p", caption, class_="caption"),
+        distance_table(rows, several=about.several),
+    ]
+    return [*out, *([file_links("accuracy-by-distance", "All relations as a figure")] if about.links else [])]
+
+
+def _noop(about: Context, relations: Sequence[Relation]) -> list[Html]:
+    words = about.words
+    order = {one.name: place for place, one in enumerate(relations)}
+    rows = sorted(rest_rows(about.run), key=lambda row: order[str(row["relation"])])
+    if not rows:
+        return []
+    present = {str(row["key_class"]) for row in rows}
+    tokens = [name for key, name in (("sep", words.sep), ("cls", words.cls)) if key in present]
+    return [
+        el("h3", f"At rest on {join(tokens)}"),
+        el("p", "If a head rests there when its relation is not called for, the words that attend in the relation rest "
+           "less.", class_="why"),
+        *linked([one for one in about.found if one.topic == REST]),
+        el("p", "Relations whose best head beats every fixed offset. Attention from the words that attend in the "
+           "relation, in that head, beside that from all others: its dependents where the dependent attends to its "
+           "head word, the head words where they attend to their dependents; each word once, the first and the last "
+           "word of a sentence left out: beside them nothing else may stand that the head looks for.",
+           class_="caption"),
+        noop_table(rows, words, several=about.several),
+    ]  # fmt: skip

@@ -1,0 +1,156 @@
+"""The tables of dependency heads."""
+
+from dataclasses import replace
+
+from headscope.analyses.syntax.gold_arcs import OFFSETS
+from headscope.analyses.syntax.sums import DIRECTIONS, NOOP_CLASSES
+from headscope.examples.example_tables import ARC_EXAMPLES
+from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.columns import (
+    PLACE,
+    Q_VALUE,
+    count,
+    difference,
+    on_all_documents,
+    share,
+    shares,
+    text,
+)
+from headscope.statistics.table_schema import Column, TableSchema
+
+_ARCS = "arcs"
+_MODEL = text(
+    "model",
+    "the model as it is, one with random weights, or the trained one on shuffled words",
+    choices=("trained", "control", "shuffled"),
+)
+_SEED = Column("seed", "which of the random weights", "Int64", missing="not of random weights")
+_DIRECTION = text("direction", "who attends to whom", choices=(*DIRECTIONS, "both"))
+_RELATION = text("relation", "label in the treebank; `all`; or `all_but_punct_root`")
+_SAME = "chosen on the same data"
+_OFFSET = (float(min(OFFSETS)), float(max(OFFSETS)))
+
+SYNTAX = TableSchema(
+    name="syntax",
+    meaning="How often every head finds each relation, in each direction.",
+    columns=(
+        _MODEL,
+        _SEED,
+        *PLACE,
+        _DIRECTION,
+        _RELATION,
+        count("n", _ARCS),
+        share("reachable", "arcs that the mask lets a head see"),
+        *shares("accuracy", "arcs that are found"),
+        Q_VALUE,
+    ),
+    key=("model", "seed", "kind", "layer", "head", "direction", "relation"),
+)
+
+SYNTAX_BEST = TableSchema(
+    name="syntax_best",
+    meaning="The best head of each relation, chosen by halves of the documents (`held-out`) or, as the paper does, on "
+    "the documents that it is scored on (`same-data`), beside the fixed offset that is chosen the same way.",
+    columns=(
+        _MODEL,
+        _SEED,
+        text("selection", "how it was chosen", choices=("held-out", "same-data")),
+        _RELATION,
+        count("n", _ARCS),
+        *PLACE,
+        share("share", "halves that choose this head", missing=_SAME),
+        _DIRECTION,
+        *shares(
+            "accuracy",
+            "arcs that the named head finds in documents that did not choose it (cross-fitted); `same-data`: in all",
+        ),
+        *on_all_documents(missing=_SAME),
+        *shares(
+            "held_out",
+            "arcs found in documents that did not choose, by what the others chose",
+            prefix="held_out_",
+            missing=_SAME,
+        ),
+        Column("baseline_offset", "the fixed offset, in words", "int64", unit="words", bounds=_OFFSET),
+        *shares(
+            "baseline_accuracy", "arcs that the fixed offset finds in the same documents", prefix="baseline_"
+        ),
+        *difference("`accuracy` less `baseline_accuracy`", name="margin", prefix="margin_"),
+        Q_VALUE,
+    ),
+    key=("model", "seed", "selection", "relation"),
+)
+
+SYNTAX_DIFFERENCES = TableSchema(
+    name="syntax_differences",
+    meaning="The held-out selection on the trained model less that on a control, on the same sentences.",
+    columns=(
+        _RELATION,
+        text("than", "what it is compared with", choices=("control", "shuffled")),
+        _SEED,
+        count("n", _ARCS),
+        *difference("accuracy of the selection less that of the control"),
+    ),
+    key=("relation", "than", "seed"),
+)
+
+SYNTAX_BASELINES = TableSchema(
+    name="syntax_baselines",
+    meaning="What does without attention: the word at a fixed offset, the next word, the word before.",
+    columns=(
+        text("baseline", "what answers", choices=("offset", "right-branching", "left-branching")),
+        Column("offset", "place of its answer from the dependent", "int64", unit="words", bounds=_OFFSET),
+        _RELATION,
+        count("n", _ARCS),
+        *shares("accuracy", "arcs that it finds"),
+    ),
+    key=("baseline", "offset", "relation"),
+)
+
+SYNTAX_BY_DISTANCE = TableSchema(
+    name="syntax_by_distance",
+    meaning="How often the best head of each relation is right, by how far apart the two words are.",
+    columns=(
+        _MODEL,
+        *PLACE,
+        _DIRECTION,
+        _RELATION,
+        text("distance", "words from one to the other", choices=DISTANCES),
+        count("n", _ARCS),
+        *shares("accuracy", "arcs that the head finds"),
+        Column("baseline_offset", "the fixed offset, in words", "int64", unit="words", bounds=_OFFSET),
+        share("baseline_accuracy", "arcs that the fixed offset finds"),
+    ),
+    key=("relation", "distance"),
+)
+
+_NONE = "no such words"
+SYNTAX_NOOP = TableSchema(
+    name="syntax_noop",
+    meaning="Attention to sep and cls, in a relation's best head, from the words that attend in it and from all other "
+    "words; an input's first and last word are left out, beside which nothing else may stand that a head looks for.",
+    columns=(
+        *PLACE,
+        _DIRECTION,
+        _RELATION,
+        text("key_class", "the special token", choices=NOOP_CLASSES),
+        count("n", "words", meaning="words that attend in the relation"),
+        count("n_other", "words", meaning="all other words"),
+        share("attending", "attention from the words that attend in the relation", missing=_NONE),
+        share("others", "attention from all other words", missing=_NONE),
+        *difference("`attending` less `others`", missing=_NONE),
+    ),
+    key=("relation", "key_class"),
+)
+
+SYNTAX_EXAMPLES = replace(ARC_EXAMPLES, name="syntax_examples")
+
+TABLES = (
+    SYNTAX,
+    SYNTAX_BEST,
+    SYNTAX_DIFFERENCES,
+    SYNTAX_BASELINES,
+    SYNTAX_BY_DISTANCE,
+    SYNTAX_NOOP,
+    SYNTAX_EXAMPLES,
+)

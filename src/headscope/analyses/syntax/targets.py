@@ -1,0 +1,95 @@
+"""Dependency relations as what heads can find: how well every head finds each, and what people call them."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from headscope.analyses.syntax.relations import Best, relations_of
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.relation_names import OVERALL, gloss, short, terms
+from headscope.reporting.kit.targets import WAYS, Findable, Selected, Target
+
+ROLE = "syntax"
+# By the label without its sub-type, beside the glossary's own words.
+_WORDS = {
+    "acl": ("clause", "noun clause"),
+    "advcl": ("adverbial clause", "clause"),
+    "amod": ("adjective", "adjectival modifier"),
+    "appos": ("apposition",),
+    "aux": ("auxiliary", "auxiliary verb"),
+    "case": ("preposition", "case marker", "adposition"),
+    "cc": ("conjunction", "coordinating conjunction", "and"),
+    "ccomp": ("complement clause", "clause"),
+    "compound": ("compound", "compound noun"),
+    "conj": ("conjunct", "coordination"),
+    "cop": ("copula",),
+    "det": ("determiner", "article"),
+    "dobj": ("object",),
+    "mark": ("subordinating conjunction", "subordinator", "marker"),
+    "nmod": ("noun modifier", "modifier"),
+    "nmod:poss": ("possessive", "possession", "genitive", "owner"),
+    "nsubj": ("subject",),
+    "nummod": ("number", "numeral"),
+    "obj": ("object",),
+    "obl": ("oblique",),
+    "parataxis": ("parenthesis",),
+    "poss": ("possessive", "possession", "genitive", "owner"),
+    "punct": ("punctuation",),
+    "xcomp": ("open complement", "infinitive"),
+}
+
+
+def findable(name: str) -> Findable:
+    """Return what a relation is called; a sub-type answers to its base's names where it has no words of its own."""
+    known = terms(name)
+    base = name.split(":", 1)[0]
+    own = _WORDS.get(name, _WORDS.get(base, ()) if known == terms(base) else ())
+    words = (name, *own, *(known[:1] if known else ()))
+    return Findable(name=name, label=short(name), says=gloss(name), words=words)
+
+
+UNIVERSAL = tuple(findable(name) for name in _WORDS if name not in ("dobj", "poss"))
+
+
+def relation_targets(run: Measured) -> list[Target]:
+    """Return the relations of a run, in the order of its tables; none where it has no treebank."""
+    chosen = {one.name: one for one in relations_of(run)}
+    table = run.table("syntax")
+    rows: dict[str, pd.DataFrame] = {}
+    if table is not None:
+        trained = table[(table["model"] == "trained") & table["direction"].isin(WAYS)]
+        rows = {str(name): own for name, own in trained.groupby("relation", sort=False)}
+    targets = []
+    for name in dict.fromkeys([*rows, *chosen]):
+        own = rows.get(name)
+        best = chosen[name].held_out if name in chosen else None
+        targets.append(
+            Target(
+                what=findable(name),
+                role=ROLE,
+                n=chosen[name].n if own is None else int(own["n"].max()),
+                baseline=_best_offset(run.table("syntax_baselines"), name),
+                best=None if best is None else _selected(best),
+                heads=own,
+                overall=name in OVERALL,
+            )
+        )
+    return targets
+
+
+def _selected(best: Best) -> Selected:
+    return Selected(
+        kind=best.kind,
+        layer=best.layer,
+        head=best.head,
+        accuracy=best.accuracy,
+        tested=best.tested,
+        beats=best.beats,
+    )
+
+
+def _best_offset(baselines: pd.DataFrame | None, relation: str) -> float:
+    if baselines is None:
+        return float("nan")
+    own = baselines[(baselines["relation"] == relation) & (baselines["baseline"] == "offset")]
+    return float(own["accuracy"].max()) if len(own) else float("nan")

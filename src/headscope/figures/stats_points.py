@@ -1,0 +1,169 @@
+"""Figure 2 of the paper: the share of attention that each head gives to special tokens, punctuation and positions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from headscope.attention.head_id import KINDS
+from headscope.figures.axes import layer_axis, say_absent, say_missing, share_axis, share_top
+from headscope.figures.finders import Finders, finders_of, name_finders
+from headscope.figures.paper import across
+from headscope.figures.series import Series, draw_heads, draw_means, points_of, select
+from headscope.figures.statistic_panel import NAMES
+from headscope.figures.style import figure_of, house_style, new_figure, role_color
+from headscope.statistics.statistic_catalog import STATISTICS, Topic, Unit, of_topic
+
+_INK_OF = {one.name: one.ink or one.name for one in STATISTICS.values()}
+_SHAPE_OF = {one.name: one.shape or one.name for one in STATISTICS.values()}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A panel of figure 2: what it compares, and its title."""
+
+    title: str
+    topic: Topic
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """The shares that the section of the report shows, too."""
+        return of_topic(self.topic, unit=Unit.SHARE)
+
+
+PANELS = (
+    Panel("Special tokens and punctuation", "special"),
+    Panel("The separator, from itself and from others", "noop"),
+    Panel("Position", "position"),
+)
+
+
+def kinds_in(stats: pd.DataFrame) -> list[str]:
+    """Return the kinds of attention in a table, encoder first."""
+    present = set(stats["kind"].unique())
+    return [kind for kind in KINDS if kind in present]
+
+
+def by_page(table: pd.DataFrame, *, each: float) -> list[tuple[str, pd.DataFrame]]:
+    """Part a table of several kinds for figures with a column a kind, where so many do not fit across the paper.
+
+    Returns:
+        What comes after a file's name, and its rows; the first kind needs no name of its own.
+    """
+    kinds = kinds_in(table)
+    if across(len(kinds), each=each) == len(kinds):
+        return [("", table)]
+    return [(f"-{kind}" if place else "", table[table["kind"] == kind]) for place, kind in enumerate(kinds)]
+
+
+def stats_points(
+    stats: pd.DataFrame,
+    *,
+    roles: pd.DataFrame | None = None,
+    names: Mapping[str, str] = NAMES,
+    axes: Sequence[Sequence[Axes]] | None = None,
+) -> Figure:
+    """Draw figure 2: special tokens above, `[SEP]` from itself and from others, then positions; a column a kind.
+
+    Args:
+        stats: `tables/stats.parquet`: fractions; rows without a head are the layers' means.
+        roles: `kind layer head role finds`: heads that find something are larger, with an edge, and named at the
+            highest of their points where there is room; all are alike without it.
+        names: what the statistics are called, for a model whose special tokens are not `[CLS]` and `[SEP]`.
+        axes: three rows of axes, one column for each kind in the table; made when not given.
+
+    Returns:
+        The figure. Series stand side by side within a layer; each is named at the end of its line. What cannot occur
+        is left out, and the panel says so.
+
+    Raises:
+        ValueError: `axes` has another shape than three rows by the kinds.
+    """
+    kinds = kinds_in(stats)
+    with house_style():
+        if axes is None:
+            deepest = int(stats["layer"].max())
+            width = min(max(0.42 * deepest + 2.2, 5.2), 12.0)
+            figure = new_figure(width * len(kinds), 3.0 * len(PANELS))
+            axes = figure.subplots(len(PANELS), len(kinds), squeeze=False).tolist()
+        elif len(axes) != len(PANELS) or any(len(row) != len(kinds) for row in axes):
+            raise ValueError(
+                f"Expected {len(PANELS)} rows of {len(kinds)} axes ({', '.join(kinds)}), got "
+                f"{[len(row) for row in axes]}; give one row a panel and one column a kind."
+            )
+        for panel, row in zip(PANELS, axes):
+            for kind, ax in zip(kinds, row):
+                finders = finders_of(roles, kind)
+                _overlay(ax, stats, panel, kind=kind, names=names, finders=finders, show_kind=len(kinds) > 1)
+        return figure_of(axes[0][0])
+
+
+def _overlay(
+    ax: Axes,
+    stats: pd.DataFrame,
+    panel: Panel,
+    *,
+    kind: str,
+    names: Mapping[str, str],
+    finders: Finders,
+    show_kind: bool,
+) -> None:
+    every = [select(stats, statistic, kind=kind) for statistic in panel.statistics]
+    present = [series for series in every if not series.empty]
+    ax.set_title(f"{panel.title} · {kind}" if show_kind else panel.title)
+    absent = [
+        names[series.statistic] for series in every if series.empty and not STATISTICS[series.statistic].rare
+    ]
+    if not present:
+        say_absent(ax, f"{', '.join(absent)}: cannot occur here.")
+        return
+    share_axis(ax, share_top(*present))
+    layers = max(series.layers for series in present)
+    layer_axis(ax, layers)
+    ax.set_ylabel("average attention")
+    step = min(0.26, 0.8 / max(len(present) - 1, 1))  # all of them within their layer
+    highest: dict[tuple[int, int], tuple[float, float]] = {}
+    points: list[tuple[float, float]] = []
+    for place, series in enumerate(present):
+        shift = step * (place - (len(present) - 1) / 2)
+        color = role_color(_INK_OF[series.statistic])
+        draw_means(ax, series, color=color, shift=shift)
+        draw_heads(
+            ax,
+            series,
+            color=color,
+            shape=_SHAPE_OF[series.statistic],
+            shift=shift,
+            size=36.0,
+            finders=finders,
+        )
+        for head, point in points_of(series, shift=shift).items():
+            points.append(point)
+            highest[head] = max(highest.get(head, point), point, key=lambda one: one[1])
+    name_finders(ax, highest, finders, others=points)
+    _name_series(ax, present, names, layers)
+    if absent:
+        say_missing(ax, absent)
+
+
+def _name_series(ax: Axes, present: Sequence[Series], names: Mapping[str, str], layers: int) -> None:
+    """Write each series' name to the right of its last mean, pushed apart where the ends are close."""
+    bottom, top = ax.get_ylim()
+    gap = 0.085 * (top - bottom)
+    ends = sorted(present, key=lambda series: float(series.means["value"].iloc[-1]))
+    last = bottom - gap
+    heights = []
+    for series in ends:
+        last = max(last + gap, float(series.means["value"].iloc[-1]))
+        heights.append(last)
+    over = max(heights[-1] - (top - 0.02 * (top - bottom)), 0.0)
+    for series, height in zip(ends, heights):
+        ax.text(
+            layers + 0.62, height - over, names[series.statistic],
+            color=role_color(_INK_OF[series.statistic]),
+            fontsize=9, va="center", ha="left", clip_on=False, gid=f"name--{series.kind}--{series.statistic}",
+        )  # fmt: skip

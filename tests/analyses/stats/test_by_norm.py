@@ -1,0 +1,234 @@
+"""Statistics of what heads write, against a plain loop, and what becomes of roles by them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from headscope.analyses.norms.accumulator import NormAccumulator
+from headscope.analyses.stage_result import StageResult
+from headscope.analyses.stats.by_norm import UNKNOWN, by_norm, norm_finding, norm_on_cards, norm_table
+from headscope.analyses.stats.in_terminal import shown
+from headscope.analyses.stats.layout import stats_table
+from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
+from headscope.analyses.stats.section import roles_section
+from headscope.attention.model_source import ModelSource
+from headscope.attention.scan import scan
+from headscope.encoding.vocabulary import KeyClass
+from headscope.models.examination import examine
+from headscope.statistics.measures import MEASURES, of_measure, with_measure
+from headscope.statistics.roles import roles
+from headscope.statistics.statistic_catalog import NAMES, STATISTICS
+from support import mock_inputs
+from support.hand_made import HandMadeSource, random_map
+from support.inputs import made_up_segments, vocabulary
+from support.listened import listened, output_projections
+from support.measured import about
+from support.tiny_models import tiny_model
+
+SEGMENTS = made_up_segments(14, seed=5, longest=11)
+
+
+def measured(model, known, *, path=None, size=5, tile_limit=1 << 26):
+    anatomy = examine(model, known, path=path)
+    batches = [SEGMENTS[i : i + size] for i in range(0, len(SEGMENTS), size)]
+    source = ModelSource(model, anatomy, known, batches, tile_limit=tile_limit)
+    sums = NormStatsAccumulator(anatomy.layout)
+    scan(source, [sums, NormAccumulator(anatomy.layout)])
+    return sums
+
+
+def of_row(shares, row, classes):
+    """Every quantity of one row, by the definitions."""
+    keys = len(shares)
+    found = {
+        "previous": shares[row - 1] if row else 0.0,
+        "current": shares[row],
+        "next": shares[row + 1] if row + 1 < keys else 0.0,
+        "entropy": -sum(p * np.log(p) for p in shares if p > 0),
+        "max_weight": max(shares),
+        "sink": 0.0,
+    }
+    for name in ("cls", "sep", "punctuation"):
+        found[name] = sum(p for p, own in zip(shares, classes, strict=True) if own == KeyClass[name.upper()])
+    any_kind = (KeyClass.PUNCTUATION, KeyClass.OTHER_PUNCTUATION)
+    found["any_punctuation"] = sum(p for p, own in zip(shares, classes, strict=True) if own in any_kind)
+    return found
+
+
+def looped(model, known, projections):
+    """Every statistic of every head, in float64: segment by segment, row by row, key by key."""
+    found = {}
+    for info, calls in listened(model, SEGMENTS, known):
+        classes = info.classes[0].tolist()
+        for layer, (weights, value) in enumerate(calls):
+            heads, rows, keys = weights.shape
+            matrix = projections[layer].weight.detach().double().T
+            width = value.shape[-1]
+            for head in range(heads):
+                own = matrix[head * width : (head + 1) * width]
+                length = [
+                    float((value[head * value.shape[0] // heads, key] @ own).norm()) for key in range(keys)
+                ]
+                by_statistic = {name: [] for name in NAMES}
+                for row in range(rows):
+                    written = [float(weights[head, row, key]) * length[key] for key in range(keys)]
+                    if sum(written) == 0:
+                        continue
+                    told = of_row([one / sum(written) for one in written], row, classes)
+                    for name, one in STATISTICS.items():
+                        wanted = one.rows.key_class
+                        if wanted is None or (classes[row] == wanted) == one.rows.inside:
+                            by_statistic[name].append(told[one.quantity.name.lower()])
+                for name, values in by_statistic.items():
+                    if values:
+                        found.setdefault((layer + 1, head + 1, name), []).append(np.mean(values))
+    return found
+
+
+def check(table, expected):
+    own = of_measure(table, "norm")
+    for (layer, head, name), values in expected.items():
+        (row,) = own[
+            (own["layer"] == layer) & (own["head"] == head) & (own["statistic"] == name)
+        ].itertuples()
+        if row.n:
+            np.testing.assert_allclose(row.value, np.mean(values), rtol=1e-5, atol=1e-7, err_msg=str(row))
+            assert row.n == len(values)
+    means = own[own["head"].isna() & (own["n"] > 0)]
+    assert len(means) > 10
+    for row in means.itertuples():
+        every = [v for place, v in expected.items() if (place[0], place[2]) == (row.layer, row.statistic)]
+        values = [one for each in every for one in each]
+        np.testing.assert_allclose(row.value, np.mean(values), rtol=1e-5, atol=1e-7)
+        assert row.n == max(map(len, every))
+
+
+@pytest.mark.parametrize("path", ["fused", "eager"])
+@pytest.mark.parametrize("family", ["bert", "llama"])
+def test_every_statistic_is_that_of_a_plain_loop(family, path):
+    model, known = tiny_model(family), vocabulary(has_cls=family == "bert")
+    expected = looped(model, known, output_projections(model, family))
+    for size, tile_limit in ((5, 1 << 26), (1, 200)):
+        sums = measured(model, known, path=path, size=size, tile_limit=tile_limit)
+        table = stats_table(sums.compute())
+        check(table, expected)
+        weight, norm = (of_measure(table, measure) for measure in MEASURES)
+        # Uniform attention and the inputs are the same for both.
+        np.testing.assert_allclose(norm["uniform"], weight["uniform"], rtol=1e-12)
+        assert norm["n"].tolist() == weight["n"].tolist()
+        assert not any(rows.any() for rows in sums.left_out.values())
+
+
+@pytest.mark.parametrize("family", ["bert", "llama"])
+def test_a_model_in_double_precision_is_measured_too(family):
+    model, known = tiny_model(family), vocabulary(has_cls=family == "bert")
+    single = of_measure(stats_table(measured(model, known, path="fused").compute()), "norm")
+    double = of_measure(stats_table(measured(model.double(), known, path="fused").compute()), "norm")
+    assert single["value"].notna().any()
+    np.testing.assert_allclose(double["value"], single["value"], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("path", ["fused", "eager"])
+def test_rows_of_which_nothing_is_written_are_left_out_and_counted(path):
+    model, known = tiny_model("bert"), vocabulary()
+    attention = model.encoder.layer[1].attention
+    width = attention.self.attention_head_size
+    with torch.no_grad():  # the second head of the second layer
+        attention.output.dense.weight[:, width : 2 * width] = 0.0
+    expected = looped(model, known, output_projections(model, "bert"))
+    assert (2, 2, "entropy") not in expected
+    sums = measured(model, known, path=path)
+    table = stats_table(sums.compute())
+    check(table, expected)
+    own = of_measure(table, "norm")
+    nothing = own[(own["layer"] == 2) & (own["head"] == 2)]
+    assert nothing["value"].isna().all()
+    assert (nothing["n"] == 0).all()
+    (rows,) = sums.left_out.values()
+    assert rows[1, 1] == sum(map(len, SEGMENTS))
+    assert rows.sum() == rows[1, 1]
+    # It has a role by its weights alone.
+    assert (2, 2) not in {(one.layer, one.head) for one in by_norm(table)}
+    assert (2, 2) in set(roles(table)[["layer", "head"]].itertuples(index=False, name=None))
+
+
+def test_weights_stay_what_they_are():
+    source = HandMadeSource(SEGMENTS, random_map)
+    both = NormStatsAccumulator(source.layout)
+    scan(source, [both])
+    assert set(stats_table(both.compute())["measure"]) == {"weight", "norm"}
+
+
+def test_a_model_outside_the_interface_has_weights_alone():
+    model, known = tiny_model("bloom"), vocabulary(has_cls=False)
+    table = stats_table(measured(model, known).compute())
+    assert set(table["measure"]) == {"weight"}
+    assert by_norm(table) == []
+
+
+def with_norms(made, *, moved):
+    """A made-up run in which what is written is what is looked at, but for heads that write nothing of [CLS]."""
+    stats = made.stats.copy()
+    norm = stats.assign(measure="norm")
+    at = [(layer, head) in moved for layer, head in zip(norm["layer"], norm["head"].fillna(0), strict=True)]
+    norm.loc[np.array(at) & (norm["statistic"] != "entropy"), ["value", "ci_low", "ci_high"]] = 0.01
+    return replace(made, tables={**made.tables, "stats": pd.concat([stats, norm], ignore_index=True)})
+
+
+def test_heads_whose_role_is_another_are_named_everywhere():
+    made = mock_inputs.encoder(2, 4)
+    named = roles(made.stats)
+    (layer, head, role), *_ = named[~named["role"].isin(["mixed", "broad"])][
+        ["layer", "head", "role"]
+    ].itertuples(index=False, name=None)
+    run = with_norms(made, moved={(layer, head)})
+    context = about(run)
+    (kind,) = context.kinds
+    # Readers of before see the weights alone.
+    pd.testing.assert_frame_equal(run.stats, made.stats)
+    assert roles(run.tables["stats"]).equals(named)
+    (other,) = [one for one in by_norm(run.tables["stats"]) if one.differs]
+    assert (other.layer, other.head, other.role, other.norm) == (layer, head, role, 0.01)
+    assert other.weight > 0.5
+    (said,) = norm_finding(run, kind, context.words, several=False)
+    label = context.words.roles
+    assert said.text == (
+        "By what they write (each weight times the length of what is written of its token) 1 of 8 heads has another "
+        f"role; from {label[role]} to {label[other.written]} so it is with {layer}-{head}."
+    )
+    table = norm_table(run, context.kinds, context.words, several=False)
+    assert [row[0] for row in table.rows] == [f"Head {layer}-{head}"]
+    assert table.rows[0][-1] == "1.0"
+    lines = norm_on_cards(run, kind, context.words)
+    assert len(lines) == 8
+    assert lines[(layer - 1) * 4 + head - 1].endswith(f"{100 * other.weight:.0f}%.")
+    page = str(roles_section(context))
+    assert table.summary in page
+    assert UNKNOWN not in page
+    grid, legend = shown(StageResult(name="stats", tables={"stats": run.tables["stats"]}))
+    assert grid.columns[-1] == ("by norm", "left")
+    assert {row[0]: row[-1] for row in grid.rows if row[-1] != "-"} == {f"{layer}-{head}": other.written}
+    assert "by norm" in legend
+
+
+def test_where_it_is_not_known_the_page_says_so_and_the_terminal_has_no_column():
+    made = mock_inputs.encoder(2, 4)
+    context = about(made)
+    assert UNKNOWN in str(roles_section(context))
+    assert norm_on_cards(made, context.kinds[0], context.words) is None
+    grid, legend = shown(StageResult(name="stats", tables={"stats": made.stats}))
+    assert grid.columns[-1] == ("role", "left")
+    assert "norm" not in legend
+
+
+def test_a_table_of_before_is_of_weights():
+    made = mock_inputs.encoder(1, 2).stats
+    old = made.drop(columns="measure")
+    pd.testing.assert_frame_equal(with_measure(old), made, check_dtype=False)
+    assert with_measure(made) is made
+    assert of_measure(old) is old
+    assert of_measure(old, "norm").empty
+    assert roles(old).equals(roles(made))
