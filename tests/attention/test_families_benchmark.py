@@ -1,12 +1,11 @@
 """`benchmarks/families.py`, small: a few of every outcome, and that it would see a wrong number."""
 
-import importlib.util
-import sys
-from pathlib import Path
+from dataclasses import asdict
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+from support.benchmarks import benchmark
+
 RIGHT = {
     "bert": "fused",
     "t5": "fused",
@@ -35,17 +34,7 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def bench():
-    sys.path.insert(0, str(FOLDER))
-    try:
-        spec = importlib.util.spec_from_file_location("families", FOLDER / "families.py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["families"] = module
-        spec.loader.exec_module(module)
-        yield module
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in ("families", "families_page", "tiny_configs"):
-            sys.modules.pop(name, None)
+    return benchmark("families")
 
 
 @pytest.mark.parametrize("family", RIGHT)
@@ -90,9 +79,7 @@ def test_what_is_wrong_is_seen(bench, what, monkeypatch):
 
 
 def test_the_page_says_how_many(bench):
-    from dataclasses import asdict
-
-    from families_page import page
+    page = benchmark("families_page").page
 
     found = [asdict(bench.read(family)) for family in ("bert", "fnet")]
     text = page(found, tolerance=bench.TOLERANCE)

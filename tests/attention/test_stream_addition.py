@@ -8,7 +8,7 @@ from headscope.attention.written import norm_shares
 from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.projections import find_projections
-from support.families_benchmark import families_benchmark, families_read
+from support.benchmarks import benchmark, families_read
 from support.stream_by_hand import additions
 
 # Each other kind of way from the attention to the stream; all families are slow.
@@ -70,7 +70,7 @@ def written(model, anatomy, words, segments, *, need_weights=True, **options):
     ],
 )
 def test_parts_of_heads_sum_to_what_the_model_adds(family):
-    bench = families_benchmark()
+    bench = benchmark("families")
     model = bench.tiny_model(family).double()
     if hasattr(model, "set_experts_implementation"):
         model.set_experts_implementation("eager")  # the others know no double precision

@@ -6,7 +6,7 @@ from headscope.attention.model_source import ModelSource
 from headscope.errors import ModelError
 from headscope.models.examination import examine
 from headscope.models.left_padding import left_padding_works
-from support.families_benchmark import families_benchmark, families_read
+from support.benchmarks import benchmark, families_read
 
 WORKS = ("bert", "gpt2", "llama", "t5", "gemma2", "bloom", "roberta")
 # They take position ids, or ask for none, and are wrong all the same: recurrences, fixed blocks, another layout.
@@ -22,7 +22,7 @@ QUICK = (*WORKS, *WRONG)
     ],
 )
 def test_what_is_padded_on_the_left_is_read_as_alone_or_refused(family):
-    bench = families_benchmark()
+    bench = benchmark("families")
     model = bench.tiny_model(family)
     words = bench.vocabulary(model)
     anatomy = examine(model, words)

@@ -1,33 +1,17 @@
 """The calibration that `make bench` prints, small: worlds whose truth is known, and promises kept in them."""
 
-import importlib.util
 import json
-import sys
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+from support.benchmarks import benchmark
 
 
 @pytest.fixture(scope="module")
 def bench():
-    sys.path.insert(0, str(FOLDER))
-    try:
-        spec = importlib.util.spec_from_file_location("calibration", FOLDER / "calibration.py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["calibration"] = module
-        spec.loader.exec_module(module)
-        yield module
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in (
-            *("calibration", "cells", "worlds", "alternatives"),
-            *("value_worlds", "decile_worlds"),
-        ):
-            sys.modules.pop(name, None)
+    return benchmark("calibration")
 
 
 @pytest.mark.slow
@@ -130,7 +114,7 @@ def test_many_documents_are_summed_in_as_many_groups_as_a_run_has(bench):
     )
     assert made.heads.shape == (256, 3, 2)
     table = np.arange(600)[:, None]
-    groups = sys.modules["worlds"].grouped(table)
+    groups = benchmark("worlds").grouped(table)
     assert groups[:, 0].tolist() == [sum(range(first, 600, 256)) for first in range(256)]
 
 
@@ -151,9 +135,9 @@ def test_worlds_have_the_truth_they_promise(bench):
         drawn = bench.answers(world, bench.level(world, 0.9), 4000, 20, rng)
         assert drawn.right.sum() / drawn.asked.sum() == pytest.approx(0.9, abs=0.004)
     for world in bench.SIZES:
-        values = sys.modules["worlds"].positive_values(world, effects=0.5, documents=20_000, runs=20, rng=rng)
+        values = benchmark("worlds").positive_values(world, effects=0.5, documents=20_000, runs=20, rng=rng)
         assert values.sums.sum() / values.counts.sum() == pytest.approx(values.truth, rel=0.02)
-        shares = sys.modules["worlds"].attention_shares(
+        shares = benchmark("worlds").attention_shares(
             world, share=0.1, effects=0.5, documents=20_000, runs=5, rng=rng
         )
         assert shares.sums.sum() / shares.counts.sum() == pytest.approx(shares.truth, rel=0.02)

@@ -1,15 +1,10 @@
 """The head that is named, scored where it was not chosen: plain loops, and what its intervals hold in simulations."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from headscope.statistics.selection import beside_rival, halves, held_out
-
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+from support.benchmarks import benchmark
 
 
 def made_up(*, groups=14, candidates=5, items=4, seed=0, most=4):
@@ -79,17 +74,7 @@ def test_the_best_of_equal_heads_is_flattered_half_as_much():
 
 @pytest.fixture(scope="module")
 def worlds():
-    sys.path.insert(0, str(FOLDER))
-    try:
-        spec = importlib.util.spec_from_file_location("selection_worlds", FOLDER / "selection_worlds.py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["selection_worlds"] = module
-        spec.loader.exec_module(module)
-        yield module
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in ("selection_worlds", "worlds"):
-            sys.modules.pop(name, None)
+    return benchmark("selection_worlds")
 
 
 @pytest.mark.slow

@@ -173,11 +173,8 @@ class _Forward:
         projection = None if self.writing is None else self.writing.of(site)
         if self.writing is None or projection is None or projection.gate == "none":
             return self._tiles(call, site, projection)
-        output = (
-            call.eager()[0]
-            if not self._fuses(call)
-            else self._fused(call, site, slice(0, call.query.shape[2])).output
-        )
+        every = slice(0, call.query.shape[2])
+        output = self._fused(call, site, every).output if self._fuses(call) else call.eager()[0]
         # The layer is computed again then, so that its tiles never wait in memory.
         self.writing.when_gated(projection, output, partial(self._tiles, call, site, projection))
         return output

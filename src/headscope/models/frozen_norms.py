@@ -6,9 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-_TOLERANCE = (
-    1e-4  # of the largest value that the norm answers with; in half precision as many roundings as follow
-)
+_TOLERANCE = 1e-4
+"""Of the largest value that the norm answers with; in half precision as many roundings as follow."""
 _ROUNDINGS = 8
 
 

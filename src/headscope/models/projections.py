@@ -96,7 +96,8 @@ def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary)
     if anatomy.path == "fallback":
         why = f"{type(model).__name__} does not ask transformers' attention interface"
         return Projections(layers={}, missing={(site.kind, site.layer): why for site in sites})
-    watch = _Watch(anatomy, StreamNorms(model))
+    number = 1 + len(sites)
+    watch = _Watch(anatomy, StreamNorms(model), number=number)
     hooks = []
     for part in model.modules():
         if next(part.children(), None) is None:
@@ -104,7 +105,7 @@ def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary)
             hooks.append(part.register_forward_hook(watch.after, with_kwargs=True))
     try:
         with Tap(model, watch.listen), watch.streams.listening(), torch.inference_mode():
-            model(**_copies(model, anatomy, vocabulary, number=1 + len(sites)), **no_cache(anatomy))
+            model(**_copies(model, anatomy, vocabulary, number=number), **no_cache(anatomy))
     finally:
         for hook in hooks:
             hook.remove()
@@ -195,10 +196,17 @@ class _Path:
 
 
 class _Watch:
-    """What the parts of the model are given and make of it, looked at for each layer whose way is not yet known."""
+    """What the parts of the model are given and make of it, looked at for each layer whose way is not yet known.
 
-    def __init__(self, anatomy: Anatomy, streams: StreamNorms) -> None:
+    Args:
+        anatomy: what `examine` found.
+        streams: of the model.
+        number: how many copies the batch holds: one left alone, and one a layer.
+    """
+
+    def __init__(self, anatomy: Anatomy, streams: StreamNorms, *, number: int) -> None:
         self.streams = streams
+        self.number = number
         self.calls = anatomy.calls
         self.paths: dict[tuple[str, int], _Path] = {}
         self.copies: dict[tuple[str, int], Tensor] = {}  # of the batch: the one left alone, and the layer's
@@ -238,10 +246,11 @@ class _Watch:
 
     def _own(self, tensor: Tensor, copies: Tensor) -> Tensor | None:
         """Return the two copies of a layer; None of what holds no numbers for each copy."""
-        number = 1 + len({(site.kind, site.layer) for site in self.calls if site is not None})
-        if not tensor.is_floating_point() or tensor.ndim < 2 or tensor.shape[0] % number:
+        if not tensor.is_floating_point() or tensor.ndim < 2 or tensor.shape[0] % self.number:
             return None
-        by_copy = tensor if tensor.shape[0] == number else tensor.reshape(number, -1, *tensor.shape[1:])
+        by_copy = (
+            tensor if tensor.shape[0] == self.number else tensor.reshape(self.number, -1, *tensor.shape[1:])
+        )
         return by_copy[copies]
 
 

@@ -14,12 +14,12 @@ from headscope.encoding.vocabulary import KeyClass
 from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
 from headscope.statistics.statistic_catalog import NAMES as STATISTICS
-from support.families_benchmark import families_benchmark
+from support.benchmarks import benchmark
 from support.stream_by_hand import additions
 
 
 def model_of(family, *, double=False):
-    bench = families_benchmark()
+    bench = benchmark("families")
     model = bench.tiny_model(family)
     if double:
         model = model.double()

@@ -70,7 +70,7 @@ def _left_out(sums: StatsAccumulator) -> Iterator[str]:
 
 
 def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame) -> pd.DataFrame:
-    """Read chosen segments again, a tenth of the text, and lay out what each head does on them as `clearest.parquet`.
+    """Read chosen segments again (`example_tokens`), and lay out what each head does there as `clearest.parquet`.
 
     Args:
         run: a `ModelRun` or a `MapsRun`.
