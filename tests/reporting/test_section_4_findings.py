@@ -163,7 +163,7 @@ def test_rest_on_the_separator_whichever_way_the_difference_is_taken(inputs, tur
 
 
 @pytest.mark.parametrize(
-    ("pca", "who", "clearest"),
+    ("directions", "who", "clearest"),
     [
         (["head->dependent"] * 3, "the dependents’ head words", "the head words of words marked obj (direct object)"),
         (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from headscope.analyses.jobs import apart, clusters
+from headscope.analyses.jobs import clusters, separation
 from headscope.analyses.jobs.clusters import AGREEMENT, HeadRows, halves_of, job_clusters
 from headscope.analyses.jobs.features import FEATURES
 
@@ -212,8 +212,8 @@ def test_of_fewer_than_ten_documents_nothing_is_tested():
 def test_how_far_apart_two_clusters_lie():
     one, other = RNG.normal(size=(4000, 2)), RNG.normal(size=(4000, 2)) * [1, 3] + [5, 0]
     # Along the line between them only the first feature counts.
-    assert apart._distance(one, other) == pytest.approx(5.0, rel=0.05)
+    assert separation._distance(one, other) == pytest.approx(5.0, rel=0.05)
     even = RNG.random((100000, 1))
     halves = even[even[:, 0] < 0.5], even[even[:, 0] >= 0.5]
-    assert apart._distance(*halves) == pytest.approx(np.sqrt(12), rel=0.01)
-    assert apart._distance(one, one) == 0.0
+    assert separation._distance(*halves) == pytest.approx(np.sqrt(12), rel=0.01)
+    assert separation._distance(one, one) == 0.0
