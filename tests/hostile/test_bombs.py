@@ -103,6 +103,23 @@ def test_a_pattern_that_gives_up_on_a_text(part, tmp_path):
     assert (code, err) == (2, f"headscope: the tokenizer gave up on a text of 41 letters ({why}); {AGAIN}\n")
 
 
+def test_a_template_whose_special_token_is_not_defined(tmp_path):
+    """A pair was read when the tokenizer was loaded, one text was not: it ended in a panic in Rust."""
+
+    def change(made):
+        path = made / "tokenizer.json"
+        definition = json.loads(path.read_text())
+        definition["post_processor"]["single"][0]["SpecialToken"]["id"] = "[UNDEFINED]"
+        path.write_text(json.dumps(definition))
+
+    made = copied(tmp_path, change)
+    for load in (load_model, load_tokenizer):
+        assert refused(load, made) == (
+            f"{made} could not be loaded, for its tokenizer is not as it should be; expected what save_pretrained "
+            "writes: save model and tokenizer again into one folder"
+        )
+
+
 def test_a_tokenizer_that_takes_for_ever(monkeypatch):
     monkeypatch.setattr(bounds, "SECONDS", 0.05)
     ends = threading.Event()

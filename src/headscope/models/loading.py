@@ -179,7 +179,9 @@ def _read_tokenizer(folder: Path, name: str) -> Any:
     with in_words(name, part="its tokenizer"):
         try:
             tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-            tokenizer("a", "b")  # what its tokenizer.json gets wrong comes out when it is used
+            # What its tokenizer.json gets wrong comes out when it is used, for one text or for a pair.
+            tokenizer("a")
+            tokenizer("a", "b")
         except Exception as error:
             missing = missing_package(folder, error, name=name)
             if missing is None:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
@@ -78,7 +79,7 @@ def _drawn(read: Callable[[Path], Iterable[Any]], check: Callable[[Any], None]) 
 
 
 def _document(document: Any) -> None:
-    assert len(document.id) == 16
+    assert re.fullmatch(r"[0-9a-f]{16}(-[0-9]+)?", document.id)  # equal documents are numbered
     given = [part for part in (document.lines, document.words, document.tokens) if part]
     assert len(given) == 1, "a document is lines, words or tokens"
     assert all(isinstance(piece, str) and piece for piece in given[0])

@@ -1,0 +1,117 @@
+"""The field's words: American spelling everywhere, and no name or phrase that was given up comes back."""
+
+import ast
+import re
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from headscope.analyses.option import options_of
+from headscope.prepare.options import RunOptions
+from headscope.visible import visible
+from support.stand_ins import schemas
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "headscope"
+READ = {".py", ".mjs", ".js", ".css", ".html", ".md", ".toml"}
+WRITTEN = [
+    path
+    for top in ("src", "docs", "tests", "benchmarks", "models", "README.md", "CONTRIBUTING.md", "SECURITY.md")
+    for path in (sorted((ROOT / top).rglob("*")) if (ROOT / top).is_dir() else [ROOT / top])
+    if path.suffix in READ
+    and "node_modules" not in path.parts
+    and path != Path(__file__)
+    and "words" not in path.parts
+]
+# American and British: a stem of the British spelling, which begins a word or a part of a name.
+BRITISH = {
+    "behavior": "behaviour",
+    "color": "colour",
+    "tokenize": "tokenis",
+    "catalog": "catalogue",
+    "neighbor": "neighbour",
+    "labeled": "labelled(?!by)",
+    "center": "centre",
+    "gray": "grey",
+    "normalize": "normalis",
+    "standardize": "standardis",
+    "favor": "favour",
+    "initialize": "initialis",
+    "serialize": "serialis",
+    "optimize": "optimis(e|i[nz])",
+    "summarize": "summaris",
+    "recognize": "recognis",
+    "organize": "organis",
+}
+# Names that outsiders could not guess, with what each thing is called now.
+GIVEN_UP = {
+    "few_words": "shorten",
+    "heeded": "layout_accumulators",
+    "evenly": "uniform_baseline",
+    "telling_tokens": "distinctive_tokens",
+    "KeptShards": "ShardCheckpoint",
+}
+
+
+@cache
+def identifiers(path):
+    """Return the names that a module defines or assigns, with their lines."""
+    names = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                names.append((node.name, node.lineno))
+            case ast.arg():
+                names.append((node.arg, node.lineno))
+            case ast.Attribute(ctx=ast.Store()):
+                names.append((node.attr, node.lineno))
+            case ast.Name(ctx=ast.Store()):
+                names.append((node.id, node.lineno))
+    return names
+
+
+def places(word):
+    """Return where `src` gives a thing this name, and which modules have it."""
+    modules = sorted(SOURCE.rglob("*.py"))
+    named = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in modules
+        for name, line in identifiers(path)
+        if name.strip("_") == word
+    ]
+    return named + [str(path.relative_to(ROOT)) for path in modules if path.stem == word]
+
+
+@pytest.mark.parametrize("american", BRITISH)
+def test_spelling_is_american(american):
+    british = re.compile(rf"(?<![a-z]){BRITISH[american]}", re.IGNORECASE)
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {visible(line.strip()[:80])}"
+        for path in WRITTEN
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n"), 1)
+        if british.search(line)
+    ]
+    assert not found, f"write {american}:\n" + "\n".join(found[:20])
+
+
+@pytest.mark.parametrize("word", GIVEN_UP)
+def test_names_that_were_given_up_stay_away(word):
+    assert not places(word), f"call it {GIVEN_UP[word]}"
+
+
+def test_a_name_that_was_given_up_would_be_found(tmp_path):
+    module = tmp_path / "module.py"
+    module.write_text("class A:\n    def heeded(self, evenly):\n        self.few = few_words = 1\n")
+    assert {name for name, _ in identifiers(module)} == {"A", "heeded", "self", "evenly", "few", "few_words"}
+
+
+def test_columns_and_options_are_named_in_snake_case():
+    columns = chain.from_iterable(schema.names for schema in schemas().values())
+    wrong = [
+        name
+        for name in {*schemas(), *columns, *options_of(RunOptions)}
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name)
+    ]
+    assert not wrong
