@@ -72,8 +72,8 @@ test-quick: .venv/.dev
 check: lint examples
 
 lint: .venv/.dev
-	$(BIN)/ruff format $(if $(CI),--check )src models tests benchmarks
-	$(BIN)/ruff check src models tests benchmarks
+	$(BIN)/ruff format $(if $(CI),--check )src models tests benchmarks examples
+	$(BIN)/ruff check src models tests benchmarks examples
 	$(BIN)/mypy
 
 examples: .venv/.dev

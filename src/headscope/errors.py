@@ -26,3 +26,7 @@ class OutputError(HeadscopeError):
 
 class OptionError(HeadscopeError):
     """An option whose value is not known; the text lists the known ones."""
+
+
+class ExtensionError(HeadscopeError):
+    """An installed package that adds to headscope and cannot be used."""

@@ -1,4 +1,7 @@
-"""One folder a question, in the order of the report; a new one is a folder and its line here."""
+"""One folder a question, in the order of the report; a new one is a folder and its line here.
+
+Another package adds an analysis by an entry point `headscope.analyses` that names its `ANALYSIS`; it comes last.
+"""
 
 from collections.abc import Mapping
 from functools import cache
@@ -17,8 +20,9 @@ from headscope.analyses.pca.analysis import ANALYSIS as PCA
 from headscope.analyses.probes.analysis import ANALYSIS as PROBES
 from headscope.analyses.stats.analysis import ANALYSIS as STATS
 from headscope.analyses.syntax.analysis import ANALYSIS as SYNTAX
+from headscope.entry_points import installed
 
-ANALYSES: tuple[Analysis, ...] = (
+_HERE = (
     STATS,
     NORMS,
     BEHAVIORS,
@@ -32,6 +36,10 @@ ANALYSES: tuple[Analysis, ...] = (
     AT_WORK,
     PROBES,
     DISTANCES,
+)
+ANALYSES: tuple[Analysis, ...] = (
+    *_HERE,
+    *installed("headscope.analyses", Analysis, taken=frozenset(analysis.name for analysis in _HERE)),
 )
 STAGES: Mapping[str, Stage] = {stage.name: stage for analysis in ANALYSES for stage in analysis.stages}
 OF_STAGE: Mapping[str, Analysis] = {

@@ -96,6 +96,7 @@ class Analysis:
 
     Attributes:
         name: of its folder.
+        package: whose modules its strings name; empty for the folder of that name here.
         question: in a sentence.
         stages: in the order in which they are measured; none where it shows what others have found.
         report: `module:name` of what it adds to the report.
@@ -116,6 +117,7 @@ class Analysis:
     study: str = ""
     figures: tuple[str, ...] = ()
     paper: Mapping[int, str] = field(default_factory=dict)
+    package: str = ""
 
     def function(self, stage: Stage) -> Callable[..., Any]:
         """Import what measures a stage: of the run, results of earlier stages where it reads any, and a watcher."""
@@ -138,5 +140,5 @@ class Analysis:
         return own if self.command is None else self.command.stages or own
 
     def load(self, where: str) -> Any:
-        """Import `module:name` of the analysis's folder."""
-        return load(where, package=f"headscope.analyses.{self.name}")
+        """Import `module:name` of the analysis's folder, or of its package."""
+        return load(where, package=self.package or f"headscope.analyses.{self.name}")

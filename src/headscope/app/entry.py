@@ -4,11 +4,13 @@ import os
 import sys
 import threading
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
 from headscope.app.settings_files import hide_settings_files
 from headscope.app.stopping import leave, take_signals
+from headscope.errors import ExtensionError
 
 
 def main() -> None:
@@ -25,11 +27,21 @@ def main() -> None:
     )
     warnings.formatwarning = _one_line
     try:
-        from headscope.app.cli import main as run
-
-        run()
+        _command_line()()
     finally:
         _drop_what_cannot_be_written()
+
+
+def _command_line() -> Callable[[], None]:
+    """Import the command line, with what other packages add to it."""
+    try:
+        from headscope.app.cli import main as run
+    except ExtensionError as error:
+        from headscope.visible import printable
+
+        sys.stderr.write(printable(f"headscope: {error}") + "\n")
+        raise SystemExit(2) from None
+    return run
 
 
 def _plug_closed_streams() -> None:

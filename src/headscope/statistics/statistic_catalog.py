@@ -2,7 +2,8 @@
 
 The sums, the table, `headscope stats`, the report's labels, sections, definitions and table of all heads, the atlas's
 words and cards, figures 2 and 4 and the page of definitions iterate over the rows. A new statistic is a row here, with
-a quantity of `attention.row_statistics` where none says it yet.
+a quantity of `attention.row_statistics` where none says it yet. Another package adds one of a quantity that is measured
+here by an entry point `headscope.statistics` that names its `Statistic`.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from typing import Literal
 
 from headscope.attention.row_statistics import RowQuantity
 from headscope.encoding.vocabulary import KeyClass
+from headscope.entry_points import installed
 
 Topic = Literal["position", "special", "noop", "focus"]
 
@@ -132,7 +134,7 @@ _ENTROPIES = Term(
     name="Entropy", says="−Σ w ln w of a row, in nats, averaged over rows; from {cls}: of its row only"
 )
 
-_ROWS = (
+_HERE = (
     Statistic(
         name="previous",
         quantity=RowQuantity.PREVIOUS,
@@ -280,7 +282,8 @@ _ROWS = (
     ),
 )
 
-STATISTICS: Mapping[str, Statistic] = MappingProxyType({one.name: one for one in _ROWS})
+_INSTALLED = installed("headscope.statistics", Statistic, taken=frozenset(row.name for row in _HERE))
+STATISTICS: Mapping[str, Statistic] = MappingProxyType({row.name: row for row in (*_HERE, *_INSTALLED)})
 NAMES = tuple(STATISTICS)
 """In the order of the table, of the report and of the sums' columns."""
 
@@ -297,9 +300,11 @@ def of_topic(topic: Topic, *, unit: Unit | None = None) -> tuple[str, ...]:
         topic: the part.
         unit: only those of this unit.
     """
-    return tuple(one.name for one in _ROWS if one.topic == topic and (unit is None or one.unit is unit))
+    return tuple(
+        one.name for one in STATISTICS.values() if one.topic == topic and (unit is None or one.unit is unit)
+    )
 
 
 def figure_names() -> dict[str, str]:
     """Return what figures call each statistic where nobody says what the model's tokens are called."""
-    return {one.name: Special().fill(one.drawn or one.label) for one in _ROWS}
+    return {one.name: Special().fill(one.drawn or one.label) for one in STATISTICS.values()}

@@ -1,0 +1,25 @@
+"""Reach, declared; nothing heavy is imported."""
+
+from headscope.analyses.analysis import TEXT_INPUTS, Analysis, Stage
+from headscope.analyses.command import Command
+
+ANALYSIS = Analysis(
+    name="reach",
+    package="headscope_reach",
+    question="How far away is what a head attends to the most?",
+    stages=(
+        Stage(
+            name="reach",
+            measure="measure:measure_reach",
+            scans="measure:scan_reach",
+            sums="measure:reach_sums",
+            corpora=("text",),
+            options=TEXT_INPUTS,
+        ),
+    ),
+    command=Command(
+        name="reach",
+        help="Measure how far away what each head attends to the most is, in tokens.",
+    ),
+    study="in_study:STUDY",
+)

@@ -1,0 +1,15 @@
+"""A statistic of a row quantity that headscope measures already: what the first special token gives to itself."""
+
+from headscope.attention.row_statistics import RowQuantity
+from headscope.statistics.statistic_catalog import Rows, Statistic
+
+CURRENT_FROM_CLS = Statistic(
+    name="current_from_cls",
+    quantity=RowQuantity.CURRENT,
+    rows=Rows.CLS,
+    label="{cls} to itself",
+    meaning="weight on itself from the cls token",
+    asked=("cls to itself",),
+    ink="mixed",
+    shape="previous",
+)

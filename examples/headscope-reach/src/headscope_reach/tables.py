@@ -1,0 +1,25 @@
+"""The table of reach."""
+
+from headscope.statistics.columns import FEW, HEAD, KIND, LAYER, POSITIVE, count, ends
+from headscope.statistics.table_schema import Column, TableSchema
+
+REACH = TableSchema(
+    name="reach",
+    meaning="How far away is the token that a head attends to the most.",
+    columns=(
+        KIND,
+        LAYER,
+        HEAD,
+        Column(
+            "value",
+            "mean over rows, then over inputs, of the distance of the key with the largest weight",
+            unit="tokens",
+            bounds=POSITIVE,
+        ),
+        *ends("value", unit="tokens", bounds=POSITIVE, missing=FEW),
+        count("n", "inputs"),
+    ),
+    key=("kind", "layer", "head"),
+)
+
+TABLES = (REACH,)
