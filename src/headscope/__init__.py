@@ -84,7 +84,7 @@ def __getattr__(name: str) -> Any:
         # The folder of that name, which can be called: once it is imported, it stands here in any case.
         return import_module("headscope.attention")
     if not name.startswith("_") and name in _commands():
-        return import_module("headscope.app.measures").FUNCTIONS[name]
+        return import_module("headscope.app.analysis_functions").FUNCTIONS[name]
     raise AttributeError(f"module 'headscope' has no attribute {name!r}; it has {', '.join(__dir__())}")
 
 

@@ -12,7 +12,7 @@ from headscope.analyses.command import Command, OutputFile
 from headscope.analyses.option import Option, option, options_of
 from headscope.analyses.stage_result import StageResult
 from headscope.app.cli import app, measuring
-from headscope.app.taken import stages_measured
+from headscope.app.command_options import stages_measured
 from headscope.prepare.options import RunOptions
 
 OF_ANALYSES = {each.command.name: each for each in ANALYSES if each.command is not None}

@@ -158,7 +158,7 @@ def test_generated_text(client):
 
 
 def test_an_encoder_decoder(client):
-    models = {one["name"]: one for one in client.explorer.shelf.told()}
+    models = {one["name"]: one for one in client.explorer.shelf.descriptions()}
     assert [(one["decoder"], one["writes"]) for one in models.values()] == [
         (False, False),
         (False, True),
@@ -311,20 +311,24 @@ def test_models_that_load_or_fail_say_so(folders, tmp_path):
         NamedModel(name="lost", source="x", refused="the study's model lost is not there"),
     ]
     with running(named, load=load, wait=False) as client:
-        until(lambda: client.explorer.shelf.told()[0]["state"] == "loading")
-        assert [one["state"] for one in client.explorer.shelf.told()] == ["loading", "waiting", "waiting"]
+        until(lambda: client.explorer.shelf.descriptions()[0]["state"] == "loading")
+        assert [one["state"] for one in client.explorer.shelf.descriptions()] == [
+            "loading",
+            "waiting",
+            "waiting",
+        ]
         assert client.get(f"/?token={client.token}", token=False)[0] == 200
         for name in ("one", "none"):
             answer = client.post({"model": name, "text": "A cat."})
             assert client.refused(503, answer) == f"{name} is still being loaded; ask again in a moment"
             assert answer[1]["retry-after"] == "1"
         go.set()
-        until(lambda: client.explorer.shelf.told()[2]["state"] == "failed")
+        until(lambda: client.explorer.shelf.descriptions()[2]["state"] == "failed")
         assert client.look("A cat.", "one")["title"] == "A cat."
         assert client.refused(409, client.post({"model": "none", "text": "A cat."})) == (
             f"{tmp_path} has no config.json; expected a model folder as save_pretrained writes it"
         )
-        told = {one["name"]: one["message"] for one in client.explorer.shelf.told()}
+        told = {one["name"]: one["message"] for one in client.explorer.shelf.descriptions()}
         assert told["lost"] == "the study's model lost is not there"
         assert client.refused(404, client.post({"model": "two", "text": "A cat."})) == (
             "there is no model of this name here; the explorer was started with one, none, lost"
@@ -334,7 +338,7 @@ def test_models_that_load_or_fail_say_so(folders, tmp_path):
 def test_weights_other_than_the_studys_are_said(folders):
     named = [NamedModel(name="one", source=str(folders["bert"]), weights="0" * 32)]
     with running(named) as client:
-        (told,) = client.explorer.shelf.told()
+        (told,) = client.explorer.shelf.descriptions()
         assert told["message"] == "one has other weights here than those that the study measured."
 
 

@@ -12,7 +12,7 @@ import torch
 import headscope as hs
 from headscope.analyses import ANALYSES
 from headscope.analyses.option import options_of
-from headscope.app.looking import VIEW
+from headscope.app.view_options import VIEW
 from headscope.prepare.options import RunOptions
 from headscope.study.study import open_study
 from headscope_grammar import synthetic_documents, write_conllu
@@ -189,12 +189,12 @@ def test_a_report_offers_every_option():
 
 def test_views_offer_what_they_take():
     from headscope.app.notebook import view_of
-    from headscope.views.snapshot.model_input import Asked
+    from headscope.views.snapshot.model_input import ReadingRequest
     from headscope.views.snapshot.snapshot_of import reader_of, take_snapshot
 
     taken = {
         name: each.default
-        for function in (view_of, take_snapshot, Asked, reader_of)
+        for function in (view_of, take_snapshot, ReadingRequest, reader_of)
         for name, each in inspect.signature(function).parameters.items()
         if each.kind is inspect.Parameter.KEYWORD_ONLY
     }

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 import pytest
 
 from headscope.app.explorer.limits import Limits
-from headscope.app.explorer.trouble import LONGEST, OneASecond, say_loops, say_own, told
+from headscope.app.explorer.trouble import LONGEST, OneASecond, describe_error, log_internal_error, say_loops
 from support.explorer import TOKEN, running, until
 from support.hostile import printable
 from support.http_bytes import ask, post, read_answer, request
@@ -196,7 +196,7 @@ LARGE = 30_000_000
 def large(shelf, asked, *, limits):
     from headscope.app.explorer.served_snapshot import Look
 
-    return Look(request=asked, told=b" " * LARGE, layers={"encoder": {1: b"1234"}})
+    return Look(request=asked, payload_json=b" " * LARGE, layers={"encoder": {1: b"1234"}})
 
 
 def test_an_answer_that_is_not_taken():
@@ -325,11 +325,11 @@ class SimpleStream:
 def test_errors_are_a_line_and_one_a_second(said):
     lines, now = said
     for _ in range(1000):
-        say_own(ValueError("\x1b[2J\nGET /?token=a\u202e"))
+        log_internal_error(ValueError("\x1b[2J\nGET /?token=a\u202e"))
     now.time = 0.9
-    say_own(KeyError("a"))
+    log_internal_error(KeyError("a"))
     now.time = 1.1
-    say_own(KeyError("a" * 9000))
+    log_internal_error(KeyError("a" * 9000))
     assert len(lines) == 2
     assert lines[0] == (
         "headscope: the explorer met an error of its own: ValueError: ⟨U+001B⟩[2J⏎GET /?token=a⟨U+202E⟩\n"
@@ -410,4 +410,4 @@ def test_a_model_that_breaks_its_library_is_said():
 
 
 def test_what_is_told_of_an_error_without_a_text():
-    assert told(KeyError()) == "KeyError"
+    assert describe_error(KeyError()) == "KeyError"

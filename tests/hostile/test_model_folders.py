@@ -202,7 +202,7 @@ def test_the_explorer_runs_no_folders_code(case, tmp_path, marker, answers):
     shelf = Shelf(named_models([str(case.make(tmp_path))]))
     shelf.start()
     shelf._thread.join()
-    (told,) = shelf.told()
+    (told,) = shelf.descriptions()
     assert told["state"] == FAILED
     assert folders.OWN_CODE in told["message"]
     assert not marker.exists()

@@ -15,7 +15,7 @@ def with_parts(run, **parts):
 
 def about(run, *, found=(), links=False):
     """What every part of a run's report is made from."""
-    return replace(Context.of(run), found=found, links=links)
+    return replace(Context.of(run), findings=found, links=links)
 
 
 def only(sections):

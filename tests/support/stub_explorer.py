@@ -25,7 +25,7 @@ def without_a_model(monkeypatch, *, look=None, neuron=None):
 
 def _look(shelf, asked, *, limits):
     told = b'{"id": "%s"}' % asked.id.encode()
-    return Look(request=asked, told=told, layers={"encoder": {1: LAYER}})
+    return Look(request=asked, payload_json=told, layers={"encoder": {1: LAYER}})
 
 
 def _neuron(shelf, asked, *, limits):

@@ -1,7 +1,7 @@
 """What `import headscope as hs` offers to call: a report, its atlas, attention, a scan, and views in a notebook.
 
-The commands of analyses are made of their list (`app/measures.py`). Importing this loads nothing heavy: each function
-imports what it runs.
+The commands of analyses are made of their list (`app/analysis_functions.py`). Importing this loads nothing heavy:
+each function imports what it runs.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headscope.analyses.option import choose
-from headscope.app.asking import OPTIONS, given_model, in_python, options_asked
-from headscope.app.calls import check_model, check_one_text, checked, offering, positional
-from headscope.app.looking import ATTENTION, VIEW
+from headscope.app.keyword_options import check_model, check_text, checked, offering, positional
+from headscope.app.run_arguments import OPTIONS, in_python, loaded_model, run_options_of
+from headscope.app.view_options import ATTENTION, VIEW
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ def report(model: Any = None, **options: Any) -> Study:
     """
     from headscope.atlas.atlas_files import run_report
 
-    asked, beside = options_asked("report", model, options, _OF_A_RUN)
+    run_options, beside = run_options_of("report", model, options, _OF_A_RUN)
     out = beside.get("out")
     folder = Path(tempfile.mkdtemp(prefix="headscope-")) if out is None else out
-    return run_report(asked, out=folder, watch=beside.get("watch"))
+    return run_report(run_options, out=folder, watch=beside.get("watch"))
 
 
 _TEXTS = [positional("text", str, Parameter.empty), positional("text_b", str | None)]
@@ -83,16 +83,16 @@ def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """
     values = checked("attention", options, ATTENTION, before=["text", "text_b"])
     for name, value in (("text", text), ("text_b", text_b)):
-        check_one_text(name, value, needed=name == "text")
+        check_text(name, value, needed=name == "text")
     for each in ATTENTION:
         if each.choices and each.name in values:
             choose(each.name, values[each.name], each.choices)
     from headscope.app.attention_array import attention_array
 
-    given = values.pop("model", None)
-    loaded = given_model(given, values, asked=values)
+    model = values.pop("model", None)
+    loaded = loaded_model(model, values, arguments=values)
     return attention_array(
-        given if loaded is None else loaded,
+        model if loaded is None else loaded,
         text,
         text_b,
         layers=values.pop("layer", None) or (),
@@ -191,11 +191,11 @@ def _view(name: str, called: str, model: Any, text: Any, text_b: Any, options: M
     """Draw a view, its arguments checked in words."""
     from headscope.app.notebook import view_of
 
-    given = checked(called, options, VIEW, before=["model", "text", "text_b"])
-    values = {each: value for each, value in given.items() if value is not None}
+    arguments = checked(called, options, VIEW, before=["model", "text", "text_b"])
+    values = {each: value for each, value in arguments.items() if value is not None}
     check_model(model)
     for each, value in (("text", text), ("text_b", text_b)):
-        check_one_text(each, value)
+        check_text(each, value)
     return view_of(name, model, text, text_b, **values)
 
 

@@ -86,10 +86,10 @@ def _between_words(
         row = torch.tensor([NO_WORD if word is None else word for word in words])
         return row.expand(layers, -1)
 
-    found = word_level(
+    joined = word_level(
         torch.from_numpy(np.ascontiguousarray(weights)), ids(queries), key_word_ids=ids(keys), pieces=pieces
     )
-    return found.weights.numpy(), _said(queries, found.queries), _said(keys, found.keys)
+    return joined.weights.numpy(), _said(queries, joined.queries), _said(keys, joined.keys)
 
 
 def _said(axis: Axis, words: Any) -> list[str]:

@@ -74,9 +74,9 @@ def _say_traceback(
 
     from headscope.visible import printable
 
-    told = "".join(traceback.format_exception(kind, error, trace))
+    text = "".join(traceback.format_exception(kind, error, trace))
     with suppress(OSError, ValueError):
-        sys.stderr.write(printable(told, lines=True))
+        sys.stderr.write(printable(text, lines=True))
         sys.stderr.flush()
 
 

@@ -32,14 +32,18 @@ def view_of(
     state: str | None = None,
     height: int = HEIGHT,
     static: bool = False,
-    **given: Any,
+    **snapshot_options: Any,
 ) -> Any:
     """Return a view by its name, as `hs.head_view` describes what it takes, as a notebook shows it."""
-    view = take_snapshot(model, text, text_b, neuron=needs_neuron(name) or None, **given)
+    view = take_snapshot(model, text, text_b, neuron=needs_neuron(name) or None, **snapshot_options)
     if state is None:
         state = opening(view, name, kind=kind, layer=layer, heads=heads, words=words)
     return show(
-        view, state=state, height=height, static=static, call=figure_call(model, text, text_b, **given)
+        view,
+        state=state,
+        height=height,
+        static=static,
+        call=figure_call(model, text, text_b, **snapshot_options),
     )
 
 

@@ -46,10 +46,10 @@ class AttentionWidget(anywidget.AnyWidget):
     ) -> None:
         self.view = view
         self.call = call
-        told = payload(view)
-        told["call"] = call
+        data = payload(view)
+        data["call"] = call
         super().__init__(state=state, height=height)
-        self.set_trait("data", json_text(told).encode("utf-8"))
+        self.set_trait("data", json_text(data).encode("utf-8"))
 
     def __repr__(self) -> str:
         return f"<headscope view of {self.view.title!r}: {self.state}>"

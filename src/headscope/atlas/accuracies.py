@@ -21,10 +21,10 @@ def relations_block(targets: Sequence[Target], kinds: Sequence[Kind]) -> list[di
     the baseline}; and `heads`: for each kind `value`, `low`, `high` and `way` in head order, the better direction of
     each head.
     """
-    return [_told(target, target.heads, kinds) for target in targets if target.heads is not None]
+    return [_target_fields(target, target.heads, kinds) for target in targets if target.heads is not None]
 
 
-def _told(target: Target, heads: pd.DataFrame, kinds: Sequence[Kind]) -> dict[str, Any]:
+def _target_fields(target: Target, heads: pd.DataFrame, kinds: Sequence[Kind]) -> dict[str, Any]:
     return {
         "name": target.what.name,
         "label": target.what.label,
@@ -39,7 +39,7 @@ def _told(target: Target, heads: pd.DataFrame, kinds: Sequence[Kind]) -> dict[st
 
 
 def _best(kinds: Sequence[Kind], best: Selected) -> dict[str, Any] | None:
-    width = next((one.heads_per_layer for one in kinds if one.name == best.kind), None)
+    width = next((kind.heads_per_layer for kind in kinds if kind.name == best.kind), None)
     if width is None:
         return None
     index = (best.layer - 1) * width + best.head - 1
@@ -58,15 +58,15 @@ def _columns(rows: pd.DataFrame, kind: Kind) -> dict[str, Any] | None:
     if rows.empty:
         return None
     better = rows.sort_values("accuracy", ascending=False, kind="stable").drop_duplicates(["layer", "head"])
-    place = kind.places(better)
+    index = kind.head_indices(better)
     out: dict[str, Any] = {}
     for name, column in (("value", "accuracy"), ("low", "ci_low"), ("high", "ci_high")):
         table = np.full(kind.size, np.nan)
-        table[place] = better[column].to_numpy(dtype=np.float64, na_value=np.nan)
+        table[index] = better[column].to_numpy(dtype=np.float64, na_value=np.nan)
         if name == "value" or np.isfinite(table).any():
             out[name] = numbers(table.round(4))
     if "direction" in better:
         ways = np.full(kind.size, -1)
-        ways[place] = [WAYS.index(way) for way in better["direction"]]
+        ways[index] = [WAYS.index(way) for way in better["direction"]]
         out["way"] = ways.tolist()
     return out

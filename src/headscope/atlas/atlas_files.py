@@ -11,7 +11,7 @@ from headscope.reporting.from_study import measured_in
 from headscope.storage.lock import folder_held
 from headscope.study.cluster.ray_engine import RayEngine
 from headscope.study.parts import FinishedPart, check_parts
-from headscope.study.run_folder import check_place
+from headscope.study.run_folder import check_run_folder
 from headscope.study.run_name import free_folder, run_name
 from headscope.study.stages import stages_of
 from headscope.study.study import Study, open_study
@@ -42,9 +42,9 @@ def run_report(
     if out is None:
         run = prepare(options, watch=watch)
         out = free_folder(run_name(options, run.signature["model"]["name"]), run.signature["id"])
-    check_place(out)
+    check_run_folder(out)
     # Held from the start: a second run is told now, and not when its model is loaded.
-    with folder_held(out) as held:
+    with folder_held(out) as lock:
         run = prepare(options, watch=watch) if run is None else run
         check_parts(parts, run.signature["id"])
         if engine is not None and isinstance(run, ModelRun):
@@ -52,7 +52,7 @@ def run_report(
         folders = [each.folder for each in parts]
         write_run(run, out, watch=watch, further=1, parts=folders, elsewhere=engine)
         study = open_study(out)
-        held.check()
+        lock.check()
         steps = len(stages_of(run)) + 1
         tell(watch, "drawing figures and pages", step=steps, steps=steps)
         draw(study)

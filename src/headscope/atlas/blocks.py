@@ -56,15 +56,15 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
         },
         "vocabulary": vocabulary(
             words,
-            [one.what for one in targets if one.heads is not None and not one.overall],
-            [one.what for one in showings],
+            [each.what for each in targets if each.heads is not None and not each.overall],
+            [each.what for each in showings],
             _known_in_any_run(),
         ),
         "relations": relations,
         "showings": showings_block(showings, kinds),
         "kinds": {
             kind.name: {
-                **{name: told for parts in every_part() for name, told in parts.cards(run, kind).items()},
+                **{name: fields for parts in every_part() for name, fields in parts.cards(run, kind).items()},
                 "sentences": sentences[kind.name],
             }
             for kind in kinds

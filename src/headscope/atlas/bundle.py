@@ -30,20 +30,20 @@ def write_bundle(study: Study) -> Path:
     folder = study.path.resolve()
     if not study.report_path.exists():
         raise FileNotFoundError(f"{study.report_path} is not there; write the report before it is bundled")
-    place = folder.with_name(f"{folder.name}.zip")
+    archive = folder.with_name(f"{folder.name}.zip")
     with (
-        whole_or_absent(place, replace=True) as part,
+        whole_or_absent(archive, replace=True) as part,
         zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as packed,
     ):
         for path in _sent(folder):
             packed.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")
-    return place
+    return archive
 
 
 def _sent(folder: Path) -> Iterator[Path]:
     for name in PARTS:
-        own = folder / name
-        if own.is_file():
-            yield own
-        elif own.is_dir():
-            yield from sorted(path for path in own.rglob("*") if path.is_file())
+        part = folder / name
+        if part.is_file():
+            yield part
+        elif part.is_dir():
+            yield from sorted(path for path in part.rglob("*") if path.is_file())

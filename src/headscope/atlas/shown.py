@@ -25,24 +25,26 @@ def showings_block(showings: Sequence[Showing], kinds: Sequence[Kind]) -> list[d
     """
     return [
         {
-            "name": one.what.name,
-            "label": one.what.label,
-            "says": one.what.says,
-            "topic": one.what.topic,
-            "role": one.what.role,
-            "unit": one.what.unit,
-            "asked": bool(one.what.words),
+            "name": showing.what.name,
+            "label": showing.what.label,
+            "says": showing.what.says,
+            "topic": showing.what.topic,
+            "role": showing.what.role,
+            "unit": showing.what.unit,
+            "asked": bool(showing.what.words),
             "heads": {
-                kind.name: _columns(one, kind) for kind in kinds if (one.heads["kind"] == kind.name).any()
+                kind.name: _columns(showing, kind)
+                for kind in kinds
+                if (showing.heads["kind"] == kind.name).any()
             },
         }
-        for one in showings
+        for showing in showings
     ]
 
 
 def _columns(showing: Showing, kind: Kind) -> dict[str, Any]:
     rows = showing.heads[showing.heads["kind"] == kind.name]
-    place = kind.places(rows)
+    index = kind.head_indices(rows)
     out: dict[str, Any] = {}
     for name, column in (
         ("low", "ci_low"),
@@ -51,12 +53,12 @@ def _columns(showing: Showing, kind: Kind) -> dict[str, Any]:
         ("uniform", "uniform"),
     ):
         table = np.full(kind.size, np.nan)
-        table[place] = rows[column].to_numpy(dtype=np.float64, na_value=np.nan)
+        table[index] = rows[column].to_numpy(dtype=np.float64, na_value=np.nan)
         if name == "uniform" or np.isfinite(table).any():
-            told = numbers(table.round(4))
-            out[name] = told[0] if name == "uniform" and len(set(told)) == 1 else told
+            values = numbers(table.round(4))
+            out[name] = values[0] if name == "uniform" and len(set(values)) == 1 else values
     shows: list[int | None] = [None] * kind.size
-    for at, said in zip(place.tolist(), rows["shows"]):
+    for at, said in zip(index.tolist(), rows["shows"]):
         shows[at] = None if pd.isna(said) else SHOWS[said]
     strongest = showing.strongest.get(kind.name)
     return out | {
@@ -64,7 +66,7 @@ def _columns(showing: Showing, kind: Kind) -> dict[str, Any]:
         "strongest": None
         if strongest is None
         else {
-            "index": kind.place(strongest.layer, strongest.head),
+            "index": kind.head_index(strongest.layer, strongest.head),
             "chance": numbers(np.array([strongest.chance]).round(4))[0],
             "tested": strongest.tested,
         },

@@ -39,19 +39,19 @@ def vocabulary(
         _entry("role", name, words.roles[name], "", (*ROLES[name].asked, words.roles[name])) for name in SHOWN
     ]
     statistics = [
-        _entry("statistic", name, words.statistics[name], "", (*one.asked, words.statistics[name]))
-        for name, one in STATISTICS.items()
-        if one.asked
+        _entry("statistic", name, words.statistics[name], "", (*entry.asked, words.statistics[name]))
+        for name, entry in STATISTICS.items()
+        if entry.asked
     ]
-    found: list[Findable | Showable] = [*measured, *shown]
-    names = {what.name for what in found}
+    findable: list[Findable | Showable] = [*measured, *shown]
+    names = {what.name for what in findable}
     others = [
-        _named(one.what) | {"what": "unmeasured", "missing": one.missing}
-        for one in known
-        if one.what.name not in names and one.what.words
+        _named(entry.what) | {"what": "unmeasured", "missing": entry.missing}
+        for entry in known
+        if entry.what.name not in names and entry.what.words
     ]
-    asked = [_named(what) for what in found if what.words]
-    return [*roles, *asked, *statistics, *others]
+    named = [_named(what) for what in findable if what.words]
+    return [*roles, *named, *statistics, *others]
 
 
 def _named(what: Findable | Showable) -> dict[str, Any]:

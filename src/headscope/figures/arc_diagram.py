@@ -57,16 +57,19 @@ def arc_panel(
     """
     arcs = arcs_of(example, special=special, most=most)
     tall = max(rows or 0, len(arcs.tokens))
-    own = color or role_color(_role(example))
+    relation_color = color or role_color(_role(example))
     with house_style():
         if ax is None:
             ax = new_figure(3.3, ROW_INCHES * tall + 0.75).subplots()
-        lines = [one for one in arcs.strokes() if not (hide_special and one.special)]
+        lines = [stroke for stroke in arcs.strokes() if not (hide_special and stroke.special)]
         rgba = [
-            (*to_rgb(own if one.strong else SOFT), min(one.weight, 1.0) * (1.0 if one.strong else FAINT))
-            for one in lines
+            (
+                *to_rgb(relation_color if stroke.strong else SOFT),
+                min(stroke.weight, 1.0) * (1.0 if stroke.strong else FAINT),
+            )
+            for stroke in lines
         ]
-        ends = [((0.0, float(one.query)), (1.0, float(one.key))) for one in lines]
+        ends = [((0.0, float(stroke.query)), (1.0, float(stroke.key))) for stroke in lines]
         ax.add_collection(
             LineCollection(ends, colors=rgba, linewidths=1.5, capstyle="round", gid="attention")
         )
@@ -76,9 +79,11 @@ def arc_panel(
             if wrong is not None
         ]
         ax.add_collection(
-            LineCollection(missed, colors=own, linewidths=1.0, linestyles=(0, (2, 2)), gid="missed")
+            LineCollection(
+                missed, colors=relation_color, linewidths=1.0, linestyles=(0, (2, 2)), gid="missed"
+            )
         )
-        _words(ax, arcs, own, hide_special=hide_special, size=size)
+        _words(ax, arcs, relation_color, hide_special=hide_special, size=size)
         ax.set_xlim(-0.8, 1.8)
         ax.set_ylim(tall - 0.4, -0.6)
         ax.set_axis_off()
@@ -98,15 +103,15 @@ def _role(example: pd.Series) -> str:
 def _words(ax: Axes, arcs: ArcStrokes, color: str, *, hide_special: bool, size: float) -> None:
     sides = (("query", arcs.queries, -0.04, "right"), ("key", arcs.keys, 1.04, "left"))
     for side, colored, x, align in sides:
-        for place, token in enumerate(arcs.tokens):
-            if hide_special and place in arcs.special:
+        for position, token in enumerate(arcs.tokens):
+            if hide_special and position in arcs.special:
                 continue
-            written, own = label(token, LONGEST_WORD), place in colored
-            if (side, place) in arcs.mistaken:
+            written, marked = label(token, LONGEST_WORD), position in colored
+            if (side, position) in arcs.mistaken:
                 written = f"✗ {written}" if side == "query" else f"{written} ✗"
             ax.text(
-                x, place, written, ha=align, va="center", fontsize=size, parse_math=False,
-                color=color if own else INK, fontweight="bold" if own else "normal",
+                x, position, written, ha=align, va="center", fontsize=size, parse_math=False,
+                color=color if marked else INK, fontweight="bold" if marked else "normal",
             )  # fmt: skip
 
 
@@ -147,17 +152,17 @@ def arc_diagram(
         grid = figure.subplots(len(lines), columns, squeeze=False, gridspec_kw={"height_ratios": inches})
         for (name, start, rows), line in zip(lines, grid):
             tall = _rows(rows, most)
-            for place, ax in enumerate(line):
-                if place >= len(rows):
+            for index, ax in enumerate(line):
+                if index >= len(rows):
                     ax.set_axis_off()
                     continue
-                row = rows[place]
+                row = rows[index]
                 plain = f"Head {row['layer']}-{row['head']} · {label(name, 24)}"
                 first = fill((titles or {}).get(name, plain), TITLE_COLUMNS)
                 arc_panel(
                     row, special=special, hide_special=hide_special, rows=tall, ax=ax, most=most, size=SMALL,
                 )  # fmt: skip
-                title = first if start + place == 0 else CALLED.get(str(row["outcome"]), "")
+                title = first if start + index == 0 else CALLED.get(str(row["outcome"]), "")
                 ax.set_title(title, fontsize=8.5, pad=4)
         return figure
 

@@ -71,7 +71,9 @@ class ArcStrokes:
         """The words chosen wrongly: which side they stand on (`query` or `key`), and where."""
         side = "query" if self.by_key else "key"
         return tuple(
-            dict.fromkeys((side, place) for place in self.chosen if place is not None and place >= 0)
+            dict.fromkeys(
+                (side, position) for position in self.chosen if position is not None and position >= 0
+            )
         )
 
     def strokes(self) -> list[Stroke]:
@@ -86,7 +88,7 @@ class ArcStrokes:
             weight = float(self.weights[query, key])
             if strong or FAINT * weight >= FAINTEST:
                 lines.append(Stroke(query, key, weight, strong, query in self.special or key in self.special))
-        return sorted(lines, key=lambda one: (one.strong, one.weight, one.query, one.key))
+        return sorted(lines, key=lambda stroke: (stroke.strong, stroke.weight, stroke.query, stroke.key))
 
 
 def arcs_of(
@@ -110,15 +112,15 @@ def arcs_of(
         raise ValueError(
             f"Expected {size} x {size} weights for {size} tokens, got {weights.size}; write the weights row by row."
         )
-    lists = [[int(place) for place in example[name]] for name in ("queries", "keys", "predicted")]
+    lists = [[int(position) for position in example[name]] for name in ("queries", "keys", "predicted")]
     queries, keys, predicted = lists
     if not len(queries) == len(keys) == len(predicted):
         raise ValueError(
             f"Expected queries, keys and predicted of one length, got {len(queries)}, {len(keys)} and "
             f"{len(predicted)}; give one of each for every arc."
         )
-    picks = [place for place in predicted if place != NOWHERE]
-    beyond = [place for place in (*queries, *keys, *picks) if not 0 <= place < size]
+    picks = [position for position in predicted if position != NOWHERE]
+    beyond = [position for position in (*queries, *keys, *picks) if not 0 <= position < size]
     if beyond:
         raise ValueError(
             f"Expected positions from 0 to {size - 1} for {size} tokens, got {beyond[0]}; count from 0, special "
@@ -134,14 +136,18 @@ def arcs_of(
             arcs.append((query - start, key - start))
             right = str(example["outcome"]) == "right" or pick == (query if by_key else key)
             chosen.append(None if right else pick - start if start <= pick < end else NOWHERE)
-    ends = [place for place in {0, size - 1} if size and tokens[place] in special and start <= place < end]
+    ends = [
+        position
+        for position in {0, size - 1}
+        if size and tokens[position] in special and start <= position < end
+    ]
     return ArcStrokes(
         tokens=tuple(tokens[start:end]),
         weights=weights.reshape(size, size)[start:end, start:end],
         arcs=tuple(arcs),
         chosen=tuple(chosen),
         by_key=by_key,
-        special=frozenset(place - start for place in ends),
+        special=frozenset(position - start for position in ends),
         first=start,
         total=size,
     )

@@ -36,9 +36,9 @@ def share_axis(ax: Axes, top: float) -> None:
 
 def share_top(*series: Series) -> float:
     """Return where a shared percent axis ends: 1 when anything passes one half, else a round number above all."""
-    values = [one.heads["value"].max() for one in series if not one.heads.empty]
-    values += [one.means["ci_high"].max() for one in series if one.means["ci_high"].notna().any()]
-    values += [one.means["uniform"].max() for one in series if one.means["uniform"].notna().any()]
+    values = [line.heads["value"].max() for line in series if not line.heads.empty]
+    values += [line.means["ci_high"].max() for line in series if line.means["ci_high"].notna().any()]
+    values += [line.means["uniform"].max() for line in series if line.means["uniform"].notna().any()]
     highest = max(values, default=0.0)
     return next((step for step in (0.05, 0.1, 0.2, 0.25, 0.5) if highest < 0.95 * step), 1.0)
 

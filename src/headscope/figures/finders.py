@@ -41,13 +41,13 @@ def finders_of(roles: pd.DataFrame | None, kind: str) -> dict[tuple[int, int], s
     """
     if roles is None or "finds" not in roles:
         return {}
-    own = roles[roles["kind"] == kind]
-    found = {}
-    for layer, head, finds in zip(own["layer"], own["head"], own["finds"]):
-        names = [str(one) for one in finds] if isinstance(finds, list | tuple | np.ndarray) else []
+    rows = roles[roles["kind"] == kind]
+    names_of = {}
+    for layer, head, finds in zip(rows["layer"], rows["head"], rows["finds"]):
+        names = [str(relation) for relation in finds] if isinstance(finds, list | tuple | np.ndarray) else []
         if names:
-            found[int(layer), int(head)] = finder_name(int(layer), int(head), names)
-    return found
+            names_of[int(layer), int(head)] = finder_name(int(layer), int(head), names)
+    return names_of
 
 
 def worn(role: str, name: str | None) -> str:
@@ -93,25 +93,30 @@ def name_finders(
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     scale = np.array([wide / max(right - left, 1e-9), high / max(top - bottom, 1e-9)])
 
-    def on_page(places: Iterable[tuple[float, float]]) -> NDArray[np.float64]:
-        return np.asarray((np.array(list(places), dtype=np.float64).reshape(-1, 2) - [left, bottom]) * scale)
+    def on_page(points: Iterable[tuple[float, float]]) -> NDArray[np.float64]:
+        return np.asarray((np.array(list(points), dtype=np.float64).reshape(-1, 2) - [left, bottom]) * scale)
 
-    own = on_page(points[head] for head in named)
+    offsets = on_page(points[head] for head in named)
     every = np.concatenate([on_page(points.values()), on_page(others)])
     # What stands highest is named first.
-    order = np.argsort(-own[:, 1], kind="stable")
-    wanted = [WantedLabel(finders[named[place]], _SIZE, own[[place]]) for place in order]
+    order = np.argsort(-offsets[:, 1], kind="stable")
+    wanted = [WantedLabel(finders[named[index]], _SIZE, offsets[[index]]) for index in order]
     put = place_labels(wanted, every, Box(0.0, 0.0, float(wide), float(high)), reach=6.0, drop=True)
     written: list[str] = []
-    for name, place, found in zip(wanted, order, put):
-        if found is None or found.lead is not None or found.box.covers(every) or len(written) == MOST_NAMED:
+    for name, index, label_place in zip(wanted, order, put):
+        if (
+            label_place is None
+            or label_place.lead is not None
+            or label_place.box.covers(every)
+            or len(written) == MOST_NAMED
+        ):
             continue
-        box = found.box
-        across = {"left": box.left, "right": box.right}.get(found.side, (box.left + box.right) / 2)
-        offset = np.array([across, (box.bottom + box.top) / 2]) - own[place]
+        box = label_place.box
+        across = {"left": box.left, "right": box.right}.get(label_place.side, (box.left + box.right) / 2)
+        offset = np.array([across, (box.bottom + box.top) / 2]) - offsets[index]
         ax.annotate(
-            name.text, points[named[place]], xytext=tuple(offset), textcoords="offset points", fontsize=_SIZE,
-            ha=found.side, va="center", color=INK, zorder=5, annotation_clip=False,
+            name.text, points[named[index]], xytext=tuple(offset), textcoords="offset points", fontsize=_SIZE,
+            ha=label_place.side, va="center", color=INK, zorder=5, annotation_clip=False,
         )  # fmt: skip
         written.append(name.text)
     return written

@@ -53,29 +53,29 @@ def relation_courses(
     """
     parts = []
     for step, table in sorted(best.items()):
-        own = table[table["model"] == "trained"]
-        held = own[own["selection"] == "held-out"]
-        parts.append((own if held.empty else held).assign(step=step))
+        trained = table[table["model"] == "trained"]
+        held_out = trained[trained["selection"] == "held-out"]
+        parts.append((trained if held_out.empty else held_out).assign(step=step))
     rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["relation"])
     names = list(dict.fromkeys(rows["relation"].astype(str)))
     courses = []
     for name in relations if relations is not None else names:
-        own = rows[rows["relation"] == name]
-        if own.empty:
+        of_relation = rows[rows["relation"] == name]
+        if of_relation.empty:
             continue
-        offset = float(own["baseline_accuracy"].iloc[-1])
-        above = own["margin"] > 0
+        offset = float(of_relation["baseline_accuracy"].iloc[-1])
+        above = of_relation["margin"] > 0
         points = pd.DataFrame(
             {
-                "step": own["step"],
-                "value": own["accuracy"],
-                "ci_low": own["ci_low"],
-                "ci_high": own["ci_high"],
-                "head": _heads(own),
-                "sure": above & (own["q_value"] < SIGNIFICANT),
+                "step": of_relation["step"],
+                "value": of_relation["accuracy"],
+                "ci_low": of_relation["ci_low"],
+                "ci_high": of_relation["ci_high"],
+                "head": _heads(of_relation),
+                "sure": above & (of_relation["q_value"] < SIGNIFICANT),
             }
         )
-        number = int(own["baseline_offset"].iloc[-1])
+        number = int(of_relation["baseline_offset"].iloc[-1])
         courses.append(
             Course(
                 label(name, 24),
@@ -103,15 +103,15 @@ def behavior_courses(
     """
     courses = []
     for statistic in statistics:
-        found = []
+        records = []
         for step, table in sorted(stats.items()):
-            own = table[(table["statistic"] == statistic) & table["head"].notna() & table["value"].notna()]
-            if not own.empty:
-                highest = int(own["value"].to_numpy(float).argmax())
-                found.append({"step": step, **own.iloc[highest].to_dict()})
-        if not found:
+            heads = table[(table["statistic"] == statistic) & table["head"].notna() & table["value"].notna()]
+            if not heads.empty:
+                highest = int(heads["value"].to_numpy(float).argmax())
+                records.append({"step": step, **heads.iloc[highest].to_dict()})
+        if not records:
             continue
-        rows = pd.DataFrame(found)
+        rows = pd.DataFrame(records)
         points = pd.DataFrame(
             {
                 **{name: rows[name] for name in ("step", "value", "ci_low", "ci_high")},
@@ -128,8 +128,8 @@ def behavior_courses(
 
 def accuracy_course(log: pd.DataFrame) -> Course:
     """Follow the share of held-out masked tokens that are filled in rightly, from `training.parquet`."""
-    own = log[(log["split"] == "held-out") & (log["measure"] == "accuracy")].sort_values("step")
-    points = own[["step", "value", "ci_low", "ci_high"]].assign(head="", sure=True)
+    rows = log[(log["split"] == "held-out") & (log["measure"] == "accuracy")].sort_values("step")
+    points = rows[["step", "value", "ci_low", "ci_high"]].assign(head="", sure=True)
     return Course("masked words filled in", INK, points)
 
 
@@ -157,10 +157,10 @@ def heads_forming(courses: Sequence[Course]) -> Figure:
         for ax in grid[len(courses) :]:
             ax.set_axis_off()
         last = max(int(course.points["step"].max()) for course in courses)
-        for place, (course, ax) in enumerate(zip(courses, grid)):
+        for index, (course, ax) in enumerate(zip(courses, grid)):
             course_panel(course, last=last, ax=ax)
             # Shared axes number the last line alone; a panel without one below it numbers its own.
-            ax.tick_params(labelbottom=place + columns >= len(courses))
+            ax.tick_params(labelbottom=index + columns >= len(courses))
         figure.supxlabel("training step", fontsize=9, color=SOFT)
         return figure
 

@@ -16,17 +16,17 @@ _SLACK = 1.0
 
 def labels_of(figure: Figure) -> list[Text]:
     """Return the texts that are drawn: those of a figure, its axes, their ticks and their keys."""
-    found: list[Text] = list(figure.texts)
+    texts: list[Text] = list(figure.texts)
     for axes in figure.axes:
         if not axes.get_visible():
             continue
-        found += [one for one in axes.get_children() if isinstance(one, Text)]
+        texts += [text for text in axes.get_children() if isinstance(text, Text)]
         key = axes.get_legend()
-        found += key.get_texts() if key is not None else []
+        texts += key.get_texts() if key is not None else []
         if axes.axison:
             for axis in (axes.xaxis, axes.yaxis):
-                found += [axis.get_label(), *tick_labels(axis)]
-    return [one for one in found if one.get_visible() and one.get_text().strip()]
+                texts += [axis.get_label(), *tick_labels(axis)]
+    return [text for text in texts if text.get_visible() and text.get_text().strip()]
 
 
 def tick_labels(axis: Axis) -> list[Text]:
@@ -36,19 +36,19 @@ def tick_labels(axis: Axis) -> list[Text]:
     ticks = zip(axis.get_majorticklocs(), axis.get_major_ticks())
     return [
         tick.label1
-        for place, tick in ticks
-        if low - slack <= place <= high + slack and tick.label1.get_visible()
+        for location, tick in ticks
+        if low - slack <= location <= high + slack and tick.label1.get_visible()
     ]
 
 
 def boxes_of(labels: Sequence[Text]) -> NDArray[np.float64]:
     """Return each label's box in pixels, `[label, 4]` (left, bottom, right, top), less the slack that it may share."""
     boxes = np.empty((len(labels), 4))
-    for place, one in enumerate(labels):
-        figure = one.get_figure(root=True)
+    for index, label in enumerate(labels):
+        figure = label.get_figure(root=True)
         assert figure is not None
         slack = _SLACK * figure.dpi / 144
-        boxes[place] = np.add(one.get_window_extent().extents, (0.0, slack, 0.0, -slack))
+        boxes[index] = np.add(label.get_window_extent().extents, (0.0, slack, 0.0, -slack))
     return boxes
 
 

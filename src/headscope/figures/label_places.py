@@ -75,18 +75,18 @@ def place_labels(
         The place of each name; None for one that was dropped.
     """
     taken: list[Box] = []
-    found: list[LabelPlace | None] = []
+    chosen: list[LabelPlace | None] = []
     for name in wanted:
         best, cost = None, np.inf
-        for order, place in enumerate(_candidates(name, reach)):
-            bad = _cost(place.box, marks, taken, page) + _FAR * (place.lead is not None)
+        for order, candidate in enumerate(_candidates(name, reach)):
+            bad = _cost(candidate.box, marks, taken, page) + _FAR * (candidate.lead is not None)
             if bad + 1e-3 * order < cost:
-                best, cost = place, bad + 1e-3 * order
+                best, cost = candidate, bad + 1e-3 * order
         if best is not None and drop and cost >= min(_CLASH, _OUTSIDE):
             best = None
         taken += [best.box] if best is not None else []
-        found.append(best)
-    return found
+        chosen.append(best)
+    return chosen
 
 
 def extent(text: str, size: float) -> tuple[float, float]:

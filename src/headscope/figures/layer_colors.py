@@ -22,9 +22,9 @@ def on_layer(color: str) -> str:
     return max(_ON, key=lambda ink: contrast(ink, color))
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(color: str, other: str) -> float:
     """Return the contrast of two `#rrggbb` colors as WCAG 2 defines it, 1 to 21."""
-    low, high = sorted((_luminance(one), _luminance(other)))
+    low, high = sorted((_luminance(color), _luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 

@@ -93,10 +93,10 @@ def draw_lines(
     rgba = [(*to_rgb(color), min(float(shown[query, key]), 1.0)) for query, key in pairs]
     lines = LineCollection(segments, colors=rgba, linewidths=1.5, capstyle="round", gid="attention")
     ax.add_collection(lines)
-    for place, token in enumerate(left):
-        ax.text(-0.04, place, label(token), ha="right", va="center", fontsize=9, parse_math=False)
-    for place, token in enumerate(right):
-        ax.text(1.04, place, label(token), ha="left", va="center", fontsize=9, parse_math=False)
+    for row, token in enumerate(left):
+        ax.text(-0.04, row, label(token), ha="right", va="center", fontsize=9, parse_math=False)
+    for row, token in enumerate(right):
+        ax.text(1.04, row, label(token), ha="left", va="center", fontsize=9, parse_math=False)
     ax.set_xlim(-0.75, 1.75)
     ax.set_ylim(max(len(left), len(right)) - 0.4, -0.6)
     ax.set_axis_off()

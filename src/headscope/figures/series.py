@@ -101,7 +101,7 @@ def draw_heads(
     heads = series.heads
     finding = finders or {}
     names = list(zip(heads["layer"].astype(int), heads["head"].astype(int)))
-    own = np.array(
+    shapes = np.array(
         [shape if roles is None else worn(roles.get(name, "mixed"), finding.get(name)) for name in names],
         dtype=object,
     )
@@ -109,9 +109,9 @@ def draw_heads(
     sizes, edges = marked(names, finding, size)
     drawn = []
     # What is rarest is drawn last, over the many.
-    for role in sorted(set(own), key=lambda one: (-int((own == one).sum()), one)):
+    for role in sorted(set(shapes), key=lambda shape_name: (-int((shapes == shape_name).sum()), shape_name)):
         # Those that find something over the others.
-        these = np.flatnonzero(own == role)
+        these = np.flatnonzero(shapes == role)
         these = these[np.argsort(edges[these], kind="stable")]
         points = ax.scatter(
             x[these], y[these], s=sizes[these], linewidths=edges[these].tolist(),
@@ -121,7 +121,7 @@ def draw_heads(
         points.set_paths(
             [role_outline(role)]
         )  # scatter rescales a path; the palette's shapes are in proportion
-        points.set_urls([f"#{series.kind}-{a}-{b}" for a, b in (names[place] for place in these)])
+        points.set_urls([f"#{series.kind}-{a}-{b}" for a, b in (names[index] for index in these)])
         points.set_gid(f"heads--{series.kind}--{series.statistic}--{role}")
         drawn.append(points)
     return drawn
@@ -182,14 +182,14 @@ def name_heads(ax: Axes, series: Series, *, bar: float, spread: float = 0.0, mos
     placed: list[tuple[float, float]] = []
     names: list[str] = []
     across = places(series, spread=spread)
-    for place in np.argsort(-value, kind="stable"):
-        if len(names) == most or value[place] <= floor[place]:
+    for index in np.argsort(-value, kind="stable"):
+        if len(names) == most or value[index] <= floor[index]:
             break
-        x, y = float(across[place]), float(value[place])
+        x, y = float(across[index]), float(value[index])
         if any(abs(x - a) / width < 0.16 and abs(y - b) / height < 0.07 for a, b in placed):
             continue
         placed.append((x, y))
-        name = f"{int(heads['layer'][place])}-{int(heads['head'][place])}"
+        name = f"{int(heads['layer'][index])}-{int(heads['head'][index])}"
         near_edge = (x - ax.get_xlim()[0]) / width > 0.85
         ax.annotate(
             name,

@@ -79,9 +79,9 @@ def _break_lines(figure: Figure) -> bool:
             and box.y0 < other.get_window_extent().y1
         ]
         end = min([page.x1, *right]) - 2 * edge
-        for one in axes.get_children():
-            if isinstance(one, Text) and one not in axes.texts:  # its titles
-                broken |= _fold(one, end - box.x0, page.height)
+        for child in axes.get_children():
+            if isinstance(child, Text) and child not in axes.texts:  # its titles
+                broken |= _fold(child, end - box.x0, page.height)
         if axes.axison:
             broken |= _fold(
                 axes.xaxis.label,
@@ -123,55 +123,57 @@ def _thin(figure: Figure) -> bool:
 
 def _thin_one(axis: Axis) -> bool:
     labels = tick_labels(axis)
-    if not all(_NUMBER.fullmatch(one.get_text()) for one in labels if one.get_text()):
+    if not all(_NUMBER.fullmatch(label.get_text()) for label in labels if label.get_text()):
         return False
     low, high = sorted(axis.get_view_interval())
-    places = [float(place) for place in axis.get_majorticklocs() if low - 1e-9 <= place <= high + 1e-9]
-    said = [one.get_text() for one in labels]
+    locations = [
+        float(location) for location in axis.get_majorticklocs() if low - 1e-9 <= location <= high + 1e-9
+    ]
+    said = [label.get_text() for label in labels]
     step = 1
     while len(labels[::step]) > 2 and meeting(labels[::step]):
         step += 1
     if step > 1:
-        axis.set_ticks(places[::step], said[::step])
+        axis.set_ticks(locations[::step], said[::step])
     return step > 1
 
 
 def _spread(axes: Axes) -> None:
     """Push apart names that stand in one column, such as those at the ends of curves, each as little as may be."""
     columns: dict[float, list[Text]] = {}
-    for one in axes.texts:
-        if _is(one, "name--"):
-            columns.setdefault(round(float(one.get_position()[0]), 6), []).append(one)
+    for name in axes.texts:
+        if _is(name, "name--"):
+            columns.setdefault(round(float(name.get_position()[0]), 6), []).append(name)
     figure = axes.get_figure(root=True)
     assert figure is not None
     for column in columns.values():
         last = -float("inf")
-        ordered = sorted(column, key=lambda one: one.get_window_extent().y0)
+        ordered = sorted(column, key=lambda name: name.get_window_extent().y0)
         moves: list[float] = []
-        for one in ordered:
-            box = one.get_window_extent()
+        for name in ordered:
+            box = name.get_window_extent()
             moves.append(max(last - box.y0, 0.0))
             last = box.y1 + moves[-1]
         over = max(last - figure.bbox.y1, last - axes.get_window_extent().y1 - 4, 0.0) if any(moves) else 0.0
-        for one, move in zip(ordered, moves):
-            x, y = one.get_transform().transform(one.get_position())
-            x, y = one.get_transform().inverted().transform((x, y + move - over))
-            one.set_position((float(x), float(y)))
+        for name, move in zip(ordered, moves):
+            x, y = name.get_transform().transform(name.get_position())
+            x, y = name.get_transform().inverted().transform((x, y + move - over))
+            name.set_position((float(x), float(y)))
 
 
 def _drop(figure: Figure) -> None:
     """Leave out what still lies over something else: names of single heads, and numbers of a map's cells."""
     for axes in figure.axes:
-        cells = [one for one in axes.texts if _is(one, "cell")]
+        cells = [label for label in axes.texts if _is(label, "cell")]
         if meeting(cells):
-            for one in cells:
-                one.remove()
-    optional = [one for axes in figure.axes for one in axes.texts if _optional(one)]
-    boxes = boxes_of([one for one in labels_of(figure) if one not in optional])
-    for one in sorted(optional, key=_rank):
-        box = boxes_of([one])
+            for label in cells:
+                label.remove()
+    optional = [label for axes in figure.axes for label in axes.texts if _optional(label)]
+    boxes = boxes_of([label for label in labels_of(figure) if label not in optional])
+    for label in sorted(optional, key=_rank):
+        box = boxes_of([label])
         if over(box[0], boxes).any():
-            _leave_out(one)
+            _leave_out(label)
         else:
             boxes = np.concatenate([boxes, box])
 

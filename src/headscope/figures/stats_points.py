@@ -18,8 +18,8 @@ from headscope.figures.statistic_panel import NAMES
 from headscope.figures.style import figure_of, house_style, new_figure, role_color
 from headscope.statistics.statistic_catalog import STATISTICS, Topic, Unit, of_topic
 
-_INK_OF = {one.name: one.ink or one.name for one in STATISTICS.values()}
-_SHAPE_OF = {one.name: one.shape or one.name for one in STATISTICS.values()}
+_INK_OF = {row.name: row.ink or row.name for row in STATISTICS.values()}
+_SHAPE_OF = {row.name: row.shape or row.name for row in STATISTICS.values()}
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def by_page(table: pd.DataFrame, *, each: float) -> list[tuple[str, pd.DataFrame
     kinds = kinds_in(table)
     if across(len(kinds), each=each) == len(kinds):
         return [("", table)]
-    return [(f"-{kind}" if place else "", table[table["kind"] == kind]) for place, kind in enumerate(kinds)]
+    return [(f"-{kind}" if index else "", table[table["kind"] == kind]) for index, kind in enumerate(kinds)]
 
 
 def stats_points(
@@ -128,8 +128,8 @@ def _overlay(
     step = min(0.26, 0.8 / max(len(present) - 1, 1))  # all of them within their layer
     highest: dict[tuple[int, int], tuple[float, float]] = {}
     points: list[tuple[float, float]] = []
-    for place, series in enumerate(present):
-        shift = step * (place - (len(present) - 1) / 2)
+    for index, series in enumerate(present):
+        shift = step * (index - (len(present) - 1) / 2)
         color = role_color(_INK_OF[series.statistic])
         draw_means(ax, series, color=color, shift=shift)
         draw_heads(
@@ -143,7 +143,7 @@ def _overlay(
         )
         for head, point in points_of(series, shift=shift).items():
             points.append(point)
-            highest[head] = max(highest.get(head, point), point, key=lambda one: one[1])
+            highest[head] = max(highest.get(head, point), point, key=lambda point: point[1])
     name_finders(ax, highest, finders, others=points)
     _name_series(ax, present, names, layers)
     if absent:

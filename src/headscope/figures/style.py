@@ -40,8 +40,8 @@ _WANTED_FONTS = (
 @cache
 def _fonts() -> list[str]:
     """Fonts found here, the first for layout and the rest for scripts that it lacks."""
-    found = {font.name for font in font_manager.fontManager.ttflist}
-    return [name for name in _WANTED_FONTS if name in found] or ["sans-serif"]
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    return [name for name in _WANTED_FONTS if name in installed] or ["sans-serif"]
 
 
 @cache

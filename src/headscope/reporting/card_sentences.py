@@ -44,17 +44,17 @@ def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]
     has its first sentence alone, and of that 16 tokens.
     """
     run, words = about.run, about.words
-    found: dict[str, dict[int, list[dict[str, Any]]]] = {kind.name: {} for kind in about.kinds}
+    by_head: dict[str, dict[int, list[dict[str, Any]]]] = {kind.name: {} for kind in about.kinds}
     width = {kind.name: kind.heads_per_layer for kind in about.kinds}
     many = {kind.name for kind in about.kinds if kind.size > MANY_HEADS}
     for row in _rows(arc_examples(run)):
-        _add(found, width, row, _of_arcs, words, many)
+        _add(by_head, width, row, _of_arcs, words, many)
     # Runs from before there was such a table kept one sentence of each role's strongest head.
     clearest = run.table(CLEAREST)
     kept = clearest if clearest is not None else run.examples[run.examples["behavior"] != "shared"]
     for row in _rows(kept):
-        _add(found, width, row, _of_role, words, many)
-    return found
+        _add(by_head, width, row, _of_role, words, many)
+    return by_head
 
 
 def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
@@ -69,17 +69,19 @@ def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
     out: dict[str, dict[int, dict[str, Any]]] = {}
     for kind in about.kinds:
         finds = finds_of(about.run, kind, targets)
-        found = {place: {one["name"] for one in own} for place, own in finds.items()}
-        own = out.setdefault(kind.name, {})
+        labels_of = {index: {entry["name"] for entry in chosen} for index, chosen in finds.items()}
+        chosen = out.setdefault(kind.name, {})
         if kind.size > MANY_HEADS:
             continue
-        for place, offers in every[kind.name].items():
+        for index, offers in every[kind.name].items():
             shown = [
-                one for one in offers if one["outcome"] == "right" and one["label"] in found.get(place, ())
+                entry
+                for entry in offers
+                if entry["outcome"] == "right" and entry["label"] in labels_of.get(index, ())
             ]
-            shown += [one for one in offers if one["what"] == "role" and roles_kept]
+            shown += [entry for entry in offers if entry["what"] == "role" and roles_kept]
             if shown:
-                own[place] = {name: value for name, value in shown[0].items() if name != "text"}
+                chosen[index] = {name: value for name, value in shown[0].items() if name != "text"}
     return out
 
 
@@ -90,7 +92,7 @@ def _rows(table: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
 
 
 def _add(
-    found: dict[str, dict[int, list[dict[str, Any]]]],
+    by_head: dict[str, dict[int, list[dict[str, Any]]]],
     width: Mapping[str, int],
     row: dict[str, Any],
     tell: Callable[[Mapping[str, Any], Words], dict[str, Any]],
@@ -98,13 +100,13 @@ def _add(
     many: Collection[str],
 ) -> None:
     kind = str(row["kind"])
-    if kind not in found:
+    if kind not in by_head:
         return
-    place = (int(row["layer"]) - 1) * width[kind] + int(row["head"]) - 1
+    index = (int(row["layer"]) - 1) * width[kind] + int(row["head"]) - 1
     if kind not in many:
-        found[kind].setdefault(place, []).append(tell(row, words))
-    elif place not in found[kind]:
-        found[kind][place] = [tell(shortened(row, most=FEW_TOKENS), words)]
+        by_head[kind].setdefault(index, []).append(tell(row, words))
+    elif index not in by_head[kind]:
+        by_head[kind][index] = [tell(shortened(row, most=FEW_TOKENS), words)]
 
 
 def shortened(row: dict[str, Any], *, most: int) -> dict[str, Any]:
@@ -127,11 +129,15 @@ def shortened(row: dict[str, Any], *, most: int) -> dict[str, Any]:
     cut: dict[str, Any] = {"tokens": tokens[rows], "weights": weights[rows, columns].reshape(-1)}
     if len(sides) > 1:
         return {**row, **cut, "keys": keys[columns]}
-    ends = [[int(place) - rows.start for place in row[name]] for name in ("queries", "keys", "predicted")]
-    inside = [place for place, arc in enumerate(zip(*ends, strict=True)) if all(0 <= at < most for at in arc)]
+    ends = [
+        [int(position) - rows.start for position in row[name]] for name in ("queries", "keys", "predicted")
+    ]
+    inside = [
+        position for position, arc in enumerate(zip(*ends, strict=True)) if all(0 <= at < most for at in arc)
+    ]
     return {**row, **cut} | {
-        name: [own[place] for place in inside]
-        for name, own in zip(("queries", "keys", "predicted"), ends, strict=True)
+        name: [positions[position] for position in inside]
+        for name, positions in zip(("queries", "keys", "predicted"), ends, strict=True)
     }
 
 
@@ -192,8 +198,10 @@ def _drawn(row: Mapping[str, Any], tokens: list[str], keys: list[str]) -> dict[s
 def _without_ends(tokens: list[str], words: Words) -> list[str]:
     """Take the special tokens off both ends, as they are named."""
     special = {words.cls, words.sep}
-    first = next((place for place, token in enumerate(tokens) if token not in special), len(tokens))
-    last = next((place for place in range(len(tokens), first, -1) if tokens[place - 1] not in special), first)
+    first = next((position for position, token in enumerate(tokens) if token not in special), len(tokens))
+    last = next(
+        (position for position in range(len(tokens), first, -1) if tokens[position - 1] not in special), first
+    )
     return tokens[first:last]
 
 

@@ -37,31 +37,36 @@ from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 def findings(run: Measured) -> list[Sentence]:
     """Return every sentence that the run supports, topic by topic, kind by kind."""
-    return found_of(Context.of(run))
+    return all_findings(Context.of(run))
 
 
-def found_of(about: Context) -> list[Sentence]:
+def all_findings(about: Context) -> list[Sentence]:
     """Return the sentences, where what a run has was read already."""
-    found = [one for parts in every_part() for one in parts.findings(about)]
+    sentences = [finding for parts in every_part() for finding in parts.findings(about)]
     if not any(cell.has_interval for kind in about.kinds for _, _, cell in kind.each("entropy")):
         used = int(about.run.manifest["counts"]["documents_used"])
-        found.append(
+        sentences.append(
             sentence(
                 "intervals",
                 f"These values were measured on {count(used, 'document')} and have no intervals: "
                 f"an interval needs at least {FEWEST_DOCUMENTS} documents.",
             )
         )
-    return found
+    return sentences
 
 
-def headline(found: Sequence[Sentence], most: int = 3) -> list[Sentence]:
+def headline(sentences: Sequence[Sentence], most: int = 3) -> list[Sentence]:
     """Return the sentences for the first screen: one a topic, then others in order, and that intervals are missing."""
-    places = {topic: place for parts in every_part() for topic, place in parts.headline.items()}
-    topics = sorted(places, key=lambda topic: places[topic])
+    ranks = {topic: rank for parts in every_part() for topic, rank in parts.headline.items()}
+    topics = sorted(ranks, key=lambda topic: ranks[topic])
     chosen: list[Sentence] = []
     for topic in topics:
-        chosen += [one for one in found if one.topic == topic][:1]
-    rest = [one for topic in topics for one in found if one.topic == topic and one not in chosen]
-    caveat = [one for one in found if one.topic == "intervals"]
+        chosen += [finding for finding in sentences if finding.topic == topic][:1]
+    rest = [
+        finding
+        for topic in topics
+        for finding in sentences
+        if finding.topic == topic and finding not in chosen
+    ]
+    caveat = [finding for finding in sentences if finding.topic == "intervals"]
     return (chosen + rest)[:most] + caveat

@@ -10,7 +10,7 @@ from headscope.reporting.from_study import measured_in
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.parts import write_figures
 from headscope.storage.lock import place_held
-from headscope.study.export import check_place
+from headscope.study.export import check_export_folder
 from headscope.study.study import Study
 
 FORMS = ("pdf", "svg")
@@ -38,7 +38,7 @@ def export_figures(study: Study, out: Path, *, columns: str) -> list[Path]:
         raise OptionError(
             f"--figures is {columns!r}; expected {', '.join(WIDTHS)} (columns of a page) or {SCREEN}"
         )
-    check_place(out)
+    check_export_folder(out)
     folder = out / f"figures-{columns}"
     with place_held(folder):
         forms = SCREEN_FORMS if columns == SCREEN else FORMS

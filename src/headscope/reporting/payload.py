@@ -57,16 +57,16 @@ def data_block(about: Context) -> dict[str, Any]:
         ],
         "measures": [
             {
-                "name": one.name,
-                "label": one.label,
-                "topic": one.topic,
-                "unit": one.unit,
-                "share": one.share,
-                "values": {kind.name: _significant(one.values[kind.name]) for kind in kinds},
+                "name": measure.name,
+                "label": measure.label,
+                "topic": measure.topic,
+                "unit": measure.unit,
+                "share": measure.share,
+                "values": {kind.name: _significant(measure.values[kind.name]) for kind in kinds},
             }
-            for one in (
-                *(one.measure(kinds) for one in showings),
-                *(one for parts in every_part() for one in parts.measures(about)),
+            for measure in (
+                *(measure.measure(kinds) for measure in showings),
+                *(measure for parts in every_part() for measure in parts.measures(about)),
             )
         ],
         "roles": [
@@ -79,7 +79,7 @@ def data_block(about: Context) -> dict[str, Any]:
                 "label": f"{kind.name} head" if about.several else "head",
                 "layers": kind.layers,
                 "heads": kind.heads_per_layer,
-                **({"own": list(kind.own)} if kind.own else {}),
+                **({"own": list(kind.model_layers)} if kind.model_layers else {}),
                 "roles": [SHOWN.index(role if role in SHOWN else OTHERWISE) for role in kind.roles],
                 "finds": finds_of(about.run, kind, targets),
                 "shows": shown_by_head(showings, kind),
@@ -104,8 +104,8 @@ def _accuracies(target: Target, kind: Kind) -> list[float | int | None]:
     """Return how well every head of a kind finds something, in head order: of two directions the better one."""
     out = np.full(kind.size, np.nan)
     if target.heads is not None:
-        own = target.heads[target.heads["kind"] == kind.name]
-        np.fmax.at(out, kind.places(own), own["accuracy"].to_numpy(np.float64, na_value=np.nan))
+        rows = target.heads[target.heads["kind"] == kind.name]
+        np.fmax.at(out, kind.head_indices(rows), rows["accuracy"].to_numpy(np.float64, na_value=np.nan))
     return numbers(out.round(4))
 
 
@@ -118,7 +118,7 @@ def finds_of(run: Measured, kind: Kind, targets: Mapping[str, Target]) -> dict[i
     for layer, head, finds in zip(rows["layer"], rows["head"], rows["finds"]):
         names = [str(name) for name in finds] if isinstance(finds, list | tuple | np.ndarray) else []
         if names:
-            out[kind.place(layer, head)] = [_find(targets[name]) for name in names]
+            out[kind.head_index(layer, head)] = [_find(targets[name]) for name in names]
     return out
 
 
@@ -126,21 +126,21 @@ def _find(target: Target) -> dict[str, Any]:
     cell = target.best.accuracy if target.best is not None else None
     known = cell is not None and cell.exists
     ends = [cell.ci_low, cell.ci_high] if cell is not None and cell.has_interval else [float("nan")] * 2
-    told = numbers(np.array([cell.value if cell is not None and known else float("nan"), *ends]))
+    values = numbers(np.array([cell.value if cell is not None and known else float("nan"), *ends]))
     return {
         "name": target.what.label,
         "says": target.what.says,
         "role": target.role,
-        "value": told[0], "low": told[1], "high": told[2],
+        "value": values[0], "low": values[1], "high": values[2],
     }  # fmt: skip
 
 
 def _role_words(role: Role, words: Words) -> dict[str, Any]:
     """Say what a head of this role does, around the statistic that tells it, and around the one that shows it."""
-    told = {"statistic": role.statistic or None, "says": words.fill(role.told)}
+    fields = {"statistic": role.statistic or None, "says": words.fill(role.told)}
     if not role.shown_by:
-        return told
-    return told | {"shown": {"statistic": role.shown_by, "says": words.fill(role.shown_says)}}
+        return fields
+    return fields | {"shown": {"statistic": role.shown_by, "says": words.fill(role.shown_says)}}
 
 
 def _columns(kind: Kind, statistic: str) -> dict[str, Any]:
@@ -171,12 +171,12 @@ def maps_block(about: Context, *, most: int | None = None) -> dict[str, Any]:
 
 def _maps(kind: Kind, rows: pd.DataFrame, most: int | None) -> dict[str, Any]:
     sentences: list[dict[str, Any]] = []
-    for _, own in list(rows.groupby(["document", "segment"], sort=False))[:most]:
+    for _, group in list(rows.groupby(["document", "segment"], sort=False))[:most]:
         content: list[str | None] = [None] * kind.size
-        for _, row in own.iterrows():
-            place = kind.place(row["layer"], row["head"])
-            content[place] = packed(weights_of(row))
-        queries, keys = ([str(token) for token in own[side].iloc[0]] for side in ("tokens", "keys"))
+        for _, row in group.iterrows():
+            index = kind.head_index(row["layer"], row["head"])
+            content[index] = packed(weights_of(row))
+        queries, keys = ([str(token) for token in group[side].iloc[0]] for side in ("tokens", "keys"))
         sentences.append({"queries": shown_tokens(queries), "keys": shown_tokens(keys), "bytes": content})
     return {"sentences": sentences}
 

@@ -37,11 +37,11 @@ def definitions(words: Words, *, more: Sequence[tuple[str, str]] = ()) -> Html:
 
 def statistic_terms(words: Words) -> list[tuple[str, str]]:
     """Return what the statistics mean, those that are explained together once."""
-    given = [
-        one.term or Term(name=capital(words.statistics[one.name]), says=one.meaning)
-        for one in STATISTICS.values()
+    terms = [
+        statistic.term or Term(name=capital(words.statistics[statistic.name]), says=statistic.meaning)
+        for statistic in STATISTICS.values()
     ]
-    return [(words.fill(term.name), words.fill(term.says)) for term in dict.fromkeys(given)]
+    return [(words.fill(term.name), words.fill(term.says)) for term in dict.fromkeys(terms)]
 
 
 def thresholds(words: Words) -> str:
@@ -49,26 +49,26 @@ def thresholds(words: Words) -> str:
     parts = []
     tried = [role for role in ROLES.values() if role.statistic]
     for (above, of_uniform), group in groupby(tried, key=lambda role: (role.above, role.of_uniform)):
-        own = list(group)
-        names = ", ".join(words.fill(role.listed) for role in own)
-        what = f", {words.statistics[own[0].statistic]}" if of_uniform else ""
+        roles = list(group)
+        names = ", ".join(words.fill(role.listed) for role in roles)
+        what = f", {words.statistics[roles[0].statistic]}" if of_uniform else ""
         parts.append(f"{names}{what} above {percent(above)}{' of uniform' if of_uniform else ''}")
     return "; ".join([*parts, f"else {words.roles[OTHERWISE]}"])
 
 
 def counts(manifest: Mapping[str, Any]) -> list[Html]:
     """Say what was read, cut and left out."""
-    told = manifest["counts"]
-    used, all_documents = int(told["documents_used"]), int(told["documents"])
+    counted = manifest["counts"]
+    used, all_documents = int(counted["documents_used"]), int(counted["documents"])
     out = [
         el(
             "p",
-            f"Read {count(all_documents, 'document')}, used {used:,}: {count(int(told['segments']), 'segment')}, "
-            f"{count(int(told['tokens']), 'token')}.",
+            f"Read {count(all_documents, 'document')}, used {used:,}: {count(int(counted['segments']), 'segment')}, "
+            f"{count(int(counted['tokens']), 'token')}.",
         )
     ]
-    cut, skipped = int(told.get("truncated", 0)), int(told.get("skipped", 0))
-    why_skipped = dict(told.get("skipped_why", {}))
+    cut, skipped = int(counted.get("truncated", 0)), int(counted.get("skipped", 0))
+    why_skipped = dict(counted.get("skipped_why", {}))
     reasons = [f"{plain(reason)}: {int(number):,}" for reason, number in why_skipped.items()]
     if cut or skipped:
         why = f" ({'; '.join(reasons)})" if reasons else ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from headscope.analyses.for_report import every_part
 from headscope.models.folder.shown import short_name
 from headscope.reporting.card_sentences import first_sentences
-from headscope.reporting.every_finding import found_of, headline
+from headscope.reporting.every_finding import all_findings, headline
 from headscope.reporting.kit.linked_sentences import HeadRef, Sentence
 from headscope.reporting.kit.links import linked
 from headscope.reporting.kit.measured import Measured
@@ -67,21 +67,21 @@ def render_report(run: Measured, *, links: bool = False, atlas: str | None = Non
 
 
 def _rendered(about: Context, atlas: str | None) -> str:
-    about = replace(about, found=found_of(about))
+    about = replace(about, findings=all_findings(about))
     name = plain(about.run.manifest["signature"]["model"]["name"])
     title = f"What does {short_name(name)} look at?"
-    sections = [one for parts in every_part() for one in parts.sections(about)]
-    contents = [(one.name, one.title) for one in sections]
+    sections = [each for parts in every_part() for each in parts.sections(about)]
+    contents = [(each.name, each.title) for each in sections]
     contents += [("heads", "All heads"), ("how", "How these numbers were made")]
     parts = el(
         "main",
-        _first_screen(about, title, headline(about.found), atlas),
+        _first_screen(about, title, headline(about.findings), atlas),
         el(
             "nav",
             [el("a", heading, href=f"#section-{name}") for name, heading in contents],
             aria_label="Sections",
         ),
-        [one.html for one in sections],
+        [each.html for each in sections],
         _all_heads(),
         _provenance(about),
         el("footer", el("p", f"Made by headscope {plain(about.run.manifest.get('headscope', ''))}.")),
@@ -104,7 +104,7 @@ def _rendered(about: Context, atlas: str | None) -> str:
 def run_line(about: Context) -> str:
     """Say in one line what was run: heads, layers, segments, documents, corpus, date."""
     manifest = about.run.manifest
-    told, corpus = manifest["counts"], manifest["signature"]["corpus"]
+    read_counts, corpus = manifest["counts"], manifest["signature"]["corpus"]
     size = join(
         [
             f"{count(kind.size, f'{kind.name} head' if about.several else 'head')} in {count(kind.layers, 'layer')}"
@@ -116,7 +116,8 @@ def run_line(about: Context) -> str:
     evaluated = [said for parts in every_part() for said in parts.read(manifest)]
     parts = [
         size,
-        f"{count(int(told['segments']), 'segment')} from {count(int(told['documents_used']), 'document')}{where}",
+        f"{count(int(read_counts['segments']), 'segment')} from "
+        f"{count(int(read_counts['documents_used']), 'document')}{where}",
         *evaluated,
         plain(manifest.get("created", ""))[:10],
     ]
@@ -124,7 +125,9 @@ def run_line(about: Context) -> str:
 
 
 def _first_screen(about: Context, title: str, first: Sequence[Sentence], atlas: str | None) -> Html:
-    shown = next((part.anchor for one in first for part in one.parts if isinstance(part, HeadRef)), None)
+    shown = next(
+        (part.anchor for finding in first for part in finding.parts if isinstance(part, HeadRef)), None
+    )
     wide = max(kind.heads_per_layer for kind in about.kinds) > WIDE_HEADS
     left = el(
         "div",
@@ -175,7 +178,7 @@ def _all_heads() -> Html:
 def _provenance(about: Context) -> list[Html]:
     manifest = about.run.manifest
     return [
-        *(one for parts in every_part() for one in parts.closing(about)),
+        *(block for parts in every_part() for block in parts.closing(about)),
         el(
             "section",
             el("h2", "How these numbers were made"),

@@ -51,14 +51,14 @@ def _grid(part: Mapping[str, Any], roles: pd.DataFrame) -> str:
         layer, head = int(row["layer"]), int(row["head"])
         style = palette().roles[str(row["role"])]
         finds = [str(each) for each in row["finds"]]
-        told = f"{part['kind']} {layer}-{head}: {style.label}" + (
+        title = f"{part['kind']} {layer}-{head}: {style.label}" + (
             f"; finds {', '.join(finds)}" if finds else ""
         )
         edge = ' stroke="#1c1e21" stroke-width="2"' if finds else ""
         x, y = (_LEFT + _middle(head) - _CELL / 2), (_TOP + _middle(layer) - _CELL / 2)
         marks.append(
             f'<rect x="{x:g}" y="{y:g}" width="{_CELL}" height="{_CELL}" rx="2" fill="{style.fill.light}"{edge}>'
-            f"<title>{escape(told)}</title></rect>"
+            f"<title>{escape(title)}</title></rect>"
         )
     label = f"Heads of the {part['kind']} by role, layers as rows"
     return (
@@ -78,14 +78,14 @@ def _text(x: float, y: float, said: object) -> str:
 def _legend(roles: Iterable[Any]) -> str:
     """Return the roles that heads have, each with its color and how many have it."""
     numbers = pd.Series(list(roles)).value_counts()
-    told = [
+    entries = [
         f'<span style="white-space:nowrap;margin-right:1em"><span style="display:inline-block;width:.8em;height:.8em;'
         f'background:{palette().roles[name].fill.light}"></span> {escape(palette().roles[name].label)} '
         f"({numbers[name]})</span>"
         for name in ROLES
         if name in numbers.index
     ]
-    return f"<p>{' '.join(told)}</p>"
+    return f"<p>{' '.join(entries)}</p>"
 
 
 def _link(study: Study) -> str:
@@ -96,5 +96,5 @@ def _link(study: Study) -> str:
     resolved = page.resolve()
     here = Path.cwd()
     # A notebook's server opens what lies below its own folder; a page from elsewhere only the browser itself can.
-    place = resolved.relative_to(here).as_posix() if resolved.is_relative_to(here) else resolved.as_uri()
-    return f'<a href="{escape(place)}" target="_blank">Open the report</a> <code>{escape(str(page))}</code>'
+    address = resolved.relative_to(here).as_posix() if resolved.is_relative_to(here) else resolved.as_uri()
+    return f'<a href="{escape(address)}" target="_blank">Open the report</a> <code>{escape(str(page))}</code>'

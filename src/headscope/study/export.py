@@ -40,7 +40,7 @@ def export(study: Study, out: Path, *, form: str) -> list[Path]:
     """
     if form not in FORMATS:
         raise OptionError(f"--format is {form!r}; expected one of {', '.join(FORMATS)}")
-    check_place(out)
+    check_export_folder(out)
     paper = paper_tables(study)
     if form == "latex":
         if not paper:
@@ -48,13 +48,13 @@ def export(study: Study, out: Path, *, form: str) -> list[Path]:
                 f"{study.path} has none of the paper's tables, which LaTeX is made of; run headscope report with "
                 "--treebank, --treebank-train or --coref, or take --format csv"
             )
-        return [_text(out / f"table-{one.number}.tex", one.to_latex()) for one in paper]
+        return [_text(out / f"table-{table.number}.tex", table.to_latex()) for table in paper]
     if form == "csv":
         return [_text(out / f"{name}.csv", _csv(frame)) for name, frame in _frames(study, paper)]
     return [_workbook(out / WORKBOOK, _frames(study, paper))]
 
 
-def check_place(out: Path) -> None:
+def check_export_folder(out: Path) -> None:
     """Refuse a folder that files of an export have no place in.
 
     Raises:
@@ -67,7 +67,7 @@ def check_place(out: Path) -> None:
 
 
 def _frames(study: Study, paper: list[PaperTable]) -> Iterator[tuple[str, pd.DataFrame]]:
-    yield from ((f"table-{one.number}", one.frame) for one in paper)
+    yield from ((f"table-{table.number}", table.frame) for table in paper)
     yield from ((name, study.table(name)) for name in study.tables)
 
 

@@ -141,10 +141,10 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
             return [str(token) for token in tokenizer.convert_ids_to_tokens(ids)]
 
         with MapsWriter(folder, index, names=names, replace=how.replace) as writer:
-            made = packer.pack(_with_text(corpus.read()), limit=options.limit)
+            inputs = packer.pack(_with_text(corpus.read()), limit=options.limit)
             if how.word_level is not None:
-                made = _with_words(made, encoder)
-            segments = writer.in_order(known.watch(made))
+                inputs = _with_words(inputs, encoder)
+            segments = writer.in_order(known.watch(inputs))
             size = options.batch_size or auto_batch_size(options.max_length, anatomy, loaded)
             batches = length_buckets(segments, batch_size=size)
             scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [writer])

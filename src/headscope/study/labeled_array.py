@@ -14,16 +14,17 @@ def labeled_array(table: pd.DataFrame, statistic: str, *, kind: str) -> xr.DataA
     """
     if statistic not in set(table["statistic"]):
         raise KeyError(f"no statistic {statistic!r}; this study has {', '.join(table['statistic'].unique())}")
-    own = table[(table["statistic"] == statistic) & (table["kind"] == kind) & table["head"].notna()]
-    if own.empty:
+    rows = table[(table["statistic"] == statistic) & (table["kind"] == kind) & table["head"].notna()]
+    if rows.empty:
         raise KeyError(f"no {kind} attention; this study has {', '.join(table['kind'].unique())}")
     unit = STATISTICS[statistic].unit if statistic in STATISTICS else Unit.SHARE
     grids = {
-        name: own.pivot(index="layer", columns="head", values=name) for name in ("value", "ci_low", "ci_high")
+        name: rows.pivot(index="layer", columns="head", values=name)
+        for name in ("value", "ci_low", "ci_high")
     }
     layers = grids["value"].index.to_numpy(dtype=int)
     heads = grids["value"].columns.to_numpy(dtype=int)
-    uniform = own.drop_duplicates("layer").set_index("layer")["uniform"].reindex(layers).to_numpy()
+    uniform = rows.drop_duplicates("layer").set_index("layer")["uniform"].reindex(layers).to_numpy()
     return xr.DataArray(
         grids["value"].to_numpy(dtype=float),
         dims=("layer", "head"),
@@ -37,7 +38,7 @@ def labeled_array(table: pd.DataFrame, statistic: str, *, kind: str) -> xr.DataA
         name=statistic,
         attrs={
             "units": unit.value,
-            "n": int(own["n"].max()),
+            "n": int(rows["n"].max()),
             "kind": kind,
         },
     )

@@ -28,16 +28,16 @@ def read_manifest(folder: Path) -> Sealed | None:
         InputError: the file is not the manifest of a run; says what to do.
     """
     path = folder / MANIFEST
-    found = read_sealed(path, remedy=_REMEDY)
-    if found is None:
+    sealed = read_sealed(path, remedy=_REMEDY)
+    if sealed is None:
         return None
-    if not isinstance(found.content, dict) or not {"signature", "kinds", "counts"} <= found.content.keys():
+    if not isinstance(sealed.content, dict) or not {"signature", "kinds", "counts"} <= sealed.content.keys():
         raise InputError(
             f"{path} is not the manifest of a headscope run; give a folder that headscope report wrote"
         )
-    if (part := _misshapen(found.content)) is not None:
+    if (part := _misshapen(sealed.content)) is not None:
         raise InputError(f"{path} is damaged: its {part} is not what a run writes there; {_REMEDY}")
-    return found
+    return sealed
 
 
 def _misshapen(content: Mapping[str, Any]) -> str | None:
@@ -77,9 +77,11 @@ def _is_kind(part: Any) -> bool:
         return False
     if not all(type(part.get(name)) is int and 0 < part[name] <= _MOST for name in ("layers", "heads")):
         return False
-    own = part.get("own", [])
+    model_layers = part.get("own", [])
     return (
-        isinstance(own, list) and len(own) in (0, part["layers"]) and all(type(each) is int for each in own)
+        isinstance(model_layers, list)
+        and len(model_layers) in (0, part["layers"])
+        and all(type(each) is int for each in model_layers)
     )
 
 
@@ -87,4 +89,4 @@ def _is_stage(stage: Any) -> bool:
     if not (isinstance(stage, dict) and isinstance(stage.get("files"), dict)):
         return False
     lists = (stage.get("tables"), stage.get("notes"))
-    return all(isinstance(each, list) and all(isinstance(one, str) for one in each) for each in lists)
+    return all(isinstance(each, list) and all(isinstance(item, str) for item in each) for each in lists)

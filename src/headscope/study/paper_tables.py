@@ -22,23 +22,23 @@ def paper_table(study: Tabled, number: int) -> PaperTable:
         known = ", ".join(str(which) for which in sorted(makers))
         raise KeyError(f"no table {number} of the paper; it has {known}")
     analysis = makers[number]
-    made: PaperTable | None = analysis.load(analysis.paper[number])(_measured(study))
-    if made is None:
+    table: PaperTable | None = analysis.load(analysis.paper[number])(_measured(study))
+    if table is None:
         needs = " and ".join(_needs(analysis))
         raise KeyError(
             f"this study has no table {number} ({analysis.question[:1].lower()}{analysis.question[1:]}); "
             f"run headscope report with {needs}"
         )
-    return made
+    return table
 
 
 def paper_tables(study: Tabled) -> list[PaperTable]:
     """Return those of the paper's tables that a study measured, in order."""
     run = _measured(study)
-    made = [
+    tables = [
         (which, analysis.load(where)(run)) for analysis in ANALYSES for which, where in analysis.paper.items()
     ]
-    return [table for _, table in sorted(made, key=lambda pair: pair[0]) if table is not None]
+    return [table for _, table in sorted(tables, key=lambda pair: pair[0]) if table is not None]
 
 
 def _measured(study: Tabled) -> Measured:

@@ -42,19 +42,19 @@ class FinishedPart:
     options: RunOptions
 
 
-def read_part_number(given: str) -> Part:
+def read_part_number(text: str) -> Part:
     """Read `--shard`: `2/8`, the second of eight parts.
 
     Raises:
         OptionError: it is no such thing.
     """
-    number, _, of = given.partition("/")
+    number, _, of = text.partition("/")
     if (
         all(each.isdecimal() and len(each) < 7 for each in (number, of))
         and 1 <= int(number) <= int(of) <= _MOST
     ):
         return Part(int(number), int(of))
-    raise OptionError(f"--shard {given!r} is no part of a run; expected the number of one and of all, as 2/8")
+    raise OptionError(f"--shard {text!r} is no part of a run; expected the number of one and of all, as 2/8")
 
 
 def check_options(options: RunOptions) -> None:
@@ -79,7 +79,7 @@ def write_part(run: ModelRun, out: Path, part: Part, *, watch: Watcher | None = 
     Raises:
         OutputError: the folder holds something else, or another run holds it.
     """
-    with folder_held(out) as held:
+    with folder_held(out) as lock:
         about = {
             "part": part.number,
             "of": part.of,
@@ -89,32 +89,32 @@ def write_part(run: ModelRun, out: Path, part: Part, *, watch: Watcher | None = 
         _check_out(out, about)
         for complete in (False, True):
             if complete:
-                _scan(run, held, part, watch)
-            held.check()
+                _scan(run, lock, part, watch)
+            lock.check()
             write_sealed(out / PART, {**about, "complete": complete})
     return len(list((out / SHARDS).glob("*.safetensors")))
 
 
-def _scan(run: ModelRun, held: Held, part: Part, watch: Watcher | None) -> None:
+def _scan(run: ModelRun, lock: Held, part: Part, watch: Watcher | None) -> None:
     ids = stage_signatures(run)
 
     def keep(stage: str) -> ShardCheckpoint:
         return ShardCheckpoint(
-            held.folder,
+            lock.folder,
             stage=stage,
             signature=ids[stage],
             versions=run.signature["versions"],
             minutes=0,
-            opened=partial(Held.check, held),
+            opened=partial(Held.check, lock),
             part=part,
         )
 
     run.shared = shared_scan(run, keep=keep)
     try:
-        for stage, told in watched_stages(run, watch):
+        for stage, stage_watch in watched_stages(run, watch):
             if stage.scans:
                 run.kept = keep(stage.name)
-                OF_STAGE[stage.name].load(stage.scans)(run, told)
+                OF_STAGE[stage.name].load(stage.scans)(run, stage_watch)
     finally:
         run.kept = run.shared = None
 
@@ -125,20 +125,20 @@ def read_parts(folders: Sequence[Path]) -> list[FinishedPart]:
     Raises:
         InputError: a folder holds no part, or a part is not finished, of another run, or lacking; says which.
     """
-    found = [_read(folder) for folder in dict.fromkeys(folders)]
-    first = found[0]
-    for each in found:
+    finished = [_read(folder) for folder in dict.fromkeys(folders)]
+    first = finished[0]
+    for each in finished:
         if (each.signature, each.part.of) != (first.signature, first.part.of):
             raise InputError(
                 f"{each.folder} is a part of another run than {first.folder}; give the folders of the parts of one"
             )
-    there = {each.part.number for each in found}
+    there = {each.part.number for each in finished}
     lacking = sorted(set(range(1, first.part.of + 1)) - there)
     if lacking:
         named = ", ".join(f"{number}/{first.part.of}" for number in lacking[:5])
         more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
         raise InputError(f"the run has {first.part.of} parts; lacking: {named}{more}; give their folders too")
-    return found
+    return finished
 
 
 def check_parts(parts: Sequence[FinishedPart], signature: str) -> None:
@@ -156,19 +156,19 @@ def check_parts(parts: Sequence[FinishedPart], signature: str) -> None:
 
 
 def _read(folder: Path) -> FinishedPart:
-    found = read_sealed(folder / PART, remedy=_REMEDY)
-    if found is None:
+    sealed = read_sealed(folder / PART, remedy=_REMEDY)
+    if sealed is None:
         raise InputError(
             f"{folder} holds no part of a run; expected a folder that headscope report --shard wrote"
         )
-    about = found.content
+    about = sealed.content
     try:
         part = FinishedPart(
             folder, Part(about["part"], about["of"]), about["signature"], _options(about["options"])
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         part = None
-    if part is None or not found.whole:
+    if part is None or not sealed.whole:
         raise InputError(f"{folder / PART} is damaged; {_REMEDY}")
     if about["complete"] is not True:
         raise InputError(
@@ -178,14 +178,14 @@ def _read(folder: Path) -> FinishedPart:
 
 
 def _check_out(out: Path, about: dict[str, Any]) -> None:
-    found = read_sealed(out / PART, remedy=_REMEDY)
-    if found is None and any(contents(out)):
+    sealed = read_sealed(out / PART, remedy=_REMEDY)
+    if sealed is None and any(contents(out)):
         raise OutputError(f"{out} holds other files and no part of a run; give --out a new or empty folder")
     same = ("part", "of", "signature")
-    if found is not None and any(found.content.get(name) != about[name] for name in same):
+    if sealed is not None and any(sealed.content.get(name) != about[name] for name in same):
         raise OutputError(
-            f"{out} already holds part {found.content.get('part')}/{found.content.get('of')} of a run (signature "
-            f"{found.content.get('signature')}); give another --out, or delete that folder"
+            f"{out} already holds part {sealed.content.get('part')}/{sealed.content.get('of')} of a run (signature "
+            f"{sealed.content.get('signature')}); give another --out, or delete that folder"
         )
     sweep(out, out / SHARDS)
 
@@ -210,17 +210,17 @@ def _plain(options: RunOptions) -> dict[str, Any]:
     return plain
 
 
-def _whole(given: str) -> str:
-    return str(Path(given).resolve()) if Path(given).exists() else given
+def _whole(path: str) -> str:
+    return str(Path(path).resolve()) if Path(path).exists() else path
 
 
 def _options(plain: dict[str, Any]) -> RunOptions:
     """Return options as `_plain` wrote them."""
     kinds = options_of(RunOptions)
-    given = {field.name: plain[field.name] for field in fields(RunOptions) if field.name in plain}
-    for name, value in given.items():
+    values = {field.name: plain[field.name] for field in fields(RunOptions) if field.name in plain}
+    for name, value in values.items():
         if isinstance(value, list):
-            given[name] = tuple(value)
+            values[name] = tuple(value)
         elif isinstance(value, str) and name in kinds and kinds[name].kind == Path | None:
-            given[name] = Path(value)
-    return RunOptions(**given)
+            values[name] = Path(value)
+    return RunOptions(**values)

@@ -14,7 +14,7 @@ from headscope.study.manifest import read_manifest
 FOLDERS = ("tables", "state", "figures", "atlas", SHARDS)
 
 
-def check_place(path: Path) -> Sealed | None:
+def check_run_folder(path: Path) -> Sealed | None:
     """Look whether a directory is free for a run or holds one already; return that one's manifest.
 
     Raises:
@@ -23,10 +23,10 @@ def check_place(path: Path) -> Sealed | None:
     """
     if path.exists() and not path.is_dir():
         raise OutputError(f"{path} is a file; --out expects a folder, new or empty")
-    found = read_manifest(path)
-    if found is None and path.is_dir() and any(contents(path)):
+    sealed = read_manifest(path)
+    if sealed is None and path.is_dir() and any(contents(path)):
         raise OutputError(f"{path} holds other files and no headscope run; give --out a new or empty folder")
-    return found
+    return sealed
 
 
 def check_out(path: Path, signature: Mapping[str, Any]) -> Sealed | None:
@@ -39,11 +39,11 @@ def check_out(path: Path, signature: Mapping[str, Any]) -> Sealed | None:
         OutputError: it holds a run of another model, of corpora of other names, or something else.
         InputError: it has a manifest that is none.
     """
-    found = check_place(path)
-    if found is not None and not _same_study(found.content["signature"], signature):
-        raise OutputError(_other_run(path, found.content["signature"]))
+    sealed = check_run_folder(path)
+    if sealed is not None and not _same_study(sealed.content["signature"], signature):
+        raise OutputError(_other_run(path, sealed.content["signature"]))
     sweep(path, *(path / name for name in FOLDERS))
-    return found
+    return sealed
 
 
 def damaged_files(path: Path, stage: Mapping[str, Any]) -> list[str]:
@@ -55,19 +55,19 @@ def damaged_files(path: Path, stage: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _other_run(path: Path, found: Mapping[str, Any]) -> str:
-    corpora = found.get("corpus", {})
+def _other_run(path: Path, signature: Mapping[str, Any]) -> str:
+    corpora = signature.get("corpus", {})
     names = [corpora.get("name"), *(c.get("name") for c in corpora.values() if isinstance(c, Mapping))]
     what = "; ".join(
-        dict.fromkeys(str(name) for name in [found.get("model", {}).get("name"), *names] if name)
+        dict.fromkeys(str(name) for name in [signature.get("model", {}).get("name"), *names] if name)
     )
     return (
-        f"{path} already holds a different run ({what}; signature {found.get('id')}); give another --out, or "
+        f"{path} already holds a different run ({what}; signature {signature.get('id')}); give another --out, or "
         "delete that folder"
     )
 
 
-def _same_study(found: Mapping[str, Any], signature: Mapping[str, Any]) -> bool:
+def _same_study(earlier: Mapping[str, Any], signature: Mapping[str, Any]) -> bool:
     """Whether another run may add to a folder: the same model, and no corpus of another name in an old one's place."""
 
     def model(of: Mapping[str, Any]) -> list[Any]:
@@ -79,7 +79,7 @@ def _same_study(found: Mapping[str, Any], signature: Mapping[str, Any]) -> bool:
             old[key] != new[key] for key in ("name", "hash")
         )
 
-    old, new = found.get("corpus", {}), signature["corpus"]
+    old, new = earlier.get("corpus", {}), signature["corpus"]
     parts = [name for name in new if isinstance(new[name], Mapping) and isinstance(old.get(name), Mapping)]
     clashes = [clash(old, new), *(clash(old[name], new[name]) for name in parts)]
-    return model(found) == model(signature) and not any(clashes)
+    return model(earlier) == model(signature) and not any(clashes)

@@ -54,21 +54,21 @@ def _is_free(folder: Path, signature: str) -> bool:
     if not folder.is_dir():
         return False
     try:
-        found = read_manifest(folder)
+        sealed = read_manifest(folder)
     except InputError:
         return False
-    if found is None:
+    if sealed is None:
         return not any(contents(folder))
-    return found.whole and found.content["signature"].get("id") == signature
+    return sealed.whole and sealed.content["signature"].get("id") == signature
 
 
-def _source(given: str) -> str:
+def _source(name: str) -> str:
     """What a corpus is called: its file without folder and ending; `standard-input` for what has no name."""
-    if given == "-" or is_pipe(given):
+    if name == "-" or is_pipe(name):
         return "standard-input"
-    path = Path(given)
-    if FORM.fullmatch(given) and not path.exists():  # a corpus by name, as ud:en_ewt/test
-        return given
+    path = Path(name)
+    if FORM.fullmatch(name) and not path.exists():  # a corpus by name, as ud:en_ewt/test
+        return name
     return _ENDING.sub("", path.resolve().name if path.name in ("", "..") else path.name)
 
 

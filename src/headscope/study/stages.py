@@ -54,8 +54,8 @@ def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
     earlier: dict[str, StageResult] = {}
     run.shared = shared_scan(run)
     try:
-        for stage, told in watched_stages(run, watch):
-            earlier[stage.name] = measure_stage(stage, run, earlier, told)
+        for stage, stage_watch in watched_stages(run, watch):
+            earlier[stage.name] = measure_stage(stage, run, earlier, stage_watch)
             yield earlier[stage.name]
     finally:
         run.shared = None
@@ -111,9 +111,9 @@ def measure_stage(
     """
     check_maps(stage, run.options)
     tell(watch, stage.name)
-    given = [earlier] if stage.after else []
+    arguments = [earlier] if stage.after else []
     began = time.perf_counter()
-    result: StageResult = OF_STAGE[stage.name].function(stage)(run, *given, watch)
+    result: StageResult = OF_STAGE[stage.name].function(stage)(run, *arguments, watch)
     check_tables(result)
     seconds = time.perf_counter() - began
     if run.shared is not None:

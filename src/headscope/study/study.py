@@ -24,7 +24,7 @@ from headscope.study.manifest import MANIFEST, read_manifest
 if TYPE_CHECKING:
     from headscope.reporting.kit.paper_table import PaperTable
 
-_PLACE = ["kind", "layer", "head"]
+_HEAD_COLUMNS = ["kind", "layer", "head"]
 _AGAIN = "give the same headscope command with --out {path} again, which measures that part anew"
 _CHANGED = f"was changed or damaged since the run wrote it; {_AGAIN}"
 _GONE = f"is not there any more; {_AGAIN}"
@@ -62,10 +62,10 @@ class Study:
             KeyError: no such statistic, kind or measure; names those there are.
         """
         table = self.table("stats")
-        own = of_measure(table, measure)
-        if own.empty:
+        rows = of_measure(table, measure)
+        if rows.empty:
             raise KeyError(f"no measure {measure!r}; this study has {', '.join(table['measure'].unique())}")
-        return labeled_array(own, statistic, kind=kind or self.kinds[0])
+        return labeled_array(rows, statistic, kind=kind or self.kinds[0])
 
     @property
     def kinds(self) -> list[str]:
@@ -83,10 +83,10 @@ class Study:
     @cached_property
     def roles(self) -> pd.DataFrame:
         """The role of each head, and what it finds: columns `kind layer head role finds`; see `behaviors`."""
-        found = finders(self.optional_table) or {}
+        relations_of = finders(self.optional_table) or {}
         named = roles(self.stats)
         keys = zip(named["kind"], named["layer"], named["head"], strict=True)
-        return named.assign(finds=pd.Series([found.get(key, []) for key in keys], dtype=object))
+        return named.assign(finds=pd.Series([relations_of.get(key, []) for key in keys], dtype=object))
 
     @cached_property
     def heads(self) -> pd.DataFrame:
@@ -98,13 +98,13 @@ class Study:
         tables that they come from; which they are stands in docs/python.md.
         """
         table = head_columns(self.optional_table)
-        first = table[_PLACE]
+        first = table[_HEAD_COLUMNS]
         if "stats" in self.tables:
-            first = first.merge(self.roles, on=_PLACE, how="left")
+            first = first.merge(self.roles, on=_HEAD_COLUMNS, how="left")
         if (every := shown(self.optional_table)) is not None:
-            keys = first[_PLACE].itertuples(index=False, name=None)
+            keys = first[_HEAD_COLUMNS].itertuples(index=False, name=None)
             first = first.assign(shows=pd.Series([every.get(key, []) for key in keys], dtype=object))
-        return pd.concat([first, table.drop(columns=_PLACE)], axis=1)
+        return pd.concat([first, table.drop(columns=_HEAD_COLUMNS)], axis=1)
 
     @cached_property
     def examples(self) -> pd.DataFrame:
@@ -129,8 +129,8 @@ class Study:
         """
         if name not in self.tables:
             raise KeyError(f"no table {name!r}; this study has {', '.join(self.tables)}")
-        found = pd.read_parquet(BytesIO(checked(self.path, self.manifest, f"tables/{name}.parquet")))
-        return with_measure(found) if name in OF_BOTH_MEASURES else found
+        frame = pd.read_parquet(BytesIO(checked(self.path, self.manifest, f"tables/{name}.parquet")))
+        return with_measure(frame) if name in OF_BOTH_MEASURES else frame
 
     def table_1(self) -> "PaperTable":
         """Return table 1 of the paper, of this run's numbers: the best head of each dependency relation.
@@ -187,14 +187,14 @@ def open_study(path: str | Path) -> Study:
     Raises:
         InputError: there is no run in it, or its manifest is not as the run wrote it.
     """
-    found = read_manifest(Path(path))
-    if found is None:
+    sealed = read_manifest(Path(path))
+    if sealed is None:
         raise InputError(
             f"{path} holds no headscope run: expected a manifest.json, as headscope report --out writes it"
         )
-    if not found.whole:
+    if not sealed.whole:
         raise InputError(f"{Path(path) / MANIFEST} {_CHANGED.format(path=path)}")
-    return Study(Path(path), found.content)
+    return Study(Path(path), sealed.content)
 
 
 def checked(folder: Path, manifest: Mapping[str, Any], file: str) -> bytes:

@@ -49,24 +49,24 @@ def write_run(
     Raises:
         OutputError: the folder holds something else, or another run holds it.
     """
-    with folder_held(out) as held:
+    with folder_held(out) as lock:
         try:
-            _write(run, held, watch, further, parts, elsewhere)
+            _write(run, lock, watch, further, parts, elsewhere)
         finally:
             run.shared = None
 
 
 def _write(
     run: Run,
-    held: Held,
+    lock: Held,
     watch: Watcher | None,
     further: int,
     parts: Sequence[Path],
     elsewhere: Elsewhere | None,
 ) -> None:
-    out = held.folder
-    found, words = _found(check_out(out, run.signature), out, run)
-    manifest = {**manifest_of(run), **found, "signature": run.signature}
+    out = lock.folder
+    earlier_manifest, words = _usable_manifest(check_out(out, run.signature), out, run)
+    manifest = {**manifest_of(run), **earlier_manifest, "signature": run.signature}
     ids = stage_signatures(run)
     finished = _finished(out, manifest["stages"], ids, words)
 
@@ -77,24 +77,24 @@ def _write(
             signature=ids[stage],
             versions=run.signature["versions"],
             minutes=run.options.shard_minutes,
-            opened=partial(_open, held, {**manifest, "complete": False}),
+            opened=partial(_open, lock, {**manifest, "complete": False}),
             beside=parts,
             elsewhere=elsewhere,
         )
 
     run.shared = shared_scan(run, finished=finished, keep=keep)
     before: list[str] = []
-    for stage, told in watched_stages(run, watch, further=further):
+    for stage, stage_watch in watched_stages(run, watch, further=further):
         earlier = _Written(out, list(before))
         before.append(stage.name)
         if stage.name in finished:
             continue
         run.kept = keep(stage.name)
         try:
-            result = measure_stage(stage, run, earlier, told)
+            result = measure_stage(stage, run, earlier, stage_watch)
         finally:
             run.kept = None
-        held.check()
+        lock.check()
         manifest = _without(manifest, stage)
         files = _write_stage(out, manifest, result)
         manifest = with_stage(manifest, run, result, signature=ids[stage.name], files=files)
@@ -104,8 +104,8 @@ def _write(
     # Of what was damaged it is said once, by the run that measured it again.
     notes = list(dict.fromkeys([*words, *notes_of(run, manifest["stages"])]))
     whole = {**manifest, "notes": notes, "complete": True}
-    held.check()
-    if whole != found:
+    lock.check()
+    if whole != earlier_manifest:
         write_manifest(out, whole)
     # Of a run that was killed between the two.
     forget_shards(out, list(manifest["stages"]))
@@ -115,7 +115,7 @@ def _finished(
     out: Path, written: Mapping[str, Any], ids: Mapping[str, str], words: list[str]
 ) -> frozenset[str]:
     """Return which stages the folder holds as they would be measured; of what is damaged, say so in `words`."""
-    found = set()
+    names = set()
     for name, signature in ids.items():
         stage = written.get(name)
         if stage is None or stage.get("signature") != signature:
@@ -123,18 +123,18 @@ def _finished(
         if damaged := damaged_files(out, stage):
             words.append(f"{', '.join(damaged)} was not as it was written: {name} was measured again")
         else:
-            found.add(name)
-    return frozenset(found)
+            names.add(name)
+    return frozenset(names)
 
 
-def _open(held: Held, manifest: Mapping[str, Any]) -> None:
+def _open(lock: Held, manifest: Mapping[str, Any]) -> None:
     """Say whose the folder is, before sums of shards lie in it."""
-    held.check()
-    if not (held.folder / MANIFEST).is_file():
-        write_manifest(held.folder, manifest)
+    lock.check()
+    if not (lock.folder / MANIFEST).is_file():
+        write_manifest(lock.folder, manifest)
 
 
-def _found(before: Sealed | None, out: Path, run: Run) -> tuple[dict[str, Any], list[str]]:
+def _usable_manifest(before: Sealed | None, out: Path, run: Run) -> tuple[dict[str, Any], list[str]]:
     """Return what of an earlier manifest holds, and what the user must be told of it."""
     if before is None:
         return {}, []

@@ -31,9 +31,9 @@ def attention_page(
         compress: whether arrays are deflated; browsers from 2023 on inflate them.
         scheme: `light` or `dark` whatever the reader's system is set to; None follows it.
     """
-    told = payload(view, neuron=neuron, compress=compress)
-    told["state"] = state
-    told["call"] = call
+    data = payload(view, neuron=neuron, compress=compress)
+    data["state"] = state
+    data["call"] = call
     body = [
         el("main", id="app"),
         el("noscript", el("p", "The views are drawn by a script; switch JavaScript on to see them.")),
@@ -43,7 +43,7 @@ def attention_page(
         Page(
             title=" · ".join(part for part in (titled(view.title), model) if part),
             body=body,
-            data={"attention": told},
+            data={"attention": data},
             entry=ENTRY,
             styles=("core/base.css", ATTENTION_STYLE),
             scheme=scheme,

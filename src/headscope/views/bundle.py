@@ -52,10 +52,10 @@ def script(entry: str) -> str:
     """
     modules: dict[str, ScriptModule] = {}
     _visit(entry, modules, ())
-    places = {name: f"${place}" for place, name in enumerate(modules, start=1)}
-    parts = [_called(module, places) for module in modules.values()]
+    constants = {name: f"${number}" for number, name in enumerate(modules, start=1)}
+    parts = [_called(module, constants) for module in modules.values()]
     if modules[entry].exports:
-        parts.append(f"const {{ {', '.join(modules[entry].exports)} }} = {places[entry]};\n")
+        parts.append(f"const {{ {', '.join(modules[entry].exports)} }} = {constants[entry]};\n")
     joined = "\n".join(parts)
     if "</script" in joined.lower() or "<!--" in joined:
         raise ValueError(
@@ -84,19 +84,22 @@ def style(*names: str, scheme: str | None = None) -> str:
 
 def _palette_module() -> str:
     colors = palette()
-    told = {
+    shades = {
         "page": {name: asdict(shade) for name, shade in colors.page.items()},
         "roles": {name: asdict(role) for name, role in colors.roles.items()},
     }
-    return f"export const PALETTE = {json.dumps(told, separators=(',', ':'))};\n"
+    return f"export const PALETTE = {json.dumps(shades, separators=(',', ':'))};\n"
 
 
-def _called(module: ScriptModule, places: dict[str, str]) -> str:
-    """Write a module as a function that is called at once; `places` says in what each module's exports lie."""
-    imports = [f"const {{ {', '.join(one.bindings)} }} = {places[one.module]};\n" for one in module.imports]
+def _called(module: ScriptModule, constants: dict[str, str]) -> str:
+    """Write a module as a function that is called at once; `constants` says in what each module's exports lie."""
+    imports = [
+        f"const {{ {', '.join(imported.bindings)} }} = {constants[imported.module]};\n"
+        for imported in module.imports
+    ]
     exports = [f"return {{ {', '.join(module.exports)} }};\n"] if module.exports else []
     code = "".join([*imports, module.body, *exports])
-    return f"// {module.name}\nconst {places[module.name]} = (() => {{\n{code}}})();\n"
+    return f"// {module.name}\nconst {constants[module.name]} = (() => {{\n{code}}})();\n"
 
 
 def _visit(name: str, modules: dict[str, ScriptModule], above: tuple[str, ...]) -> None:
@@ -112,13 +115,13 @@ def _visit(name: str, modules: dict[str, ScriptModule], above: tuple[str, ...]) 
     except FileNotFoundError:
         asks = f", which {above[-1]} imports" if above else ""
         raise ValueError(f"Expected a script {name}{asks}, got no such file; mend the path.") from None
-    for one in module.imports:
-        _visit(one.module, modules, (*above, name))
-        known = modules[one.module].exports
-        missing = [wanted for wanted in one.names if wanted not in known]
+    for imported in module.imports:
+        _visit(imported.module, modules, (*above, name))
+        known = modules[imported.module].exports
+        missing = [wanted for wanted in imported.names if wanted not in known]
         if missing:
             raise ValueError(
-                f"Expected {one.module} to export {', '.join(missing)}, which {name} imports, "
+                f"Expected {imported.module} to export {', '.join(missing)}, which {name} imports, "
                 f"got {', '.join(known) or 'no export'}; export it, or mend the import."
             )
     modules[name] = module

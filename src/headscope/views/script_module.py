@@ -23,7 +23,7 @@ class Import:
     @property
     def bindings(self) -> list[str]:
         """The names as a destructuring pattern has them: `a`, or `a: b` for `a as b`."""
-        return [name if name == own else f"{name}: {own}" for name, own in zip(self.names, self.called)]
+        return [name if name == local else f"{name}: {local}" for name, local in zip(self.names, self.called)]
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ def parsed(name: str, text: str) -> ScriptModule:
             which a line that looks like a comment would be text.
     """
     code = _COMMENT_LINE.sub("", text if text.endswith("\n") else f"{text}\n")
-    imports = tuple(_read(name, found) for found in _IMPORT.finditer(code))
-    exports = tuple(found.group(1) for found in _EXPORT.finditer(code))
+    imports = tuple(_read(name, match) for match in _IMPORT.finditer(code))
+    exports = tuple(match.group(1) for match in _EXPORT.finditer(code))
     body = _EXPORT.sub("", _IMPORT.sub("", code))
     left = _OTHER_FORM.search(body)
     if left:
@@ -66,10 +66,10 @@ def parsed(name: str, text: str) -> ScriptModule:
     return ScriptModule(name, imports, exports, f"{body.strip()}\n")
 
 
-def _read(name: str, found: re.Match[str]) -> Import:
-    pairs = [part.split(" as ") for part in found.group(1).split(",") if part.strip()]
+def _read(name: str, match: re.Match[str]) -> Import:
+    pairs = [part.split(" as ") for part in match.group(1).split(",") if part.strip()]
     return Import(
-        posixpath.normpath(posixpath.join(posixpath.dirname(name), found.group(2))),
+        posixpath.normpath(posixpath.join(posixpath.dirname(name), match.group(2))),
         tuple(pair[0].strip() for pair in pairs),
         tuple(pair[-1].strip() for pair in pairs),
     )

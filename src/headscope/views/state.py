@@ -33,7 +33,7 @@ def opening(
     Raises:
         OptionError: there is no such view, kind, layer or head here, or no words.
     """
-    drawn = next((one for one in offered() if one.name == name), None)
+    drawn = next((view_row for view_row in offered() if view_row.name == name), None)
     if drawn is None:
         raise OptionError(f"view {titled(repr(name))} is not known; choose one of {', '.join(view_names())}")
     shown = _kind(view, kind)
@@ -57,7 +57,7 @@ def opening(
 
 
 def _kind(view: AttentionSnapshot, kind: str | None) -> KindMaps:
-    names = [one.kind for one in view.kinds]
+    names = [maps.kind for maps in view.kinds]
     if kind is None:
         return view.kinds[0]
     if kind not in names:

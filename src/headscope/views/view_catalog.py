@@ -51,11 +51,11 @@ def views() -> tuple[View, ...]:
     Raises:
         ValueError: a script does not describe its view as `list.js` says.
     """
-    told = parsed(LIST, source(LIST))
-    listed = _LISTED.search(told.body)
+    view_list = parsed(LIST, source(LIST))
+    listed = _LISTED.search(view_list.body)
     if listed is None:
         raise ValueError(f"Expected `export const VIEWS = [a, b];` in {LIST}, got none; list the views so.")
-    module = {name: one.module for one in told.imports for name in one.called}
+    module = {name: imported.module for imported in view_list.imports for name in imported.called}
     return tuple(_described(module[name.strip()]) for name in listed.group(1).split(","))
 
 
@@ -75,8 +75,8 @@ def needs_neuron(name: str) -> bool:
 
 
 def _described(name: str) -> View:
-    found = _DESCRIPTOR.search(parsed(name, source(name)).body)
-    lines = found.group(1) if found else ""
+    descriptor = _DESCRIPTOR.search(parsed(name, source(name)).body)
+    lines = descriptor.group(1) if descriptor else ""
     texts = dict(_TEXT.findall(lines))
     missing = [key for key in ("name", "label", "heads", "needs", "level") if key not in texts]
     if missing:

@@ -66,12 +66,12 @@ def payload(
     layers = layers or layers_of(view)
     kinds = []
     for kind, maps_of_kind in zip(view.kinds, layers.maps):
-        told = _kind(kind)
+        fields = _kind(kind)
         if maps:
-            told["maps"] = [_packed(layer, compress=compress) for layer in maps_of_kind]
+            fields["maps"] = [_packed(layer, compress=compress) for layer in maps_of_kind]
         if neuron and kind.neuron:
-            told["neuron"] = _neuron(kind.neuron, compress=compress)
-        kinds.append(told)
+            fields["neuron"] = _neuron(kind.neuron, compress=compress)
+        kinds.append(fields)
     return {
         "schema": SCHEMA,
         "version": VERSION,

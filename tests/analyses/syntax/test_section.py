@@ -15,7 +15,7 @@ from headscope.analyses.syntax.relations import relations_of
 from headscope.analyses.syntax.section import syntax_section, treebank_line
 from headscope.reporting.every_finding import findings
 from headscope.reporting.kit.cells import Cell, Runs
-from headscope.reporting.kit.relation_names import DIRECTIONS, found, gloss, short
+from headscope.reporting.kit.relation_names import DIRECTIONS, found_words, gloss, short
 from headscope.reporting.kit.strip import strip
 from headscope.views.bundle import source
 from support import mock_inputs
@@ -297,7 +297,7 @@ def test_hostile_relations_are_short_text():
      ("zzz", "the head word of a word marked zzz")],
 )  # fmt: skip
 def test_what_is_found_in_words(relation, words):
-    assert found(relation) == words
+    assert found_words(relation) == words
 
 
 def test_examples_stand_in_the_order_of_table_1_with_coreference_among_the_open_ones(inputs):

@@ -62,7 +62,7 @@ def _prepare(folder: Path) -> Check:
     limits = Limits(characters=400, tokens=40, body=4000, seconds=5.0, kept=1 << 22)
     explorer = Explorer(shelf, token=_TOKEN, port=_PORT, limits=limits)
     explorer.start()
-    while not all(each["state"] == "ready" for each in shelf.told()):
+    while not all(each["state"] == "ready" for each in shelf.descriptions()):
         time.sleep(0.01)
     loop, pool = asyncio.new_event_loop(), ThreadPoolExecutor(1)
 

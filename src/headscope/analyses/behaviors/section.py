@@ -60,7 +60,7 @@ def behaviors_section(about: Context) -> list[Section]:
             continue
         if about.several:
             parts.append(el("h3", capital(kind.name)))
-        parts += linked([one for one in about.found if one.topic == TOPIC and one.kind == kind.name])
+        parts += linked([one for one in about.findings if one.topic == TOPIC and one.kind == kind.name])
         parts.append(best_heads(shown, name=f"table-behaviors-best-{kind.name}", several=about.several))
         grids = inlined(
             about, heads, kind.name, _NATURAL, prefix="behavior", name="behaviors", where="in text"

@@ -12,7 +12,7 @@ from headscope.analyses.behaviors.shown import RULE
 from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.linked_sentences import Sentence, listed, named, numbered, sentence
 from headscope.reporting.kit.links import head_link
-from headscope.reporting.kit.numbers import DASH, ends, share, told
+from headscope.reporting.kit.numbers import DASH, accuracy_words, ends, share
 from headscope.reporting.kit.page_rows import Table, scrolled
 from headscope.reporting.kit.words import capital, count, either, head_name, percent
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
@@ -93,7 +93,7 @@ def _of_head(one: Shown, topic: str, *, where: str, several: bool) -> Sentence:
     number = count(one.of, f"{one.kind} head" if several else "head")
     verb = "shows" if len(one.heads) == 1 else "show"
     head = named(one.kind, one.layer, one.head, several=several)
-    value, uniform = told(one.own, long=True), percent(one.own.uniform)
+    value, uniform = accuracy_words(one.own, long=True), percent(one.own.uniform)
     ending = f"{chance}; {len(one.heads):,} of {number} {verb} it (false discovery rate 5%)."
     apart = ", on documents that did not choose it" if one.share == one.share else ""
     if one.behavior.counts_tokens:

@@ -12,7 +12,7 @@ from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.reporting.kit.cells import Cell, number
 from headscope.reporting.kit.comparing import compared, comparisons
 from headscope.reporting.kit.linked_sentences import Sentence, named, sentence
-from headscope.reporting.kit.numbers import told
+from headscope.reporting.kit.numbers import accuracy_words
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import count, join, percent, plain
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
@@ -76,8 +76,8 @@ def _main(table: Antecedents, best: SelectedHead, gaps: pd.DataFrame | None, sev
         sentence(
             TOPIC,
             named(best.kind, best.layer, best.head, several=several),
-            f" picks a right antecedent for {told(own, long=True)} of {count(own.n, 'coreferent mention')}, on "
-            "documents that did not choose it"
+            f" picks a right antecedent for {accuracy_words(own, long=True)} of "
+            f"{count(own.n, 'coreferent mention')}, on documents that did not choose it"
             + (f". It finds more than {join(sides['more'])}" if sides["more"] else "")
             + ".",
         )
@@ -108,8 +108,8 @@ def _types(best: SelectedHead, gaps: pd.DataFrame | None) -> list[Sentence]:
     return [
         sentence(
             TOPIC,
-            f"it does best on {TYPES.get(high, plain(high))}, {told(cells[high])}, and worst on "
-            f"{TYPES.get(low, plain(low))}, {told(cells[low])}: {gap.points()} between them.",
+            f"it does best on {TYPES.get(high, plain(high))}, {accuracy_words(cells[high])}, and worst on "
+            f"{TYPES.get(low, plain(low))}, {accuracy_words(cells[low])}: {gap.points()} between them.",
         )
     ]
 

@@ -9,7 +9,7 @@ from headscope.analyses.coreference.found_antecedents import Antecedents, Select
 from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records
 from headscope.reporting.kit.links import head_link, linked
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.numbers import DASH, ends, share, told
+from headscope.reporting.kit.numbers import DASH, accuracy_words, ends, share
 from headscope.reporting.kit.page_rows import scrolled
 from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.strip import scale, strip
@@ -36,7 +36,7 @@ def coreference_section(about: Context) -> list[Section]:
         return []
     parts: list[Html | None] = []
     if table is not None:
-        parts += linked([one for one in about.found if one.topic == TOPIC])
+        parts += linked([one for one in about.findings if one.topic == TOPIC])
         if table.types:
             parts.append(
                 scrolled(table_2(table, run, several=several), "Antecedents found, by type of mention")
@@ -83,7 +83,7 @@ def table_2(table: Antecedents, run: Measured, *, several: bool) -> Html:
 def _head_row(one: SelectedHead, how: str, types: Sequence[str], several: bool, strong: bool) -> Html:
     often = f", chosen in {percent(one.share, 0)} of halves" if one.share == one.share else ""
     if one.held_out.exists:
-        often += f"; the choice is worth {told(one.held_out)}; on all documents {told(one.every)}"
+        often += f"; the choice is worth {accuracy_words(one.held_out)}; on all documents {accuracy_words(one.every)}"
     label = el("th", "Head ", head_link(one.kind, one.layer, one.head, several), el("small", how + often),
                scope="row")  # fmt: skip
     cells = []

@@ -41,7 +41,7 @@ def map_block(run: Measured, kind: Kind) -> dict[str, Any] | None:
     own = table[table["kind"] == kind.name]
     if own.empty:
         return None
-    place = kind.places(own)
+    place = kind.head_indices(own)
     out: dict[str, Any] = {}
     for name in ("x", "y", "cluster"):
         column = np.full(kind.size, np.nan)

@@ -46,7 +46,7 @@ def distances_section(about: Context) -> list[Section]:
     parts: list[Html | None] = []
     for place, kind in enumerate(present):
         parts += [el("h3", capital(kind.name))] if about.several else []
-        parts += linked([one for one in about.found if one.topic == TOPIC and one.kind == kind.name])
+        parts += linked([one for one in about.findings if one.topic == TOPIC and one.kind == kind.name])
         parts += _kind(about, places, pairs, kind, first=place == 0)
     return section("distances", "Which heads are alike", WHY, parts)
 

@@ -43,7 +43,7 @@ def tenths(run: Measured, kind: Kind) -> dict[str, Any]:
 
 def _measure(table: pd.DataFrame, name: str, kind: Kind) -> dict[str, Any]:
     values = np.full((kind.size, len(DECILES)), np.nan)
-    place = kind.places(table)
+    place = kind.head_indices(table)
     values[place, table["decile"].to_numpy(int) - 1] = table["value"].to_numpy(
         dtype=np.float64, na_value=np.nan
     )
@@ -62,7 +62,7 @@ def _rows(examples: pd.DataFrame, kind: Kind) -> dict[str, Any]:
     words = CardWords()
     if kind.size > MANY_HEADS:
         examples = examples[examples["rank"] == 1]
-    for place, row in zip(kind.places(examples).tolist(), examples.to_dict("records"), strict=True):
+    for place, row in zip(kind.head_indices(examples).tolist(), examples.to_dict("records"), strict=True):
         strengths[place] = row["measure"]
         own = rows.setdefault(place, [[] for _ in range(len(DECILES) + 1)])
         own[int(row["tenth"]) - 1].append([_short(row["value"]), *words.attending(row)])

@@ -107,7 +107,7 @@ def _part(about: Context, experiment: Experiment) -> list[Html]:
         title = f"{experiment.title}: {kind.name}" if about.several else experiment.title
         parts += [el("h3", title), el("p", f"{capital(experiment.meaning)}.", class_="caption")]
         topic = topic_of(experiment)
-        parts += linked([one for one in about.found if one.topic == topic and one.kind == kind.name])
+        parts += linked([one for one in about.findings if one.topic == topic and one.kind == kind.name])
         name = f"table-experiment-{experiment.name}-{kind.name}"
         parts.append(best_heads(shown, name=f"{name}-best", several=about.several))
         behaviors = [BEHAVIORS[each] for each in experiment.behaviors]

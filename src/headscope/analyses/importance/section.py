@@ -58,7 +58,7 @@ def importance_section(about: Context) -> list[Section]:
     for kind in about.kinds:
         if several:
             parts.append(el("h3", capital(kind.name)))
-        parts += linked([one for one in about.found if one.topic == TOPIC and one.kind in ("", kind.name)])
+        parts += linked([one for one in about.findings if one.topic == TOPIC and one.kind in ("", kind.name)])
         figures = []
         for measure, (title, _) in MEASURES.items():
             figure = importance_panel(table, measure, kind=kind.name, names=names)

@@ -38,7 +38,7 @@ def _cards(run: Measured, kind: Kind, corpus: JobTables) -> dict[str, Any] | Non
     heads: dict[int, list[dict[str, Any]]] = {}
     for row in records(jobs[jobs["kind"] == kind.name].sort_values(["layer", "head", "job"])):
         place = (kind.name, int(row["layer"]), int(row["head"]), int(row["job"]))
-        heads.setdefault(kind.place(row["layer"], row["head"]), []).append(
+        heads.setdefault(kind.head_index(row["layer"], row["head"]), []).append(
             {
                 **{name: _share(row[column]) for name, column in _ENDS.items()},
                 "says": str(row["says"]),

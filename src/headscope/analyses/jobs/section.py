@@ -100,7 +100,9 @@ def _told(about: Context, corpus: JobTables, topic: str) -> Iterator[Html | None
     for kind in about.kinds:
         if about.several:
             yield el("h3", capital(kind.name))
-        yield from linked([one for one in about.found if one.topic == topic and one.kind in ("", kind.name)])
+        yield from linked(
+            [one for one in about.findings if one.topic == topic and one.kind in ("", kind.name)]
+        )
         own = table[table["kind"] == kind.name]
         if len(own):
             tokens = about.run.table(corpus.tokens.name)

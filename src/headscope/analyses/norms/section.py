@@ -59,7 +59,7 @@ def norm_section(about: Context) -> list[Section]:
         drawn.append(kind.name)
         if about.several:
             parts.append(el("h3", capital(kind.name)))
-        parts += linked([one for one in about.found if one.topic == TOPIC and one.kind in ("", kind.name)])
+        parts += linked([one for one in about.findings if one.topic == TOPIC and one.kind in ("", kind.name)])
         file = figure_file(FIGURE, kind.name, first=place == 0)
         draw = partial(standing_panel, heads, kind=kind.name, roles=about.run.roles)
         label = (

@@ -85,7 +85,9 @@ def _shares(table: pd.DataFrame | None, kind: Kind) -> dict[str, dict[int, list[
         return found
     for which, name in enumerate(SHARE_NAMES[:2]):
         own = table[(table["kind"] == kind.name) & (table["statistic"] == name)]
-        for side, place, value in zip(own["vectors"], kind.places(own).tolist(), own["value"], strict=True):
+        for side, place, value in zip(
+            own["vectors"], kind.head_indices(own).tolist(), own["value"], strict=True
+        ):
             told = found.setdefault(str(side), {}).setdefault(place, [None, None])
             told[which] = None if value != value else round(float(value), 3)
     return found
@@ -95,7 +97,7 @@ def _heads(
     table: pd.DataFrame, shares: dict[int, list[float | None]], kind: Kind
 ) -> list[dict[str, Any] | None]:
     told: list[dict[str, Any] | None] = [None] * kind.size
-    for place, own in table.assign(place=kind.places(table)).groupby("place"):
+    for place, own in table.assign(place=kind.head_indices(table)).groupby("place"):
         ordered = own.sort_values("token")
         x, y, length = (ordered[name].fillna(0.0).to_numpy(float) for name in ("first", "second", "length"))
         # One step both ways: what lies twice as far along the first direction is drawn twice as far.

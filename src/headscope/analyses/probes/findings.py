@@ -12,7 +12,7 @@ from headscope.reporting.kit.cells import Cell, number, records
 from headscope.reporting.kit.comparing import Comparison, compared
 from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, numbered, sentence
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.numbers import told
+from headscope.reporting.kit.numbers import accuracy_words
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import join, plain
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
@@ -47,10 +47,11 @@ def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]
     best = found[0]
     how = "attention and its words’ vectors" if best.probe == "attention and words" else "attention alone"
     parts = [
-        f"a parser over {how} finds the head word of {told(best.score, long=True)} of {count(best.score.n, 'word')}"
+        f"a parser over {how} finds the head word of {accuracy_words(best.score, long=True)} of "
+        f"{count(best.score.n, 'word')}"
     ]
     if len(found) > 1:
-        parts.append(f"over attention alone of {told(found[1].score)}")
+        parts.append(f"over attention alone of {accuracy_words(found[1].score)}")
     others = (
         ("distances and words", "trained", "without attention, from the words and their distance, {}"),
         (best.probe, "control", "with random weights in the model {}"),
@@ -58,7 +59,7 @@ def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]
     )
     for probe, model, text in others:
         if line := line_of(lines, probe, model):
-            parts.append(text.format(told(line.score)))
+            parts.append(text.format(accuracy_words(line.score)))
     return [
         sentence(TOPIC, f"{parts[0]}; {join(parts[1:])}." if len(parts) > 1 else parts[0] + "."),
         *_better(lines, gaps),
@@ -107,7 +108,7 @@ def _selective(lines: list[ProbeLine]) -> list[Sentence]:
             continue
         cell = line.cells["selectivity"]
         control = line.cells.get("control accuracy")
-        beside = f" (control task {told(control)})" if control is not None else ""
+        beside = f" (control task {accuracy_words(control)})" if control is not None else ""
         measured = f"{line.system.name}: selectivity {points(cell)} points"
         if not cell.has_interval:
             untested = (
@@ -139,9 +140,9 @@ def _tree(lines: list[ProbeLine]) -> list[Sentence]:
         return []
     parts = []
     if "UAS tree" in line.cells:
-        parts.append(f"as a whole tree (Chu–Liu/Edmonds) it finds {told(line.cells['UAS tree'])}")
+        parts.append(f"as a whole tree (Chu–Liu/Edmonds) it finds {accuracy_words(line.cells['UAS tree'])}")
     if "LAS" in line.cells:
-        parts.append(f"with the right label too {told(line.cells['LAS'])}")
+        parts.append(f"with the right label too {accuracy_words(line.cells['LAS'])}")
     return [sentence(DETAIL, f"{line.system.name}: {join(parts)}.")] if parts else []
 
 
@@ -177,8 +178,8 @@ def _layers(run: Measured, lines: Sequence[ProbeLine]) -> list[Sentence]:
     out = [
         sentence(
             LAYERS,
-            f"words’ vectors of {plain(line.vectors)}, chosen on held-out sentences of train, hold {told(line.score)} "
-            f"of {count(line.score.n, 'undirected arc')}{beside}.",
+            f"words’ vectors of {plain(line.vectors)}, chosen on held-out sentences of train, hold "
+            f"{accuracy_words(line.score)} of {count(line.score.n, 'undirected arc')}{beside}.",
         )
     ]
     rows = {
@@ -191,7 +192,9 @@ def _layers(run: Measured, lines: Sequence[ProbeLine]) -> list[Sentence]:
     gap = _gap(gaps, ("structural", "trained"), ("embeddings", "trained"), measure="UUAS")
     if 0 in rows and chosen and chosen[0] in rows and gap is not None and gap.verdict == "more":
         out.append(
-            sentence(LAYERS, f"the embeddings alone hold {told(rows[0])}: {gap.points()} between them.")
+            sentence(
+                LAYERS, f"the embeddings alone hold {accuracy_words(rows[0])}: {gap.points()} between them."
+            )
         )
     return out
 

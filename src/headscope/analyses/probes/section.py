@@ -39,7 +39,7 @@ TERMS = (
 
 def probes_section(about: Context) -> list[Section]:
     """Build the section; none where the run has no probes."""
-    run, found, links = about.run, about.found, about.links
+    run, found, links = about.run, about.findings, about.links
     lines = probe_lines(run.table("probes"))
     if not lines:
         return []
@@ -119,7 +119,7 @@ def _weights(about: Context, drawings: Drawings) -> list[Html | None]:
         return []
     out: list[Html | None] = [
         el("h3", "Which heads the parser listens to"),
-        *linked([one for one in about.found if one.topic == WEIGHTS]),
+        *linked([one for one in about.findings if one.topic == WEIGHTS]),
     ]
     for probe, kind in grids:
         name = weights_name(probe, kind, kinds)

@@ -149,7 +149,7 @@ def norm_on_cards(run: Measured, kind: Kind, words: Words) -> list[str | None] |
                 f"; {words.statistics[one.statistic]} {amount(one.norm, one.statistic)}, by weights "
                 f"{amount(one.weight, one.statistic)}"
             )
-        lines[kind.place(one.layer, one.head)] = f"{line}."
+        lines[kind.head_index(one.layer, one.head)] = f"{line}."
     return lines
 
 

@@ -97,7 +97,7 @@ def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: 
         note = f"Left out because it cannot occur here: {', '.join(absent)}. " if absent else ""
         if several:
             parts.append(el("h3", capital(kind.name)))
-        mine = [one for one in about.found if one.topic in plan.topics and _is_of(one, kind, several)]
+        mine = [one for one in about.findings if one.topic in plan.topics and _is_of(one, kind, several)]
         parts += linked(mine)
         parts.append(el("div", panels(plan, about, kind), class_="panels"))
         caption = note + (CAPTION if explain and kind is occurring[0] else "")
@@ -168,7 +168,7 @@ def roles_section(about: Context) -> Html:
         "section",
         el("h2", "Roles, with an example of each"),
         el("p", "The strongest head of each role on the sentence where it shows most clearly.", class_="why"),
-        linked([one for one in about.found if one.topic == "roles"]),
+        linked([one for one in about.findings if one.topic == "roles"]),
         el("div", figures, class_="panels examples") if figures else el("p", "This run kept no examples."),
         el("p", "On the left the tokens that attend, on the right those attended to; the darkness of a line is its "
            "weight. Click one to open its head’s card.", class_="caption"),

@@ -13,8 +13,8 @@ from headscope.reporting.kit.cells import Cell, cell_of, number, records
 from headscope.reporting.kit.comparing import Comparison, comparisons
 from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, named, sentence
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.numbers import offset_words, told
-from headscope.reporting.kit.relation_names import OVERALL, attending, found, short
+from headscope.reporting.kit.numbers import accuracy_words, offset_words
+from headscope.reporting.kit.relation_names import OVERALL, attending, found_words, short
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import Words, count, join, percent
 from headscope.statistics.arc_bins import FEWEST_ARCS
@@ -99,8 +99,8 @@ def _clearest(chosen: Sequence[Relation], several: bool) -> list[Sentence]:
         sentence(
             TOPIC,
             start,
-            f" finds {found(one.name)} in {told(best.accuracy, long=True)} of {one.n:,} cases, {against}, on "
-            "documents that did not choose it.",
+            f" finds {found_words(one.name)} in {accuracy_words(best.accuracy, long=True)} of {one.n:,} cases, "
+            f"{against}, on documents that did not choose it.",
         )
     ]
 
@@ -194,13 +194,13 @@ def _overall(relations: Sequence[Relation], run: Measured, several: bool) -> lis
         "right-branching": "always the next word (right-branching)",
         "left-branching": "always the one before (left-branching)",
     }
-    sides = [f"{side} {told(branches[name])}" for name, side in called.items() if name in branches]
+    sides = [f"{side} {accuracy_words(branches[name])}" for name, side in called.items() if name in branches]
     which = "punctuation and the root left aside" if name == "all_but_punct_root" else "the root always wrong"
     parts: list[str | HeadRef] = [
         f"over all relations together ({which}) the best head is ",
         named(best.kind, best.layer, best.head, several=several),
-        f" with {told(best.accuracy)}, where the best offset ({offset_words(best.offset)}) has "
-        f"{told(best.baseline)}: {Comparison.of(best.gap).points()}",
+        f" with {accuracy_words(best.accuracy)}, where the best offset ({offset_words(best.offset)}) has "
+        f"{accuracy_words(best.baseline)}: {Comparison.of(best.gap).points()}",
     ]
     if sides:
         parts.append(f"; {join(sides)}")

@@ -37,13 +37,13 @@ def syntax_section(about: Context) -> list[Section]:
     if run.table("syntax_best") is None:
         return []
     relations = relations_of(run)
-    parts: list[Html | None] = list(linked([one for one in about.found if one.topic == TOPIC]))
+    parts: list[Html | None] = list(linked([one for one in about.findings if one.topic == TOPIC]))
     if any(one.held_out for one in relations):
         parts.append(scrolled(main_table(relations, several=several), "Best head of each relation"))
         parts.append(el("p", _legend(relations), class_="caption"))
     read = treebank_line(run.manifest)
     parts.append(el("p", read, class_="caption") if read else None)
-    parts += linked([one for one in about.found if one.topic == DETAIL])
+    parts += linked([one for one in about.findings if one.topic == DETAIL])
     parts.append(same_data_table(relations, several=several))
     if run.is_bert_base and run.paper is not None:
         parts.append(paper_table(relations, run.paper.get("table1", [])))
@@ -170,7 +170,7 @@ def _noop(about: Context, relations: Sequence[Relation]) -> list[Html]:
         el("h3", f"At rest on {join(tokens)}"),
         el("p", "If a head rests there when its relation is not called for, the words that attend in the relation rest "
            "less.", class_="why"),
-        *linked([one for one in about.found if one.topic == REST]),
+        *linked([one for one in about.findings if one.topic == REST]),
         el("p", "Relations whose best head beats every fixed offset. Attention from the words that attend in the "
            "relation, in that head, beside that from all others: its dependents where the dependent attends to its "
            "head word, the head words where they attend to their dependents; each word once, the first and the last "

@@ -52,10 +52,10 @@ _OTHERS: dict[str, tuple[int, Callable[..., None]]] = {
 
 def add_commands() -> None:
     """Fill the program with its commands, in the order of their places."""
-    commands = [(place, name, function.__doc__, function) for name, (place, function) in _OTHERS.items()]
+    commands = [(rank, name, function.__doc__, function) for name, (rank, function) in _OTHERS.items()]
     for analysis in ANALYSES:
-        if (own := analysis.command) is not None:
-            commands.append((own.place, own.name, own.help, command_of(analysis, own)))
+        if (command := analysis.command) is not None:
+            commands.append((command.place, command.name, command.help, command_of(analysis, command)))
     for _, name, help_text, function in sorted(commands, key=itemgetter(0)):
         app.command(name, help=help_text, cls=GroupedCommand)(function)
 
@@ -75,10 +75,10 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; exit with 2 and one sentence where the user can mend the problem."""
-    given = [_hyphens(each) for each in (sys.argv[1:] if arguments is None else arguments)]
+    typed = [_hyphens(each) for each in (sys.argv[1:] if arguments is None else arguments)]
     try:
         with Stoppable(), fit_output():
-            run(app, given)
+            run(app, typed)
     except HeadscopeError as error:
         _stop(str(error), code=2)
     except KeyboardInterrupt as stopped:

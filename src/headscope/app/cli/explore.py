@@ -94,8 +94,10 @@ def _models(
     from headscope.study.study import open_study
 
     opened = open_study(study)
-    own = study_model(opened)
-    return (named_models(names, revision=revision, study=own) if names else [own]), study_blocks(opened)
+    study_named = study_model(opened)
+    return (
+        named_models(names, revision=revision, study=study_named) if names else [study_named]
+    ), study_blocks(opened)
 
 
 def _check_installed() -> None:

@@ -38,16 +38,16 @@ def command(
     from headscope.study.study import open_study
 
     folder = study.resolve()
-    opened, place = open_study(study), out or folder.with_name(f"{folder.name}-export")
+    opened, folder_out = open_study(study), out or folder.with_name(f"{folder.name}-export")
     if figures is not None:
         from headscope.reporting.paper_figures import export_figures
 
-        drawn = export_figures(opened, place, columns=figures)
+        drawn = export_figures(opened, folder_out, columns=figures)
         said = f"{count(len(drawn), 'file')} in {drawn[0].parent}" if drawn else "the run has nothing to draw"
         say(f"figures: {said}")
         if form is None:
             return
-    written = export(opened, place, form=form or "csv")
+    written = export(opened, folder_out, form=form or "csv")
     for path in written[:3]:
         say(f"table: {path}")
     if len(written) > 3:

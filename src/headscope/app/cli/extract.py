@@ -64,7 +64,7 @@ def command(
     too_long: o.TooLong = "skip",
     batch_size: o.BatchSize = "16",
     force: o.Force = False,
-    **given: Any,
+    **shared: Any,
 ) -> None:
     """Run a model over text and write its attention maps to disk."""
     choose("--format", form, ("safetensors", "pickle"))
@@ -73,8 +73,8 @@ def command(
         raise OptionError(
             "--format pickle holds float16, as the original's; use --format safetensors for float32"
         )
-    place = out or default_out(text or [], pickle=form == "pickle")
-    options = o.run_options(**given, text=text, too_long=too_long, batch_size=batch_size, stages=("stats",))
+    target = out or default_out(text or [], pickle=form == "pickle")
+    options = o.run_options(**shared, text=text, too_long=too_long, batch_size=batch_size, stages=("stats",))
     from headscope.study.extraction import MapOptions, extract
 
     how = MapOptions(
@@ -85,7 +85,7 @@ def command(
         debug=debug,
         replace=force,
     )
-    for line in said(extract(options, place, how), max_length=options.max_length):
+    for line in said(extract(options, target, how), max_length=options.max_length):
         say(line)
 
 
@@ -108,23 +108,28 @@ def default_out(inputs: list[str], *, pickle: bool) -> Path:
     return path.with_name(f"{name}_attn.pkl" if pickle else f"{name}_attn")
 
 
-def said(made: "Extraction", *, max_length: int) -> list[str]:
+def said(extraction: "Extraction", *, max_length: int) -> list[str]:
     """Say in plain lines what was written, and what was not."""
-    if made.counts is None:
-        return [f"{made.path} holds these maps already: nothing to do; --force makes them again"]
-    shape = " + ".join(f"{part.layers} x {part.heads} {part.kind} heads" for part in made.index.layout)
-    between = "tokens" if made.index.word_level is None else f"words ({made.index.word_level} over pieces)"
+    if extraction.counts is None:
+        return [f"{extraction.path} holds these maps already: nothing to do; --force makes them again"]
+    inputs = extraction.counts.segments - extraction.left_out
+    shape = " + ".join(f"{part.layers} x {part.heads} {part.kind} heads" for part in extraction.index.layout)
+    between = (
+        "tokens"
+        if extraction.index.word_level is None
+        else f"words ({extraction.index.word_level} over pieces)"
+    )
     return [
-        f"wrote {made.path}: attention between {between} of {count(made.counts.segments - made.left_out, 'input')}, "
-        f"{shape}, {made.index.store}, {made.bytes / 1e6:,.1f} MB",
-        *_losses(made.counts, max_length),
-        *([f"left out {made.left_out:,}: a word has no row of its own"] if made.left_out else []),
+        f"wrote {extraction.path}: attention between {between} of {count(inputs, 'input')}, "
+        f"{shape}, {extraction.index.store}, {extraction.bytes / 1e6:,.1f} MB",
+        *_losses(extraction.counts, max_length),
+        *([f"left out {extraction.left_out:,}: a word has no row of its own"] if extraction.left_out else []),
         *(
             ["words are the tokenizer's own: the input gives none"]
-            if made.index.word_level is not None and not made.counts.words
+            if extraction.index.word_level is not None and not extraction.counts.words
             else []
         ),
-        *(f"note: {note}" for note in made.notes),
+        *(f"note: {note}" for note in extraction.notes),
     ]
 
 

@@ -31,16 +31,16 @@ class GroupedCommand(typer.core.TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, those of each heading together."""
-        found: dict[str, list[tuple[str, str]]] = {title: [] for title in (*PANELS.values(), _OTHERS)}
+        records: dict[str, list[tuple[str, str]]] = {title: [] for title in (*PANELS.values(), _OTHERS)}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
-                found[panel_of(parameter)].append(record)
+                records[panel_of(parameter)].append(record)
         order = ("Input", "Model", "Measure", _OTHERS, "Output", "Machine")
         for title in order:
-            if found[title]:
+            if records[title]:
                 with formatter.section(title):
-                    formatter.write_dl(found[title])
+                    formatter.write_dl(records[title])
 
 
 def panel_of(parameter: Any) -> str:

@@ -8,7 +8,7 @@ from headscope.analyses.analysis import Analysis
 from headscope.analyses.command import Command, OutputFile
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say, show
-from headscope.app.taken import options_taken
+from headscope.app.command_options import options_taken
 from headscope.prepare.options import RunOptions
 
 
@@ -28,19 +28,19 @@ def command_of(
     typed = any(option.name == "text" for option in taken)
 
     @o.takes(*command.reworded, *out, *(file.option for file in files.values()), *taken, o.QUIET, files=typed)
-    def run(**given: Any) -> None:
-        given = o.with_files(given)
-        places = [(file, given.pop(name)) for name, file in files.items()]
-        wanted = [(file, place) for file, place in places if place is not None]
-        for file, place in wanted:
-            analysis.load(file.check)(place)
-        folder, quiet = given.pop("out", None), given.pop("quiet")
-        o.check_choices(given, command.reworded)
+    def run(**values: Any) -> None:
+        values = o.with_files(values)
+        places = [(file, values.pop(name)) for name, file in files.items()]
+        wanted = [(file, path) for file, path in places if path is not None]
+        for file, path in wanted:
+            analysis.load(file.check)(path)
+        folder, quiet = values.pop("out", None), values.pop("quiet")
+        o.check_choices(values, command.reworded)
         for option in command.reworded:
-            if given[option.name] is None:
-                del given[option.name]
-        asked = o.run_options(declaring, **given, stages=analysis.measured)
-        for line in run_command(analysis, command, asked, out=folder, files=wanted, quiet=quiet):
+            if values[option.name] is None:
+                del values[option.name]
+        run_options = o.run_options(declaring, **values, stages=analysis.measured)
+        for line in run_command(analysis, command, run_options, out=folder, files=wanted, quiet=quiet):
             say(line)
 
     return run
@@ -49,7 +49,7 @@ def command_of(
 def run_command(
     analysis: Analysis,
     command: Command,
-    asked: RunOptions,
+    options: RunOptions,
     *,
     out: Path | None,
     files: list[tuple[OutputFile, Path]],
@@ -60,7 +60,7 @@ def run_command(
     Args:
         analysis: what is shown.
         command: its own.
-        asked: what is measured.
+        options: what is measured.
         out: folder for all tables; None writes none.
         files: what else is written, and where.
         quiet: show no progress.
@@ -71,17 +71,17 @@ def run_command(
     from headscope.study.writing import read_stages, write_run
 
     with ProgressPrinter(quiet=quiet) as watch:
-        run = prepare(asked, watch=watch)
+        run = prepare(options, watch=watch)
         if out is None:
             results = list(measure(run, watch=watch))
         else:
             write_run(run, out, watch=watch)
             results = read_stages(out, *(each.name for each in stages_of(run)))
-    found = {result.name: result for result in results}
+    by_name = {result.name: result for result in results}
     # Before anything is said: the reader of a pipe may leave at any line.
-    written = [line for file, place in files for line in analysis.load(file.write)(found, place)]
-    own = {stage.name for stage in analysis.stages}
-    show(analysis.shown(*(result for result in results if result.name in own)))
+    written = [line for file, path in files for line in analysis.load(file.write)(by_name, path)]
+    stage_names = {stage.name for stage in analysis.stages}
+    show(analysis.shown(*(result for result in results if result.name in stage_names)))
     notes = [*(run.facts()["notes"] if command.tells_run else ()), *(n for r in results for n in r.notes)]
     where = [] if out is None else [f"tables: {out / 'tables'}"]
     return [*(f"note: {note}" for note in dict.fromkeys(notes)), *written, *where]

@@ -39,9 +39,9 @@ def command(
     from headscope.atlas.atlas_files import run_report
     from headscope.study.parts import read_parts
 
-    found = read_parts(parts)
-    asked = found[0].options if device is None else replace(found[0].options, device=device)
+    read = read_parts(parts)
+    options = read[0].options if device is None else replace(read[0].options, device=device)
     with ProgressPrinter(quiet=quiet) as watch:
-        study = run_report(asked, out=out, watch=watch, parts=found)
+        study = run_report(options, out=out, watch=watch, parts=read)
     say_study(study)
     say_pages(study, bundle=bundle)

@@ -99,9 +99,9 @@ def in_order(options: Iterable[Option], *, first: Iterable[str] = ()) -> list[Op
         options: in the order of their fields, which they keep within a group.
         first: names of those that come first.
     """
-    own = {each.name: each for each in options}
-    head = [own.pop(name) for name in first]
-    return [*head, *sorted(own.values(), key=lambda each: _GROUPS.index(each.group))]
+    by_name = {each.name: each for each in options}
+    head = [by_name.pop(name) for name in first]
+    return [*head, *sorted(by_name.values(), key=lambda each: _GROUPS.index(each.group))]
 
 
 def takes(*options: Option, files: bool = False) -> Callable[[Function], Function]:
@@ -114,8 +114,8 @@ def takes(*options: Option, files: bool = False) -> Callable[[Function], Functio
     typed = [Parameter("files", Parameter.KEYWORD_ONLY, default=None, annotation=Files)] if files else []
 
     def decorate(command: Function) -> Function:
-        own = [p for p in signature(command).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-        every = sorted([*typed, *own, *map(parameter, options)], key=lambda each: each.kind)
+        declared = [p for p in signature(command).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        every = sorted([*typed, *declared, *map(parameter, options)], key=lambda each: each.kind)
         command.__signature__ = Signature(every)  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in every} | {"return": None}
         return command
@@ -123,10 +123,10 @@ def takes(*options: Option, files: bool = False) -> Callable[[Function], Functio
     return decorate
 
 
-def with_files(given: dict[str, Any]) -> dict[str, Any]:
+def with_files(values: dict[str, Any]) -> dict[str, Any]:
     """Return what was typed with the files that came without an option before those of `--text`."""
-    files = given.pop("files", None)
-    return {**given, "text": [*files, *(given["text"] or ())]} if files else given
+    files = values.pop("files", None)
+    return {**values, "text": [*files, *(values["text"] or ())]} if files else values
 
 
 def read_batch_size(value: str) -> int | None:
@@ -143,33 +143,33 @@ def read_batch_size(value: str) -> int | None:
     raise OptionError(f"--batch-size {value!r} is not known; give a number from 1, or auto")
 
 
-def check_choices(given: Mapping[str, Any], options: Iterable[Option]) -> None:
+def check_choices(values: Mapping[str, Any], options: Iterable[Option]) -> None:
     """Refuse what is none of an option's choices, as far as it was given.
 
     Raises:
         OptionError: names the choices, and the nearest of them.
     """
     for option in options:
-        value = given.get(option.name, option.default)
+        value = values.get(option.name, option.default)
         for each in (value or ()) if option.default == () else (value,):
             if option.choices and each != option.default:
                 choose(option.flag, each, option.choices)
 
 
-def run_options(declaring: type[RunOptions] = RunOptions, **given: Any) -> RunOptions:
+def run_options(declaring: type[RunOptions] = RunOptions, **values: Any) -> RunOptions:
     """Check the options of a run and put them together.
 
     Args:
         declaring: what they are options of.
-        **given: as they were typed.
+        **values: as they were typed.
 
     Raises:
         OptionError: a value is not known; names the known ones.
     """
     options = options_of(declaring)
-    given["batch_size"] = read_batch_size(given["batch_size"])
-    check_choices(given, options.values())
+    values["batch_size"] = read_batch_size(values["batch_size"])
+    check_choices(values, options.values())
     for name, each in options.items():
-        if each.default == () and name in given:
-            given[name] = tuple(given[name] or ())
-    return declaring(**given)
+        if each.default == () and name in values:
+            values[name] = tuple(values[name] or ())
+    return declaring(**values)

@@ -78,7 +78,7 @@ def command(
             show_default=False,
         ),
     ] = None,
-    **given: Any,
+    **values: Any,
 ) -> None:
     """Run a model over text and write a report on every head.
 
@@ -87,23 +87,23 @@ def command(
     Without any corpus the demonstration ones are read. In a folder that holds a report already, only what other
     options or corpora change is measured again.
     """
-    quiet = given.pop("quiet")
-    asked = o.run_options(**o.with_files(given))
+    quiet = values.pop("quiet")
+    options = o.run_options(**o.with_files(values))
     of_cluster = {
         "workers": workers,
         "gpus_per_worker": gpus_per_worker,
         "cpus_per_worker": cpus_per_worker,
         "address": ray_address,
     }
-    cluster = _cluster(asked, engine, of_cluster, shard=shard)
+    cluster = _cluster(options, engine, of_cluster, shard=shard)
     if shard is not None:
-        _scan_part(asked, shard, out=out, quiet=quiet)
+        _scan_part(options, shard, out=out, quiet=quiet)
         return
     from headscope.app.cli.progress_lines import ProgressPrinter
     from headscope.atlas.atlas_files import run_report
 
-    with ProgressPrinter(quiet=quiet) as watch, cluster as held:
-        study = run_report(asked, out=out, watch=watch, engine=held)
+    with ProgressPrinter(quiet=quiet) as watch, cluster as running:
+        study = run_report(options, out=out, watch=watch, engine=running)
     say_study(study)
     if out is None:
         say(f"folder: {study.path} (--out names another)")
@@ -111,33 +111,33 @@ def command(
 
 
 def _cluster(
-    asked: RunOptions, engine: str | None, of_cluster: dict[str, Any], *, shard: str | None
+    options: RunOptions, engine: str | None, of_cluster: dict[str, Any], *, shard: str | None
 ) -> AbstractContextManager[Any]:
     """Return what holds the cluster that was asked for; what holds none where none was.
 
     Raises:
         OptionError: the options contradict one another, or Ray is not there.
     """
-    given = {name: value for name, value in of_cluster.items() if value is not None}
+    set_options = {name: value for name, value in of_cluster.items() if value is not None}
     if engine is None:
-        if given:
-            name = "ray-address" if "address" in given else next(iter(given)).replace("_", "-")
+        if set_options:
+            name = "ray-address" if "address" in set_options else next(iter(set_options)).replace("_", "-")
             raise OptionError(f"--{name} says something of a cluster; give --engine ray with it")
         return nullcontext()
     choose("engine", engine, ("ray",))
     if shard is not None:
         raise OptionError("--shard and --engine ray both divide the run; leave one of the two out")
-    if asked.maps is not None:
+    if options.maps is not None:
         raise OptionError(
             "--engine ray is for a model that reads text; saved maps are read at once: leave one of the two out"
         )
     from headscope.study.cluster.cluster_options import ClusterOptions
     from headscope.study.cluster.ray_engine import RayEngine
 
-    return RayEngine(ClusterOptions(**given))
+    return RayEngine(ClusterOptions(**set_options))
 
 
-def _scan_part(asked: RunOptions, shard: str, *, out: Path | None, quiet: bool) -> None:
+def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool) -> None:
     """Scan one part of a run."""
     from headscope.app.cli.progress_lines import ProgressPrinter
     from headscope.counted import count
@@ -145,11 +145,11 @@ def _scan_part(asked: RunOptions, shard: str, *, out: Path | None, quiet: bool) 
     from headscope.study.parts import check_options, read_part_number, write_part
 
     part = read_part_number(shard)
-    check_options(asked)
+    check_options(options)
     if out is None:
         raise OptionError("--shard needs --out: a folder of its own for each part")
     with ProgressPrinter(quiet=quiet) as watch:
-        number = write_part(ModelRun(asked, watch=watch), out, part, watch=watch)
+        number = write_part(ModelRun(options, watch=watch), out, part, watch=watch)
     say(f"part {part.number} of {part.of}: {count(number, 'shard')} in {out}")
     say("when all parts are finished: headscope merge DIR ... --out REPORT, with the folders of all of them")
 

@@ -61,7 +61,7 @@ def command(
     choose("--packing", packing, PACKINGS)
     choose("--too-long", too_long, TOO_LONG)
     choose("--documents", documents, DOCUMENTS)
-    place = out or default_out(text or [])
+    path = out or default_out(text or [])
 
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.casing import keep_case
@@ -90,7 +90,7 @@ def command(
             names = tokenizer.convert_ids_to_tokens(segment.ids.tolist())
             yield {"tokens": [str(name) for name in names], **segment.fields}
 
-    with placed(place, replace=force) as part, part.open("w", encoding="utf-8") as file:
+    with placed(path, replace=force) as part, part.open("w", encoding="utf-8") as file:
         # Only pre-training packing is shuffled, with the generator that drew its cuts, as in the original.
         lines = (
             _shuffled(entries(), packer.random) if packing == "pretraining" else map(json.dumps, entries())
@@ -104,7 +104,7 @@ def command(
                 "a document of one line needs --packing single"
             )
     say(
-        f"wrote {place}: {count(counts.segments, 'input')} of {count(counts.documents_used, 'document')}, "
+        f"wrote {path}: {count(counts.segments, 'input')} of {count(counts.documents_used, 'document')}, "
         f"{count(counts.tokens, 'token')}"
     )
     if counts.truncated:
@@ -137,13 +137,13 @@ def default_out(inputs: list[str]) -> Path:
 def _shuffled(entries: Iterable[dict[str, Any]], random: "Random") -> Iterator[str]:
     """Yield the entries' JSON in random order; they wait in a temporary file, only their places in memory."""
     with tempfile.TemporaryFile() as spool:
-        places: list[int] = []
+        offsets: list[int] = []
         for entry in entries:
-            places.append(spool.tell())
+            offsets.append(spool.tell())
             spool.write(json.dumps(entry).encode() + b"\n")
-        random.shuffle(places)
-        for place in places:
-            spool.seek(place)
+        random.shuffle(offsets)
+        for offset in offsets:
+            spool.seek(offset)
             yield spool.readline().decode().rstrip("\n")
 
 

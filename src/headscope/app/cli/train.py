@@ -129,7 +129,7 @@ def command(
     from headscope.training.training_options import Size, TrainOptions
     from headscope.training.training_run import run_training
 
-    asked = TrainOptions(
+    options = TrainOptions(
         text=tuple(text or ()),
         treebank=tuple(treebank or ()),
         model=model,
@@ -157,7 +157,7 @@ def command(
         device=device,
         dtype=dtype,
     )
-    training = run_training(asked, out=out, watch=TrainingPrinter(quiet=quiet))
+    training = run_training(options, out=out, watch=TrainingPrinter(quiet=quiet))
     facts = training.facts
     say(
         f"{facts['start']['name']}, {count(facts['steps'], 'step')} on {facts['data']['name']}: "

@@ -16,48 +16,48 @@ _MOST_CHARACTERS = 1_000_000
 
 
 @overload
-def text_or_file(option: str, given: str) -> str: ...
+def text_or_file(option: str, typed: str) -> str: ...
 @overload
-def text_or_file(option: str, given: None) -> None: ...
-def text_or_file(option: str, given: str | None) -> str | None:
+def text_or_file(option: str, typed: None) -> None: ...
+def text_or_file(option: str, typed: str | None) -> str | None:
     """Return a text as it was typed, or that of the file's first document where a file was named (`-`: standard input).
 
     Raises:
         InputError: the name ends as a text file's and no such file is there, or the file cannot be read.
         OptionError: a folder was named, or a document longer than any view shows.
     """
-    if given is None or not _is_name(option, given):
-        return given
-    first, *others = islice(read_corpus(given), 2)
+    if typed is None or not _is_name(option, typed):
+        return typed
+    first, *others = islice(read_corpus(typed), 2)
     text = _text_of(first)
     if len(text) > _MOST_CHARACTERS:
         raise OptionError(
-            f"{option} {given}: its first document has {len(text):,} characters; expected at most "
+            f"{option} {typed}: its first document has {len(text):,} characters; expected at most "
             f"{_MOST_CHARACTERS:,}, a sentence or some: put a blank line between documents, or type the words"
         )
     if others:
-        say(f"note: {given} has several documents, parted by blank lines; this is the first")
+        say(f"note: {typed} has several documents, parted by blank lines; this is the first")
     return text
 
 
-def _is_name(option: str, given: str) -> bool:
-    if given == "-":
+def _is_name(option: str, typed: str) -> bool:
+    if typed == "-":
         return True
-    if not given or len(given) > _LONGEST_NAME or "\n" in given:
+    if not typed or len(typed) > _LONGEST_NAME or "\n" in typed:
         return False
-    path = Path(given)
+    path = Path(typed)
     try:
         if path.is_dir():
             # A word may be a folder's name by chance; a path is meant as one.
-            if path.name == given:
+            if path.name == typed:
                 return False
-            raise OptionError(f"{option} {given} is a folder; expected the words themselves, or one file")
+            raise OptionError(f"{option} {typed} is a folder; expected the words themselves, or one file")
         if path.exists():
             return True
     except (OSError, ValueError):  # too long for a name
         return False
-    if len(given.split()) == 1 and given.lower().removesuffix(".gz").endswith(SUFFIXES):
-        raise missing(given, "give a file that is there, or the words themselves in quotes")
+    if len(typed.split()) == 1 and typed.lower().removesuffix(".gz").endswith(SUFFIXES):
+        raise missing(typed, "give a file that is there, or the words themselves in quotes")
     return False
 
 

@@ -86,19 +86,19 @@ def sentence(error: Any, arguments: Sequence[str]) -> str:
     reason = without_middle(reason[:1].lower() + reason[1:], 2 * _LONGEST_VALUE)
     if kind == "BadParameter" and error.param is not None:
         option = error.param.opts[0]
-        given = [_quoted(value) for value in _values(error.param.opts, arguments)]
-        return f"{' '.join([option, *given[:1]])} cannot be taken: {reason}; {lists}"
+        values = [_quoted(value) for value in _values(error.param.opts, arguments)]
+        return f"{' '.join([option, *values[:1]])} cannot be taken: {reason}; {lists}"
     return f"{reason}; {lists}"
 
 
 def _values(options: Sequence[str], arguments: Sequence[str]) -> list[str]:
     """Return what was given to an option, as it was typed."""
-    found = []
-    for place, argument in enumerate(arguments):
+    values = []
+    for index, argument in enumerate(arguments):
         name, equals, value = argument.partition("=")
         if name in options:
-            found += [value] if equals else list(arguments[place + 1 : place + 2])
-    return found
+            values += [value] if equals else list(arguments[index + 1 : index + 2])
+    return values
 
 
 def _quoted(text: str) -> str:

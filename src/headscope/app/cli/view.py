@@ -133,7 +133,7 @@ def numbers(option: str, value: str | None) -> tuple[int, ...]:
     Raises:
         OptionError: it is not of that form.
     """
-    found: list[int] = []
+    labels: list[int] = []
     parts = [] if value is None else value.split(",")
     if len(parts) > MOST_RANGES:
         raise OptionError(
@@ -145,8 +145,8 @@ def numbers(option: str, value: str | None) -> tuple[int, ...]:
             raise OptionError(
                 f"{option} {value!r} is no list of numbers; expected numbers from 1 and ranges, as 1-3,7"
             )
-        found += range(int(first), int(last or first) + 1)
-    return tuple(found)
+        labels += range(int(first), int(last or first) + 1)
+    return tuple(labels)
 
 
 def demonstration() -> str:

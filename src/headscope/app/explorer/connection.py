@@ -25,11 +25,11 @@ class Connection(H11Protocol):
 
     Args:
         limits: how long a client may take, and how many may be connected.
-        told: what uvicorn tells a protocol.
+        protocol_options: what uvicorn tells a protocol.
     """
 
-    def __init__(self, *, limits: Limits, **told: Any) -> None:
-        super().__init__(**told)
+    def __init__(self, *, limits: Limits, **protocol_options: Any) -> None:
+        super().__init__(**protocol_options)
         self.limits = limits
         self.waits_since = self.loop.time()
         self._leaving = self._dropped = False
@@ -43,8 +43,8 @@ class Connection(H11Protocol):
         # Seen here, not in megabytes of the system's own buffers: whether the client takes its answer.
         transport.set_write_buffer_limits(high=0)
         with suppress(OSError):  # the client has gone
-            held = transport.get_extra_info("socket")
-            held.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SYSTEMS_BUFFER)
+            connected = transport.get_extra_info("socket")
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SYSTEMS_BUFFER)
         if self._make_room():
             self._wait_for_head()
         else:

@@ -36,7 +36,7 @@ def explorer_page(
         study: data blocks of the study's atlas, by id.
         limits: what the server admits; the page's fields say so.
     """
-    told = {
+    data = {
         "models": list(models),
         "example": example,
         "study": study is not None,
@@ -46,7 +46,7 @@ def explorer_page(
         Page(
             title="headscope explorer",
             body=[el("main", id="app"), el("noscript", el("p", _SCRIPTS_OFF))],
-            data={"explorer": told, **(study or {})},
+            data={"explorer": data, **(study or {})},
             entry="explorer/explorer_page.js",
             styles=STYLES,
             connect=True,

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qs
 
 from headscope.app.explorer.explorer_page import Served
-from headscope.app.explorer.http_answers import DRESS, Refusal, error_body, own_error
+from headscope.app.explorer.http_answers import DRESS, Refusal, error_body, internal_error
 from headscope.app.explorer.limits import Limits
-from headscope.app.explorer.trouble import say_own
+from headscope.app.explorer.trouble import log_internal_error
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -77,8 +77,8 @@ class Guard:
         except _Gone:
             return
         except Exception as error:
-            say_own(error)
-            await answer.refuse(own_error(error))
+            log_internal_error(error)
+            await answer.refuse(internal_error(error))
 
 
 class _Gone(Exception):
@@ -95,11 +95,11 @@ class _Answer:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            own = {name.lower(): value for name, value in message.get("headers", [])}
+            sent = {name.lower(): value for name, value in message.get("headers", [])}
             more = {name.encode(): value.encode() for name, value in DRESS.items()}
             message = {
                 **message,
-                "headers": [*own.items(), *((n, v) for n, v in more.items() if n not in own)],
+                "headers": [*sent.items(), *((n, v) for n, v in more.items() if n not in sent)],
             }
         await self.send(message)
 
@@ -115,8 +115,8 @@ class _Answer:
         """Send a whole answer, if none has begun."""
         if self.started:
             return
-        told = {"content-type": kind, "content-length": str(len(body)), **dict(headers)}
-        written = [(name.lower().encode(), value.encode()) for name, value in told.items()]
+        fields = {"content-type": kind, "content-length": str(len(body)), **dict(headers)}
+        written = [(name.lower().encode(), value.encode()) for name, value in fields.items()]
         await self({"type": "http.response.start", "status": status, "headers": written})
         await self({"type": "http.response.body", "body": body})
 
@@ -143,14 +143,14 @@ def _check_host(scope: MutableMapping[str, Any], door: Door) -> None:
 
 
 def _may_pass(scope: MutableMapping[str, Any], door: Door, *, page: bool) -> bool:
-    given = _headers(scope, TOKEN_HEADER.lower().encode())
-    if page and not given:
+    tokens = _headers(scope, TOKEN_HEADER.lower().encode())
+    if page and not tokens:
         query = scope.get("query_string", b"").decode("latin-1")
         try:
-            given = parse_qs(query, keep_blank_values=True, max_num_fields=20).get("token", [])
+            tokens = parse_qs(query, keep_blank_values=True, max_num_fields=20).get("token", [])
         except ValueError:
-            given = []
-    return len(given) == 1 and compare_digest(given[0].encode(), door.token.encode())
+            tokens = []
+    return len(tokens) == 1 and compare_digest(tokens[0].encode(), door.token.encode())
 
 
 async def _refuse_token(answer: _Answer, door: Door, *, page: bool) -> None:
@@ -185,8 +185,8 @@ async def _read_in_time(scope: MutableMapping[str, Any], receive: Receive, limit
 async def _read(scope: MutableMapping[str, Any], receive: Receive, most: int) -> bytes:
     """Read the body, counting: a length that is announced may be missing or wrong."""
     too_large = Refusal(413, f"the request is over {most:,} bytes; shorten the text")
-    told = _headers(scope, b"content-length")
-    if told and told[0].isdecimal() and int(told[0][:12]) > most:
+    lengths = _headers(scope, b"content-length")
+    if lengths and lengths[0].isdecimal() and int(lengths[0][:12]) > most:
         raise too_large
     body = bytearray()
     while True:

@@ -43,7 +43,7 @@ def error_body(sentence: str) -> bytes:
 def last_answer(refusal: Refusal) -> bytes:
     """Return a whole answer as it goes over the wire, after which the connection is closed."""
     body = error_body(refusal.sentence)
-    told = {
+    headers = {
         "content-type": "application/json",
         "content-length": str(len(body)),
         "connection": "close",
@@ -51,11 +51,11 @@ def last_answer(refusal: Refusal) -> bytes:
         **refusal.headers,
     }
     first = f"HTTP/1.1 {refusal.status} {HTTPStatus(refusal.status).phrase}"
-    lines = [first, *(f"{name}: {value}" for name, value in told.items())]
+    lines = [first, *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode("ascii") + body
 
 
-def own_error(error: Exception) -> Refusal:
+def internal_error(error: Exception) -> Refusal:
     """Return 500: what went wrong is nobody's fault but ours; only its kind is told."""
     name = type(error).__name__
     return Refusal(500, f"the explorer met an error of its own ({name}); the terminal it runs in says more")

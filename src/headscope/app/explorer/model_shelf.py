@@ -82,7 +82,7 @@ class Shelf:
         """Load no further model."""
         self._stopped = True
 
-    def told(self) -> list[dict[str, Any]]:
+    def descriptions(self) -> list[dict[str, Any]]:
         """Return name, state, message and abilities of every model, in order."""
         return [
             {

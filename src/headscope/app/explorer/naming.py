@@ -25,16 +25,16 @@ def named_models(
     Raises:
         OptionError: one is named twice, or has no name.
     """
-    found: list[NamedModel] = []
+    models: list[NamedModel] = []
     sources: Sequence[str | None] = names or [None]
     for source in sources:
         if source is not None and not source.strip():
             raise OptionError("--model '' names no model; give a hub name or a folder")
-        if any(each.source == source for each in found):
+        if any(each.source == source for each in models):
             raise OptionError(f"--model {source} is named twice; name each model once")
-        name = _free(_called(source), [each.name for each in found])
+        name = _free(_called(source), [each.name for each in models])
         same = study is not None and name == study.name
-        found.append(
+        models.append(
             NamedModel(
                 name=name,
                 source=source,
@@ -43,7 +43,7 @@ def named_models(
                 weights=study.weights if study and same else None,
             )
         )
-    return found
+    return models
 
 
 def _called(source: str | None) -> str:

@@ -16,20 +16,20 @@ def study_model(study: Study) -> NamedModel:
 
     A folder is known by its last part only: loading it says that it must be named.
     """
-    told = study.manifest["signature"]["model"]
-    name = str(told["name"])
+    model = study.manifest["signature"]["model"]
+    name = str(model["name"])
     unknown = {
         "folder": "was a folder, and the study does not say where it lies; name it with --model",
         "memory": "was in memory; save it with save_pretrained, and name its folder with --model",
     }
-    reason = unknown.get(str(told.get("origin")))
+    reason = unknown.get(str(model.get("origin")))
     return NamedModel(
         name=name,
         source=None if name == EMBEDDED else name,
-        revision=told.get("revision"),
+        revision=model.get("revision"),
         refused="" if reason is None else f"the study's model {name} {reason}",
         roles=roles_of(study),
-        weights=told.get("weights"),
+        weights=model.get("weights"),
     )
 
 

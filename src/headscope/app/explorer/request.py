@@ -38,8 +38,8 @@ class LookRequest:
     @property
     def id(self) -> str:
         """Name the look: the same request has the same 32 hex digits."""
-        told = json.dumps(asdict(self), sort_keys=True)
-        return blake2b(told.encode("ascii"), digest_size=16).hexdigest()
+        text = json.dumps(asdict(self), sort_keys=True)
+        return blake2b(text.encode("ascii"), digest_size=16).hexdigest()
 
 
 def read_request(body: bytes, *, limits: Limits) -> LookRequest:
@@ -49,27 +49,27 @@ def read_request(body: bytes, *, limits: Limits) -> LookRequest:
         Refusal: 400 where it is no such request, 413 where a text is too long.
     """
     try:
-        given = json.loads(body.decode("utf-8"), parse_constant=_no_number)
+        fields = json.loads(body.decode("utf-8"), parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise Refusal(400, 'the request is not JSON; expected {"model": ..., "text": ...} in UTF-8') from None
-    if not isinstance(given, dict):
-        raise Refusal(400, f'expected an object {{"model": ..., "text": ...}}, got {_kind(given)}')
-    unknown = sorted(set(given) - set(_KNOWN))
+    if not isinstance(fields, dict):
+        raise Refusal(400, f'expected an object {{"model": ..., "text": ...}}, got {_kind(fields)}')
+    unknown = sorted(set(fields) - set(_KNOWN))
     if unknown:
         raise Refusal(400, f"{_said(unknown[0])} is not known; expected {', '.join(_KNOWN)}")
     return LookRequest(
-        model=_string(given, "model", _LONGEST_NAME),
-        text=_string(given, "text", limits.characters),
-        text_b=_optional(given, "text_b", limits.characters),
-        decoder_text=_optional(given, "decoder_text", limits.characters),
-        generate=_count(given, "generate", limits.generate),
+        model=_string(fields, "model", _LONGEST_NAME),
+        text=_string(fields, "text", limits.characters),
+        text_b=_optional(fields, "text_b", limits.characters),
+        decoder_text=_optional(fields, "decoder_text", limits.characters),
+        generate=_count(fields, "generate", limits.generate),
     )
 
 
-def _string(given: dict[str, Any], name: str, most: int) -> str:
-    value = given.get(name)
+def _string(fields: dict[str, Any], name: str, most: int) -> str:
+    value = fields.get(name)
     if not isinstance(value, str):
-        came = "nothing" if name not in given else _kind(value)
+        came = "nothing" if name not in fields else _kind(value)
         raise Refusal(400, f"expected {name} to be a string, got {came}")
     if len(value) > most:
         raise Refusal(
@@ -79,12 +79,12 @@ def _string(given: dict[str, Any], name: str, most: int) -> str:
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
-def _optional(given: dict[str, Any], name: str, most: int) -> str | None:
-    return None if given.get(name) is None else _string(given, name, most) or None
+def _optional(fields: dict[str, Any], name: str, most: int) -> str | None:
+    return None if fields.get(name) is None else _string(fields, name, most) or None
 
 
-def _count(given: dict[str, Any], name: str, most: int) -> int:
-    value = given.get(name, 0)
+def _count(fields: dict[str, Any], name: str, most: int) -> int:
+    value = fields.get(name, 0)
     # True is an int in Python, and no number of tokens.
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
         came = _said(value) if isinstance(value, int | float | str) else _kind(value)

@@ -25,18 +25,20 @@ class Look:
 
     Attributes:
         request: what was asked, to run it again.
-        told: the payload without maps, as JSON, with the look's `id`.
+        payload_json: the payload without maps, as JSON, with the look's `id`.
         layers: each layer's maps, by kind and layer's label, as `views.quantize.write_weights` writes them.
     """
 
     request: LookRequest
-    told: bytes
+    payload_json: bytes
     layers: dict[str, dict[int, bytes]]
 
     @property
     def size(self) -> int:
         """Bytes that it takes."""
-        return len(self.told) + sum(len(layer) for kind in self.layers.values() for layer in kind.values())
+        return len(self.payload_json) + sum(
+            len(layer) for kind in self.layers.values() for layer in kind.values()
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,14 +73,14 @@ def take_look(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Look:
     named = shelf.named[request.model]
     view = _with_roles(_view(shelf, request, limits=limits), named)
     layers = layers_of(view)
-    told = payload(view, maps=False, neuron=False, layers=layers)
-    told["id"] = request.id
+    data = payload(view, maps=False, neuron=False, layers=layers)
+    data["id"] = request.id
     source = named.source if named.source is None or isinstance(named.source, str) else named.name
     options = {"decoder_text": request.decoder_text, "generate": request.generate, "revision": named.revision}
-    told["call"] = figure_call(source, request.text, request.text_b, **options)
+    data["call"] = figure_call(source, request.text, request.text_b, **options)
     return Look(
         request=request,
-        told=json_text(told).encode("utf-8"),
+        payload_json=json_text(data).encode("utf-8"),
         layers={kind.kind: dict(zip(kind.layers, each)) for kind, each in zip(view.kinds, layers.maps)},
     )
 

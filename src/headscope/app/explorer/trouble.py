@@ -49,9 +49,9 @@ class OneASecond(logging.Filter):
         return True
 
 
-def say_own(error: BaseException) -> None:
+def log_internal_error(error: BaseException) -> None:
     """Write down an error that is the explorer's own."""
-    _log.error("headscope: the explorer met an error of its own: %s", _Told(error))
+    _log.error("headscope: the explorer met an error of its own: %s", _LazyDescription(error))
 
 
 def say_loops(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -60,10 +60,10 @@ def say_loops(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     if error is None:
         _log.error("headscope: the explorer's server: %s", what)
     else:
-        _log.error("headscope: the explorer's server: %s: %s", what, _Told(error))
+        _log.error("headscope: the explorer's server: %s: %s", what, _LazyDescription(error))
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return an error's kind, text and place in one printable line."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
@@ -73,13 +73,13 @@ def told(error: BaseException) -> str:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _LazyDescription:
     """An error that is put into words only where the line is said."""
 
     error: BaseException
 
     def __str__(self) -> str:
-        return told(self.error)
+        return describe_error(self.error)
 
 
 _log.addFilter(OneASecond())

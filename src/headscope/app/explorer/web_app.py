@@ -29,7 +29,7 @@ from starlette.routing import Route
 
 from headscope.app.explorer.explorer_page import closed_door, explorer_page
 from headscope.app.explorer.guard import Door, Guard
-from headscope.app.explorer.http_answers import Refusal, own_error
+from headscope.app.explorer.http_answers import Refusal, internal_error
 from headscope.app.explorer.limits import Limits
 from headscope.app.explorer.model_shelf import NamedModel, Shelf
 from headscope.app.explorer.request import LookRequest, read_request
@@ -102,17 +102,17 @@ class Explorer:
 
     async def models(self, request: Request) -> Response:
         """Answer with what is known of each model."""
-        return JSONResponse({"models": self.shelf.told()})
+        return JSONResponse({"models": self.shelf.descriptions()})
 
     async def look(self, request: Request) -> Response:
         """Run a model on a text, or answer from what is kept."""
-        asked = read_request(await request.body(), limits=self.limits)
-        self.shelf.ready(asked.model)
-        # Asked for often at once, it is computed once: whoever waited finds it kept.
-        look = self.looks.get(asked.id)
+        look_request = read_request(await request.body(), limits=self.limits)
+        self.shelf.ready(look_request.model)
+        # Of several requests for one look the first computes it; the others find it kept.
+        look = self.looks.get(look_request.id)
         if look is None:
-            look = await self.worker.run(partial(self._looked, asked))
-        return Response(look.told, media_type="application/json")
+            look = await self.worker.run(partial(self._looked, look_request))
+        return Response(look.payload_json, media_type="application/json")
 
     async def layer(self, request: Request) -> Response:
         """Answer with one layer's maps."""
@@ -124,28 +124,28 @@ class Explorer:
         """Answer with one layer's queries and keys; the model runs again where they are not kept."""
         look = self._kept(request)
         _of(look.layers, request)
-        asked = look.request
-        neuron = self.neurons.get(asked.id)
+        look_request = look.request
+        neuron = self.neurons.get(look_request.id)
         if neuron is None:
-            neuron = await self.worker.run(partial(self._neurons, asked))
+            neuron = await self.worker.run(partial(self._neurons, look_request))
         kind = request.query_params["kind"]
         if kind in neuron.refused:
             return JSONResponse({"no_neuron": neuron.refused[kind]})
         parts, body = _of(neuron.layers, request)
         return Response(body, media_type="application/octet-stream", headers={NEURON_HEADER: parts})
 
-    def _looked(self, asked: LookRequest) -> Look:
-        look = self.looks.get(asked.id)
+    def _looked(self, look_request: LookRequest) -> Look:
+        look = self.looks.get(look_request.id)
         if look is None:
-            look = take_look(self.shelf, asked, limits=self.limits)
-            self.looks.put(asked.id, look)
+            look = take_look(self.shelf, look_request, limits=self.limits)
+            self.looks.put(look_request.id, look)
         return look
 
-    def _neurons(self, asked: LookRequest) -> Neuron:
-        neuron = self.neurons.get(asked.id)
+    def _neurons(self, look_request: LookRequest) -> Neuron:
+        neuron = self.neurons.get(look_request.id)
         if neuron is None:
-            neuron = take_neuron(self.shelf, asked, limits=self.limits)
-            self.neurons.put(asked.id, neuron)
+            neuron = take_neuron(self.shelf, look_request, limits=self.limits)
+            self.neurons.put(look_request.id, neuron)
         return neuron
 
     def _kept(self, request: Request) -> Look:
@@ -205,7 +205,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    return await _refused(request, own_error(error))
+    return await _refused(request, internal_error(error))
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

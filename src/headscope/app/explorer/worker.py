@@ -92,8 +92,8 @@ class _Job:
             # A panic in a tokenizer's Rust is no Exception, and must not end the thread. A future takes no
             # StopIteration.
             if not isinstance(error, Exception) or isinstance(error, StopIteration):
-                told = RuntimeError(f"{type(error).__name__}: {error}")
-                error = told.with_traceback(error.__traceback__)
+                plain_error = RuntimeError(f"{type(error).__name__}: {error}")
+                error = plain_error.with_traceback(error.__traceback__)
             self.answer(error=error)
         else:
             self.answer(result)

@@ -31,12 +31,12 @@ class CardWords:
             joined: the places of those that go on, as a table has them; None for a table of before they were told.
                 Those that say so by a `##` of their own keep their number.
         """
-        goes_on = set() if joined is None else {int(place) for place in joined}
+        goes_on = set() if joined is None else {int(position) for position in joined}
         return [
             ~self.number(token)
-            if place in goes_on and not str(token).startswith(_GOES_ON)
+            if position in goes_on and not str(token).startswith(_GOES_ON)
             else self.number(token)
-            for place, token in enumerate(tokens)
+            for position, token in enumerate(tokens)
         ]
 
     def attending(self, row: Mapping[Any, Any]) -> list[Any]:

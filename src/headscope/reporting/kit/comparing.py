@@ -88,7 +88,7 @@ def comparisons(table: pd.DataFrame | None, **keys: Any) -> list[tuple[dict[str,
     ]
 
 
-def _same(found: Any, wanted: Any) -> bool:
+def _same(value: Any, wanted: Any) -> bool:
     if wanted is None:
-        return bool(pd.isna(found))
-    return not pd.isna(found) and bool(found == wanted)
+        return bool(pd.isna(value))
+    return not pd.isna(value) and bool(value == wanted)

@@ -75,37 +75,37 @@ _GROUP = re.compile(r'<g id="(heads--[^">]*)"[^>]*>.*?</g>(?=\s*<)', re.DOTALL)
 _STYLE = re.compile(r' style="([^"]*)"')
 
 
-def _point(found: re.Match[str]) -> str:
+def _point(match: re.Match[str]) -> str:
     """Write a linked point as one element with `data-head`: the page's script opens the card, no tab stop is made."""
-    return f'<{found.group(2)} data-head="{found.group(1)}"{found.group(3)}/>'
+    return f'<{match.group(2)} data-head="{match.group(1)}"{match.group(3)}/>'
 
 
-def _hoist(found: re.Match[str]) -> str:
+def _hoist(match: re.Match[str]) -> str:
     """Say once, on the group, the style that all its points share: most of a big model's page is points."""
-    name = blake2b(found.group(1).encode(), digest_size=2).hexdigest()
-    group = stamped(found.group(), name=f"p{name}-")
+    name = blake2b(match.group(1).encode(), digest_size=2).hexdigest()
+    group = stamped(match.group(), name=f"p{name}-")
     styles = [style.split("; ") for style in _STYLE.findall(group) if "fill" in style]
     shared = [said for said in styles[0] if all(said in style for style in styles)] if styles else []
     if not shared:
         return group
 
-    def own(one: re.Match[str]) -> str:
-        if "fill" not in one.group(1):
-            return one.group()
-        left = "; ".join(said for said in one.group(1).split("; ") if said not in shared)
+    def unshared(style_match: re.Match[str]) -> str:
+        if "fill" not in style_match.group(1):
+            return style_match.group()
+        left = "; ".join(said for said in style_match.group(1).split("; ") if said not in shared)
         return f' style="{left}"' if left else ""
 
-    return _STYLE.sub(own, group).replace(">", f' style="{"; ".join(shared)}">', 1)
+    return _STYLE.sub(unshared, group).replace(">", f' style="{"; ".join(shared)}">', 1)
 
 
 def _tag(tag: str, name: str) -> str:
     """Rewrite one tag: page colors, page fonts, own ids."""
-    tag = re.sub(r'\bid="([^"]*)"', lambda found: f'id="{name}-{found.group(1)}"', tag)
-    tag = re.sub(r"url\(#([^)]*)\)", lambda found: f"url(#{name}-{found.group(1)})", tag)
+    tag = re.sub(r'\bid="([^"]*)"', lambda match: f'id="{name}-{match.group(1)}"', tag)
+    tag = re.sub(r"url\(#([^)]*)\)", lambda match: f"url(#{name}-{match.group(1)})", tag)
     if tag.startswith("<use"):
         tag = tag.replace('xlink:href="#', f'xlink:href="#{name}-')
     tag = re.sub(r"font-family: [^;\"]*;? ?", "", tag)
-    return re.sub(r"#[0-9a-f]{6}\b", lambda found: _variables().get(found.group(), found.group()), tag)
+    return re.sub(r"#[0-9a-f]{6}\b", lambda match: _variables().get(match.group(), match.group()), tag)
 
 
 @cache

@@ -37,5 +37,5 @@ def in_head_order(rows: pd.DataFrame, kind: Kind) -> NDArray[np.float64]:
     """Lay out the column `value` of rows with `layer` and `head` (from 1) in head order; NaN where none is."""
     out = np.full(kind.size, np.nan)
     heads = rows[rows["head"].notna()]
-    out[kind.places(heads)] = heads["value"].to_numpy(np.float64, na_value=np.nan)
+    out[kind.head_indices(heads)] = heads["value"].to_numpy(np.float64, na_value=np.nan)
     return out

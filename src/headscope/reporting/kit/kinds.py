@@ -22,7 +22,8 @@ COLUMNS = ("value", "ci_low", "ci_high", "uniform", "n")
 class Kind:
     """One kind of attention: `heads[statistic]` is `[layers, heads, 5]`, `means[statistic]` `[layers, 5]`.
 
-    `own` has each layer's number among all of the model's, where some of these have no attention; else it is empty.
+    `model_layers` has each layer's number among all of the model's layers where some of these have no attention, and
+    is empty otherwise.
     """
 
     name: str
@@ -31,7 +32,7 @@ class Kind:
     heads: Mapping[str, np.ndarray]
     means: Mapping[str, np.ndarray]
     roles: tuple[str, ...]
-    own: tuple[int, ...] = ()
+    model_layers: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
@@ -40,7 +41,7 @@ class Kind:
 
     def layer_name(self, layer: int) -> str:
         """Write a layer's number as tables have it: `2`, or `2 (model’s 5)` where the model counts otherwise."""
-        return f"{layer} (model’s {self.own[layer - 1]})" if self.own else str(layer)
+        return f"{layer} (model’s {self.model_layers[layer - 1]})" if self.model_layers else str(layer)
 
     def cell(self, statistic: str, layer: int, head: int | None = None) -> Cell:
         """Return one number; `layer` and `head` are 1-based, no head is the layer's mean."""
@@ -68,13 +69,13 @@ class Kind:
 
     def role(self, layer: int, head: int) -> str:
         """Return a head's role."""
-        return self.roles[self.place(layer, head)]
+        return self.roles[self.head_index(layer, head)]
 
-    def place(self, layer: SupportsInt, head: SupportsInt) -> int:
+    def head_index(self, layer: SupportsInt, head: SupportsInt) -> int:
         """Return where a head stands in head order, from 0; `layer` and `head` are 1-based."""
         return (int(layer) - 1) * self.heads_per_layer + int(head) - 1
 
-    def places(self, rows: pd.DataFrame) -> NDArray[np.int64]:
+    def head_indices(self, rows: pd.DataFrame) -> NDArray[np.int64]:
         """Return where the head of each row stands in head order, of rows with `layer` and `head` (from 1)."""
         layer, head = (rows[name].to_numpy(np.int64) for name in ("layer", "head"))
         return np.asarray((layer - 1) * self.heads_per_layer + head - 1)
@@ -83,12 +84,18 @@ class Kind:
 def kinds_of(run: Measured) -> tuple[Kind, ...]:
     """Lay out every kind that the manifest names, in its order."""
     return tuple(
-        _kind(run, str(entry["kind"]), int(entry["layers"]), int(entry["heads"]), own=entry.get("own", ()))
+        _kind(
+            run,
+            str(entry["kind"]),
+            int(entry["layers"]),
+            int(entry["heads"]),
+            model_layers=entry.get("own", ()),
+        )
         for entry in run.manifest["kinds"]
     )
 
 
-def _kind(run: Measured, name: str, layers: int, heads: int, *, own: Sequence[int]) -> Kind:
+def _kind(run: Measured, name: str, layers: int, heads: int, *, model_layers: Sequence[int]) -> Kind:
     rows = run.stats[run.stats["kind"] == name]
     by_head, by_layer = {}, {}
     for statistic in NAMES:
@@ -97,10 +104,10 @@ def _kind(run: Measured, name: str, layers: int, heads: int, *, own: Sequence[in
         by_head[statistic] = _filled((layers, heads), part[~is_mean])
         by_layer[statistic] = _filled((layers,), part[is_mean])
     roles = np.full((layers, heads), OTHERWISE, dtype=object)
-    told = run.roles[run.roles["kind"] == name]
-    for layer, head, role in zip(told["layer"], told["head"], told["role"]):
+    role_rows = run.roles[run.roles["kind"] == name]
+    for layer, head, role in zip(role_rows["layer"], role_rows["head"], role_rows["role"]):
         roles[int(layer) - 1, int(head) - 1] = str(role)
-    return Kind(name, layers, heads, by_head, by_layer, tuple(roles.ravel()), tuple(map(int, own)))
+    return Kind(name, layers, heads, by_head, by_layer, tuple(roles.ravel()), tuple(map(int, model_layers)))
 
 
 def _filled(shape: tuple[int, ...], rows: pd.DataFrame) -> np.ndarray:

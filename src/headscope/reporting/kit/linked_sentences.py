@@ -64,9 +64,9 @@ def listed(refs: Iterable[HeadRef], *, most: int = 8) -> list[str | HeadRef]:
     shown = every[:most]
     more = len(every) - len(shown)
     parts: list[str | HeadRef] = []
-    for place, ref in enumerate(shown):
-        if place:
-            parts.append(" and " if place == len(shown) - 1 and not more else ", ")
+    for index, ref in enumerate(shown):
+        if index:
+            parts.append(" and " if index == len(shown) - 1 and not more else ", ")
         parts.append(ref)
     if more:
         parts.append(f" and {more:,} more")

@@ -68,9 +68,9 @@ def kind_links(about: Context, name: str, what: str, drawn: Collection[str]) -> 
         None where no figures lie beside the page, or no kind has numbers.
     """
     links: list[Html | str] = []
-    for place, kind in enumerate(about.kinds):
+    for index, kind in enumerate(about.kinds):
         if kind.name in drawn:
-            file = figure_file(name, kind.name, first=place == 0)
+            file = figure_file(name, kind.name, first=index == 0)
             links += [", "] if links else []
             links.append(_file(file, f"{kind.name} SVG" if about.several else "SVG"))
     return el("p", f"{what}: ", links, class_="files") if about.links and links else None

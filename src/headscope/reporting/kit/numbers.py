@@ -48,7 +48,7 @@ def p_words(p: float) -> str:
     return f"p = {p:.4f}" if p < 0.01 else f"p = {p:.2f}"
 
 
-def told(cell: Cell, *, long: bool = False) -> str:
+def accuracy_words(cell: Cell, *, long: bool = False) -> str:
     """Return an accuracy with its interval, `75.2% (72.9 to 77.4)`; `long` says that it is the 95% interval."""
     if not cell.has_interval:
         return percent(cell.value, 1)

@@ -43,9 +43,9 @@ class Table:
                 "tr",
                 [
                     el("th", cell, scope="row")
-                    if place == 0
-                    else el("td", cell, class_="words" if place in self.words else None)
-                    for place, cell in enumerate(row)
+                    if column == 0
+                    else el("td", cell, class_="words" if column in self.words else None)
+                    for column, cell in enumerate(row)
                 ],
             )
             for row in self.rows
@@ -76,7 +76,7 @@ def layer_table(
     kind: Kind, statistics: Sequence[str], words: Words, *, name: str, several: bool
 ) -> Table | None:
     """Tabulate the layers' means of `statistics`, each with its interval, uniform value and n; None if none occurs."""
-    present = [one for one in statistics if kind.occurs(one)]
+    present = [statistic for statistic in statistics if kind.occurs(statistic)]
     if not present:
         return None
     rows = []
@@ -94,7 +94,10 @@ def layer_table(
     whose = f" ({kind.name})" if several else ""
     return Table(
         summary=f"Table: the mean over heads in each layer{whose}",
-        groups=(("", 1), *((f"{capital(words.statistics[one])}, {unit(one)}", 4) for one in present)),
+        groups=(
+            ("", 1),
+            *((f"{capital(words.statistics[statistic])}, {unit(statistic)}", 4) for statistic in present),
+        ),
         header=("layer", *("mean", "95% interval", "uniform", "n") * len(present)),
         rows=tuple(rows),
         name=name,
@@ -108,11 +111,11 @@ def role_table(kinds: Sequence[Kind], words: Words) -> Table:
     for kind in kinds:
         grid = np.array(kind.roles, dtype=object).reshape(kind.layers, kind.heads_per_layer)
         for role, label in words.roles.items():
-            own = grid == role
-            if own.any():
-                layers = [f"{layer} ({int(own[layer - 1].sum())})" for layer in range(1, kind.layers + 1)
-                          if own[layer - 1].any()]  # fmt: skip
-                row = [capital(label), f"{int(own.sum()):,}", ", ".join(layers)]
+            has_role = grid == role
+            if has_role.any():
+                layers = [f"{layer} ({int(has_role[layer - 1].sum())})" for layer in range(1, kind.layers + 1)
+                          if has_role[layer - 1].any()]  # fmt: skip
+                row = [capital(label), f"{int(has_role.sum()):,}", ", ".join(layers)]
                 rows.append(tuple([kind.name, *row] if several else row))
     header = ("role", "heads", "in layer (heads)")
     return Table(

@@ -97,7 +97,7 @@ def gloss(relation: str) -> str:
     return overall.get(relation) or (known[0] if known else "")
 
 
-def found(relation: str) -> str:
+def found_words(relation: str) -> str:
     """Return what is found, as after "finds": `the verb of a direct object (obj)`."""
     known = terms(relation)
     if known is None:

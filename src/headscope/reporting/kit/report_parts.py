@@ -28,7 +28,7 @@ class Context:
         run: the run.
         kinds: its kinds of attention.
         words: what its model's tokens are called.
-        found: the findings, once they are made.
+        findings: the sentences, once they are made.
         links: whether figures lie beside the page.
         pictures: these figures as SVG, by the names of their files, where they were drawn.
     """
@@ -36,7 +36,7 @@ class Context:
     run: Measured
     kinds: tuple[Kind, ...]
     words: Words
-    found: Sequence[Sentence] = ()
+    findings: Sequence[Sentence] = ()
     links: bool = False
     pictures: Mapping[str, str] = field(default_factory=dict)
 
@@ -95,16 +95,16 @@ def section(
         el("h2", title),
         el("p", why, class_="why"),
         parts,
-        [el("p", one, class_="caption") for one in captions],
+        [el("p", caption, class_="caption") for caption in captions],
         files,
         id=f"section-{name}",
     )
     return [Section(name=name, title=title, html=html)]
 
 
-def corpus_line(told: Mapping[str, Any] | None, unit: str) -> tuple[str, ...]:
+def corpus_line(corpus: Mapping[str, Any] | None, unit: str) -> tuple[str, ...]:
     """Name a corpus of the manifest with its size, `litbank, 1,630 windows`; nothing where the run has none."""
-    of = told or {}
+    of = corpus or {}
     size = count(int(of[f"{unit}s"]), unit) if f"{unit}s" in of else ""
     said = ", ".join(part for part in (plain(of.get("name", "")), size) if part)
     return (said,) if said else ()

@@ -89,14 +89,19 @@ def shown_by_head(showings: Sequence[Showing], kind: Kind) -> dict[int, list[dic
     And with its value of what it writes, where that is known.
     """
     out: dict[int, list[dict[str, Any]]] = {}
-    for one in showings:
-        rows = one.heads[(one.heads["kind"] == kind.name) & (one.heads["shows"] == "yes")]
-        for row in rows.to_dict("records") if one.what.words else ():
-            place = kind.place(row["layer"], row["head"])
+    for showing in showings:
+        rows = showing.heads[(showing.heads["kind"] == kind.name) & (showing.heads["shows"] == "yes")]
+        for row in rows.to_dict("records") if showing.what.words else ():
+            index = kind.head_index(row["layer"], row["head"])
             value, low, high, written = numbers(
                 np.array([row[name] for name in ("value", "ci_low", "ci_high", "written")], dtype=np.float64)
             )
-            told = {"id": one.what.name, "name": one.what.label, "says": one.what.says, "role": one.what.role}
+            fields = {
+                "id": showing.what.name,
+                "name": showing.what.label,
+                "says": showing.what.says,
+                "role": showing.what.role,
+            }
             known = {} if written is None else {"written": written}
-            out.setdefault(place, []).append(told | {"value": value, "low": low, "high": high} | known)
+            out.setdefault(index, []).append(fields | {"value": value, "low": low, "high": high} | known)
     return out

@@ -27,24 +27,28 @@ def stamped(group: str, *, name: str) -> str:
         return group
     shapes: list[NDArray[np.float64]] = []
 
-    def use(found: re.Match[str]) -> str:
-        head, outline, rest = found.groups()
+    def use(match: re.Match[str]) -> str:
+        head, outline, rest = match.groups()
         if not _PLAIN.match(outline):
-            return found.group()
+            return match.group()
         corners = np.array(re.findall(r"[-\d.]+", outline), dtype=np.float64).reshape(-1, 2)
-        own = corners - corners[0]
-        place = next(
-            (n for n, one in enumerate(shapes) if one.shape == own.shape and np.abs(one - own).max() < _SAME),
+        shape = corners - corners[0]
+        index = next(
+            (
+                n
+                for n, known in enumerate(shapes)
+                if known.shape == shape.shape and np.abs(known - shape).max() < _SAME
+            ),
             None,
         )
-        if place is None:
-            place = len(shapes)
-            shapes.append(own)
+        if index is None:
+            index = len(shapes)
+            shapes.append(shape)
         x, y = (f"{value:.1f}" for value in corners[0])
-        return f'<use data-head="{head}" xlink:href="#{name}{place}" x="{x}" y="{y}"{rest}/>'
+        return f'<use data-head="{head}" xlink:href="#{name}{index}" x="{x}" y="{y}"{rest}/>'
 
     body = _POINT.sub(use, group)
-    defined = "".join(f'<path id="{name}{n}" d="{_outline(one)}"/>' for n, one in enumerate(shapes))
+    defined = "".join(f'<path id="{name}{n}" d="{_outline(known)}"/>' for n, known in enumerate(shapes))
     return body.replace(">", f"><defs>{defined}</defs>", 1) if shapes else group
 
 

@@ -28,7 +28,7 @@ def strip(
     """
     middle = HEIGHT / 2
     parts: list[Html] = [_line("rail", 0.0, 1.0, middle)]
-    parts += [_tall("notch", place) for place in (0.0, 0.5, 1.0)]
+    parts += [_tall("notch", share) for share in (0.0, 0.5, 1.0)]
     if control is not None:
         parts.append(_line("range", control.lowest, control.highest, middle))
         parts.append(el("circle", cx=_x(control.mean), cy=middle, r="2.6", class_="control"))

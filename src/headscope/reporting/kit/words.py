@@ -34,7 +34,7 @@ def words_for(manifest: Mapping[str, Any]) -> Words:
     sep = special.get("sep") or "the separator"
     tokens = Special(cls=cls, sep=sep)
     return Words(
-        statistics={one.name: tokens.fill(one.label) for one in STATISTICS.values()},
+        statistics={row.name: tokens.fill(row.label) for row in STATISTICS.values()},
         roles={name: tokens.fill(ROLES[name].called) for name in SHOWN},
         cls=cls,
         sep=sep,

@@ -31,9 +31,9 @@ class ClusterOptions:
             )
         if self.cpus_per_worker < 1:
             raise OptionError(f"--cpus-per-worker {self.cpus_per_worker}: expected 1 or more")
-        own = self.gpus_per_worker
+        gpus = self.gpus_per_worker
         # A share, so that several fit on one GPU, or whole ones; half a GPU of another is no use.
-        if own is not None and not (0 <= own <= 1 or own == int(own) > 0):
+        if gpus is not None and not (0 <= gpus <= 1 or gpus == int(gpus) > 0):
             raise OptionError(
-                f"--gpus-per-worker {own:g}: expected 0, a share such as 0.5, or a whole number"
+                f"--gpus-per-worker {gpus:g}: expected 0, a share such as 0.5, or a whole number"
             )

@@ -75,7 +75,7 @@ class RayEngine:
         self.options = options
         self._workers: list[_Worker] = []
         self._waking: dict[Any, _Worker] = {}
-        self._told: WorkersRun | None = None
+        self._run: WorkersRun | None = None
         self._folder: str | None = None
 
     def __enter__(self) -> "RayEngine":
@@ -115,11 +115,11 @@ class RayEngine:
         """Say which run's shards are to be computed; workers are started when the first are."""
         text = run.signature["corpus"]
         gpus = self._gpus_per_worker()
-        asked = shared_options(run.options)
-        if asked.device == "auto" and not gpus:
-            asked = replace(asked, device="cpu")  # else all of a node would share its first GPU
-        self._told = WorkersRun(
-            options=asked, text=(text.get("documents", 0), text.get("hash", "")), signature=run.signature
+        options = shared_options(run.options)
+        if options.device == "auto" and not gpus:
+            options = replace(options, device="cpu")  # else all of a node would share its first GPU
+        self._run = WorkersRun(
+            options=options, text=(text.get("documents", 0), text.get("hash", "")), signature=run.signature
         )
 
     def nodes(self, stage: str, scan_name: str, shards: Iterator[Shard], *, first: int) -> Iterator[Node]:
@@ -155,8 +155,8 @@ class RayEngine:
     def _how(self) -> dict[str, Any]:
         """Return what Ray is told: nothing printed, no page served, and on this machine no other can connect."""
         # Paths of sockets must be short, which the system's own temporary folder may not be.
-        place = "/tmp" if os.path.isdir("/tmp") else None
-        self._folder = tempfile.mkdtemp(prefix="headscope-ray-", dir=place)
+        parent = "/tmp" if os.path.isdir("/tmp") else None
+        self._folder = tempfile.mkdtemp(prefix="headscope-ray-", dir=parent)
         # Else Ray has workers import from the folder that the command is called in, before anything that is installed.
         empty = os.path.join(self._folder, "empty")
         os.mkdir(empty)
@@ -183,11 +183,11 @@ class RayEngine:
             self._folder = None
 
     def _gpus_per_worker(self) -> float:
-        own = self.options.gpus_per_worker
-        return own if own is not None else float(self.ray.cluster_resources().get("GPU", 0) >= 1)
+        gpus = self.options.gpus_per_worker
+        return gpus if gpus is not None else float(self.ray.cluster_resources().get("GPU", 0) >= 1)
 
     def _start(self) -> None:
-        assert self._told is not None
+        assert self._run is not None
         there, gpus = self.ray.cluster_resources(), self._gpus_per_worker()
         cpus = self.options.cpus_per_worker
         fitting = int(there.get("GPU", 0) // gpus) if gpus else int(there.get("CPU", 1) // cpus)
@@ -198,7 +198,7 @@ class RayEngine:
                 f"{there.get('GPU', 0):g}; give fewer --workers, or a lower --gpus-per-worker"
             )
         actor = self.ray.remote(num_cpus=cpus, num_gpus=gpus, max_restarts=RESTARTS)(_Actor)
-        self._workers = [_Worker(actor.remote(self._told)) for _ in range(number)]
+        self._workers = [_Worker(actor.remote(self._run)) for _ in range(number)]
         for worker in self._workers:
             self._wake(worker)
 
@@ -217,19 +217,19 @@ class RayEngine:
                     return
                 actor = worker.actor
                 if job.joins:
-                    given = actor.join.options(num_returns=2).remote(
+                    references = actor.join.options(num_returns=2).remote(
                         scan.stage, scan.name, *scan.jobs.results(job)
                     )
                 else:
                     inputs = self.ray.put(scan.jobs.shard(job))
-                    given = actor.shard.options(num_returns=2).remote(scan.stage, scan.name, inputs)
-                done, result = given
+                    references = actor.shard.options(num_returns=2).remote(scan.stage, scan.name, inputs)
+                done, result = references
                 scan.under_way[done] = (worker, job, result)
                 worker.jobs += 1
 
     def _await(self, scan: _Scan) -> None:
         """Wait until something is done, and take note of it."""
-        began, told = time.monotonic(), False
+        began, warned = time.monotonic(), False
         while True:
             pending = [*scan.under_way, *self._waking]
             if not pending:
@@ -240,9 +240,9 @@ class RayEngine:
             ended, _ = self.ray.wait(pending, num_returns=1, timeout=1.0, fetch_local=False)
             if ended:
                 break
-            if not told and not any(worker.up for worker in self._workers):
-                told = time.monotonic() - began > _WORD_AFTER
-                if told:
+            if not warned and not any(worker.up for worker in self._workers):
+                warned = time.monotonic() - began > _WORD_AFTER
+                if warned:
                     warnings.warn(self._waits(), stacklevel=2)
         for reference in ended:
             if reference in self._waking:
@@ -262,7 +262,7 @@ class RayEngine:
         try:
             worker.process = self.ray.get(reference)
         except HeadscopeError as error:
-            raise _own(error) from None
+            raise _original_error(error) from None
         except self.ray.exceptions.RayTaskError:
             raise
         except self.ray.exceptions.RayError:
@@ -277,7 +277,7 @@ class RayEngine:
         try:
             self.ray.get(reference)
         except HeadscopeError as error:
-            raise _own(error) from None
+            raise _original_error(error) from None
         except errors.ObjectLostError:
             scan.jobs.again(job.numbers)
         except errors.RayTaskError as error:
@@ -293,19 +293,19 @@ class RayEngine:
 
     def _fetched(self, jobs: ShardJobs) -> Node | None:
         """Return the next node in order, here; None where it is not there yet."""
-        while (found := jobs.ready()) is not None:
+        while (job := jobs.ready()) is not None:
             try:
-                arrays = self.ray.get(found.result)
+                arrays = self.ray.get(job.result)
             except self.ray.exceptions.ObjectLostError:
-                jobs.again(found.numbers)
+                jobs.again(job.numbers)
                 return None
-            jobs.take(found)
-            return Node(found.numbers, found.level, arrays)
+            jobs.take(job)
+            return Node(job.numbers, job.level, arrays)
         return None
 
 
-def _begin(self: Any, told: WorkersRun) -> None:
-    self.worker = ShardWorker(told)
+def _begin(self: Any, run: WorkersRun) -> None:
+    self.worker = ShardWorker(run)
 
 
 def _ready(self: Any) -> int:
@@ -338,7 +338,7 @@ def _check_address(address: str | None) -> None:
         socket.create_connection((host, int(port)), timeout=_CONNECT).close()
 
 
-def _own(error: HeadscopeError) -> BaseException:
+def _original_error(error: HeadscopeError) -> BaseException:
     """Return an error of a worker as it was raised there, without what Ray puts about it."""
     cause = getattr(error, "cause", None)
     return cause if isinstance(cause, HeadscopeError) else error

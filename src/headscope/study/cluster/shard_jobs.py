@@ -27,7 +27,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Found:
+class FinishedNode:
     """A whole node of the tree that lies with the workers.
 
     Attributes:
@@ -126,20 +126,20 @@ class ShardJobs:
             self._results.pop(number, None)
         self._waiting.extendleft(Job(range(number, number + 1)) for number in reversed(numbers))
 
-    def ready(self) -> Found | None:
+    def ready(self) -> FinishedNode | None:
         """Return the next node in order where it is there: eight shards joined, or one where eight do not come."""
         number = self._taken
         if number in self._joined:
-            return Found(range(number, number + TOGETHER), 1, self._joined[number])
+            return FinishedNode(range(number, number + TOGETHER), 1, self._joined[number])
         start = number - number % TOGETHER
         alone = start < self._first or (self._end is not None and start + TOGETHER > self._end)
         if alone and number in self._results:
-            return Found(range(number, number + 1), 0, self._results[number])
+            return FinishedNode(range(number, number + 1), 0, self._results[number])
         return None
 
-    def take(self, found: Found) -> None:
+    def take(self, node: FinishedNode) -> None:
         """Let go of what lay here for a node."""
-        self._joined.pop(found.numbers.start, None)
-        for number in found.numbers:
+        self._joined.pop(node.numbers.start, None)
+        for number in node.numbers:
             del self._inputs[number], self._results[number]
-        self._taken = found.numbers.stop
+        self._taken = node.numbers.stop

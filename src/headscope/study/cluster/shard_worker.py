@@ -36,13 +36,13 @@ class ShardWorker:
     """Computes shards of a run; it is loaded when first needed, so that one that was started anew loads again.
 
     Args:
-        told: of the run.
+        run_description: of the run.
     """
 
-    def __init__(self, told: WorkersRun) -> None:
-        self._told = told
+    def __init__(self, run_description: WorkersRun) -> None:
+        self._run_description = run_description
         self._at: tuple[str, str] | None = None
-        self._found: ScanFound | None = None
+        self._scan_found: ScanFound | None = None
 
     @cached_property
     def run(self) -> ModelRun:
@@ -51,10 +51,15 @@ class ShardWorker:
         Raises:
             HeadscopeError: it cannot be prepared here, or is another than the one that was told of.
         """
-        run = ModelRun(self._told.options, text_read=self._told.text)
-        own, told = _essential(run.signature), _essential(self._told.signature)
-        if own != told:
-            differing = ", ".join(name for name in told if own.get(name) != told[name])
+        run = ModelRun(self._run_description.options, text_read=self._run_description.text)
+        signature_here, signature_there = (
+            _essential(run.signature),
+            _essential(self._run_description.signature),
+        )
+        if signature_here != signature_there:
+            differing = ", ".join(
+                name for name in signature_there if signature_here.get(name) != signature_there[name]
+            )
             raise ModelError(
                 f"a worker of the cluster would compute something else than was asked for: {differing} differs there; "
                 "give all nodes the same files, and the same versions of headscope, torch and transformers"
@@ -71,8 +76,8 @@ class ShardWorker:
 
     def shard(self, stage: str, scan_name: str, shard: Shard) -> State:
         """Return the state of what one shard adds up to."""
-        found = self._scan(stage, scan_name)
-        return compute_shard(shard, found.source, found.sums, alike=found.alike).state()
+        scan = self._scan(stage, scan_name)
+        return compute_shard(shard, scan.source, scan.sums, alike=scan.alike).state()
 
     def join(self, stage: str, scan_name: str, *states: State) -> State:
         """Return the state of several shards that follow one another."""
@@ -80,11 +85,11 @@ class ShardWorker:
 
     def _scan(self, stage: str, scan_name: str) -> ScanFound:
         """Return the model and the empty sums of a scan; those of the last one stay at hand."""
-        if self._found is None or self._at != (stage, scan_name):
-            self._found = None  # its model may be large, and another comes
-            self._found = self._look_for(stage, scan_name)
+        if self._scan_found is None or self._at != (stage, scan_name):
+            self._scan_found = None  # its model may be large, and another comes
+            self._scan_found = self._look_for(stage, scan_name)
             self._at = stage, scan_name
-        return self._found
+        return self._scan_found
 
     def _look_for(self, stage: str, scan_name: str) -> ScanFound:
         run = self.run
@@ -92,8 +97,8 @@ class ShardWorker:
         run.shared = shared_scan(run)
         try:
             OF_STAGE[stage].load(STAGES[stage].scans)(run, None)
-        except ScanFound as found:
-            return found
+        except ScanFound as scan:
+            return scan
         finally:
             run.kept = run.shared = None
         raise ValueError(

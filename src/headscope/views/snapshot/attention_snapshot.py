@@ -64,9 +64,9 @@ class Axis:
             )
         if self.generated is not None and not 0 <= self.generated <= n:
             raise InputError(f"generated text cannot begin at position {self.generated} of {n} tokens")
-        for name, places in {"special": self.special, "unknown": self.unknown}.items():
-            if any(not 0 <= place < n for place in places):
-                raise InputError(f"{name} tokens stand at {list(places)}; expected positions below {n}")
+        for name, positions in {"special": self.special, "unknown": self.unknown}.items():
+            if any(not 0 <= position < n for position in positions):
+                raise InputError(f"{name} tokens stand at {list(positions)}; expected positions below {n}")
         if self.sink not in (None, n - 1):
             raise InputError(f"a learned sink stands behind the tokens, at {n - 1}; got {self.sink}")
 

@@ -23,7 +23,7 @@ from headscope.models.in_memory import without_head
 from headscope.models.loading import LoadedModel
 from headscope.models.returned_weights import fallback_weights
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
-from headscope.views.snapshot.model_input import Asked, Reading, read
+from headscope.views.snapshot.model_input import Reading, ReadingRequest, read
 from headscope.views.snapshot.neuron import DIFFERENT, WITH_SINK, neuron_layer
 from headscope.visible import shorten
 
@@ -76,14 +76,14 @@ class AttentionReader:
             layers: 1-based labels of the layers to keep, within each kind; all when empty.
             neuron: whether to keep queries and keys, with all that turns them into weights; None for texts of at most
                 `SHORT` tokens, where they add little.
-            **more: `decoder_text`, `generate`, `max_length`, `too_long`: see `Asked`.
+            **more: `decoder_text`, `generate`, `max_length`, `too_long`: see `ReadingRequest`.
 
         Raises:
             HeadscopeError: the text, a layer or a length is not as it should be, or the model cannot write.
         """
-        asked = Asked(text=text, text_b=text_b, **more)
+        text_request = ReadingRequest(text=text, text_b=text_b, **more)
         wanted = chosen_layers(self.anatomy.layout, layers)
-        reading = read(self.loaded, self.encoder, self.anatomy, asked)
+        reading = read(self.loaded, self.encoder, self.anatomy, text_request)
         self._check_size(reading, wanted)
         if neuron is None:
             neuron = reading.longest <= SHORT
@@ -115,10 +115,10 @@ class AttentionReader:
             return kept
 
         def listen(call: AttentionCall) -> Tensor:
-            own = attended(call)
+            attended_call = attended(call)
             if (site := self.anatomy.calls[call.order]) is not None:
-                kept.keep(site, own.weights, own.sink, call)
-            return own.output
+                kept.keep(site, attended_call.weights, attended_call.sink, call)
+            return attended_call.output
 
         with Tap(model, listen), torch.inference_mode():
             model(**inputs, **no_cache(self.anatomy))
@@ -129,7 +129,7 @@ class AttentionReader:
     ) -> KindMaps:
         queries, keys = reading.sides(part.kind)
         parts = [kept.neuron[part.kind, layer] for layer in layers] if kept.neuron else []
-        whole = tuple(one for one in parts if one is not None)
+        whole = tuple(layer_parts for layer_parts in parts if layer_parts is not None)
         reason = None
         if neuron and self.anatomy.path == "fallback":
             reason = FALLBACK.format(name=type(self.loaded.model).__name__)
@@ -182,14 +182,14 @@ class _Kept:
         self, site: CallSite, weights: Tensor, sink: Tensor | None, call: AttentionCall | None = None
     ) -> None:
         """Take one layer's weights, `[1, head, query, key]`, and those of its sink, `[1, head, query]`."""
-        place = site.kind, site.layer + 1
-        if place[1] not in self.wanted[site.kind]:
+        key = site.kind, site.layer + 1
+        if key[1] not in self.wanted[site.kind]:
             return
-        self.weights[place] = weights[0].float().cpu().numpy()
+        self.weights[key] = weights[0].float().cpu().numpy()
         if sink is not None:
-            self.sinks[place] = sink[0].float().cpu().numpy()
+            self.sinks[key] = sink[0].float().cpu().numpy()
         if self.with_neuron and call is not None:
-            self.neuron[place] = neuron_layer(call, site, weights)
+            self.neuron[key] = neuron_layer(call, site, weights)
 
 
 def chosen_layers(layout: Iterable[KindLayout], layers: Sequence[int]) -> dict[str, tuple[int, ...]]:
@@ -198,13 +198,13 @@ def chosen_layers(layout: Iterable[KindLayout], layers: Sequence[int]) -> dict[s
     Raises:
         OptionError: a layer is in no kind.
     """
-    found: dict[str, tuple[int, ...]] = defaultdict(tuple)
+    labels_of: dict[str, tuple[int, ...]] = defaultdict(tuple)
     for part in layout:
         every = range(1, part.layers + 1)
-        found[part.kind] = tuple(label for label in every if not layers or label in layers)
-    known = {label for labels in found.values() for label in labels}
+        labels_of[part.kind] = tuple(label for label in every if not layers or label in layers)
+    known = {label for labels in labels_of.values() for label in labels}
     wrong = sorted(set(layers) - known)
     if wrong:
         most = max(part.layers for part in layout)
         raise OptionError(f"there is no layer {wrong[0]}; expected labels from 1 to {most}")
-    return dict(found)
+    return dict(labels_of)

@@ -90,8 +90,8 @@ def raw_view(
     chosen = _Chosen(include_layers, include_heads, count_from)
     parts = {"encoder": encoder_attention, "decoder": decoder_attention, "cross": cross_attention}
     if attention is not None:
-        given = [name for name, part in parts.items() if part is not None]
-        if given or encoder_tokens is not None or decoder_tokens is not None:
+        named = [name for name, part in parts.items() if part is not None]
+        if named or encoder_tokens is not None or decoder_tokens is not None:
             raise OptionError(
                 "attention goes with tokens alone; give encoder_attention, decoder_attention and cross_attention with "
                 "encoder_tokens and decoder_tokens instead, or leave them out"
@@ -112,9 +112,9 @@ def raw_view(
         if part is None:
             continue
         side, other = ("decoder", "encoder") if name == "cross" else (name, None)
-        own = f"{name}_attention"
-        queries = _axis(sides[side], f"{side}_tokens", own, readable=readable)
-        keys = None if other is None else _axis(sides[other], f"{other}_tokens", own, readable=readable)
+        argument = f"{name}_attention"
+        queries = _axis(sides[side], f"{side}_tokens", argument, readable=readable)
+        keys = None if other is None else _axis(sides[other], f"{other}_tokens", argument, readable=readable)
         kinds.append(_maps(name, part, queries, keys, chosen))
     return AttentionSnapshot(title=title, model=model, kinds=tuple(kinds))
 
@@ -134,7 +134,7 @@ def raw_maps(attention: Any, *, kind: str = "encoder") -> NDArray[np.float32]:
         ) from None
     if not layers or any(layer is None for layer in layers):
         raise AttentionError(f"there are no weights in {kind} attention; {_NOT_KEPT}")
-    maps = [_layer(layer, place, kind) for place, layer in enumerate(layers)]
+    maps = [_layer(layer, index, kind) for index, layer in enumerate(layers)]
     shapes = {layer.shape for layer in maps}
     if len(shapes) > 1:
         raise AttentionError(
@@ -144,29 +144,29 @@ def raw_maps(attention: Any, *, kind: str = "encoder") -> NDArray[np.float32]:
     return np.stack(maps)
 
 
-def _layer(layer: Any, place: int, kind: str) -> NDArray[np.float32]:
+def _layer(layer: Any, index: int, kind: str) -> NDArray[np.float32]:
     if hasattr(layer, "detach"):
         if (lacks := _no_plain_tensor(layer)) is not None:
-            raise AttentionError(f"layer {place + 1} of {kind} attention is {lacks}")
+            raise AttentionError(f"layer {index + 1} of {kind} attention is {lacks}")
         # A tensor of torch: half precision, a device or a gradient would stop numpy.
         layer = layer.detach().cpu().float().numpy()
     try:
         # Numbers alone: numpy would read text as numbers, and drop the imaginary part with a warning.
-        given = np.asarray(layer)
-        if given.dtype.kind not in "biuf":
-            raise TypeError(f"it holds {given.dtype}")
+        array = np.asarray(layer)
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"it holds {array.dtype}")
         with np.errstate(over="ignore"):  # beyond float32 is infinite, which the check of rows refuses
-            values = given.astype(np.float32)
+            values = array.astype(np.float32)
     except (TypeError, ValueError) as error:
         raise AttentionError(
-            f"layer {place + 1} of {kind} attention is no array of numbers ({titled(str(error))}); expected [1, head, "
+            f"layer {index + 1} of {kind} attention is no array of numbers ({titled(str(error))}); expected [1, head, "
             "query, key] or [head, query, key]: the attention of one input, a tensor for each layer"
         ) from None
     if values.ndim == 4 and values.shape[0] == 1:
         values = values[0]
     if values.ndim != 3:
         raise AttentionError(
-            f"layer {place + 1} of {kind} attention has the shape {tuple(values.shape)}; expected [1, head, query, "
+            f"layer {index + 1} of {kind} attention has the shape {tuple(values.shape)}; expected [1, head, query, "
             "key] or [head, query, key]: the attention of one input, a tensor for each layer"
         )
     return values
@@ -213,6 +213,6 @@ def _maps(kind: str, attention: Any, queries: Axis, keys: Axis | None, chosen: _
         weights=maps[kept_layers][:, kept_heads],
         queries=queries,
         keys=keys,
-        layers=tuple(place + 1 for place in kept_layers),
-        heads=tuple(place + 1 for place in kept_heads),
+        layers=tuple(index + 1 for index in kept_layers),
+        heads=tuple(index + 1 for index in kept_heads),
     )

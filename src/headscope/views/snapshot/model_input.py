@@ -26,7 +26,7 @@ from headscope.views.snapshot.text_input import (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ReadingRequest:
     """What to read.
 
     Attributes:
@@ -62,7 +62,7 @@ class Reading:
     @property
     def longest(self) -> int:
         """Tokens of the longer text."""
-        return max(len(one.segment) for one in (self.source, self.target) if one is not None)
+        return max(len(text.segment) for text in (self.source, self.target) if text is not None)
 
     def sides(self, kind: str) -> tuple[TextInput, TextInput | None]:
         """Return the queries and the keys of a kind of attention; keys are None where they are the queries."""
@@ -71,36 +71,36 @@ class Reading:
         return self.target, self.source if kind == "cross" else None
 
 
-def read(loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy, asked: Asked) -> Reading:
+def read(loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy, request: ReadingRequest) -> Reading:
     """Cut texts into the model's pieces, and let it write where that is asked.
 
     Raises:
         HeadscopeError: a text or a length is not as it should be, or the model cannot write.
     """
-    most = _most(loaded, anatomy, asked)
-    if asked.decoder_text is not None and not anatomy.encoder_decoder:
+    most = _most(loaded, anatomy, request)
+    if request.decoder_text is not None and not anatomy.encoder_decoder:
         raise OptionError(
             f"{loaded.name} has no decoder behind an encoder; leave --decoder-text out, or choose a model such as T5 "
             "or BART"
         )
     # What is written needs room too.
-    room = most - (0 if anatomy.encoder_decoder else asked.generate)
-    source = text_input(encoder, asked.text, asked.text_b, most=room, too_long=asked.too_long)
+    room = most - (0 if anatomy.encoder_decoder else request.generate)
+    source = text_input(encoder, request.text, request.text_b, most=room, too_long=request.too_long)
     if not anatomy.encoder_decoder:
-        if not asked.generate:
+        if not request.generate:
             return Reading(source, None)
         begun = without_end(encoder, source.segment)
-        new = generate(loaded, anatomy, inputs_of(encoder, anatomy, begun, None), tokens=asked.generate)
+        new = generate(loaded, anatomy, inputs_of(encoder, anatomy, begun, None), tokens=request.generate)
         whole = _written(encoder, begun, new, segment_b=source.axis.segment_b, typed=source.typed)
         return Reading(replace(whole, note=source.note), None)
     assert anatomy.decoder_start is not None
-    text, typed = _decoder_text(encoder, source, asked, most=most - asked.generate)
+    text, typed = _decoder_text(encoder, source, request, most=most - request.generate)
     begun = after_start(anatomy.decoder_start, text)
-    typed = {place + 1: unknown for place, unknown in typed.items()}
-    if not asked.generate:
+    typed = {position + 1: unknown for position, unknown in typed.items()}
+    if not request.generate:
         return Reading(source, TextInput(begun, axis_of(encoder, begun, typed=typed)))
-    given = inputs_of(encoder, anatomy, source.segment, begun)
-    new = generate(loaded, anatomy, given, tokens=asked.generate)
+    inputs = inputs_of(encoder, anatomy, source.segment, begun)
+    new = generate(loaded, anatomy, inputs, tokens=request.generate)
     return Reading(source, _written(encoder, begun, new, typed=typed))
 
 
@@ -113,14 +113,14 @@ def inputs_of(
 
 
 def _decoder_text(
-    encoder: Encoder, source: TextInput, asked: Asked, *, most: int
+    encoder: Encoder, source: TextInput, request: ReadingRequest, *, most: int
 ) -> tuple[Segment | None, Mapping[int, str]]:
     """Return the decoder's text behind its start token, without the token that ends it, and what is unknown of it."""
-    if asked.decoder_text is not None:
-        given = text_input(encoder, asked.decoder_text, most=most, too_long=asked.too_long)
-        return without_end(encoder, given.segment), given.typed
+    if request.decoder_text is not None:
+        decoder_input = text_input(encoder, request.decoder_text, most=most, too_long=request.too_long)
+        return without_end(encoder, decoder_input.segment), decoder_input.typed
     # As everywhere in headscope, a decoder that nothing is said of reads the encoder's text again.
-    return (None, {}) if asked.generate else (without_end(encoder, source.segment), source.typed)
+    return (None, {}) if request.generate else (without_end(encoder, source.segment), source.typed)
 
 
 def _written(
@@ -137,16 +137,18 @@ def _written(
     return TextInput(whole, axis)
 
 
-def _most(loaded: LoadedModel, anatomy: Anatomy, asked: Asked) -> int:
-    if asked.too_long not in TOO_LONG:
-        raise OptionError(f"--too-long {asked.too_long!r} is not known; choose one of {', '.join(TOO_LONG)}")
-    if asked.generate < 0:
-        raise OptionError(f"--generate {asked.generate} is no number of tokens; expected 0 or more")
-    most = longest_input(loaded, anatomy)
-    if asked.max_length is None:
-        return most
-    if asked.max_length > most:
+def _most(loaded: LoadedModel, anatomy: Anatomy, request: ReadingRequest) -> int:
+    if request.too_long not in TOO_LONG:
         raise OptionError(
-            f"--max-length {asked.max_length} is more than {loaded.name} can read; expected at most {most} tokens"
+            f"--too-long {request.too_long!r} is not known; choose one of {', '.join(TOO_LONG)}"
         )
-    return asked.max_length
+    if request.generate < 0:
+        raise OptionError(f"--generate {request.generate} is no number of tokens; expected 0 or more")
+    most = longest_input(loaded, anatomy)
+    if request.max_length is None:
+        return most
+    if request.max_length > most:
+        raise OptionError(
+            f"--max-length {request.max_length} is more than {loaded.name} can read; expected at most {most} tokens"
+        )
+    return request.max_length

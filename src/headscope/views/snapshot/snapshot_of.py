@@ -94,7 +94,8 @@ def take_snapshot(
         include_heads: labels of the heads to keep, from 1, of attention that is there already; all when None.
         tokenizer: of a transformers model.
         neuron: whether queries and keys are wanted, as the neuron view needs them; None takes those of short texts.
-        **more: `decoder_text`, `generate`, `max_length`, `too_long` (see `Asked`), and `revision`, `dtype`, `device`.
+        **more: `decoder_text`, `generate`, `max_length`, `too_long` (see `ReadingRequest`), and
+            `revision`, `dtype`, `device`.
 
     Raises:
         ModelError: queries and keys are wanted, and the model hands none over.

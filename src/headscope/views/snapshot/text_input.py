@@ -59,14 +59,14 @@ def text_input(
     whole = encoder.whole(*pieces)
     (segment,) = known.watch(iter([encoder.segment(*pieces, document="view", index=0)]))
     word_ids = np.full(len(segment), NO_WORD, dtype=np.int64)
-    places = text_places(whole)
-    word_ids[places] = words
+    positions = text_places(whole)
+    word_ids[positions] = words
     segment = Segment(
         document="view", index=0, ids=segment.ids, token_types=segment.token_types, word_ids=word_ids
     )
-    second = None if text_b is None else int(places[len(pieces[0])])
-    written = (one for each in zip(texts, pieces) for one in _typed(encoder, *each))
-    typed = {place: one for place, one in zip(places.tolist(), written) if one}
+    second = None if text_b is None else int(positions[len(pieces[0])])
+    written = (unread for each in zip(texts, pieces) for unread in _typed(encoder, *each))
+    typed = {position: unread for position, unread in zip(positions.tolist(), written) if unread}
     axis = axis_of(encoder, segment, segment_b=second, typed=typed)
     return TextInput(segment, axis, known.note(), typed)
 
@@ -126,31 +126,31 @@ def axis_of(
     """
     tokenizer = encoder.tokenizer
     hidden = special_ids(tokenizer)
-    special = tuple(place for place, number in enumerate(segment.ids) if int(number) in hidden)
+    special = tuple(position for position, number in enumerate(segment.ids) if int(number) in hidden)
     numbers: dict[int, int] = {}
     words: list[int | None] = []
     members: list[list[int]] = []  # of each word, the places
     tokens = readable_tokens(tokenizer, segment.ids)
-    unknown = {place: text for place, text in (typed or {}).items() if place < len(tokens)}
-    for place, text in unknown.items():
-        tokens[place] = text
-    for place, word in enumerate(segment.word_ids.tolist()):
-        if word == NO_WORD or place in special:
+    unknown = {position: text for position, text in (typed or {}).items() if position < len(tokens)}
+    for position, text in unknown.items():
+        tokens[position] = text
+    for position, word in enumerate(segment.word_ids.tolist()):
+        if word == NO_WORD or position in special:
             words.append(None)
             continue
         if word not in numbers:
             numbers[word] = len(members)
             members.append([])
         words.append(numbers[word])
-        members[numbers[word]].append(place)
+        members[numbers[word]].append(position)
     return Axis(
         tokens=tuple(tokens),
         words=tuple(words) if members else (),
         word_text=tuple(
-            _written([tokens[place] for place in places])
-            if any(place in unknown for place in places)
-            else _joined(tokenizer, [int(segment.ids[place]) for place in places])
-            for places in members
+            _written([tokens[position] for position in positions])
+            if any(position in unknown for position in positions)
+            else _joined(tokenizer, [int(segment.ids[position]) for position in positions])
+            for positions in members
         ),
         segment_b=segment_b,
         generated=generated,
@@ -192,21 +192,21 @@ def _fit(pieces: list[Pieces], room: int, *, special: int, too_long: str) -> Non
 
 def _words_of(text: str, pieces: Pieces) -> list[int]:
     """Return the word of each piece: the tokenizer's own, or those between spaces where it knows of no words."""
-    own = [NO_WORD if word is None else int(word) for word in pieces.word_ids]
+    word_ids = [NO_WORD if word is None else int(word) for word in pieces.word_ids]
     spans: dict[int, tuple[int, int]] = {}
-    for word, (start, end) in zip(own, pieces.offsets):
+    for word, (start, end) in zip(word_ids, pieces.offsets):
         first, last = spans.get(word, (start, end))
         spans[word] = (min(first, start), max(last, end))
     # Llama's tokenizer takes a whole text for one word.
     if not any(len(text[start:end].split()) > 1 for word, (start, end) in spans.items() if word != NO_WORD):
-        return own
+        return word_ids
     bounds, at = [], 0
     for word_ in text.split():
         at = text.index(word_, at)
         bounds.append((at, at + len(word_)))
         at += len(word_)
-    found: list[int] = align(text, np.array(bounds, dtype=np.int64), pieces.offsets).word_ids.tolist()
-    return found
+    aligned: list[int] = align(text, np.array(bounds, dtype=np.int64), pieces.offsets).word_ids.tolist()
+    return aligned
 
 
 def _generated_words(encoder: Encoder, ids: np.ndarray) -> list[int]:

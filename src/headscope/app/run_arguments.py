@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headscope.analyses.option import Option, options_of
-from headscope.app.calls import check_model, checked
+from headscope.app.keyword_options import check_model, checked
 from headscope.corpora.given import given_text
 from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions
@@ -43,18 +43,18 @@ _KEPT = ("revision", "dtype", "device")
 
 def in_python(options: Iterable[Option]) -> list[Option]:
     """Return options of a run as functions offer them: the text may be in memory; the model stands before them."""
-    own = [TEXT if each.name == "text" else each for each in options if each.name != "model"]
+    declared = [TEXT if each.name == "text" else each for each in options if each.name != "model"]
     # As help lists them: the text, what else is read, the model, what is measured, the machine.
     return sorted(
-        [*own, OUT, TOKENIZER, WATCH],
+        [*declared, OUT, TOKENIZER, WATCH],
         key=lambda each: (each is not TEXT, _GROUPS.index(each.group)),
     )
 
 
-def options_asked(
+def run_options_of(
     called: str,
     model: Any,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     offered: Iterable[Option],
     *,
     stages: tuple[str, ...] = (),
@@ -64,7 +64,7 @@ def options_asked(
     Args:
         called: the function, for messages.
         model: hub name or folder, None, what `load_model` returns, or a transformers model.
-        given: keyword arguments as they came.
+        arguments: keyword arguments as they came.
         offered: the function's options.
         stages: what to measure; empty for all that was given.
 
@@ -74,8 +74,8 @@ def options_asked(
     Raises:
         OptionError: an argument is not as it should be.
     """
-    values = checked(called, given, offered, before=["model"])
-    loaded = given_model(model, values, asked=given)
+    values = checked(called, arguments, offered, before=["model"])
+    loaded = loaded_model(model, values, arguments=arguments)
     if loaded is None:
         named = None if model is None else str(model)
     else:
@@ -87,7 +87,7 @@ def options_asked(
     if in_memory and "packing" not in values and any(len(each.lines) <= 1 for each in texts):
         values["packing"] = "single"  # a line alone is no pair, and would be left out
     beside = {name: values.pop(name) for name in list(values) if name not in OPTIONS}
-    asked = RunOptions(
+    run_options = RunOptions(
         model=named,
         text=() if in_memory else texts,
         given_model=loaded,
@@ -95,10 +95,10 @@ def options_asked(
         stages=stages,
         **values,
     )
-    return asked, beside
+    return run_options, beside
 
 
-def given_model(model: Any, values: dict[str, Any], *, asked: Mapping[str, Any]) -> LoadedModel | None:
+def loaded_model(model: Any, values: dict[str, Any], *, arguments: Mapping[str, Any]) -> LoadedModel | None:
     """Return a model that is in memory, or None where `model` names one; the tokenizer is taken out of `values`.
 
     Raises:
@@ -114,7 +114,7 @@ def given_model(model: Any, values: dict[str, Any], *, asked: Mapping[str, Any])
                 "transformers model, or leave tokenizer out"
             )
         return None
-    moved = [name for name in _KEPT if asked.get(name) is not None]
+    moved = [name for name in _KEPT if arguments.get(name) is not None]
     if moved:
         raise OptionError(
             f"{moved[0]} was given with a model in memory, which is taken as it is; leave {moved[0]} out, or give the "

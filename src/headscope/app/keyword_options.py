@@ -32,11 +32,11 @@ def offering(
     """
 
     def decorate(function: Function) -> Function:
-        told = "\n".join(
+        lines = "\n".join(
             fill(f"{each.name}: {each.help}", 118, initial_indent=" " * 8, subsequent_indent=" " * 12)
             for each in options
         )
-        function.__doc__ = (function.__doc__ or "").replace("        {options}", told)
+        function.__doc__ = (function.__doc__ or "").replace("        {options}", lines)
         every = [*first, *map(_parameter, options)]
         function.__signature__ = Signature(every, return_annotation=returns)  # type: ignore[attr-defined]
         return function
@@ -45,7 +45,7 @@ def offering(
 
 
 def positional(name: str, kind: Any, default: Any = None) -> Parameter:
-    """Return a parameter that may be given by its place."""
+    """Return a parameter that may be given by its position."""
     return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
 
 
@@ -60,27 +60,27 @@ def _parameter(option: Option) -> Parameter:
 
 
 def checked(
-    called: str, given: Mapping[str, Any], options: Iterable[Option], *, before: Iterable[str] = ()
+    called: str, arguments: Mapping[str, Any], options: Iterable[Option], *, before: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Check keyword arguments by the options that they stand for; return their values.
 
     Args:
         called: the function, for messages.
-        given: the arguments.
+        arguments: their names and values as they came.
         options: those that it has.
-        before: its other parameters, for messages.
+        before: names of its other parameters, for messages.
 
     Raises:
         OptionError: there is no such option, or a value of another kind.
     """
     known = {each.name: each for each in options}
-    for name in given:
+    for name in arguments:
         if name not in known:
             names = [*before, *known]
             near = get_close_matches(name, names, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise OptionError(f"{called} has no option {name!r}; it has {', '.join(names)}{hint}")
-    return {name: checked_value(known[name], value) for name, value in given.items()}
+    return {name: checked_value(known[name], value) for name, value in arguments.items()}
 
 
 def checked_value(option: Option, value: Any) -> Any:
@@ -129,8 +129,12 @@ def _numbers(option: Option, value: Any) -> list[int]:
     if isinstance(value, str) or not all(
         _is_whole(each) for each in (value if hasattr(value, "__iter__") else [None])
     ):
-        one = int in get_args(option.kind) and get_origin(option.kind) is not Sequence
-        _refuse(option, value, ("a whole number, or " if one else "") + "a list of whole numbers, as [1, 2]")
+        single_allowed = int in get_args(option.kind) and get_origin(option.kind) is not Sequence
+        _refuse(
+            option,
+            value,
+            ("a whole number, or " if single_allowed else "") + "a list of whole numbers, as [1, 2]",
+        )
     return [int(each) for each in value]
 
 
@@ -159,7 +163,7 @@ def check_model(model: Any) -> None:
         )
 
 
-def check_one_text(name: str, value: Any, *, needed: bool = False) -> None:
+def check_text(name: str, value: Any, *, needed: bool = False) -> None:
     """Refuse what is no text where one stands.
 
     Raises:
@@ -173,8 +177,8 @@ def check_one_text(name: str, value: Any, *, needed: bool = False) -> None:
 
 def short(value: Any) -> str:
     """Return a value as it would be typed, cut where it is long."""
-    told = repr(value) if not isinstance(value, str) else f"'{' '.join(value.split())}'"
-    return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}..."
+    text = repr(value) if not isinstance(value, str) else f"'{' '.join(value.split())}'"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _is_there(name: str) -> bool:

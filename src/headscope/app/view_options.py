@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from headscope.analyses.option import Option, options_of
-from headscope.app.asking import TOKENIZER
+from headscope.app.run_arguments import TOKENIZER
 from headscope.encoding.choices import PIECES, TOO_LONG
 from headscope.prepare.options import RunOptions
 

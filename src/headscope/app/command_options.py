@@ -14,10 +14,10 @@ def options_taken(analysis: Analysis, command: Command, declaring: type[RunOptio
     stages = list(stages_measured(analysis))
     corpora = {corpus for stage in stages for corpus in stage.corpora}
     shaping = {name for stage in stages for name in stage.options} - set(command.without)
-    own = {option.name for option in command.reworded}
+    reworded = {option.name for option in command.reworded}
 
     def is_taken(option: Option) -> bool:
-        if option.name in own:
+        if option.name in reworded:
             return False
         if option.holds:
             return bool(corpora & set(option.holds))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from headscope.analyses import ANALYSES
 from headscope.analyses.analysis import Analysis
 from headscope.analyses.command import Command
-from headscope.app.asking import in_python, options_asked
-from headscope.app.calls import offering, positional
-from headscope.app.taken import options_taken
+from headscope.app.command_options import options_taken
+from headscope.app.keyword_options import offering, positional
+from headscope.app.run_arguments import in_python, run_options_of
 from headscope.prepare.options import RunOptions
 
 if TYPE_CHECKING:
@@ -48,30 +48,30 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
     offered = [*taken, *(each.option for each in files.values())]
     reworded = {each.name for each in command.reworded}
 
-    def run(model: Any = None, **given: Any) -> Study:
-        said = {name: value for name, value in given.items() if name not in reworded or value is not None}
+    def run(model: Any = None, **arguments: Any) -> Study:
+        said = {name: value for name, value in arguments.items() if name not in reworded or value is not None}
         for each in command.reworded:
             if each.name in said and each.choices:
                 from headscope.analyses.option import choose
 
                 choose(each.name, said[each.name], each.choices)
-        asked, beside = options_asked(called, model, said, offered, stages=analysis.measured)
+        run_options, beside = run_options_of(called, model, said, offered, stages=analysis.measured)
         wanted = [(file, beside[name]) for name, file in files.items() if beside.get(name) is not None]
-        for file, place in wanted:
-            analysis.load(file.check)(place)
+        for file, path in wanted:
+            analysis.load(file.check)(path)
         out, watch = beside.get("out"), beside.get("watch")
         from headscope.prepare.prepared_run import prepare
-        from headscope.study.run_folder import check_place
+        from headscope.study.run_folder import check_run_folder
         from headscope.study.study import open_study
         from headscope.study.writing import read_stages, write_run
 
         folder = Path(tempfile.mkdtemp(prefix="headscope-")) if out is None else out
-        check_place(folder)
-        write_run(prepare(asked), folder, watch=watch)
+        check_run_folder(folder)
+        write_run(prepare(run_options), folder, watch=watch)
         if wanted:
-            found = {result.name: result for result in read_stages(folder)}
-            for file, place in wanted:
-                analysis.load(file.write)(found, place)
+            results = {result.name: result for result in read_stages(folder)}
+            for file, path in wanted:
+                analysis.load(file.write)(results, path)
         return open_study(folder)
 
     called = run.__name__ = run.__qualname__ = name_of(command)
