@@ -1,6 +1,6 @@
 """What a run was asked to do."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -290,12 +290,3 @@ class RunOptions:
                 names += [name for name in own if name not in names]
         shaping = {name: getattr(self, name) for name in names}
         return shaping if self.maps is not None else {"stages": list(self.wanted), **shaping}
-
-
-def as_paths(text: str | Path | Sequence[str | Path] | None) -> tuple[str, ...]:
-    """Return one path or several as a tuple of strings."""
-    if text is None:
-        return ()
-    if isinstance(text, str | Path):
-        return (str(text),)
-    return tuple(str(each) for each in text)
