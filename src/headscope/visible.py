@@ -14,6 +14,11 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 
 
+def capital(text: str) -> str:
+    """Return a text with its first letter a capital and the rest as it was."""
+    return text[:1].upper() + text[1:]
+
+
 def visible(token: str) -> str:
     """Return a token with every control, format, surrogate, private or unassigned character written as `⟨U+200B⟩`.
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from headscope.attention.head_id import head_label
 from headscope.attention.row_statistics import OF_ALL_WEIGHTS
 from headscope.attention.tile import AttentionTile
 from headscope.errors import AttentionError
@@ -54,7 +55,7 @@ class _Rows:
 
 
 def _said(tile: AttentionTile, item: int, head: int, row: int, *, of_gradient: bool) -> str:
-    who = f"{tile.kind} head {tile.layer + 1}-{head + 1}"
+    who = f"{tile.kind} head {head_label(tile.layer + 1, head + 1)}"
     where = f"segment {tile.queries.indices[item] + 1} of document {tile.queries.documents[item]}"
     if of_gradient:
         return (

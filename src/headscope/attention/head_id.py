@@ -40,4 +40,15 @@ class HeadId:
         return self.layer - 1, self.head - 1
 
     def __str__(self) -> str:
-        return f"cross {self.layer}-{self.head}" if self.kind == "cross" else f"{self.layer}-{self.head}"
+        label = head_label(self.layer, self.head)
+        return f"cross {label}" if self.kind == "cross" else label
+
+
+def head_label(layer: object, head: object) -> str:
+    """Return `8-10`: the 1-based numbers of a layer and of a head in it, without the kind."""
+    return f"{layer}-{head}"
+
+
+def head_anchor(kind: str, layer: object, head: object) -> str:
+    """Return `encoder-8-10`: the address of a head's card within a page, without the `#`."""
+    return f"{kind}-{head_label(layer, head)}"

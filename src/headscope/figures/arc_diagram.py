@@ -11,6 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from headscope.attention.head_id import head_label
 from headscope.encoding.token_names import SPECIAL_NAMES
 from headscope.figures.arc_strokes import FAINT, MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.labels import label
@@ -157,7 +158,7 @@ def arc_diagram(
                     ax.set_axis_off()
                     continue
                 row = rows[index]
-                plain = f"Head {row['layer']}-{row['head']} · {label(name, 24)}"
+                plain = f"Head {head_label(row['layer'], row['head'])} · {label(name, 24)}"
                 first = fill((titles or {}).get(name, plain), TITLE_COLUMNS)
                 arc_panel(
                     row, special=special, hide_special=hide_special, rows=tall, ax=ax, most=most, size=SMALL,

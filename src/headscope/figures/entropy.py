@@ -21,10 +21,11 @@ from headscope.figures.series import (
     roles_of,
     select,
 )
-from headscope.figures.statistic_panel import NAMES, SPREAD, capital, panel_width
+from headscope.figures.statistic_panel import NAMES, SPREAD, panel_width
 from headscope.figures.stats_points import kinds_in
 from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure
 from headscope.statistics.statistic_catalog import Unit, of_topic
+from headscope.visible import capital
 
 DRAWN = of_topic("focus", unit=Unit.NATS)
 

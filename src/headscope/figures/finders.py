@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from headscope.attention.head_id import head_label
 from headscope.figures.label_places import Box, WantedLabel, place_labels
 from headscope.figures.labels import label
 from headscope.figures.style import INK, role_color
@@ -29,7 +30,7 @@ Finders = Mapping[tuple[int, int], str]
 def finder_name(layer: int, head: int, finds: Sequence[str]) -> str:
     """Name a head with what it finds: `8-10 dobj`, and how many more relations it finds."""
     more = f" +{len(finds) - 1}" if len(finds) > 1 else ""
-    return f"{layer}-{head} {label(finds[0], _LONGEST)}{more}"
+    return f"{head_label(layer, head)} {label(finds[0], _LONGEST)}{more}"
 
 
 def finders_of(roles: pd.DataFrame | None, kind: str) -> dict[tuple[int, int], str]:

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from headscope.attention.head_id import head_label
 from headscope.figures.labels import label
 from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_color
 from headscope.statistics.significance import SIGNIFICANT
@@ -224,6 +225,6 @@ def _heads(rows: pd.DataFrame) -> list[str]:
     """Name each row's head, `4-2`, with its kind where there are several."""
     several = rows["kind"].nunique() > 1
     return [
-        f"{kind} {int(layer)}-{int(head)}" if several else f"{int(layer)}-{int(head)}"
+        f"{kind} {head_label(int(layer), int(head))}" if several else head_label(int(layer), int(head))
         for kind, layer, head in zip(rows["kind"], rows["layer"], rows["head"])
     ]

@@ -12,10 +12,12 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from headscope.attention.head_id import head_label
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across, paper_width
 from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure, role_color
 from headscope.palette import palette
+from headscope.visible import capital
 
 MOST_TOKENS = 30
 FAINTEST = 0.012
@@ -187,7 +189,7 @@ def example_panel(
         tokens, keys = [str(token) for token in example["tokens"]], [str(key) for key in example["keys"]]
         note = draw_lines(ax, tokens, keys, weights, color=role_color(role), most=most)
         kind = f"{example['kind']} " if show_kind else ""
-        title = f"{kind}head {example['layer']}-{example['head']} · {words}"
-        ax.set_title(title[:1].upper() + title[1:])
+        title = f"{kind}head {head_label(example['layer'], example['head'])} · {words}"
+        ax.set_title(capital(title))
         ax.text(0.0, 0.0, note, transform=ax.transAxes, fontsize=8, color=SOFT, va="top", ha="left")
         return figure_of(ax)

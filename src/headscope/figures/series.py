@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 
+from headscope.attention.head_id import head_anchor, head_label
 from headscope.figures.finders import EDGE_COLOR, Finders, marked, worn
 from headscope.figures.style import INK, SOFT, role_color, role_outline
 from headscope.statistics.measures import of_measure
@@ -121,7 +122,7 @@ def draw_heads(
         points.set_paths(
             [role_outline(role)]
         )  # scatter rescales a path; the palette's shapes are in proportion
-        points.set_urls([f"#{series.kind}-{a}-{b}" for a, b in (names[index] for index in these)])
+        points.set_urls([f"#{head_anchor(series.kind, a, b)}" for a, b in (names[index] for index in these)])
         points.set_gid(f"heads--{series.kind}--{series.statistic}--{role}")
         drawn.append(points)
     return drawn
@@ -189,7 +190,7 @@ def name_heads(ax: Axes, series: Series, *, bar: float, spread: float = 0.0, mos
         if any(abs(x - a) / width < 0.16 and abs(y - b) / height < 0.07 for a, b in placed):
             continue
         placed.append((x, y))
-        name = f"{int(heads['layer'][index])}-{int(heads['head'][index])}"
+        name = head_label(int(heads["layer"][index]), int(heads["head"][index]))
         near_edge = (x - ax.get_xlim()[0]) / width > 0.85
         ax.annotate(
             name,

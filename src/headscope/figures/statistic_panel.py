@@ -13,6 +13,7 @@ from headscope.figures.finders import finders_of
 from headscope.figures.series import draw_heads, draw_means, draw_uniform, name_heads, roles_of, select
 from headscope.figures.style import figure_of, house_style, new_figure
 from headscope.statistics.statistic_catalog import figure_names
+from headscope.visible import capital
 
 NAMES: Mapping[str, str] = figure_names()
 NAMED_ABOVE = 0.25
@@ -57,11 +58,6 @@ def statistic_panel(
         draw_heads(ax, series, roles=known, spread=SPREAD, finders=finders_of(roles, kind))
         name_heads(ax, series, bar=NAMED_ABOVE, spread=SPREAD)
         return figure_of(ax)
-
-
-def capital(words: str) -> str:
-    """Return `words` with its first letter a capital and the rest as it was."""
-    return words[:1].upper() + words[1:]
 
 
 def panel_width(layers: int) -> float:

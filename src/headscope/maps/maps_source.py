@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.attention.distributions import wrong_row
-from headscope.attention.head_id import HeadId
+from headscope.attention.head_id import HeadId, head_label
 from headscope.attention.learned_sink import sink_beside
 from headscope.attention.model_pass import TILE_LIMIT, TileConsumer
 from headscope.attention.tile import AttentionTile
@@ -198,8 +198,9 @@ class MapsSource:
         head, row = wrong.place
         named = HeadId.at(part.kind, layer, head)
         raise InputError(
-            f"{self.shards.path(entry.shard)}: row {row + 1} of {part.kind} head {named.layer}-{named.head} in "
-            f"segment {entry.index + 1} of document {entry.document} {wrong.what}: give attention after the softmax, "
+            f"{self.shards.path(entry.shard)}: row {row + 1} of {part.kind} head "
+            f"{head_label(named.layer, named.head)} in segment {entry.index + 1} of document {entry.document} "
+            f"{wrong.what}: give attention after the softmax, "
             "or extract the maps again"
         )
 

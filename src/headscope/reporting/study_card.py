@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from headscope.attention.head_id import head_label
 from headscope.palette import palette
 from headscope.reporting.from_study import first_findings
 from headscope.statistics.role_catalog import ROLES
@@ -51,7 +52,7 @@ def _grid(part: Mapping[str, Any], roles: pd.DataFrame) -> str:
         layer, head = int(row["layer"]), int(row["head"])
         style = palette().roles[str(row["role"])]
         finds = [str(each) for each in row["finds"]]
-        title = f"{part['kind']} {layer}-{head}: {style.label}" + (
+        title = f"{part['kind']} {head_label(layer, head)}: {style.label}" + (
             f"; finds {', '.join(finds)}" if finds else ""
         )
         edge = ' stroke="#1c1e21" stroke-width="2"' if finds else ""

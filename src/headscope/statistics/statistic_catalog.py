@@ -15,6 +15,7 @@ from typing import Literal
 from headscope.attention.row_statistics import RowQuantity
 from headscope.encoding.vocabulary import KeyClass
 from headscope.entry_points import installed
+from headscope.visible import capital
 
 Topic = Literal["position", "special", "noop", "focus"]
 
@@ -48,7 +49,7 @@ class Special:
 
     def fill(self, words: str) -> str:
         """Put the tokens' names in the place of `{cls}` and `{sep}`; `{Cls}` and `{Sep}` begin with a capital."""
-        capitals = {"Cls": self.cls[:1].upper() + self.cls[1:], "Sep": self.sep[:1].upper() + self.sep[1:]}
+        capitals = {"Cls": capital(self.cls), "Sep": capital(self.sep)}
         return words.format(cls=self.cls, sep=self.sep, **capitals)
 
 

@@ -1,6 +1,7 @@
 """The card of a trained model: what it is, what it read, how well it did, and what it is not for."""
 
 from collections.abc import Mapping
+from math import isnan
 from typing import Any
 
 import pandas as pd
@@ -132,7 +133,7 @@ def _cell(row: "Mapping[Any, Any] | None", *, scale: float, form: str, unit: str
     if row is None:
         return "-"
     low, high = row["ci_low"], row["ci_high"]
-    interval = "" if low != low else f" ({scale * low:{form}} to {scale * high:{form}})"
+    interval = "" if isnan(low) else f" ({scale * low:{form}} to {scale * high:{form}})"
     return f"{scale * row['value']:{form}}{unit}{interval}"
 
 

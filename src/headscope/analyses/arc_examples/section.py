@@ -12,6 +12,7 @@ from headscope.analyses.arc_examples.arc_drawing import drawing
 from headscope.analyses.coreference.found_antecedents import Antecedents, antecedents_of
 from headscope.analyses.for_report import arc_examples
 from headscope.analyses.syntax.relations import Relation, relations_of
+from headscope.attention.head_id import head_label
 from headscope.figures.arc_diagram import arc_diagram, arc_pages
 from headscope.figures.arc_strokes import MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.paper import narrow
@@ -78,7 +79,7 @@ def figure_examples(run: Measured) -> tuple[pd.DataFrame, dict[str, str]] | None
         return None
     rows = pd.DataFrame([row for group in groups for row in group.rows])
     titles = {
-        group.relation: f"Head {group.first['layer']}-{group.first['head']} · {_title(group.relation)}"
+        group.relation: f"Head {head_label(group.first['layer'], group.first['head'])} · {_title(group.relation)}"
         for group in groups
     }
     return rows, titles

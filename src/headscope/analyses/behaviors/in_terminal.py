@@ -10,6 +10,7 @@ from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, Behavior
 from headscope.analyses.behaviors.chosen import Shown, shown_of
 from headscope.analyses.behaviors.shown import RULE
 from headscope.analyses.stage_result import StageResult
+from headscope.attention.head_id import head_label
 from headscope.reporting.kit.terminal import Grid, percent_or_hyphen
 
 _COLUMNS = (
@@ -51,7 +52,7 @@ def chosen_heads(
 
 
 def _row(one: Shown, *, several: bool) -> list[str]:
-    name = f"{one.layer}-{one.head}"
+    name = head_label(one.layer, one.head)
     own = one.own
     return [
         one.behavior.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 
 import pandas as pd
 
@@ -95,7 +96,7 @@ def _of_head(one: Shown, topic: str, *, where: str, several: bool) -> Sentence:
     head = named(one.kind, one.layer, one.head, several=several)
     value, uniform = accuracy_words(one.own, long=True), percent(one.own.uniform)
     ending = f"{chance}; {len(one.heads):,} of {number} {verb} it (false discovery rate 5%)."
-    apart = ", on documents that did not choose it" if one.share == one.share else ""
+    apart = ", on documents that did not choose it" if not isnan(one.share) else ""
     if one.behavior.counts_tokens:
         said = f"attends most to {one.behavior.on} at {value} of the tokens{apart}, where a random key would "
         said += "be right at"
@@ -127,9 +128,7 @@ def best_heads(shown: Sequence[Shown], *, name: str, several: bool) -> Html:
 
 
 def _row(one: Shown, several: bool, *, written: bool) -> Html:
-    often = (
-        f"chosen in {percent(one.share, 0)} of halves" if one.share == one.share else "chosen on all of it"
-    )
+    often = f"chosen in {percent(one.share, 0)} of halves" if not isnan(one.share) else "chosen on all of it"
     control, spread = DASH, ""
     if one.control is not None:
         control = share(one.control.mean)
@@ -244,6 +243,6 @@ def every_head(
 
 
 def _number(value: float, one: Behavior) -> str:
-    if value != value:
+    if isnan(value):
         return DASH
     return f"{value:.1f}" if one.unit == "tokens" else share(value)

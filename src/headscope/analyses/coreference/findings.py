@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isnan
 from typing import Any
 
 import pandas as pd
@@ -166,7 +167,7 @@ def lost(manifest: Mapping[str, Any]) -> list[str]:
     elif source == "rule":
         out.append("Head words of mentions come from a rule, as there are no trees.")
     agreement = number(rule.get("agreement"))
-    if agreement == agreement:
+    if not isnan(agreement):
         on = f" of {count(int(rule['n']), 'mention')}" if rule.get("n") else ""
         out.append(f"On trees the rule agrees in {percent(agreement, 1)}{on}.")
     return out

@@ -9,6 +9,7 @@ import pandas as pd
 from headscope.analyses.coreference.findings import TYPES
 from headscope.analyses.coreference.found_antecedents import SelectedHead, antecedents_of
 from headscope.analyses.coreference.section import SYSTEM_NAMES
+from headscope.attention.head_id import head_label
 from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.paper_table import PaperTable, interval_columns, percent_column, words_column
@@ -45,7 +46,11 @@ def table_2(run: Measured) -> PaperTable | None:
 
 
 def _named(one: SelectedHead) -> str:
-    return f"{one.layer}-{one.head}" if one.kind == "encoder" else f"{one.kind} {one.layer}-{one.head}"
+    return (
+        head_label(one.layer, one.head)
+        if one.kind == "encoder"
+        else f"{one.kind} {head_label(one.layer, one.head)}"
+    )
 
 
 def _row(

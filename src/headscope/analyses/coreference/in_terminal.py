@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from headscope.analyses.stage_result import StageResult
+from headscope.attention.head_id import head_label
 from headscope.counted import count
 from headscope.reporting.kit.numbers import q_words
 from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen
@@ -72,7 +73,7 @@ def _name(row: dict[Any, Any], *, several: bool) -> str:
 def _head(row: dict[Any, Any], *, several: bool) -> str:
     """Name a head and how it was chosen; its kind of attention too where the model has several."""
     kind = f"{row['kind']} " if several else ""
-    return f"{kind}head {row['layer']}-{row['head']}, {row['selection']}"
+    return f"{kind}head {head_label(row['layer'], row['head'])}, {row['selection']}"
 
 
 def _gap(result: StageResult) -> Iterator[Grid | str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 
 from headscope.analyses.coreference.findings import TOPIC, TYPES, lost
 from headscope.analyses.coreference.found_antecedents import Antecedents, SelectedHead, antecedents_of
@@ -81,7 +82,7 @@ def table_2(table: Antecedents, run: Measured, *, several: bool) -> Html:
 
 
 def _head_row(one: SelectedHead, how: str, types: Sequence[str], several: bool, strong: bool) -> Html:
-    often = f", chosen in {percent(one.share, 0)} of halves" if one.share == one.share else ""
+    often = f", chosen in {percent(one.share, 0)} of halves" if not isnan(one.share) else ""
     if one.held_out.exists:
         often += f"; the choice is worth {accuracy_words(one.held_out)}; on all documents {accuracy_words(one.every)}"
     label = el("th", "Head ", head_link(one.kind, one.layer, one.head, several), el("small", how + often),
@@ -119,7 +120,7 @@ def _paper(printed: Mapping[str, Mapping[str, object]], types: Sequence[str]) ->
     for system, values in printed.items():
         name = f"Head {system}" if system[:1].isdigit() else capital(system)
         printed_here = [number(values.get(one)) for one in types]
-        shown = [DASH if value != value else f"{value:.0f}" for value in printed_here]
+        shown = [DASH if isnan(value) else f"{value:.0f}" for value in printed_here]
         numbers = [el("td", one, class_="picture") for one in shown]
         rows.append(el("tr", el("th", name, scope="row"), numbers))
     return el("tbody", heading, rows)

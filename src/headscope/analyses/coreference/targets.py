@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 from headscope.analyses.coreference.found_antecedents import Antecedents, SelectedHead, antecedents_of
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.relation_names import COREFERENCE, short
@@ -44,7 +46,7 @@ def _selected(run: Measured, told: Antecedents) -> Selected | None:
         layer=chosen.layer,
         head=chosen.head,
         accuracy=chosen.cells.get("all"),
-        tested=chosen.q == chosen.q,
+        tested=not isnan(chosen.q),
         beats=_finds(run, chosen),
     )
 

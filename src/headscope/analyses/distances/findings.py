@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from math import isnan
 from typing import Any
 
 import pandas as pd
@@ -50,7 +51,7 @@ def distances_findings(about: Context) -> list[Sentence]:
 def _layers(row: dict[str, Any], several: bool) -> Sentence:
     whose = f"{row['kind']} heads" if several else "heads"
     within, between, effect, p = (number(row[name]) for name in ("within", "between", "effect", "p"))
-    if effect != effect:
+    if isnan(effect):
         return sentence(
             TOPIC, f"whether {whose} of a layer are alike cannot be said: {plain(row['reason'])}."
         )
@@ -58,7 +59,7 @@ def _layers(row: dict[str, Any], several: bool) -> Sentence:
     measured = (
         f"two of a layer are {nats(within)} nats apart on average, two of different layers {nats(between)}"
     )
-    ends = f" (95% interval of the difference {span(low, high)})" if low == low else ""
+    ends = f" (95% interval of the difference {span(low, high)})" if not isnan(low) else ""
     if p < SIGNIFICANT and effect > 0 and not low <= 0:
         return sentence(
             TOPIC,
@@ -79,7 +80,7 @@ def _tree(row: dict[str, Any], clusters: pd.DataFrame, several: bool) -> list[Se
     whose = f"tree of {row['kind']} heads" if several else "tree of heads"
     text = f"the {whose}, cut where the silhouette is best, has {len(sizes)} clusters, of {join(sizes)} heads"
     rand = number(row["adjusted_rand"])
-    if rand == rand:
+    if not isnan(rand):
         low, high = number(row["adjusted_rand_low"]), number(row["adjusted_rand_high"])
         ends = f"{rand:.2f} (95% of resamples {low:.2f} to {high:.2f})"
         text += (

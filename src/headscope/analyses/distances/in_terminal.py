@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isnan
 from typing import Any
 
 import pandas as pd
@@ -12,6 +13,7 @@ from headscope.analyses.distances.clusters import structure
 from headscope.analyses.distances.findings import trust
 from headscope.analyses.distances.pair_table import nearest_pairs
 from headscope.analyses.stage_result import StageResult
+from headscope.attention.head_id import head_label
 from headscope.counted import count
 from headscope.reporting.kit.terminal import Grid, nats_to_four
 
@@ -44,7 +46,7 @@ def shown(distances: StageResult, mapped: StageResult) -> Iterator[Grid | str]:
 
 def effect_line(effect: dict[Any, Any]) -> str:
     """Say how alike heads of a layer are, in one line."""
-    if effect["effect"] != effect["effect"]:
+    if isnan(effect["effect"]):
         return f"within and between layers: not comparable, {effect['reason']}"
     within, between, less = (nats_to_four(effect[name]) for name in ("within", "between", "effect"))
     return (
@@ -56,12 +58,12 @@ def effect_line(effect: dict[Any, Any]) -> str:
 def cut_line(effect: dict[Any, Any]) -> str:
     """Say how the clusters were made, and how well they and the map hold."""
     rand = effect["adjusted_rand"]
-    again = "" if rand != rand else f", adjusted Rand {rand:.2f} on resampled documents"
+    again = "" if isnan(rand) else f", adjusted Rand {rand:.2f} on resampled documents"
     silhouette = effect["silhouette"]
     weak = structure(silhouette)
     cut = (
         ""
-        if silhouette != silhouette
+        if isnan(silhouette)
         else f", cut where the silhouette is best ({silhouette:.2f}{weak and f': {weak}'})"
     )
     return (
@@ -83,7 +85,7 @@ def _clusters(clusters: pd.DataFrame, heads: pd.DataFrame) -> Grid:
     lines = []
     for row in clusters.to_dict("records"):
         own = heads[heads["cluster"] == row["cluster"]].sort_values(["layer", "head"])
-        names = [f"{layer}-{head}" for layer, head in zip(own["layer"], own["head"], strict=True)]
+        names = [head_label(layer, head) for layer, head in zip(own["layer"], own["head"], strict=True)]
         more = f" and {len(names) - MOST_HEADS} more" if len(names) > MOST_HEADS else ""
         roles = own["role"].dropna().value_counts()
         told = ", ".join(f"{role} {number}" for role, number in roles.items()) or "-"
@@ -100,14 +102,14 @@ def _pairs(nearest: pd.DataFrame) -> Grid:
     columns = [("nearest heads", "left"), ("nats apart", "right"), ("95% interval", "right")]
     lines = []
     for row in nearest.to_dict("records"):
-        pair = f"{row['layer_a']}-{row['head_a']} and {row['layer_b']}-{row['head_b']}"
+        pair = f"{head_label(row['layer_a'], row['head_a'])} and {head_label(row['layer_b'], row['head_b'])}"
         lines.append([pair, nats_to_four(row["divergence"]), _ends(row, "{}") or "-"])
     return Grid(columns, lines)
 
 
 def _ends(row: dict[Any, Any], form: str) -> str:
     """Write a row's interval into a form, nothing where it has none."""
-    if row["ci_low"] != row["ci_low"]:
+    if isnan(row["ci_low"]):
         return ""
     return form.format(f"{nats_to_four(row['ci_low'])} to {nats_to_four(row['ci_high'])}")
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import isnan
 
 import numpy as np
 import pandas as pd
 
 from headscope.analyses.distances.pair_table import matrix_of, nearest_pairs
 from headscope.analyses.distances.stability import STABLE
+from headscope.attention.head_id import head_label
 from headscope.reporting.kit.cells import number, records
 from headscope.reporting.kit.links import head_link
 from headscope.reporting.kit.numbers import nats, span
@@ -29,7 +31,7 @@ def clusters_table(
         own = heads[heads["cluster"] == row["cluster"]]
         stable, low, high = (number(row[name]) for name in ("stability", "ci_low", "ci_high"))
         silhouette, single = number(row["silhouette"]), int(row["size"]) == 1
-        shown = f"{stable:.2f}" if stable == stable else DASH if single else "not tested"
+        shown = f"{stable:.2f}" if not isnan(stable) else DASH if single else "not tested"
         rows.append(
             el(
                 "tr",
@@ -37,8 +39,8 @@ def clusters_table(
                 el("td", f"{int(row['size']):,}"),
                 el("td", head_link(kind, int(row["medoid_layer"]), int(row["medoid_head"]), several)),
                 el("td", nats(number(row["divergence"])) if int(row["size"]) > 1 else DASH),
-                el("td", shown, el("small", f"{low:.2f}–{high:.2f}") if low == low else None),
-                el("td", DASH if silhouette != silhouette else f"{silhouette:.2f}"),
+                el("td", shown, el("small", f"{low:.2f}–{high:.2f}") if not isnan(low) else None),
+                el("td", DASH if isnan(silhouette) else f"{silhouette:.2f}"),
                 el("td", capital(_roles(own, words)), class_="words"),
                 el("td", capital(layer_list(sorted({int(layer) for layer in own["layer"]}))), class_="words"),
                 class_="weak" if single or stable < STABLE else None,
@@ -108,7 +110,7 @@ def heads_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind:
         )
         body.append(
             (
-                *(f"{row['layer']}-{row['head']}", words.roles.get(str(row["role"]), DASH), plain(finds)),
+                *(head_label(row['layer'], row['head']), words.roles.get(str(row["role"]), DASH), plain(finds)),
                 *(f"{int(row['cluster'])}", near, least, f"{row['x']:.3f}", f"{row['y']:.3f}"),
             )
         )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from math import isnan
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -144,4 +145,4 @@ def _clusters(
 def _stress(run: Measured, kind: str) -> float | None:
     rows = [row for row in records(run.table("layer_effect")) if row["kind"] == kind]
     stress = number(rows[0]["stress"]) if rows else float("nan")
-    return None if stress != stress else stress
+    return None if isnan(stress) else stress

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from headscope.analyses.distribution.scales import MEASURES, RowMeasure
+from headscope.attention.head_id import head_anchor
 from headscope.figures.series import roles_of
 from headscope.figures.style import INK, LINE, SOFT, TICK, house_style, new_figure, role_color, role_outline
 
@@ -111,7 +112,9 @@ def _points(
             zorder=3, clip_on=False,
         )  # fmt: skip
         points.set_paths([role_outline(role)])
-        points.set_urls([f"#{kind}-{layer}-{head}" for layer, head in (names[place] for place in these)])
+        points.set_urls(
+            [f"#{head_anchor(kind, layer, head)}" for layer, head in (names[place] for place in these)]
+        )
         points.set_gid(f"heads--{kind}--{measure.name}--{role}")
 
 

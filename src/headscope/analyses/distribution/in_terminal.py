@@ -9,6 +9,7 @@ import pandas as pd
 from headscope.analyses.distribution.deciles import TABULATED
 from headscope.analyses.distribution.scales import MEASURES
 from headscope.analyses.stage_result import StageResult
+from headscope.attention.head_id import head_label
 from headscope.reporting.kit.terminal import Grid
 
 
@@ -20,7 +21,7 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     for (kind, layer, head), own in table.groupby(["kind", "layer", "head"], sort=False):
         by_measure = own.set_index(["measure", "decile"])["value"]
         told = [" ".join(_number(by_measure[name, decile]) for decile in TABULATED) for name in MEASURES]
-        name = f"{layer}-{head}"
+        name = head_label(layer, head)
         rows.append([f"{kind} {name}" if several else name, *told])
     labels = [(f"{one.label}, {one.unit.split()[0]}", "right") for one in MEASURES.values()]
     yield Grid([("head", "left"), *labels], rows)

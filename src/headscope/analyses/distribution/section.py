@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from math import isnan
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -11,6 +12,7 @@ from matplotlib.figure import Figure
 from headscope.analyses.distribution.deciles import TABULATED
 from headscope.analyses.distribution.figures import decile_figure
 from headscope.analyses.distribution.scales import MEASURES
+from headscope.attention.head_id import head_label
 from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.drawing import inline_file
 from headscope.reporting.kit.kinds import Kind
@@ -81,7 +83,7 @@ def decile_table(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
         place[row["measure"], int(row["decile"])] = row
     rows = []
     for (layer, head), cells in sorted(by_head.items()):
-        line = [f"{layer}-{head}"]
+        line = [head_label(layer, head)]
         for name in known:
             middle = cells[name, 5]
             ends = [_told(name, middle[end]) for end in ("ci_low", "ci_high")]
@@ -106,7 +108,7 @@ def _has(table: pd.DataFrame, kind: Kind) -> bool:
 
 
 def _told(name: str, value: float) -> str:
-    if value != value:
+    if isnan(value):
         return "–"
     if MEASURES[name].unit == "share":
         return f"{100 * value:.1f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isnan
 
 from headscope.analyses.stage_result import StageResult
 from headscope.counted import count
@@ -38,4 +39,4 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
 
 def number(value: float) -> str:
     """Write a value in thousandths with three digits, and what cannot occur as a dash."""
-    return "-" if value != value else f"{1000 * value:#.3g}"
+    return "-" if isnan(value) else f"{1000 * value:#.3g}"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +129,7 @@ class _Head:
     def wants(self, number: int) -> bool:
         """Whether so many clusters are to be tried."""
         settled = self.best.number > self.above
-        return not settled and number > self.above and bool(self.by.any()) and self.best.p == self.best.p
+        return not settled and number > self.above and bool(self.by.any()) and not isnan(self.best.p)
 
     def labels(self, centers: Floats) -> Integers:
         """Return the nearest of the centers for each row."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Any
 
 import pandas as pd
@@ -69,4 +70,4 @@ def _rows(
 
 
 def _share(value: float) -> float | None:
-    return None if value != value else round(float(value), 4)
+    return None if isnan(value) else round(float(value), 4)

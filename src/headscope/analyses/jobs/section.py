@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isnan
 
 import pandas as pd
 
@@ -130,7 +131,7 @@ def job_table(
                 f"{place[1]}-{place[2]}",
                 f"{place[3]} of {int(row['jobs'])}",
                 f"{100 * row['share']:.1f}",
-                "–" if low != low else f"{low:.1f} to {high:.1f}",
+                "–" if isnan(low) else f"{low:.1f} to {high:.1f}",
                 capital(str(row["says"])),
                 *(" ".join(told.get((*place, side), ())) or "–" for side in ("row", "key")),
             )

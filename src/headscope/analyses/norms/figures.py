@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.norms.accumulator import RESTING
 from headscope.analyses.norms.activity import ON_SINK, Activity
+from headscope.attention.head_id import head_anchor, head_label
 from headscope.figures.finders import EDGE_COLOR
 from headscope.figures.label_places import Box, WantedLabel, place_labels
 from headscope.figures.series import HeadRoles, roles_of
@@ -68,7 +69,7 @@ def _draw(ax: Axes, heads: Sequence[Activity], roles: HeadRoles, kind: str) -> N
             zorder=3, clip_on=False,
         )  # fmt: skip
         points.set_paths([role_outline(role)])
-        points.set_urls([f"#{kind}-{one.layer}-{one.head}" for one in own])
+        points.set_urls([f"#{head_anchor(kind, one.layer, one.head)}" for one in own])
         points.set_gid(f"heads--{kind}--norms--{role}")
 
 
@@ -85,7 +86,7 @@ def _name(ax: Axes, named: Sequence[Activity], heads: Sequence[Activity], kind: 
 
     own = on_page(named)
     wide, high = np.asarray(ax.bbox.size) * points
-    wanted = [WantedLabel(f"{one.layer}-{one.head}", _SIZE, own[[at]]) for at, one in enumerate(named)]
+    wanted = [WantedLabel(head_label(one.layer, one.head), _SIZE, own[[at]]) for at, one in enumerate(named)]
     put = place_labels(wanted, on_page(heads), Box(0.0, 0.0, float(wide), float(high)), drop=True)
     for one, name, place, found in zip(named, wanted, own, put, strict=True):
         if found is None or found.lead is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isnan
 
 from headscope.analyses.norms.accumulator import RESTING
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT
 from headscope.analyses.stage_result import StageResult
+from headscope.attention.head_id import head_label
 from headscope.reporting.kit.terminal import Grid
 
 
@@ -26,7 +28,7 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
                 _number(means[OUTPUT]),
                 _number(means[IN_STREAM]),
                 f"{_number(relative['value'].min())} to {_number(relative['value'].max())}",
-                ", ".join(f"{layer}-{head}" for head in resting) or "-",
+                ", ".join(head_label(layer, head) for head in resting) or "-",
             ]
         )
     columns = [
@@ -43,4 +45,4 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
 
 
 def _number(value: float) -> str:
-    return "-" if value != value else f"{value:.3g}"
+    return "-" if isnan(value) else f"{value:.3g}"

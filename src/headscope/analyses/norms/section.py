@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from math import isnan
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -13,6 +14,7 @@ from headscope.analyses.norms.activity import activities
 from headscope.analyses.norms.figures import standing_panel
 from headscope.analyses.norms.findings import TOPIC
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT, VALUE
+from headscope.attention.head_id import head_label
 from headscope.reporting.kit.cells import Cell, cell_of, records
 from headscope.reporting.kit.drawing import inline_file
 from headscope.reporting.kit.kinds import Kind
@@ -97,7 +99,7 @@ def head_table(table: pd.DataFrame, kind: Kind, words: Words, *, several: bool) 
         by_head.setdefault((int(row["layer"]), int(row["head"])), {})[column] = cell_of(row, "value")
     rows = [
         (
-            f"{layer}-{head}",
+            head_label(layer, head),
             _number(cells[OUTPUT].value),
             _number(cells[IN_LAYER].value),
             _ends(cells[IN_LAYER]),
@@ -124,4 +126,4 @@ def _ends(cell: Cell) -> str:
 
 
 def _number(value: float) -> str:
-    return "–" if value != value else f"{value:.3g}" if value < 1 else f"{value:.2f}"
+    return "–" if isnan(value) else f"{value:.3g}" if value < 1 else f"{value:.2f}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isnan
 
 from headscope.analyses.pca.accumulator import SIDES
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
 from headscope.analyses.stage_result import StageResult
+from headscope.attention.head_id import head_label
 from headscope.reporting.kit.terminal import Grid
 
 
@@ -17,7 +19,7 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     rows = []
     for (kind, layer, head), own in table.groupby(["kind", "layer", "head"], sort=False):
         by_side = own.set_index(["vectors", "statistic"])["value"]
-        name = f"{layer}-{head}"
+        name = head_label(layer, head)
         told = [
             f"{_number(by_side[side, EFFECTIVE])} ({_percent(by_side[side, SHARE_NAMES[0]])})"
             for side in SIDES
@@ -32,8 +34,8 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
 
 
 def _number(value: float) -> str:
-    return "-" if value != value else f"{value:.1f}"
+    return "-" if isnan(value) else f"{value:.1f}"
 
 
 def _percent(value: float) -> str:
-    return "-" if value != value else f"{100 * value:.0f}%"
+    return "-" if isnan(value) else f"{100 * value:.0f}%"

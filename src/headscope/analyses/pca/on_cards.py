@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def _shares(table: pd.DataFrame | None, kind: Kind) -> dict[str, dict[int, list[
             own["vectors"], kind.head_indices(own).tolist(), own["value"], strict=True
         ):
             told = found.setdefault(str(side), {}).setdefault(place, [None, None])
-            told[which] = None if value != value else round(float(value), 3)
+            told[which] = None if isnan(value) else round(float(value), 3)
     return found
 
 

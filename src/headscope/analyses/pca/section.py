@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from math import isnan
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -11,6 +12,7 @@ from matplotlib.figure import Figure
 from headscope.analyses.pca.accumulator import SIDES
 from headscope.analyses.pca.figures import TITLES, direction_figure
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
+from headscope.attention.head_id import head_label
 from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.drawing import inline_file
 from headscope.reporting.kit.kinds import Kind
@@ -84,7 +86,7 @@ def direction_rows(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
         cells[row["vectors"], row["statistic"]] = row["value"]
     rows = [
         (
-            f"{layer}-{head}",
+            head_label(layer, head),
             *(_told(cells.get((side, name)), share=name != EFFECTIVE) for side in SIDES for name in _SHOWN),
         )
         for (layer, head), cells in sorted(by_head.items())
@@ -104,6 +106,6 @@ def _has(table: pd.DataFrame, kind: Kind) -> bool:
 
 
 def _told(value: float | None, *, share: bool) -> str:
-    if value is None or value != value:
+    if value is None or isnan(value):
         return "–"
     return f"{100 * value:.1f}" if share else f"{value:.1f}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Any
 
 import pandas as pd
@@ -64,4 +65,4 @@ def _seeds(row: dict[str, Any]) -> str:
     if not row["seeds"]:
         return "–"
     spread = float(row["spread"])
-    return f"{row['seeds']}" + (f" (± {100 * spread:.1f})" if spread == spread else "")
+    return f"{row['seeds']}" + (f" (± {100 * spread:.1f})" if not isnan(spread) else "")

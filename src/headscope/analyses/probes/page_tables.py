@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import Any
 
 import pandas as pd
@@ -77,7 +78,7 @@ def _row(line: ProbeLine, more: Sequence[str], printed: Mapping[str, float]) -> 
         el("td", seeds, _spread(spread)),
         [_more(line.cells.get(name), line.spread.get(name, float("nan"))) for name in more],
         el("td", f"{score.n:,}"),
-        el("td", DASH if given != given else f"{given:.0f}") if printed else None,
+        el("td", DASH if isnan(given) else f"{given:.0f}") if printed else None,
         class_=None if own else "weak",
     )  # fmt: skip
 
@@ -91,7 +92,7 @@ def _more(cell: Cell | None, spread: float = float("nan")) -> Html:
 
 def _spread(value: float) -> Html | None:
     """The standard deviation over seeds, in points, where there are several."""
-    return el("small", f"± {100 * value:.1f}") if value == value else None
+    return el("small", f"± {100 * value:.1f}") if not isnan(value) else None
 
 
 def classes_table(table: pd.DataFrame, column: str, *, name: str, summary: str, header: str) -> Html | None:
@@ -187,7 +188,7 @@ def layers_table(table: pd.DataFrame) -> Html:
 
 def decimal(value: float) -> str:
     """Return a correlation with three digits, or a dash."""
-    return DASH if value != value else f"{value:.3f}".replace("-", "−")
+    return DASH if isnan(value) else f"{value:.3f}".replace("-", "−")
 
 
 def _ends(cell: Cell) -> str:

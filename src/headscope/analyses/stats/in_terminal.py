@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isnan
 
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.stats.by_norm import by_norm
+from headscope.attention.head_id import head_label
 from headscope.reporting.kit.terminal import Grid
 from headscope.statistics.measures import of_measure
 from headscope.statistics.roles import roles
@@ -27,7 +29,7 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     ]
     shown = []
     for row in rows.to_dict("records"):
-        label = f"{row['layer']}-{row['head']}"
+        label = head_label(row["layer"], row["head"])
         cells = [_cell(row.get(one.name, float("nan")), share=one.unit is Unit.SHARE) for one in columns]
         other = written.get((row["kind"], row["layer"], row["head"]))
         by_written = [other.written if other is not None and other.differs else "-"] if written else []
@@ -43,6 +45,6 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
 
 def _cell(value: float, *, share: bool) -> str:
     """Write nats with two digits, shares as percent, and what cannot occur as a dash."""
-    if value != value:
+    if isnan(value):
         return "-"
     return f"{100 * value:.1f}" if share else f"{value:.2f}"

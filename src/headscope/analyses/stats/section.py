@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headscope.analyses.stats.by_norm import UNKNOWN, norm_table
+from headscope.attention.head_id import head_anchor, head_label
 from headscope.figures.axes import share_top
 from headscope.figures.entropy import entropy_panel
 from headscope.figures.line_diagram import example_panel
@@ -19,7 +20,7 @@ from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import figure_links, linked
 from headscope.reporting.kit.page_rows import Table, example_table, layer_table, role_table
 from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.words import Words, anchor, capital, plain
+from headscope.reporting.kit.words import Words, capital, plain
 from headscope.statistics.measures import NORM, of_measure
 from headscope.statistics.role_catalog import SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS, Topic, is_share, of_topic
@@ -147,9 +148,11 @@ def roles_section(about: Context) -> Html:
     figures = []
     for place, row in enumerate(records):
         figure = example_panel(row, labels=words.roles, show_kind=several)
-        label = f"Attention of {row['kind']} head {row['layer']}-{row['head']} on an example sentence."
+        label = (
+            f"Attention of {row['kind']} head {head_label(row['layer'], row['head'])} on an example sentence."
+        )
         drawn = inline(figure, name=f"example-{place}", label=label)
-        link = el("a", drawn, href=f"#{anchor(row['kind'], int(row['layer']), int(row['head']))}")
+        link = el("a", drawn, href=f"#{head_anchor(row['kind'], int(row['layer']), int(row['head']))}")
         figures.append(el("figure", link))
     table: Table | None = None
     if records:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 
 import pandas as pd
 
@@ -55,7 +56,7 @@ def nothing(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
     _, kind, name, layer, head = best
     cell = kind.cell(name, layer, head)
     value, ends = measured(cell, name)
-    even = f", where uniform attention gives {percent(cell.uniform)}" if cell.uniform == cell.uniform else ""
+    even = f", where uniform attention gives {percent(cell.uniform)}" if not isnan(cell.uniform) else ""
     return sentence(
         "none", start + f". The largest share measured is {value}{ends}, of ",
         named(kind.name, layer, head, several=several), f" on {target(name, words)}{even}.",

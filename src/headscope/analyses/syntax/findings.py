@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 from typing import Any
 
 import pandas as pd
@@ -280,7 +281,7 @@ def _who(directions: set[str]) -> str:
 
 def _mean(values: Sequence[float]) -> float:
     """The mean of what is measured; NaN where nothing is."""
-    known = [value for value in values if value == value]
+    known = [value for value in values if not isnan(value)]
     return sum(known) / len(known) if known else float("nan")
 
 
@@ -293,7 +294,7 @@ def _special(run: Measured, words: Words) -> list[Sentence]:
     what = "leaving special tokens out of the candidates" if kept else "letting special tokens be candidates"
     largest = number(changes.get("largest"))
     by = (
-        f", the largest by {100 * largest:.1f} points" if largest == largest and changes["accuracies"] else ""
+        f", the largest by {100 * largest:.1f} points" if not isnan(largest) and changes["accuracies"] else ""
     )
     return [
         sentence(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 
 from headscope.analyses.syntax.figures.relation_layers import STEPS, LayerBest, best_by_layer, step_of
 from headscope.analyses.syntax.relations import Relation
+from headscope.attention.head_id import head_anchor, head_label
 from headscope.reporting.kit.cells import number, records
 from headscope.reporting.kit.links import figure_file
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.page_rows import scrolled
 from headscope.reporting.kit.relation_names import DIRECTIONS, short
-from headscope.reporting.kit.words import anchor
 from headscope.views.markup import Html, el
 
 MOST_CELLS = 1500
@@ -23,7 +24,7 @@ def best_offsets(run: Measured) -> dict[str, float]:
     found: dict[str, float] = {}
     for row in records(run.table("syntax_baselines")):
         value = number(row["accuracy"])
-        if row["baseline"] == "offset" and value == value:
+        if row["baseline"] == "offset" and not isnan(value):
             name = str(row["relation"])
             found[name] = max(found.get(name, 0.0), value)
     return found
@@ -73,13 +74,15 @@ def heat_table(run: Measured, relations: Sequence[Relation], *, kind: str, sever
 def _cell(cell: LayerBest | None, kind: str, several: bool) -> Html:
     if cell is None:
         return el("td")
-    name = f"{kind} {cell.layer}-{cell.head}" if several else f"{cell.layer}-{cell.head}"
+    name = f"{kind} {head_label(cell.layer, cell.head)}" if several else head_label(cell.layer, cell.head)
     way = DIRECTIONS.get(cell.direction, cell.direction)
-    ends = f" ({100 * cell.ci_low:.1f} to {100 * cell.ci_high:.1f})" if cell.ci_low == cell.ci_low else ""
-    against = f", {100 * cell.above:+.1f} points to the best offset" if cell.above == cell.above else ""
+    ends = f" ({100 * cell.ci_low:.1f} to {100 * cell.ci_high:.1f})" if not isnan(cell.ci_low) else ""
+    against = f", {100 * cell.above:+.1f} points to the best offset" if not isnan(cell.above) else ""
     told = f"Head {name}, {way}: {100 * cell.accuracy:.1f}%{ends}{against}".replace("-0.0", "0.0")
     step = step_of(cell.above)
-    link = el("a", f"{100 * cell.accuracy:.0f}", href=f"#{anchor(kind, cell.layer, cell.head)}", title=told)
+    link = el(
+        "a", f"{100 * cell.accuracy:.0f}", href=f"#{head_anchor(kind, cell.layer, cell.head)}", title=told
+    )
     return el("td", link, class_=f"v{step}" if step else None)
 
 

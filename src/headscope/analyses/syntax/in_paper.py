@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from headscope.analyses.syntax.relations import Best, Relation, relations_of
+from headscope.attention.head_id import head_label
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.paper_table import (
     PaperTable,
@@ -60,7 +61,7 @@ def _row(one: Relation, best: Best) -> dict[str, object]:
     return {
         "relation": one.name,
         "kind": best.kind,
-        "head": f"{best.layer}-{best.head}",
+        "head": head_label(best.layer, best.head),
         "direction": best.direction,
         "who_attends": DIRECTIONS.get(best.direction, best.direction),
         **interval_columns("accuracy", best.accuracy),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope.analyses.stage_result import StageResult
+from headscope.attention.head_id import head_label
 from headscope.counted import count
 from headscope.reporting.kit.numbers import q_words
 from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen
@@ -30,7 +31,7 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     several = result.tables["syntax"]["kind"].nunique() > 1
     rows = []
     for row in trained[trained["selection"] == selection].to_dict("records"):
-        head = f"{row['layer']}-{row['head']}"
+        head = head_label(row["layer"], row["head"])
         cells = (
             *(row["relation"], f"{row['n']:,}", f"{row['kind']} {head}" if several else head),
             *(row["direction"], percent_or_hyphen(row["accuracy"]), interval_or_hyphen(row)),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import Any
 
 from headscope.analyses.syntax.relations import Best, Relation
+from headscope.attention.head_id import head_label
 from headscope.reporting.kit.cells import Runs, number
 from headscope.reporting.kit.links import head_link, numbered
 from headscope.reporting.kit.numbers import DASH, ends, offset_words, q_words, share
@@ -56,9 +58,9 @@ def main_table(relations: Sequence[Relation], *, several: bool) -> Html:
 def _row(relation: Relation, best: Best, several: bool, shuffled: bool) -> Html:
     below = gloss(relation.name)
     strong = best.beats
-    margin = DASH if best.margin != best.margin else f"{100 * best.margin:+.1f}".replace("-", "−")
+    margin = DASH if isnan(best.margin) else f"{100 * best.margin:+.1f}".replace("-", "−")
     reach = ends(best.gap).replace("–", " to ").replace("-", "−")
-    often = "" if best.share != best.share else f"chosen {percent(best.share, 0)}"
+    often = "" if isnan(best.share) else f"chosen {percent(best.share, 0)}"
     return el(
         "tr",
         el("th", short(relation.name), el("small", below) if below else None, scope="row"),
@@ -144,7 +146,7 @@ def paper_table(relations: Sequence[Relation], printed: Sequence[Mapping[str, An
         rows.append(
             (
                 short(str(line["relation"])),
-                f"{best.layer}-{best.head}", share(best.accuracy.value), ends(best.accuracy) or DASH,
+                head_label(best.layer, best.head), share(best.accuracy.value), ends(best.accuracy) or DASH,
                 f"{share(best.baseline.value)} ({offset_words(best.offset)})",
                 str(line["head"]), f"{line['accuracy']:.1f}",
                 f"{line['baseline_accuracy']:.1f} ({offset_words(int(line['baseline_offset']))})",
@@ -167,13 +169,17 @@ def noop_table(rows: Sequence[Mapping[str, Any]], words: Words, *, several: bool
     body = []
     for row in rows:
         low, high = number(row["ci_low"]), number(row["ci_high"])
-        name = f"{row['kind']} {row['layer']}-{row['head']}" if several else f"{row['layer']}-{row['head']}"
+        name = (
+            f"{row['kind']} {head_label(row['layer'], row['head'])}"
+            if several
+            else head_label(row["layer"], row["head"])
+        )
         body.append(
             (
                 short(str(row["relation"])), name, DIRECTIONS.get(str(row["direction"]), DASH),
                 key_words(str(row["key_class"]), words), share(number(row["attending"])), f"{int(row['n']):,}",
                 share(number(row["others"])), f"{int(row['n_other']):,}", share(number(row["difference"])),
-                DASH if low != low else f"{share(low)} to {share(high)}",
+                DASH if isnan(low) else f"{share(low)} to {share(high)}",
             )
         )  # fmt: skip
     return Table(
@@ -197,11 +203,15 @@ def distance_table(rows: Sequence[Mapping[str, Any]], *, several: bool) -> Html:
     body = []
     for row in rows:
         low, high = number(row["ci_low"]), number(row["ci_high"])
-        name = f"{row['kind']} {row['layer']}-{row['head']}" if several else f"{row['layer']}-{row['head']}"
+        name = (
+            f"{row['kind']} {head_label(row['layer'], row['head'])}"
+            if several
+            else head_label(row["layer"], row["head"])
+        )
         body.append(
             (
                 short(str(row["relation"])), name, str(row["distance"]), f"{int(row['n']):,}",
-                share(number(row["accuracy"])), DASH if low != low else f"{share(low)}–{share(high)}",
+                share(number(row["accuracy"])), DASH if isnan(low) else f"{share(low)}–{share(high)}",
                 share(number(row["baseline_accuracy"])),
             )
         )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import pandas as pd
@@ -44,7 +45,7 @@ class Best:
     @property
     def tested(self) -> bool:
         """Whether there were documents enough to ask."""
-        return self.q == self.q
+        return not isnan(self.q)
 
     @property
     def beats(self) -> bool:
@@ -93,7 +94,7 @@ def _order(relation: Relation) -> tuple[bool, bool, float, str]:
     best = relation.held_out
     if best is None:
         return True, True, 0.0, relation.name
-    margin = best.margin if best.margin == best.margin else -1.0
+    margin = best.margin if not isnan(best.margin) else -1.0
     return False, not best.beats, -margin, relation.name
 
 
@@ -122,7 +123,7 @@ def _best(row: dict[str, Any]) -> Best | None:
         all_documents=cell_of(row, "all_documents", "all_documents_ci"),
         held_out=cell_of(row, "held_out", "held_out_ci"),
         share=number(row.get("share")),
-        offset=None if offset != offset else int(offset),
+        offset=None if isnan(offset) else int(offset),
         baseline=cell_of(row, "baseline_accuracy", "baseline_ci"),
         gap=cell_of(row, "margin", "margin_ci"),
         q=number(row.get("q_value")),

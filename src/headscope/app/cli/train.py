@@ -1,6 +1,7 @@
 """`headscope train`: training of a model to look at, with checkpoints that a report can be made of."""
 
 import time
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -178,7 +179,7 @@ def command(
 
 def _interval(row: "object", scale: float, form: str) -> str:
     low, high = row["ci_low"], row["ci_high"]  # type: ignore[index]
-    return "" if low != low else f" ({scale * low:{form}} to {scale * high:{form}})"
+    return "" if isnan(low) else f" ({scale * low:{form}} to {scale * high:{form}})"
 
 
 class TrainingPrinter:

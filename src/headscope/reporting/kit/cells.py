@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def runs(rows: list[dict[str, Any]], model: str) -> Runs | None:
     """Summarize the held-out selections of one model over its seeds; None where there are none."""
     values = [number(row["held_out"]) for row in rows
               if row["model"] == model and row.get("selection") == "held-out"]  # fmt: skip
-    known = np.array([value for value in values if value == value])
+    known = np.array([value for value in values if not isnan(value)])
     if not len(known):
         return None
     return Runs(float(known.mean()), float(known.min()), float(known.max()), len(known))

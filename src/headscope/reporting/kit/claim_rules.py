@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 import pandas as pd
 
 from headscope.reporting.kit.cells import Cell
@@ -19,7 +21,7 @@ def stands_out(cell: Cell) -> bool:
     """Return whether a share is large by the rule above; without an interval the value itself is held to it."""
     if not cell.exists:
         return False
-    uniform = 0.0 if cell.uniform != cell.uniform else cell.uniform
+    uniform = 0.0 if isnan(cell.uniform) else cell.uniform
     return cell.low > LEAST_SHARE and cell.low > TIMES_UNIFORM * uniform
 
 

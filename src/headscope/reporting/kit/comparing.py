@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isnan
 from typing import Any, Literal
 
 import pandas as pd
@@ -32,7 +33,7 @@ class Comparison:
     @property
     def verdict(self) -> Verdict:
         """Whether the first is `more` or `less`, the whole interval; `same` where it cannot be told; or `untested`."""
-        if self.low != self.low or self.high != self.high:
+        if isnan(self.low) or isnan(self.high):
             return "untested"
         return "more" if self.low > 0 else "less" if self.high < 0 else "same"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from headscope.attention.head_id import head_anchor, head_label
 from headscope.reporting.kit.cells import Cell
-from headscope.reporting.kit.words import amount, anchor, head_name, interval, interval_decimals
+from headscope.reporting.kit.words import amount, capital, head_name, interval, interval_decimals
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class HeadRef:
     @property
     def anchor(self) -> str:
         """The address of its card within the page, without the `#`."""
-        return anchor(self.kind, self.layer, self.head)
+        return head_anchor(self.kind, self.layer, self.head)
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ def sentence(topic: str, *parts: str | HeadRef) -> Sentence:
     """Make a sentence, its first letter a capital."""
     first, *rest = parts
     if isinstance(first, HeadRef):
-        first = HeadRef(first.kind, first.layer, first.head, first.text[:1].upper() + first.text[1:])
+        first = HeadRef(first.kind, first.layer, first.head, capital(first.text))
     else:
-        first = first[:1].upper() + first[1:]
+        first = capital(first)
     return Sentence(topic, (first, *rest))
 
 
@@ -55,7 +56,7 @@ def named(kind: str, layer: int, head: int, *, several: bool) -> HeadRef:
 
 def numbered(kind: str, layer: int, head: int) -> HeadRef:
     """Refer to a head by its number alone, in a list that has said "heads"."""
-    return HeadRef(kind, layer, head, f"{layer}-{head}")
+    return HeadRef(kind, layer, head, head_label(layer, head))
 
 
 def listed(refs: Iterable[HeadRef], *, most: int = 8) -> list[str | HeadRef]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from headscope.attention.head_id import head_anchor, head_label
 from headscope.reporting.kit.linked_sentences import HeadRef, Sentence
 from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.words import anchor
 from headscope.views.markup import Html, el
 
 
 def head_link(kind: str, layer: int, head: int, several: bool) -> Html:
     """Return a head's number, linked to its card."""
-    name = f"{kind} {layer}-{head}" if several else f"{layer}-{head}"
-    return el("a", name, href=f"#{anchor(kind, layer, head)}", class_="head")
+    name = f"{kind} {head_label(layer, head)}" if several else head_label(layer, head)
+    return el("a", name, href=f"#{head_anchor(kind, layer, head)}", class_="head")
 
 
 def numbered(value: str, below: str = "") -> Html:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.words import percent
 
@@ -10,7 +12,7 @@ DASH = "–"
 
 def share(value: float) -> str:
     """Return a fraction as tables print it, `75.2`, or a dash where it is null."""
-    return DASH if value != value else f"{100 * value:.1f}"
+    return DASH if isnan(value) else f"{100 * value:.1f}"
 
 
 def ends(cell: Cell) -> str:
@@ -20,7 +22,7 @@ def ends(cell: Cell) -> str:
 
 def q_words(q: float) -> str:
     """Return a q-value: `<0.001`, `0.013`, or that nothing was tested."""
-    if q != q:
+    if isnan(q):
         return "not tested"
     return "<0.001" if q < 0.001 else f"{q:.3f}"
 
@@ -37,7 +39,7 @@ def nats(value: float) -> str:
 
 def span(low: float, high: float) -> str:
     """Return an interval, `0.091 to 0.093`, with a digit more where its ends would look the same; empty without one."""
-    if low != low or high != high:
+    if isnan(low) or isnan(high):
         return ""
     shown = nats(low), nats(high)
     return f"{shown[0]} to {shown[1]}" if shown[0] != shown[1] else f"{low:.4f} to {high:.4f}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
+from math import isnan
 from typing import Any
 
 import pandas as pd
@@ -112,10 +113,10 @@ def percent_column(title: str, name: str, *, signed: bool = False) -> PaperColum
 
     def text(row: dict[str, Any]) -> str:
         value, low, high = (float(row[each]) for each in (name, f"{name}_ci_low", f"{name}_ci_high"))
-        if value != value:
+        if isnan(value):
             return "–"
         shown = f"{100 * value:{'+' if signed else ''}.1f}"
-        if low == low and high == high:
+        if not isnan(low) and not isnan(high):
             between = " to " if low < 0 else "–"
             shown += f" ({100 * low:.1f}{between}{100 * high:.1f})"
         return shown.replace("-", "−")

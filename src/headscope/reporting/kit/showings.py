@@ -12,6 +12,7 @@ import pandas as pd
 from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
 from headscope.reporting.kit.json_numbers import numbers
 from headscope.reporting.kit.kinds import Kind
+from headscope.visible import capital
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ class Showing:
         what = self.what
         return HeadMeasure(
             name=what.name,
-            label=f"{what.label[:1].upper()}{what.label[1:]}: {what.says}",
+            label=f"{capital(what.label)}: {what.says}",
             topic=what.topic,
             unit=what.unit,
             share=not what.unit,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 
@@ -22,13 +23,13 @@ class Grid:
 
 def percent_or_hyphen(value: float) -> str:
     """Write a share in percent without its sign, and what is not known as a hyphen: terminals may not have a dash."""
-    return "-" if value != value else f"{100 * value:.1f}"
+    return "-" if isnan(value) else f"{100 * value:.1f}"
 
 
 def interval_or_hyphen(row: Mapping[Any, Any], prefix: str = "") -> str:
     """Write a row's interval in percent, `72.9 to 77.4`, a hyphen for none."""
     low, high = row[f"{prefix}ci_low"], row[f"{prefix}ci_high"]
-    return "-" if low != low else f"{100 * low:.1f} to {100 * high:.1f}"
+    return "-" if isnan(low) else f"{100 * low:.1f} to {100 * high:.1f}"
 
 
 def nats_to_four(value: float) -> str:

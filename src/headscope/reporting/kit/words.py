@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headscope.attention.head_id import head_label
 from headscope.counted import count as count
 from headscope.figures.labels import shorten, visible
 from headscope.statistics.role_catalog import ROLES, SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS, Special, is_share
+from headscope.visible import capital as capital
 
 
 @dataclass(frozen=True)
@@ -41,19 +43,9 @@ def words_for(manifest: Mapping[str, Any]) -> Words:
     )
 
 
-def capital(text: str) -> str:
-    """Return `text` with its first letter a capital and the rest as it was."""
-    return text[:1].upper() + text[1:]
-
-
 def head_name(kind: str, layer: int, head: int, *, several: bool) -> str:
     """Return `head 1-3`, or `decoder head 1-3` where the model has several kinds of attention."""
-    return f"{kind} head {layer}-{head}" if several else f"head {layer}-{head}"
-
-
-def anchor(kind: str, layer: int, head: int) -> str:
-    """Return the address of a head's card within the page, without the `#`."""
-    return f"{kind}-{layer}-{head}"
+    return f"{kind} head {head_label(layer, head)}" if several else f"head {head_label(layer, head)}"
 
 
 def percent(share: float, decimals: int | None = None) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.attention.distributions import wrong_row
-from headscope.attention.head_id import KINDS
+from headscope.attention.head_id import KINDS, head_label
 from headscope.attention.score_parts import NeuronLayer
 from headscope.errors import AttentionError, InputError
 
@@ -171,8 +171,8 @@ class KindMaps:
             if (wrong := wrong_row(maps, partly=True)) is not None:
                 head, row = wrong.place
                 raise AttentionError(
-                    f"{self.kind} attention of head {layer}-{self.heads[head]}, row {row + 1} {wrong.what}: give "
-                    "attention after the softmax"
+                    f"{self.kind} attention of head {head_label(layer, self.heads[head])}, row {row + 1} {wrong.what}: "
+                    "give attention after the softmax"
                 )
         if not self.weights.any():
             raise AttentionError(

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 
 from headscope.analyses.distances.clusters import Clusters, cluster
 from headscope.analyses.distances.pair_table import matrix_of
+from headscope.attention.head_id import head_anchor, head_label
 from headscope.figures.axes import say_absent
 from headscope.figures.paper import PAGE_INCHES, across, paper_width
 from headscope.figures.style import (
@@ -121,14 +122,16 @@ def _leaves(ax: Axes, heads: pd.DataFrame, found: Clusters, kind: str, *, named:
             marker=role_outline(role), color=role_color(role), transform=margin,
         )  # fmt: skip
         points.set_paths([role_outline(role)])
-        points.set_urls([f"#{kind}-{a}-{b}" for a, b in heads.loc[these, ["layer", "head"]].to_numpy()])
+        points.set_urls(
+            [f"#{head_anchor(kind, a, b)}" for a, b in heads.loc[these, ["layer", "head"]].to_numpy()]
+        )
         points.set_gid(f"heads--{kind}--tree--{role}")
     if not named:
         return
     for number, (layer, head, role) in enumerate(zip(heads["layer"], heads["head"], roles)):
         ax.text(
-            -0.03, place_of[number], f"{layer}-{head}", transform=margin, ha="right", va="center_baseline", fontsize=8,
-            color=role_color(role), gid=f"mark--{layer}-{head}",
+            -0.03, place_of[number], head_label(layer, head), transform=margin, ha="right", va="center_baseline",
+            fontsize=8, color=role_color(role), gid=f"mark--{head_label(layer, head)}",
         )  # fmt: skip
 
 

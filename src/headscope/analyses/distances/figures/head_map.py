@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.analyses.distances.figures.plane import SIDE, Plane, height_of, lay_out
+from headscope.attention.head_id import head_anchor, head_label
 from headscope.figures.axes import say_absent
 from headscope.figures.finders import EDGE_COLOR, finder_name, marked, worn
 from headscope.figures.label_places import LabelPlace, WantedLabel, place_labels
@@ -135,7 +136,9 @@ def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict
             alpha=0.8 if len(heads) > NUMBERED else None,
         )  # fmt: skip
         points.set_paths([role_outline(role)])
-        points.set_urls([f"#{kind}-{a}-{b}" for a, b in heads.loc[these, ["layer", "head"]].to_numpy()])
+        points.set_urls(
+            [f"#{head_anchor(kind, a, b)}" for a, b in heads.loc[these, ["layer", "head"]].to_numpy()]
+        )
         points.set_gid(f"heads--{kind}--map--{role}")
     called = {role: names.get(role) or _called(role) for role in present}
     finding = [
@@ -167,7 +170,7 @@ def _by_layer(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane) -> None:
             ax.text(
                 one["x"].iloc[0], one["y"].iloc[0], f"{layer}", ha="center", va="center_baseline",
                 fontsize=number, color=on_layer(layer_color(layer, layers)), zorder=order,
-                gid=f"mark--{layer}-{head}",
+                gid=f"mark--{head_label(layer, head)}",
             )  # fmt: skip
         return
     _discs(ax, heads, kind, layers, size, 3.0)
@@ -182,7 +185,7 @@ def _by_layer(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane) -> None:
 
 
 def _discs(ax: Axes, heads: pd.DataFrame, kind: str, layers: int, size: float, order: float) -> None:
-    names = [f"{kind}-{layer}-{head}" for layer, head in heads[["layer", "head"]].to_numpy()]
+    names = [head_anchor(kind, layer, head) for layer, head in heads[["layer", "head"]].to_numpy()]
     points = ax.scatter(
         heads["x"], heads["y"], s=size, linewidths=0.6, edgecolors=TICK, zorder=order, clip_on=False,
         facecolors=[layer_color(int(layer), layers) for layer in heads["layer"]],

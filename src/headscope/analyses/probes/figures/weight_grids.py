@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from headscope.attention.head_id import head_anchor
 from headscope.figures.axes import say_absent
 from headscope.figures.paper import across, panel_inches
 from headscope.figures.style import INK, LINE, figure_of, house_style, new_figure, role_color
@@ -75,7 +76,7 @@ def _cell(ax: Axes, kind: str, layer: int, head: int, weight: float, most: float
     place = (head - 0.44, layer - 0.44)
     ax.add_patch(Rectangle(place, 0.88, 0.88, facecolor="none", edgecolor=LINE, linewidth=0.8))
     cell = Rectangle(place, 0.88, 0.88, facecolor=color, alpha=abs(weight) / most, linewidth=0)
-    cell.set_url(f"#{kind}-{layer}-{head}")
+    cell.set_url(f"#{head_anchor(kind, layer, head)}")
     ax.add_patch(cell)
     if weight < 0 and abs(weight) / most >= 0.1:
         ax.plot(

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,7 @@ def measure_structural(
 
 
 def _or_low(value: float) -> float:
-    return value if value == value else -1.0
+    return value if not isnan(value) else -1.0
 
 
 class _StructuralBench:

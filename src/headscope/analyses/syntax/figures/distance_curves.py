@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from headscope.attention.head_id import head_label
 from headscope.figures.axes import say_absent
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across, paper_width
@@ -39,7 +40,7 @@ def distance_panel(
             say_absent(ax, "No case at any distance.")
             return figure_of(ax)
         first = known.iloc[0]
-        head = f"{first['layer']}-{first['head']}"
+        head = head_label(first["layer"], first["head"])
         ax.set_title(title if title is not None else f"{label(str(first['relation']), 22)} · head {head}")
         ordered = known.assign(place=[DISTANCES.index(str(one)) for one in known["distance"]]).sort_values(
             "place"
