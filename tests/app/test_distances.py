@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.distances.clusters import structure
-from headscope.reporting.kit.terminal import nats_to_four as nats
+from headscope.reporting.kit.numbers import nats_to_four as nats
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_t5
 from support.sharp_models import sharpen

@@ -2,19 +2,8 @@ import math
 
 import pytest
 
-from headscope.reporting.kit.words import (
-    amount,
-    capital,
-    count,
-    either,
-    interval,
-    interval_decimals,
-    join,
-    layer_list,
-    percent,
-    table_number,
-    words_for,
-)
+from headscope.reporting.kit.numbers import amount, interval, interval_decimals, percent, table_number
+from headscope.reporting.kit.words import capital, count, either, join, layer_list, words_for
 
 
 @pytest.mark.parametrize(

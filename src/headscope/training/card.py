@@ -1,12 +1,12 @@
 """The card of a trained model: what it is, what it read, how well it did, and what it is not for."""
 
 from collections.abc import Mapping
-from math import isnan
 from typing import Any
 
 import pandas as pd
 
 from headscope.counted import count
+from headscope.reporting.kit.numbers import bracketed_interval
 from headscope.training.objectives.objective import Objective
 
 _ROWS = 12
@@ -132,8 +132,7 @@ def _curves(log: pd.DataFrame) -> str:
 def _cell(row: "Mapping[Any, Any] | None", *, scale: float, form: str, unit: str = "") -> str:
     if row is None:
         return "-"
-    low, high = row["ci_low"], row["ci_high"]
-    interval = "" if isnan(low) else f" ({scale * low:{form}} to {scale * high:{form}})"
+    interval = bracketed_interval(row["ci_low"], row["ci_high"], form=form, scale=scale)
     return f"{scale * row['value']:{form}}{unit}{interval}"
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.importance.findings import importance_findings, layer_means
-from headscope.analyses.importance.section import importance_section, loss_line, milli, signed
+from headscope.analyses.importance.section import importance_section, loss_line, signed, thousandths
 from support import mock_inputs
 from support.measured import about, only, with_parts
 from support.mock_importance import CLASSES, FACTOR, with_importance
@@ -223,4 +223,4 @@ def test_means_without_a_value_are_left_out():
     ("value", "text"), [(0.0123456, "12.3"), (0.000552, "0.552"), (1.0, "1000"), (0.00000123, "0.00123")]
 )
 def test_numbers_have_three_digits_that_count(value, text):
-    assert milli(value) == text
+    assert thousandths(value) == text

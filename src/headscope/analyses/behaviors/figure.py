@@ -20,8 +20,8 @@ from headscope.figures.paper import PAGE_INCHES, across
 from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure, role_color
 from headscope.reporting.kit.drawing import inline_file
 from headscope.reporting.kit.links import figure_file, kind_links
+from headscope.reporting.kit.numbers import percent
 from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.words import percent
 from headscope.statistics.measures import NORM
 from headscope.views.markup import Html, el
 

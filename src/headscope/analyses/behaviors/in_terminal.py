@@ -11,7 +11,8 @@ from headscope.analyses.behaviors.chosen import Shown, shown_of
 from headscope.analyses.behaviors.shown import RULE
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.terminal import Grid, percent_or_hyphen
+from headscope.reporting.kit.numbers import percent_or_hyphen
+from headscope.reporting.kit.terminal import Grid
 
 _COLUMNS = (
     *("behavior", "head", "%", "95% interval", "uniform", "control"),

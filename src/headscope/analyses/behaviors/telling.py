@@ -13,9 +13,9 @@ from headscope.analyses.behaviors.shown import RULE
 from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.linked_sentences import Sentence, listed, named, numbered, sentence
 from headscope.reporting.kit.links import head_link
-from headscope.reporting.kit.numbers import DASH, accuracy_words, ends, share
+from headscope.reporting.kit.numbers import DASH, accuracy_words, ends, formatted, percent, share
 from headscope.reporting.kit.page_rows import Table, scrolled
-from headscope.reporting.kit.words import capital, count, either, head_name, percent
+from headscope.reporting.kit.words import capital, count, either, head_name
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.measures import MEASURES
 from headscope.views.markup import Html, el
@@ -243,6 +243,4 @@ def every_head(
 
 
 def _number(value: float, one: Behavior) -> str:
-    if isnan(value):
-        return DASH
-    return f"{value:.1f}" if one.unit == "tokens" else share(value)
+    return formatted(value, ".1f") if one.unit == "tokens" else share(value)

@@ -13,9 +13,9 @@ from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.reporting.kit.cells import Cell, number
 from headscope.reporting.kit.comparing import compared, comparisons
 from headscope.reporting.kit.linked_sentences import Sentence, named, sentence
-from headscope.reporting.kit.numbers import accuracy_words
+from headscope.reporting.kit.numbers import accuracy_words, percent
 from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.words import count, join, percent, plain
+from headscope.reporting.kit.words import count, join, plain
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 TOPIC = "coreference"

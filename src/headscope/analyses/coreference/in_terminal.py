@@ -8,8 +8,8 @@ from typing import Any
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.counted import count
-from headscope.reporting.kit.numbers import q_words
-from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen
+from headscope.reporting.kit.numbers import interval_or_hyphen, percent_or_hyphen, q_words
+from headscope.reporting.kit.terminal import Grid
 
 
 def shown(*results: StageResult) -> Iterator[Grid | str]:

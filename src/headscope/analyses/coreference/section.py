@@ -10,11 +10,11 @@ from headscope.analyses.coreference.found_antecedents import Antecedents, Select
 from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records
 from headscope.reporting.kit.links import head_link, linked
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.numbers import DASH, accuracy_words, ends, share
+from headscope.reporting.kit.numbers import DASH, accuracy_words, ends, percent, share
 from headscope.reporting.kit.page_rows import scrolled
 from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.strip import scale, strip
-from headscope.reporting.kit.words import capital, percent, plain
+from headscope.reporting.kit.words import capital, plain
 from headscope.views.markup import Html, el
 
 SYSTEM_NAMES = {

@@ -15,7 +15,8 @@ from headscope.analyses.distances.pair_table import nearest_pairs
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.counted import count
-from headscope.reporting.kit.terminal import Grid, nats_to_four
+from headscope.reporting.kit.numbers import HYPHEN, nats_to_four, nats_to_four_ends
+from headscope.reporting.kit.terminal import Grid
 
 MOST_HEADS, MOST_PAIRS = 14, 8
 
@@ -49,9 +50,10 @@ def effect_line(effect: dict[Any, Any]) -> str:
     if isnan(effect["effect"]):
         return f"within and between layers: not comparable, {effect['reason']}"
     within, between, less = (nats_to_four(effect[name]) for name in ("within", "between", "effect"))
+    ends = nats_to_four_ends(effect["ci_low"], effect["ci_high"])
     return (
         f"divergence within layers {within}, between {between}: between less within "
-        f"{less}{_ends(effect, ' ({})')} nats, p = {effect['p']:.4f}"
+        f"{less}{f' ({ends})' if ends else ''} nats, p = {effect['p']:.4f}"
     )
 
 
@@ -103,15 +105,14 @@ def _pairs(nearest: pd.DataFrame) -> Grid:
     lines = []
     for row in nearest.to_dict("records"):
         pair = f"{head_label(row['layer_a'], row['head_a'])} and {head_label(row['layer_b'], row['head_b'])}"
-        lines.append([pair, nats_to_four(row["divergence"]), _ends(row, "{}") or "-"])
+        lines.append(
+            [
+                pair,
+                nats_to_four(row["divergence"]),
+                nats_to_four_ends(row["ci_low"], row["ci_high"]) or HYPHEN,
+            ]
+        )
     return Grid(columns, lines)
-
-
-def _ends(row: dict[Any, Any], form: str) -> str:
-    """Write a row's interval into a form, nothing where it has none."""
-    if isnan(row["ci_low"]):
-        return ""
-    return form.format(f"{nats_to_four(row['ci_low'])} to {nats_to_four(row['ci_high'])}")
 
 
 def _reading(distances: StageResult) -> Iterator[Grid | str]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pandas as pd
-
 from headscope.analyses.distribution.deciles import TABULATED
 from headscope.analyses.distribution.scales import MEASURES
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
+from headscope.reporting.kit.numbers import two_digits
 from headscope.reporting.kit.terminal import Grid
 
 
@@ -20,7 +19,7 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     rows = []
     for (kind, layer, head), own in table.groupby(["kind", "layer", "head"], sort=False):
         by_measure = own.set_index(["measure", "decile"])["value"]
-        told = [" ".join(_number(by_measure[name, decile]) for decile in TABULATED) for name in MEASURES]
+        told = [" ".join(two_digits(by_measure[name, decile]) for decile in TABULATED) for name in MEASURES]
         name = head_label(layer, head)
         rows.append([f"{kind} {name}" if several else name, *told])
     labels = [(f"{one.label}, {one.unit.split()[0]}", "right") for one in MEASURES.values()]
@@ -29,7 +28,3 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
         "three numbers of each head's rows: a tenth of them lies below the first, half below the second, a tenth above "
         "the third; special tokens are no rows"
     )
-
-
-def _number(value: float) -> str:
-    return "-" if pd.isna(value) else f"{value:.2g}" if value < 10 else f"{value:.0f}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from math import isnan
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -17,6 +16,7 @@ from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.drawing import inline_file
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_file, kind_links
+from headscope.reporting.kit.numbers import rounded, share
 from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital
@@ -86,8 +86,8 @@ def decile_table(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
         line = [head_label(layer, head)]
         for name in known:
             middle = cells[name, 5]
-            ends = [_told(name, middle[end]) for end in ("ci_low", "ci_high")]
-            line += [_told(name, cells[name, decile]["value"]) for decile in TABULATED]
+            ends = [_decile(name, middle[end]) for end in ("ci_low", "ci_high")]
+            line += [_decile(name, cells[name, decile]["value"]) for decile in TABULATED]
             line.append("–" if "–" in ends else f"{ends[0]} to {ends[1]}")
         rows.append(tuple(line))
     whose = f" ({kind.name})" if several else ""
@@ -107,9 +107,5 @@ def _has(table: pd.DataFrame, kind: Kind) -> bool:
     return bool(table.loc[table["kind"] == kind.name, "value"].notna().any())
 
 
-def _told(name: str, value: float) -> str:
-    if isnan(value):
-        return "–"
-    if MEASURES[name].unit == "share":
-        return f"{100 * value:.1f}"
-    return f"{value:.3g}" if value < 1 else f"{value:.2f}" if value < 100 else f"{value:.0f}"
+def _decile(name: str, value: float) -> str:
+    return share(value) if MEASURES[name].unit == "share" else rounded(value, whole_from=100)

@@ -18,8 +18,9 @@ from headscope.reporting.kit.comparing import Comparison
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence, sentence
 from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.numbers import percent
 from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.words import layer_list, percent
+from headscope.reporting.kit.words import layer_list
 
 TOPIC = "importance"
 TESTED = "95% intervals of the paired differences"

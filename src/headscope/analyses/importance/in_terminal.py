@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isnan
 
 from headscope.analyses.stage_result import StageResult
 from headscope.counted import count
+from headscope.reporting.kit.numbers import formatted_or_hyphen
 from headscope.reporting.kit.terminal import Grid
 
 _NAMES = {"cls": "cls", "sep": "sep", "punctuation": ". ,", "other": "other"}
@@ -24,7 +24,11 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
     rows_shown = []
     for (kind, layer), rows in means.groupby(["kind", "layer"], sort=False):
         value = rows.set_index(["measure", "key_class"])["value"]
-        cells = [number(value[m, name]) for m in ("gradient", "weight_times_gradient") for name in _NAMES]
+        cells = [
+            formatted_or_hyphen(1000 * value[m, name], "#.3g")
+            for m in ("gradient", "weight_times_gradient")
+            for name in _NAMES
+        ]
         rows_shown.append([f"{kind} {layer}" if several else str(layer), *cells])
     yield Grid(columns, rows_shown)
     facts = result.facts["importance"]
@@ -35,8 +39,3 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
         "and that times "
         "the weight; by class of the token attended to"
     )
-
-
-def number(value: float) -> str:
-    """Write a value in thousandths with three digits, and what cannot occur as a dash."""
-    return "-" if isnan(value) else f"{1000 * value:#.3g}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -20,6 +19,7 @@ from headscope.analyses.importance.findings import TOPIC, layer_differences, lay
 from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.links import figure_links, linked
+from headscope.reporting.kit.numbers import thousandths, thousandths_ends
 from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import Words, capital, count
@@ -97,7 +97,11 @@ def measure_table(
         row = [str(layer)]
         for name in present:
             cell = columns[name].get(layer)
-            row += ["–", "–", "0"] if cell is None else [milli(cell.value), ends(cell), f"{cell.n:,}"]
+            row += (
+                ["–", "–", "0"]
+                if cell is None
+                else [thousandths(cell.value), thousandths_ends(cell), f"{cell.n:,}"]
+            )
         rows.append(tuple(row))
     whose = f" ({kind})" if several else ""
     return Table(
@@ -157,19 +161,9 @@ def loss_line(manifest: Mapping[str, Any]) -> str:
     )
 
 
-def milli(value: float) -> str:
-    """Write a value in thousandths with three digits that count."""
-    return np.format_float_positional(1000 * value, precision=3, fractional=False, trim="k").rstrip(".")
-
-
-def ends(cell: Cell) -> str:
-    """Write an interval in thousandths, or a dash."""
-    return f"{milli(cell.ci_low)}–{milli(cell.ci_high)}" if cell.has_interval else "–"
-
-
 def signed(value: float) -> str:
     """Write a difference in thousandths with a true minus sign."""
-    return f"−{milli(-value)}" if value < 0 else milli(value)
+    return f"−{thousandths(-value)}" if value < 0 else thousandths(value)
 
 
 def span(cell: Cell) -> str:

@@ -9,8 +9,9 @@ from headscope.analyses.norms.activity import ON_SINK, Activity, activities
 from headscope.reporting.kit.claim_rules import WHERE
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence, listed, numbered, sentence
+from headscope.reporting.kit.numbers import percent
 from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.words import count, percent
+from headscope.reporting.kit.words import count
 
 TOPIC = "norms"
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isnan
 
 from headscope.analyses.norms.accumulator import RESTING
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
+from headscope.reporting.kit.numbers import formatted_or_hyphen
 from headscope.reporting.kit.terminal import Grid
 
 
@@ -22,12 +22,15 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
         relative = own[own["statistic"] == IN_LAYER]
         means = own[own["head"].isna()].set_index("statistic")["value"]
         resting = relative[relative["inactive"] == "yes"]["head"]
+        lowest, highest = (
+            formatted_or_hyphen(end, ".3g") for end in (relative["value"].min(), relative["value"].max())
+        )
         rows.append(
             [
                 f"{kind} {layer}" if several else str(layer),
-                _number(means[OUTPUT]),
-                _number(means[IN_STREAM]),
-                f"{_number(relative['value'].min())} to {_number(relative['value'].max())}",
+                formatted_or_hyphen(means[OUTPUT], ".3g"),
+                formatted_or_hyphen(means[IN_STREAM], ".3g"),
+                f"{lowest} to {highest}",
                 ", ".join(head_label(layer, head) for head in resting) or "-",
             ]
         )
@@ -42,7 +45,3 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
         "output: mean length of what a head adds at a row; of the stream: of what the layer reads there; resting: "
         f"the whole interval below {RESTING:g} of the layer's mean head, at a false discovery rate of 5% over the heads"
     )
-
-
-def _number(value: float) -> str:
-    return "-" if isnan(value) else f"{value:.3g}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from math import isnan
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -19,9 +18,10 @@ from headscope.reporting.kit.cells import Cell, cell_of, records
 from headscope.reporting.kit.drawing import inline_file
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_file, kind_links, linked
+from headscope.reporting.kit.numbers import interval_or_dash, percent, rounded
 from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.words import Words, capital, percent
+from headscope.reporting.kit.words import Words, capital
 from headscope.views.markup import Html, el
 
 TITLE = "How much heads write"
@@ -100,11 +100,11 @@ def head_table(table: pd.DataFrame, kind: Kind, words: Words, *, several: bool) 
     rows = [
         (
             head_label(layer, head),
-            _number(cells[OUTPUT].value),
-            _number(cells[IN_LAYER].value),
-            _ends(cells[IN_LAYER]),
-            _number(cells[IN_STREAM].value),
-            *(_number(cells[name].value) for name in classes),
+            rounded(cells[OUTPUT].value),
+            rounded(cells[IN_LAYER].value),
+            interval_or_dash(cells[IN_LAYER]),
+            rounded(cells[IN_STREAM].value),
+            *(rounded(cells[name].value) for name in classes),
         )
         for (layer, head), cells in sorted(by_head.items())
     ]
@@ -119,11 +119,3 @@ def head_table(table: pd.DataFrame, kind: Kind, words: Words, *, several: bool) 
         rows=tuple(rows),
         name=f"table-norms-{kind.name}",
     )  # fmt: skip
-
-
-def _ends(cell: Cell) -> str:
-    return f"{cell.ci_low:.2f} to {cell.ci_high:.2f}" if cell.has_interval else "–"
-
-
-def _number(value: float) -> str:
-    return "–" if isnan(value) else f"{value:.3g}" if value < 1 else f"{value:.2f}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isnan
 
 from headscope.analyses.pca.accumulator import SIDES
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
+from headscope.reporting.kit.numbers import formatted_or_hyphen
 from headscope.reporting.kit.terminal import Grid
 
 
@@ -21,7 +21,8 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
         by_side = own.set_index(["vectors", "statistic"])["value"]
         name = head_label(layer, head)
         told = [
-            f"{_number(by_side[side, EFFECTIVE])} ({_percent(by_side[side, SHARE_NAMES[0]])})"
+            f"{formatted_or_hyphen(by_side[side, EFFECTIVE], '.1f')} "
+            f"({formatted_or_hyphen(by_side[side, SHARE_NAMES[0]], '.0%')})"
             for side in SIDES
         ]
         rows.append([f"{kind} {name}" if several else name, *told])
@@ -31,11 +32,3 @@ def shown(result: StageResult) -> Iterator[Grid | str]:
         "in how many directions they vary, as if evenly (in brackets: the share of the variance along the first); "
         "special tokens are left out"
     )
-
-
-def _number(value: float) -> str:
-    return "-" if isnan(value) else f"{value:.1f}"
-
-
-def _percent(value: float) -> str:
-    return "-" if isnan(value) else f"{100 * value:.0f}%"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from math import isnan
+from math import nan
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -17,6 +17,7 @@ from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.drawing import inline_file
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_file, kind_links
+from headscope.reporting.kit.numbers import formatted
 from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital
@@ -87,7 +88,11 @@ def direction_rows(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
     rows = [
         (
             head_label(layer, head),
-            *(_told(cells.get((side, name)), share=name != EFFECTIVE) for side in SIDES for name in _SHOWN),
+            *(
+                formatted(cells.get((side, name), nan) * (1 if name == EFFECTIVE else 100), ".1f")
+                for side in SIDES
+                for name in _SHOWN
+            ),
         )
         for (layer, head), cells in sorted(by_head.items())
     ]
@@ -103,9 +108,3 @@ def direction_rows(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
 
 def _has(table: pd.DataFrame, kind: Kind) -> bool:
     return bool(table.loc[table["kind"] == kind.name, "value"].notna().any())
-
-
-def _told(value: float | None, *, share: bool) -> str:
-    if value is None or isnan(value):
-        return "–"
-    return f"{100 * value:.1f}" if share else f"{value:.1f}"

@@ -10,7 +10,8 @@ from headscope.analyses.probes.findings import cell_of_layer, correlation
 from headscope.analyses.probes.names import STRUCTURAL
 from headscope.analyses.stage_result import StageResult
 from headscope.counted import count
-from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen
+from headscope.reporting.kit.numbers import interval_or_hyphen, percent_or_hyphen
+from headscope.reporting.kit.terminal import Grid
 
 _MORE = {
     "UAS tree": "as a tree",

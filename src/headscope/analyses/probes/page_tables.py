@@ -13,7 +13,7 @@ from headscope.analyses.probes.figures.weight_grids import TITLES
 from headscope.analyses.probes.lines import ProbeLine
 from headscope.reporting.kit.cells import Cell, cell_of, number, records
 from headscope.reporting.kit.links import head_link
-from headscope.reporting.kit.numbers import DASH, ends, share
+from headscope.reporting.kit.numbers import DASH, correlation, ends, share
 from headscope.reporting.kit.page_rows import Table, scrolled
 from headscope.reporting.kit.relation_names import short
 from headscope.reporting.kit.strip import scale, strip
@@ -173,7 +173,11 @@ def layers_table(table: pd.DataFrame) -> Html:
             if measure == "UUAS":
                 line += [share(cell.value), ends(cell) or DASH, share(number(own[measure]["held_out"]))]
             else:
-                line += [decimal(cell.value), _decimals(cell), decimal(number(own[measure]["held_out"]))]
+                line += [
+                    correlation(cell.value),
+                    _decimals(cell),
+                    correlation(number(own[measure]["held_out"])),
+                ]
             line.append(f"{cell.n:,}")
         body.append((*line, "chosen" if any(row["chosen"] for row in own.values()) else ""))
     return Table(
@@ -186,15 +190,10 @@ def layers_table(table: pd.DataFrame) -> Html:
     ).html()
 
 
-def decimal(value: float) -> str:
-    """Return a correlation with three digits, or a dash."""
-    return DASH if isnan(value) else f"{value:.3f}".replace("-", "−")
-
-
 def _ends(cell: Cell) -> str:
     """Return an interval; with a minus sign in it a dash would read as another."""
     return ends(cell).replace("–", " to " if cell.ci_low < 0 else "–").replace("-", "−")
 
 
 def _decimals(cell: Cell) -> str:
-    return f"{decimal(cell.ci_low)}–{decimal(cell.ci_high)}" if cell.has_interval else DASH
+    return f"{correlation(cell.ci_low)}–{correlation(cell.ci_high)}" if cell.has_interval else DASH

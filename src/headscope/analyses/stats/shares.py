@@ -19,7 +19,8 @@ from headscope.reporting.kit.linked_sentences import (
     numbered,
     sentence,
 )
-from headscope.reporting.kit.words import Words, count, layer_list, percent
+from headscope.reporting.kit.numbers import percent
+from headscope.reporting.kit.words import Words, count, layer_list
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 BEHAVIORS = ("previous", "next", "current", "cls", "sep", "punctuation")

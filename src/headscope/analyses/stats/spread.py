@@ -10,7 +10,8 @@ from headscope.reporting.kit.claim_rules import WHERE
 from headscope.reporting.kit.comparing import Comparison, Verdict, compared, comparisons
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence, measured, named, sentence
-from headscope.reporting.kit.words import Words, amount, count, layer_list, percent
+from headscope.reporting.kit.numbers import amount, percent
+from headscope.reporting.kit.words import Words, count, layer_list
 from headscope.statistics.role_catalog import BROAD_RATIO
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.counted import count
-from headscope.reporting.kit.numbers import q_words
-from headscope.reporting.kit.terminal import Grid, interval_or_hyphen, percent_or_hyphen
+from headscope.reporting.kit.numbers import interval_or_hyphen, percent_or_hyphen, q_words
+from headscope.reporting.kit.terminal import Grid
 from headscope.statistics.arc_bins import FEWEST_ARCS, TOTALS
 
 

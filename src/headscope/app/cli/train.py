@@ -1,7 +1,6 @@
 """`headscope train`: training of a model to look at, with checkpoints that a report can be made of."""
 
 import time
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -127,6 +126,7 @@ def command(
     if not (text or treebank):
         raise OptionError("nothing to train on was given; expected --text with a text file, or --treebank")
 
+    from headscope.reporting.kit.numbers import bracketed_interval
     from headscope.training.training_options import Size, TrainOptions
     from headscope.training.training_run import run_training
 
@@ -167,19 +167,16 @@ def command(
     log = training.log
     last = log[(log["split"] == "held-out") & (log["step"] == facts["steps"])].set_index("measure")
     if len(last):
+        loss_ends, accuracy_ends = (last.loc[name, ["ci_low", "ci_high"]] for name in ("loss", "accuracy"))
         say(
-            f"held out: loss {last['value']['loss']:.3f} nats{_interval(last.loc['loss'], 1.0, '.3f')}, "
+            f"held out: loss {last['value']['loss']:.3f} nats{bracketed_interval(*loss_ends, form='.3f')}, "
             f"{_ACCURACY[objective]} {100 * last['value']['accuracy']:.1f}%"
-            f"{_interval(last.loc['accuracy'], 100.0, '.1f')}, n = {count(int(last['n']['loss']), 'token')}"
+            f"{bracketed_interval(*accuracy_ends, form='.1f', scale=100.0)}, "
+            f"n = {count(int(last['n']['loss']), 'token')}"
         )
     for note in facts["notes"]:
         say(f"note: {note}")
     say(f"card: {out / 'README.md'}")
-
-
-def _interval(row: "object", scale: float, form: str) -> str:
-    low, high = row["ci_low"], row["ci_high"]  # type: ignore[index]
-    return "" if isnan(low) else f" ({scale * low:{form}} to {scale * high:{form}})"
 
 
 class TrainingPrinter:

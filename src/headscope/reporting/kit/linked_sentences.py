@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from headscope.attention.head_id import head_anchor, head_label
 from headscope.reporting.kit.cells import Cell
-from headscope.reporting.kit.words import amount, capital, head_name, interval, interval_decimals
+from headscope.reporting.kit.numbers import amount, interval, interval_decimals
+from headscope.reporting.kit.words import capital, head_name
 
 
 @dataclass(frozen=True)

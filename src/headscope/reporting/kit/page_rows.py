@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.words import Words, capital, count, head_name, table_number
+from headscope.reporting.kit.numbers import statistic_ends, table_number
+from headscope.reporting.kit.words import Words, capital, count, head_name
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.statistic_catalog import is_share
 from headscope.views.markup import Html, el
@@ -65,13 +65,6 @@ def unit(statistic: str) -> str:
     return "%" if is_share(statistic) else "nats"
 
 
-def ends(cell: Cell, statistic: str) -> str:
-    """Return an interval as tables print it, `97.8–98.0`, or `–` without one."""
-    if not cell.has_interval:
-        return "–"
-    return f"{table_number(cell.ci_low, statistic)}–{table_number(cell.ci_high, statistic)}"
-
-
 def layer_table(
     kind: Kind, statistics: Sequence[str], words: Words, *, name: str, several: bool
 ) -> Table | None:
@@ -86,7 +79,7 @@ def layer_table(
             cell = kind.cell(statistic, layer)
             row += [
                 table_number(cell.value, statistic),
-                ends(cell, statistic),
+                statistic_ends(cell, statistic),
                 table_number(cell.uniform, statistic),
                 f"{cell.n:,}",
             ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ from headscope.attention.head_id import head_label
 from headscope.counted import count as count
 from headscope.figures.labels import shorten, visible
 from headscope.statistics.role_catalog import ROLES, SHOWN
-from headscope.statistics.statistic_catalog import STATISTICS, Special, is_share
+from headscope.statistics.statistic_catalog import STATISTICS, Special
 from headscope.visible import capital as capital
 
 
@@ -46,41 +45,6 @@ def words_for(manifest: Mapping[str, Any]) -> Words:
 def head_name(kind: str, layer: int, head: int, *, several: bool) -> str:
     """Return `head 1-3`, or `decoder head 1-3` where the model has several kinds of attention."""
     return f"{kind} head {head_label(layer, head)}" if several else f"head {head_label(layer, head)}"
-
-
-def percent(share: float, decimals: int | None = None) -> str:
-    """Return a fraction as `98%`, `1.3%` or `under 0.1%`: no decimals from 10% up, one below, unless told."""
-    if decimals is None:
-        decimals = 0 if abs(share) >= 0.0995 or share == 0 else 1
-    shown = f"{100 * share:.{decimals}f}%"
-    return f"under {10.0**-decimals:.{decimals}f}%" if share > 0 and float(shown[:-1]) == 0 else shown
-
-
-def amount(value: float, statistic: str, decimals: int | None = None) -> str:
-    """Return a value as the report's sentences write it: percent for shares, `3.86 nats` for entropies."""
-    return percent(value, decimals) if is_share(statistic) else f"{value:.2f} nats"
-
-
-def interval_decimals(low: float, high: float) -> int:
-    """Return how many decimals the percents of an interval need: one below 10% or where none would show no width."""
-    return 1 if low < 0.0995 or f"{100 * low:.0f}" == f"{100 * high:.0f}" else 0
-
-
-def interval(low: float, high: float, statistic: str) -> str:
-    """Return `97 to 98` or, where whole percents would show no width, `97.6 to 97.9`; empty without an interval."""
-    if math.isnan(low) or math.isnan(high):
-        return ""
-    if not is_share(statistic):
-        return f"{low:.2f} to {high:.2f}"
-    decimals = interval_decimals(low, high)
-    return f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}"
-
-
-def table_number(value: float, statistic: str) -> str:
-    """Return a value as tables print it: percent with one decimal without its sign, nats with two, `–` for null."""
-    if math.isnan(value):
-        return "–"
-    return f"{100 * value:.1f}" if is_share(statistic) else f"{value:.2f}"
 
 
 def join(parts: list[str]) -> str:
