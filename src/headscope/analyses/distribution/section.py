@@ -108,4 +108,4 @@ def _has(table: pd.DataFrame, kind: Kind) -> bool:
 
 
 def _decile(name: str, value: float) -> str:
-    return share(value) if MEASURES[name].unit == "share" else rounded(value, whole_from=100)
+    return share(value) if MEASURES[name].unit == "share" else rounded(value, whole_from=100.0)
