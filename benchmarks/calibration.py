@@ -134,7 +134,7 @@ def of_selection(task: tuple[str, int, int]) -> list[Cell]:
             rng = np.random.default_rng([run, documents, 7])
             made = contest(world, documents=documents, heads=72, relations=RELATIONS, better=better, rng=rng)
             chosen = held_out(made.heads, made.asked, seed=run)
-            for name, found in (("own", chosen.own), ("held_out", chosen.held_out)):
+            for name, found in (("own", chosen.all_documents), ("held_out", chosen.held_out)):
                 bounds = np.stack([found.low, found.value, found.high])
                 ends[name].append(bounds if name == "held_out" else bounds[:, chosen.candidate == 36])
         low, value, high = np.concatenate(ends["held_out"], axis=1)

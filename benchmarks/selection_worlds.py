@@ -91,7 +91,7 @@ def cells(heads: str, offsets: str, size: str, documents: int, *, runs: int) -> 
         found["cross-fitted"].append(_beside(chosen.value, head))
         found["beside the offset"].append(_beside(contest.value, head))
         found["margin"].append(_beside(contest.margin, head - rival))
-        found["all documents"].append(_beside(chosen.own, head))
+        found["all documents"].append(_beside(chosen.all_documents, head))
     for name, parts in found.items():
         low, value, high = np.concatenate(parts, axis=1)
         inside = (low <= 0) & (high >= 0)

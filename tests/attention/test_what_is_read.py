@@ -66,7 +66,7 @@ def test_a_hybrid_says_which_of_the_models_layers_have_attention():
     assert anatomy.notes == (
         "decoder layers are counted among those with attention: 1, 2 are the model's 2, 5",
     )
-    assert anatomy.layout[0].own == (2, 5)
+    assert anatomy.layout[0].model_layers == (2, 5)
     assert anatomy.layout[0].record() == {"kind": "decoder", "layers": 2, "heads": 4, "own": [2, 5]}
 
 

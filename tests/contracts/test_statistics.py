@@ -159,8 +159,8 @@ def test_the_terminal_shows_it_where_it_is_of_all_rows(one, run):
 def test_the_atlas_is_asked_for_it_or_for_its_role(one, run):
     entries = search_words(words_for(run.manifest), [], [], [])
     own = [entry["words"] for entry in entries if (entry["what"], entry["name"]) == ("statistic", one.name)]
-    assert len(own) == bool(one.asked)
-    assert all(word in own[0] for word in one.asked)
+    assert len(own) == bool(one.search_words)
+    assert all(word in own[0] for word in one.search_words)
 
 
 @EACH
@@ -174,10 +174,10 @@ def test_its_words_take_any_names_of_tokens(one):
 
 
 def test_names_and_words_to_ask_with_are_told_apart():
-    asked = [word for one in STATISTICS.values() for word in one.asked]
+    asked = [word for one in STATISTICS.values() for word in one.search_words]
     assert len(set(asked)) == len(asked)
     # What people call a sink is a role of two: both are shown.
-    roles = [word for one in ROLES.values() for word in one.asked if "sink" not in word]
+    roles = [word for one in ROLES.values() for word in one.search_words if "sink" not in word]
     assert len({*asked, *roles}) == len(asked) + len(roles)
     headings = [one.heading or one.name for one in STATISTICS.values() if one.rows is Rows.ALL]
     assert len(set(headings)) == len(headings)
@@ -219,7 +219,7 @@ def test_a_role_has_its_words_and_its_color(role, run):
     assert palette().roles[role.name].label == Special().fill(role.called)
     (asked,) = [each["words"] for each in search_words(words, [], [], []) if each["name"] == role.name
                 and each["what"] == "role"]  # fmt: skip
-    assert set(role.asked) <= set(asked)
+    assert set(role.search_words) <= set(asked)
     assert role.example in STATISTICS
     assert bool(role.shown_by) == bool(role.shown_says)
     assert Special().fill(role.listed) in str(definitions(words))

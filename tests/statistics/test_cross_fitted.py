@@ -67,7 +67,7 @@ def test_the_best_of_equal_heads_is_flattered_half_as_much():
     counts = rng.integers(1, 21, size=(30, 300))
     hits = rng.binomial(counts[:, None], 0.5, size=(30, 100, 300))
     chosen = held_out(hits, counts)
-    own, value = chosen.own.value.mean() - 0.5, chosen.value.value.mean() - 0.5
+    own, value = chosen.all_documents.value.mean() - 0.5, chosen.value.value.mean() - 0.5
     assert own > 0.05
     assert 0 < value < 0.55 * own
 

@@ -75,10 +75,12 @@ def test_same_data_is_the_best_of_all(by):
         best = sums.index(max(sums))
         assert chosen.candidate[item] == best
         own = ratio_interval(hits[:, best, item], counts[:, item], scale="share")
-        assert chosen.own.value[item] == hits[:, best, item].sum() / counts[:, item].sum()
-        np.testing.assert_allclose([chosen.own.low[item], chosen.own.high[item]], [own.low, own.high])
+        assert chosen.all_documents.value[item] == hits[:, best, item].sum() / counts[:, item].sum()
+        np.testing.assert_allclose(
+            [chosen.all_documents.low[item], chosen.all_documents.high[item]], [own.low, own.high]
+        )
     assert chosen.candidate[3] == -1
-    assert np.isnan([chosen.own.value[3], *chosen.share, *chosen.held_out.value]).all()
+    assert np.isnan([chosen.all_documents.value[3], *chosen.share, *chosen.held_out.value]).all()
 
 
 def test_the_named_head_has_its_own_accuracy_not_the_selections():
@@ -89,7 +91,7 @@ def test_the_named_head_has_its_own_accuracy_not_the_selections():
     hits[10, 0] = 1
     chosen = held_out(hits, counts, seed=3)
     assert chosen.candidate.tolist() == [0]
-    assert chosen.own.value[0] == 11 / 20
+    assert chosen.all_documents.value[0] == 11 / 20
     # Whichever half has more of its own documents chooses a head that the other half has fewer of.
     assert chosen.held_out.value[0] < 0.5
     assert 0.5 < chosen.share[0] < 1
@@ -116,7 +118,12 @@ def test_a_margin_on_the_same_data_is_the_paired_difference_of_the_two_that_are_
 
 def test_fewer_than_ten_documents_have_no_interval():
     hits, counts = made_up(groups=9, seed=1)
-    for choose, value in ((held_out, "held_out"), (held_out, "own"), (held_out, "value"), (same_data, "own")):
+    for choose, value in (
+        (held_out, "held_out"),
+        (held_out, "all_documents"),
+        (held_out, "value"),
+        (same_data, "all_documents"),
+    ):
         found = getattr(choose(hits, counts), value)
         assert np.isfinite(found.value).all()
         assert np.isnan([found.low, found.high]).all()
@@ -124,7 +131,12 @@ def test_fewer_than_ten_documents_have_no_interval():
     hits, counts = made_up(groups=12, seed=1)
     counts += 1
     counts[:3, 0] = hits[:3, :, 0] = 0
-    for choose, value in ((held_out, "held_out"), (held_out, "own"), (held_out, "value"), (same_data, "own")):
+    for choose, value in (
+        (held_out, "held_out"),
+        (held_out, "all_documents"),
+        (held_out, "value"),
+        (same_data, "all_documents"),
+    ):
         found = getattr(choose(hits, counts), value)
         assert np.isnan(found.low).tolist() == [True, False, False, False]
         assert np.isnan(found.high).tolist() == [True, False, False, False]
@@ -136,7 +148,7 @@ def test_nothing_can_be_held_out_of_one_document():
     counts[0, 0], hits[0, :, 0] = 5, [1, 2, 3, 4, 5]
     chosen = held_out(hits, counts)
     assert chosen.candidate[0] == -1
-    for found in (chosen.value, chosen.own, chosen.held_out):
+    for found in (chosen.value, chosen.all_documents, chosen.held_out):
         assert np.isnan([found.value[0], found.low[0], found.high[0], chosen.share[0]]).all()
     assert np.isnan(chosen.scored[:, :, 0]).all()
     assert (chosen.candidate[1:] >= 0).all()
@@ -152,8 +164,8 @@ def test_a_candidate_that_is_always_best_is_chosen_always_and_is_the_selection()
     assert chosen.candidate.tolist() == same.candidate.tolist() == [1]
     assert chosen.share.tolist() == [1.0]
     for name in ("value", "low", "high"):
-        expected = getattr(same.own, name)
-        for found in (chosen.value, chosen.own, chosen.held_out):
+        expected = getattr(same.all_documents, name)
+        for found in (chosen.value, chosen.all_documents, chosen.held_out):
             np.testing.assert_allclose(getattr(found, name), expected)
 
 
@@ -162,7 +174,7 @@ def test_the_best_of_pure_noise():
     rng = np.random.default_rng(0)
     counts = rng.integers(1, 6, size=(40, 300))
     hits = rng.binomial(counts[:, None], 0.5, size=(40, 100, 300))
-    same = same_data(hits, counts).own.value
+    same = same_data(hits, counts).all_documents.value
     held = held_out(hits, counts).held_out.value
     assert same.mean() > 0.6
     assert (same > 0.5).all()
@@ -179,11 +191,11 @@ def test_coverage_of_the_selection_and_of_the_named_head():
     level = np.clip(truth[None, :, None] + 0.1 * rng.normal(size=(documents, 1, runs)), 0, 1)
     hits = rng.binomial(counts[:, None], level)
     chosen = held_out(hits, counts, seed=2)
-    for found in (chosen.own, chosen.held_out):
+    for found in (chosen.all_documents, chosen.held_out):
         inside = (found.low < truth[0]) & (truth[0] < found.high)
         assert 0.93 <= inside.mean() <= 0.975
     assert (chosen.candidate == 0).mean() > 0.98
     noise = rng.binomial(counts[:, None], 0.5, size=(documents, 50, runs))
-    same, held = same_data(noise, counts).own, held_out(noise, counts).held_out
+    same, held = same_data(noise, counts).all_documents, held_out(noise, counts).held_out
     assert ((same.low < 0.5) & (same.high > 0.5)).mean() < 0.6
     assert ((held.low < 0.5) & (held.high > 0.5)).mean() > 0.93

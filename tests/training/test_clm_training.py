@@ -68,7 +68,7 @@ def test_the_held_out_numbers_by_transformers_own_loss(small, text):
     given = {key: value for key, value in HOW.items() if key != "size"}
     prepared = prepare(TrainOptions(text=(str(text),), size=Size(2, 2, 16), **given, **STEPS))
     total = hits = number = 0
-    for place in prepared.held:
+    for place in prepared.held_out:
         ids = torch.from_numpy(prepared.inputs.of(int(place))[0].astype(np.int64))[None]
         with torch.no_grad():
             out = model(input_ids=ids, labels=ids)

@@ -126,7 +126,7 @@ def test_the_held_out_numbers_by_transformers_own_loss(small, text):
     prepared = prepare(TrainOptions(text=(str(text),), size=Size(1, 2, 16), **given, **STEPS))
     masker = Masker.of(tf.AutoTokenizer.from_pretrained(small.path))
     total = hits = number = 0
-    for place in prepared.held:
+    for place in prepared.held_out:
         ids, _ = prepared.inputs.of(int(place))
         shown, chosen = masker.draw(ids, key=int(prepared.inputs.keys[place]), epoch=None)
         labels = np.full(len(ids), -100)

@@ -36,12 +36,13 @@ def vocabulary(
         known: what is understood also where the run did not measure it, to say so.
     """
     roles = [
-        _entry("role", name, words.roles[name], "", (*ROLES[name].asked, words.roles[name])) for name in SHOWN
+        _entry("role", name, words.roles[name], "", (*ROLES[name].search_words, words.roles[name]))
+        for name in SHOWN
     ]
     statistics = [
-        _entry("statistic", name, words.statistics[name], "", (*entry.asked, words.statistics[name]))
+        _entry("statistic", name, words.statistics[name], "", (*entry.search_words, words.statistics[name]))
         for name, entry in STATISTICS.items()
-        if entry.asked
+        if entry.search_words
     ]
     findable: list[Findable | Showable] = [*measured, *shown]
     names = {what.name for what in findable}

@@ -9,9 +9,9 @@ from typing import Any
 class _Called(ModuleType):
     """This folder as a module that can be called: `headscope.attention` is its name and that of the function."""
 
-    def __call__(self, *given: Any, **options: Any) -> Any:
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Return attention as a labeled array; see `headscope.app.api.attention`."""
-        return self._function(*given, **options)
+        return self._function(*arguments, **options)
 
     @property
     def _function(self) -> Any:

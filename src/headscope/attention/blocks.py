@@ -79,15 +79,15 @@ def cut_in_blocks(
             everything = slice(0, heads), slice(0, groups), slice(0, rows), slice(0, keys), slice(0, 0)
             yield Block(items, *everything)
         return
-    seen, shared = reach(), heads // groups
-    height = max(size.scores // (shared * seen.widest), -(-size.few // shared))
-    height = min(height, rows, size.low if seen.varies else rows)
+    row_reach, shared = reach(), heads // groups
+    height = max(size.scores // (shared * row_reach.widest), -(-size.few // shared))
+    height = min(height, rows, size.low if row_reach.varies else rows)
     for item in range(batch):
         for first in range(0, rows, height):
-            own = slice(first, min(first + height, rows))
-            span, plain = seen.of_rows(own)
+            rows_of_block = slice(first, min(first + height, rows))
+            span, plain = row_reach.of_rows(rows_of_block)
             plain = slice(plain.start - span.start, plain.stop - span.start)
-            number = (own.stop - own.start) * (span.stop - span.start) * shared
+            number = (rows_of_block.stop - rows_of_block.start) * (span.stop - span.start) * shared
             step = max(1, size.scores // number)
             for group in range(0, groups, step):
                 part = slice(group, min(group + step, groups))
@@ -95,7 +95,7 @@ def cut_in_blocks(
                     slice(item, item + 1),
                     slice(part.start * shared, part.stop * shared),
                     part,
-                    own,
+                    rows_of_block,
                     span,
                     plain,
                 )

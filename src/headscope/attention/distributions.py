@@ -20,11 +20,11 @@ class WrongRow:
     """A row that is no distribution.
 
     Attributes:
-        place: 0-based place of the row in the array, `(..., query)`.
+        index: 0-based place of the row in the array, `(..., query)`.
         what: what is wrong with it and what was expected, to follow "row 3".
     """
 
-    place: tuple[int, ...]
+    index: tuple[int, ...]
     what: str
 
 
@@ -68,16 +68,16 @@ def _first(
     partly: bool,
 ) -> WrongRow:
     outside = ~((weights >= 0) & (weights <= 1 + allowed))
-    seen = (weights != 0) & (hidden != 0) if hidden is not None else np.zeros_like(outside)
+    weight_on_hidden = (weights != 0) & (hidden != 0) if hidden is not None else np.zeros_like(outside)
     too_far = (sums > 1 + allowed) if partly else ~(np.abs(sums - 1) <= allowed)
-    wrong = outside.any(-1) | seen.any(-1) | too_far
-    place = tuple(int(at) for at in np.argwhere(wrong)[0])
-    if outside[place].any():
-        value = float(weights[place][outside[place]][0])
-        return WrongRow(place, f"holds {value:.4g}; expected weights between 0 and 1")
-    if seen[place].any():
-        key = int(np.flatnonzero(seen[place])[0])
-        value = float(weights[place][key])
-        return WrongRow(place, f"holds {value:.4g} for key {key + 1}, which is masked; expected 0")
+    wrong = outside.any(-1) | weight_on_hidden.any(-1) | too_far
+    index = tuple(int(at) for at in np.argwhere(wrong)[0])
+    if outside[index].any():
+        value = float(weights[index][outside[index]][0])
+        return WrongRow(index, f"holds {value:.4g}; expected weights between 0 and 1")
+    if weight_on_hidden[index].any():
+        key = int(np.flatnonzero(weight_on_hidden[index])[0])
+        value = float(weights[index][key])
+        return WrongRow(index, f"holds {value:.4g} for key {key + 1}, which is masked; expected 0")
     at_most = " at most" if partly else ""
-    return WrongRow(place, f"sums to {float(sums[place]):.4g}; expected 1{at_most}")
+    return WrongRow(index, f"sums to {float(sums[index]):.4g}; expected 1{at_most}")

@@ -20,8 +20,8 @@ class FiniteChecks:
     def add(self, tile: AttentionTile) -> None:
         """Take a tile's rows of weights, and of the gradient where it has one; the tile itself is not held."""
         bare = replace(tile, given_weights=None, given_statistics=None, given_gradient=None)
-        given = tile.given_statistics
-        rows = tile.weights.sum(-1) if given is None else given[..., OF_ALL_WEIGHTS].sum(-1)
+        statistics = tile.given_statistics
+        rows = tile.weights.sum(-1) if statistics is None else statistics[..., OF_ALL_WEIGHTS].sum(-1)
         self._hold(bare, rows, of_gradient=False)
         if tile.given_gradient is not None:
             self._hold(bare, tile.given_gradient.sum(-1), of_gradient=True)
@@ -35,13 +35,13 @@ class FiniteChecks:
         Raises:
             AttentionError: names layer, head and document.
         """
-        held, self._held = self._held, []
-        if not held or torch.isfinite(torch.stack([each.total for each in held])).all():
+        waiting, self._held = self._held, []
+        if not waiting or torch.isfinite(torch.stack([each.total for each in waiting])).all():
             return
-        for each in held:
-            place = _first_wrong(each.tile, each.rows)
-            if place is not None:
-                raise AttentionError(_said(each.tile, *place, of_gradient=each.of_gradient))
+        for each in waiting:
+            position = _first_wrong(each.tile, each.rows)
+            if position is not None:
+                raise AttentionError(_said(each.tile, *position, of_gradient=each.of_gradient))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,10 @@
-"""Attention and its row statistics in one go, without ever writing the normalized weights.
+"""Attention and its row statistics in a single pass that never writes the normalized weights.
 
-Eager attention writes the weights, and statistics then read them again several times: on a CPU that is more
-memory traffic than the attention itself. Here a block of a few segments, or of a few rows, is kept in cache; the
-output, the softmax's normalizer and the shares by class of key come from one matrix product, entropy and largest
-weight from the softmax's own parts. A self-test compares it with the model's eager function, call by call, before it
-is used: that, and no list, says which models it serves.
+Eager attention writes the weights, and the statistics then read them several times: on a CPU that is more memory
+traffic than the attention itself. This module keeps a block of a few segments, or of a few rows, in cache. The output,
+the normalizer of the softmax and the shares by class of key come from a single matrix product; the entropy and the
+largest weight come from intermediate values of the softmax. A self-test compares the result with the model's eager
+function, call by call, before it is used. The self-test, not a list, decides which models use this path.
 """
 
 import math
@@ -32,7 +32,7 @@ from headscope.attention.row_statistics import (
 from headscope.attention.tap import AttentionCall
 from headscope.encoding.segment import SegmentInfo
 
-# The diagonals beside the main one, and it, are read in one go.
+# The main diagonal and the two beside it are read together, as a strided band.
 _BAND = slice(RowQuantity.PREVIOUS, RowQuantity.NEXT + 1)
 _BEYOND = [quantity for quantity in OFFSETS if quantity not in range(_BAND.start, _BAND.stop)]
 _ALIGNED = 16
@@ -40,13 +40,13 @@ _ALIGNED = 16
 
 @dataclass(frozen=True)
 class FusedResult:
-    """What one fused call gives.
+    """The result of a fused call.
 
     Attributes:
         output: `[batch, row, head, width]`, as attention functions return it.
-        statistics: row statistics, `[batch, head, row, ROW_STATISTICS]`, or None where they were not asked for.
-        weights: `[batch, head, row, key]`, or None where they were not asked for.
-        norm_statistics: as `statistics`, of what is written, where the keys' norms were given.
+        statistics: row statistics, `[batch, head, row, ROW_STATISTICS]`, or None where they were not requested.
+        weights: `[batch, head, row, key]`, or None where they were not requested.
+        norm_statistics: like `statistics`, of the norm-weighted attention, where the norms of the keys were passed.
         sink: the weight of the learned sink, `[batch, head, row]`, or None where there is none.
     """
 
@@ -124,9 +124,9 @@ def fused_attention(
             s = scores_of(block)
             part = torch.softmax(s, dim=-1)
             if logits is not None and sunk is not None:
-                place = block.items, block.heads, block.rows
-                apart = logits[place] - torch.logsumexp(s, dim=-1)
-                sunk[place] = torch.sigmoid(apart)
+                rows_of_block = block.items, block.heads, block.rows
+                apart = logits[rows_of_block] - torch.logsumexp(s, dim=-1)
+                sunk[rows_of_block] = torch.sigmoid(apart)
                 part *= torch.sigmoid(-apart)[..., None]
             _emptied(weights, block).copy_(part)
             _store(
@@ -136,7 +136,7 @@ def fused_attention(
             )
         return FusedResult(output=output, statistics=None, weights=weights, sink=sunk)
     statistics = query.new_empty((batch, heads, rows, len(ROW_STATISTICS)))
-    # One element to spare on either side lets the three diagonals be read as one strided band.
+    # A spare element on either side allows reading the three diagonals as a strided band.
     spare = query.new_empty(scores_of.most + 2)
     lowest, smallest = _underflow(query.dtype)
     written = (
@@ -163,13 +163,13 @@ def fused_attention(
     for block in blocks:
         s = scores_of(block)
         e = spare[1 : 1 + s.numel()].view(s.shape)
-        place = block.items, block.heads, block.rows
-        own = statistics[place]
+        rows_of_block = block.items, block.heads, block.rows
+        statistics_of_block = statistics[rows_of_block]
         most = s.amax(-1, keepdim=True)
         if logits is not None:
-            most = torch.maximum(most, logits[place][..., None])
+            most = torch.maximum(most, logits[rows_of_block][..., None])
         s -= most
-        # 0 times the mask's huge number must stay 0; and an exp that underflows takes 60 times as long.
+        # Without the clamp, 0 times the mask's huge number is not 0, and an exp that underflows takes 60 times as long.
         if masked := mask is not None:
             for run in block.masked:
                 s[..., run].clamp_(min=lowest)
@@ -177,31 +177,33 @@ def fused_attention(
         if masked:
             for run in block.masked:
                 torch.threshold_(e[..., run], smallest, 0.0)
-        _store(product[place], e, carrier[block.items, block.groups, block.keys])
+        _store(product[rows_of_block], e, carrier[block.items, block.groups, block.keys])
         if separate is not None:
-            _store(sums[place], e, separate[block.items, block.heads, block.keys])
+            _store(sums[rows_of_block], e, separate[block.items, block.heads, block.keys])
         if written is not None:
             written.weigh(block, e)
         if square and s.shape[2:] == (n_keys, n_keys):
             square_size = n_keys * n_keys
             strides = s.shape[1] * square_size, square_size, n_keys + 1, 1
-            own[..., _BAND] = spare.as_strided((*s.shape[:3], 3), strides)
+            statistics_of_block[..., _BAND] = spare.as_strided((*s.shape[:3], 3), strides)
             if _BEYOND:
-                write_positions(own, e, start=0, square=square, quantities=_BEYOND)
-            own[:, :, 0, RowQuantity.PREVIOUS] = 0.0  # the first token has no previous
-            own[:, :, -1, RowQuantity.NEXT] = 0.0  # the last no next
+                write_positions(statistics_of_block, e, start=0, square=square, quantities=_BEYOND)
+            statistics_of_block[:, :, 0, RowQuantity.PREVIOUS] = 0.0  # the first token has no previous
+            statistics_of_block[:, :, -1, RowQuantity.NEXT] = 0.0  # the last no next
         else:
-            write_positions(own, e, start=start + block.rows.start - block.keys.start, square=square)
-        torch.sum(s.mul_(e), dim=-1, out=own[..., RowQuantity.ENTROPY])
+            write_positions(
+                statistics_of_block, e, start=start + block.rows.start - block.keys.start, square=square
+            )
+        torch.sum(s.mul_(e), dim=-1, out=statistics_of_block[..., RowQuantity.ENTROPY])
         if written is not None:
             written.weigh_logarithms(block, s)
         if logits is not None and sunk is not None:
-            apart = (logits[place] - most[..., 0]).clamp_(min=lowest)
-            sunk[place] = torch.exp(apart)
-            product[place][..., total] += sunk[place]
-            own[..., RowQuantity.ENTROPY] += apart * sunk[place]
+            apart = (logits[rows_of_block] - most[..., 0]).clamp_(min=lowest)
+            sunk[rows_of_block] = torch.exp(apart)
+            product[rows_of_block][..., total] += sunk[rows_of_block]
+            statistics_of_block[..., RowQuantity.ENTROPY] += apart * sunk[rows_of_block]
         if weights is not None:
-            torch.div(e, product[place][..., total : total + 1], out=_emptied(weights, block))
+            torch.div(e, product[rows_of_block][..., total : total + 1], out=_emptied(weights, block))
     inverse = product[..., total].reciprocal()
     statistics[..., BY_CLASS] = product[..., width:total]
     statistics[..., : RowQuantity.MAX_WEIGHT] *= inverse[..., None]
@@ -226,14 +228,14 @@ def fused_attention(
 
 
 class _Scores:
-    """Scores of one block after another, in the same memory.
+    """Computes the scores of block after block in the same memory.
 
     Args:
-        query, key, mask, bias, scaling: as `fused_attention` takes them.
-        blocks: all that will be asked for.
+        query, key, mask, bias, scaling: the arguments of `fused_attention`.
+        blocks: all blocks, which determine the size of the memory.
 
     Attributes:
-        most: scores of the largest block.
+        most: the number of scores of the largest block.
     """
 
     def __init__(
@@ -247,12 +249,12 @@ class _Scores:
         blocks: Sequence[Block],
     ) -> None:
         self.query, self.mask, self.bias, self.scaling = query, mask, bias, scaling
-        self.key = key.contiguous()  # products of keys that lie apart are slow, and there is one a block
+        self.key = key.contiguous()  # products of strided keys are slow, and every block needs one
         self.most = max(block.scores for block in blocks)
         self._memory = query.new_empty(self.most)
 
     def __call__(self, block: Block) -> Tensor:
-        """Return a block's scores `[item, head, row, key]`, until the next is asked for."""
+        """Return the scores of a block, `[item, head, row, key]`; the next call overwrites them."""
         query = self.query[block.items, block.heads, block.rows]
         key = self.key[block.items, block.groups, block.keys]
         scores = self._memory[: block.scores].view(*query.shape[:3], key.shape[2])
@@ -267,21 +269,21 @@ class _Scores:
 
 
 def _part(added: Tensor, block: Block) -> Tensor:
-    """Return what is added to a block's scores, of a tensor that is the same along axes of size 1."""
+    """Return the part of a mask or bias that belongs to a block; axes of size 1 are broadcast."""
     places = block.items, block.heads, block.rows, block.keys
-    return added[tuple(slice(None) if n == 1 else own for n, own in zip(added.shape, places, strict=True))]
+    return added[tuple(slice(None) if n == 1 else part for n, part in zip(added.shape, places, strict=True))]
 
 
 def _emptied(weights: Tensor, block: Block) -> Tensor:
-    """Return the place of a block's weights; on keys that it does not see there are none."""
-    own = weights[block.items, block.heads, block.rows]
-    own[..., : block.keys.start] = 0.0
-    own[..., block.keys.stop :] = 0.0
-    return own[..., block.keys]
+    """Return the view that receives a block's weights; the weights on keys outside of the block are set to 0."""
+    rows = weights[block.items, block.heads, block.rows]
+    rows[..., : block.keys.start] = 0.0
+    rows[..., block.keys.stop :] = 0.0
+    return rows[..., block.keys]
 
 
 def _aligned(columns: Sequence[Tensor]) -> Tensor:
-    """Put columns `[batch, head, key, column]` beside one another, and zeros up to a multiple of 16.
+    """Concatenate columns `[batch, head, key, column]`, and pad them with zeros to a multiple of 16.
 
     Products with fewer columns take up to three times as long on processors that compute 16 at a time.
     """
@@ -290,14 +292,14 @@ def _aligned(columns: Sequence[Tensor]) -> Tensor:
     return torch.cat([*columns, first.new_zeros((*first.shape[:3], -width % _ALIGNED))], dim=3)
 
 
-def _store(own: Tensor, left: Tensor, right: Tensor) -> None:
-    """Write a block's weights times what is at its keys into its place, `[item, head, row, column]`."""
-    if own.is_contiguous():
-        _multiply(left, right, out=own)
+def _store(target: Tensor, left: Tensor, right: Tensor) -> None:
+    """Write the product of a block's weights and the columns at its keys into `target`, `[item, head, row, column]`."""
+    if target.is_contiguous():
+        _multiply(left, right, out=target)
     else:
-        result = left.new_empty(own.shape)
+        result = left.new_empty(target.shape)
         _multiply(left, right, out=result)
-        own.copy_(result)
+        target.copy_(result)
 
 
 def _underflow(dtype: torch.dtype) -> tuple[float, float]:
@@ -310,7 +312,7 @@ def _multiply(left: Tensor, right: Tensor, *, out: Tensor, factor: float = 1.0) 
     """Multiply `[batch, head, row, a]` by `[batch, group, a, b]`, where heads of a group share the right side."""
     batch, heads, rows, inner = left.shape
     groups = right.shape[1]
-    # Rows of the heads of one group are stacked, so that the shared side is not copied.
+    # The rows of the heads of a group are stacked, so that the shared side is not copied.
     shape = (batch * groups, heads // groups * rows)
     result = out.view(*shape, out.shape[3])
     torch.baddbmm(

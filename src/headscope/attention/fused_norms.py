@@ -60,17 +60,19 @@ class FusedNorms:
 
     def weigh(self, block: Block, e: Float[Tensor, "item head row key"]) -> None:
         """Take a block's unnormalized weights."""
-        own = self.statistics[block.items, block.heads, block.rows]
+        statistics = self.statistics[block.items, block.heads, block.rows]
         t = self._memory[: e.numel()].view(e.shape)
         torch.mul(e, self.norms[block.items, block.heads, None, block.keys], out=t)
-        write_positions(own, t, start=self.start + block.rows.start - block.keys.start, square=self.square)
-        torch.amax(t, dim=-1, out=own[..., RowQuantity.MAX_WEIGHT])
+        write_positions(
+            statistics, t, start=self.start + block.rows.start - block.keys.start, square=self.square
+        )
+        torch.amax(t, dim=-1, out=statistics[..., RowQuantity.MAX_WEIGHT])
 
     def weigh_logarithms(self, block: Block, es: Float[Tensor, "item head row key"]) -> None:
         """Take a block's unnormalized weights, each times its logarithm."""
         norms = self.norms[block.items, block.heads, block.keys]
-        own = self.statistics[block.items, block.heads, block.rows]
-        own[..., RowQuantity.ENTROPY] = (es @ norms[..., None])[..., 0]
+        statistics = self.statistics[block.items, block.heads, block.rows]
+        statistics[..., RowQuantity.ENTROPY] = (es @ norms[..., None])[..., 0]
 
     def finish(self, sums: Float[Tensor, "batch head row column"]) -> None:
         """Take e times `columns`, and divide by each row's sum; a row that writes nothing becomes NaN."""

@@ -132,9 +132,9 @@ class GradientSource:
         run = _Backward(shared, self.counts)
         with shared.listening(run.listen), frozen(self.model), torch.enable_grad():
             for segments in self.batches:
-                asked = [self.ask(segment) for segment in segments]
-                questions = [question for question in asked if question is not None]
-                self.counts.nothing += len(asked) - len(questions)
+                per_segment = [self.ask(segment) for segment in segments]
+                questions = [question for question in per_segment if question is not None]
+                self.counts.nothing += len(per_segment) - len(questions)
                 for together in of_one_length(questions, together=self.anatomy.together, lengths=_lengths):
                     if together:
                         run.batch(together)
@@ -169,10 +169,10 @@ class _Backward:
             decoders if shared.anatomy.encoder_decoder else None,
         ) as inputs:
             targets = self._targets(questions)
-            asked = targets != NO_TARGET
-            with asked_logits(shared.model, asked):
+            has_target = targets != NO_TARGET
+            with asked_logits(shared.model, has_target):
                 logits = shared.call(inputs, return_dict=True).logits
-            losses = segment_losses(logits if logits.ndim == 2 else logits[asked], targets)
+            losses = segment_losses(logits if logits.ndim == 2 else logits[has_target], targets)
             losses.sum().backward()  # type: ignore[no-untyped-call]
             for tell in list(self.waiting.values()):
                 tell(None)  # a call that the loss does not depend on
@@ -190,8 +190,8 @@ class _Backward:
 
     def listen(self, call: AttentionCall, site: CallSite) -> Tensor:
         """Compute one layer as the model does, and wait for the gradient of its output."""
-        own = attended(call)
-        output, weights = own.output, own.weights
+        answer = attended(call)
+        output, weights = answer.output, answer.weights
         if not self.checked:
             _check_product(call, output, weights)
         if not output.requires_grad:
@@ -204,7 +204,7 @@ class _Backward:
             call.mask,
             weights.detach(),
             values_by_head(call).detach(),
-            None if own.sink is None else own.sink.detach(),
+            None if answer.sink is None else answer.sink.detach(),
         )
         self.waiting[call.order] = tell
         output.register_hook(tell)  # type: ignore[no-untyped-call]
@@ -224,11 +224,11 @@ class _Backward:
         del self.waiting[order]
         with torch.no_grad():
             if gradient is None:
-                own = torch.zeros_like(weights)
+                weight_gradient = torch.zeros_like(weights)
             else:
-                own = gradient.transpose(1, 2).to(values.dtype) @ values.transpose(2, 3)
+                weight_gradient = gradient.transpose(1, 2).to(values.dtype) @ values.transpose(2, 3)
             rows = slice(0, weights.shape[2])
-            tile = self.shared.tile(site, rows, mask, weights=weights, gradient=own, sink=sink)
+            tile = self.shared.tile(site, rows, mask, weights=weights, gradient=weight_gradient, sink=sink)
             self.shared.consumer.update(tile)
 
 

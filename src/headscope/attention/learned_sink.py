@@ -32,30 +32,30 @@ class Attended:
 
 def sink_of(call: AttentionCall) -> Tensor | None:
     """Return a call's sink as the model gives it, or None where it has none."""
-    given = (call.options.get(name) for name in _OPTIONS)
-    return next((each for each in given if isinstance(each, Tensor)), None)
+    options = (call.options.get(name) for name in _OPTIONS)
+    return next((each for each in options if isinstance(each, Tensor)), None)
 
 
 def known_sink(call: AttentionCall) -> bool:
     """Whether a call has no sink, or logits of one of a shape that `sink_logits` knows."""
     if not any(call.options.get(name) is not None for name in _OPTIONS):
         return True
-    given, (batch, heads, rows, _) = sink_of(call), call.query.shape
-    if given is None:
+    sink, (batch, heads, rows, _) = sink_of(call), call.query.shape
+    if sink is None:
         return False
-    return given.shape == (heads,) or (
-        given.ndim == 4 and len(given) in (1, batch) and given.shape[1:] in ((heads, rows, 1), (heads, 1, 1))
+    return sink.shape == (heads,) or (
+        sink.ndim == 4 and len(sink) in (1, batch) and sink.shape[1:] in ((heads, rows, 1), (heads, 1, 1))
     )
 
 
 def sink_logits(call: AttentionCall, rows: slice = slice(None)) -> Tensor | None:
     """Return the logits of a known sink beside those of some rows, `[batch or 1, head, row or 1]`; None without one."""
-    given = sink_of(call)
-    if given is None:
+    sink = sink_of(call)
+    if sink is None:
         return None
-    if given.ndim == 1:  # one a head
-        return given[None, :, None]
-    return given[..., 0] if given.shape[2] == 1 else given[:, :, rows, 0]
+    if sink.ndim == 1:  # one a head
+        return sink[None, :, None]
+    return sink[..., 0] if sink.shape[2] == 1 else sink[:, :, rows, 0]
 
 
 def attended(call: AttentionCall, rows: slice | None = None) -> Attended:

@@ -196,8 +196,8 @@ class _Forward:
             statistics, of_written = None, None
             weights: Tensor | None
             if not fused:
-                own = attended(call, rows if len(cuts) > 1 else None)
-                output, weights, sink = own.output, own.weights, own.sink
+                answer = attended(call, rows if len(cuts) > 1 else None)
+                output, weights, sink = answer.output, answer.weights, answer.sink
             else:
                 result = self._fused(
                     call,
@@ -273,9 +273,9 @@ def _seen(weights: Tensor, before: list[Tensor]) -> Tensor:
         weights: of the layer, `[batch, head, query, key]`.
         before: what the layers before had; it is added to, and layers that look alike share one.
     """
-    seen = (weights > 0).any(dim=1, keepdim=True)
-    same = next((mask for mask in before if mask.shape == seen.shape and torch.equal(mask, seen)), None)
+    visible = (weights > 0).any(dim=1, keepdim=True)
+    same = next((mask for mask in before if mask.shape == visible.shape and torch.equal(mask, visible)), None)
     if same is not None:
         return same
-    before.append(seen)
-    return seen
+    before.append(visible)
+    return visible

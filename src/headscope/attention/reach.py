@@ -48,11 +48,11 @@ class Reach:
 
     def of_rows(self, rows: slice) -> tuple[slice, slice]:
         """Return the keys that some rows read, and which of these the mask does not touch (all within the first)."""
-        own = rows if len(self.first) > 1 else slice(None)
-        first, stop = int(self.first[own].min()), int(self.stop[own].max())
+        entries = rows if len(self.first) > 1 else slice(None)
+        first, stop = int(self.first[entries].min()), int(self.stop[entries].max())
         if first >= stop:  # rows of padding that see nothing: any keys will do
             return slice(0, self.keys), slice(0, 0)
-        plain = slice(int(self.plain_first[own].max()), int(self.plain_stop[own].min()))
+        plain = slice(int(self.plain_first[entries].max()), int(self.plain_stop[entries].min()))
         return slice(first, stop), plain if plain.start < plain.stop else slice(first, first)
 
 
@@ -75,15 +75,15 @@ def reach_of(mask: Tensor | None, keys: int) -> Reach:
         part = mask[:, 0, start : start + height]
         visible = part > lowest
         number, nothing = (_count(each).cpu().numpy() for each in (visible, part == 0))
-        seen = visible.cpu().numpy()
-        first = np.where(number > 0, seen.argmax(-1), keys)
-        stop = np.where(number > 0, keys - np.ascontiguousarray(seen[..., ::-1]).argmax(-1), 0)
+        visible_array = visible.cpu().numpy()
+        first = np.where(number > 0, visible_array.argmax(-1), keys)
+        stop = np.where(number > 0, keys - np.ascontiguousarray(visible_array[..., ::-1]).argmax(-1), 0)
         # Nothing is added where a row sees all between its ends, and the mask is 0 there.
         plain = (number == stop - first) & (nothing == number)
-        own = slice(start, start + height)
-        ends[0, own], ends[1, own] = first.min(0), stop.max(0)
-        ends[2, own] = np.where(plain, first, keys).max(0)
-        ends[3, own] = np.where(plain, stop, 0).min(0)
+        chunk = slice(start, start + height)
+        ends[0, chunk], ends[1, chunk] = first.min(0), stop.max(0)
+        ends[2, chunk] = np.where(plain, first, keys).max(0)
+        ends[3, chunk] = np.where(plain, stop, 0).min(0)
     return Reach(ends[0], ends[1], ends[2], ends[3], keys)
 
 

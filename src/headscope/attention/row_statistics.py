@@ -59,7 +59,7 @@ assert (*OFFSETS, *CLASSES, RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT, RowQuan
 
 def of_classes(key_classes: Tensor, wanted: Sequence[KeyClass]) -> Tensor:
     """Return which keys are of one of some classes, in the shape of `key_classes`; no tensor is moved for it."""
-    return reduce(torch.logical_or, [key_classes == one for one in wanted])
+    return reduce(torch.logical_or, [key_classes == key_class for key_class in wanted])
 
 
 def class_indicators(
@@ -75,7 +75,7 @@ def class_indicators(
         groups: the classes of each group; those of the row quantities, `CLASSES`, unless told.
         dtype: of the result.
     """
-    return torch.stack([of_classes(key_classes, own) for own in groups], dim=-1).to(dtype)
+    return torch.stack([of_classes(key_classes, group) for group in groups], dim=-1).to(dtype)
 
 
 def write_positions(
@@ -110,8 +110,8 @@ def write_positions(
             first_row = max(0, -diagonal)
             last_row = min(rows, keys - diagonal)
             if last_row > first_row:
-                found = weights.diagonal(diagonal, -2, -1)[..., : last_row - first_row]
-                target[..., first_row:last_row] += found
+                on_diagonal = weights.diagonal(diagonal, -2, -1)[..., : last_row - first_row]
+                target[..., first_row:last_row] += on_diagonal
 
 
 def row_statistics(
@@ -147,8 +147,8 @@ def row_statistics(
         out[item, ..., RowQuantity.MAX_WEIGHT] = exact.amax(-1)
     out[..., RowQuantity.SINK] = 0.0
     if sink is not None:
-        own = sink.double()
-        out[..., RowQuantity.SINK] = own
-        out[..., RowQuantity.ENTROPY] += torch.special.entr(own)
-        out[..., RowQuantity.MAX_WEIGHT] = torch.maximum(out[..., RowQuantity.MAX_WEIGHT], own)
+        sink_weight = sink.double()
+        out[..., RowQuantity.SINK] = sink_weight
+        out[..., RowQuantity.ENTROPY] += torch.special.entr(sink_weight)
+        out[..., RowQuantity.MAX_WEIGHT] = torch.maximum(out[..., RowQuantity.MAX_WEIGHT], sink_weight)
     return out

@@ -14,23 +14,23 @@ from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import KindLayout
 
-# Accumulators over stacks hold at most about so many bytes at once, or one segment's.
+# The bytes that accumulators over stacks hold at once, at most; a single segment may exceed it.
 STACK_LIMIT = 1 << 30
 
 
 @runtime_checkable
 class TileAccumulator(Protocol):
-    """What a scan needs to know of an accumulator (`statistics.accumulator.Accumulator` is the whole of it)."""
+    """The part of an accumulator that a scan uses (`statistics.accumulator.Accumulator` implements all of it)."""
 
     @property
     def needs(self) -> frozenset[str]:
-        """What it reads of a tile: `weights`, row `statistics`, what is `written`, the heads' `vectors`."""
+        """The parts of a tile that it reads: `weights`, row `statistics`, `written`, the heads' `vectors`."""
 
     @property
     def span(self) -> str:
-        """What must come together: some `rows`, the whole `layer` of its segments, or the `stack` of all layers.
+        """What must be complete: some `rows`, a whole `layer` of its segments, or the `stack` of all layers.
 
-        The last is given rows too, and holds those that it wants until the batch ends.
+        An accumulator over a stack receives rows, and keeps those that it needs until the batch ends.
         """
 
     def begin(self, batch: Batch) -> None:
@@ -45,38 +45,38 @@ class TileAccumulator(Protocol):
 
 @runtime_checkable
 class StackAccumulator(TileAccumulator, Protocol):
-    """An accumulator whose span is `stack`: it says what it holds, so that the scan keeps batches small enough."""
+    """An accumulator whose span is `stack`. It reports its memory, so that the scan can limit the size of batches."""
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of the batch's weights that it holds now."""
+        """The number of bytes of the batch's weights in memory now."""
 
     def bytes_of(self, tokens: int) -> int:
-        """Return about how many bytes of a segment of so many tokens it holds."""
+        """Return the approximate number of bytes that it keeps of a segment with this number of tokens."""
 
 
 @runtime_checkable
 class UnopenedAccumulator(TileAccumulator, Protocol):
-    """An accumulator that may have been made before the model was known: the scan tells it the model's sizes."""
+    """An accumulator that can be created before the model is known: the scan passes it the sizes of the model."""
 
     @property
     def is_open(self) -> bool:
-        """Whether it knows them."""
+        """Whether the sizes are known."""
 
     def open(self, layout: Sequence[KindLayout]) -> None:
-        """Take them."""
+        """Take the sizes of the model."""
 
 
 @dataclass(frozen=True)
 class ScanCounts:
-    """What a scan went through so far, for progress.
+    """The progress of a scan.
 
     Attributes:
         segments: segments done.
         tokens: tokens in them.
         seconds: time since the scan began.
-        held_bytes: the most that accumulators over stacks of layers held at once.
-        spent: of these seconds, those in each accumulator; what is left is the model's.
+        held_bytes: the largest number of bytes that accumulators over stacks of layers kept at once.
+        spent: the seconds spent in each accumulator; the rest is the model's.
     """
 
     segments: int
@@ -97,7 +97,7 @@ def scan(
 
     Args:
         source: a model over segments, or saved maps.
-        accumulators: updated in place; ask each for `compute()` afterwards.
+        accumulators: updated in place; call `compute()` of each afterwards.
         progress: called after each batch.
         layout_accumulators: whose needs decide what tiles hold and how large batches are, so that no digit depends on
             who of several is fed; the accumulators' own when None.
@@ -115,14 +115,14 @@ def scan(
         source, batches = copy(source), source.batches
         source.batches = _small_enough(batches, stacks)
     needs = frozenset().union(*(each.needs for each in layout_accumulators))
-    # Nobody is asked for what only some sources know of, unless it is wanted.
+    # Some sources cannot supply `written` and `vectors`, so these arguments are passed only where they are needed.
     more = {f"need_{name}": True for name in ("written", "vectors") if name in needs}
     source.run(consumer, need_weights="weights" in needs, need_statistics="statistics" in needs, **more)
     return consumer.counts
 
 
 class _Feed:
-    """Hand tiles on to accumulators, having checked that they are attention."""
+    """Check that tiles are attention, and pass them to the accumulators."""
 
     def __init__(
         self, accumulators: Sequence[TileAccumulator], progress: Callable[[ScanCounts], None] | None
@@ -151,33 +151,33 @@ class _Feed:
             self._feed(self.by_layer, layer)
 
     def _feed(self, accumulators: Sequence[tuple[int, TileAccumulator]], tile: AttentionTile) -> None:
-        for place, accumulator in accumulators:
+        for index, accumulator in accumulators:
             began = time.perf_counter()
             accumulator.update(tile)
-            self.spent[place] += time.perf_counter() - began
+            self.spent[index] += time.perf_counter() - began
 
     def _whole(self, tile: AttentionTile) -> AttentionTile | None:
-        """Hold the tiles of a layer until all its rows are there; one layer at most is held."""
+        """Collect the tiles of a layer until all its rows are present; at most one layer is in memory."""
         self.waiting.append(tile)
         if tile.rows.stop < tile.queries.valid.shape[1]:
             return None
-        layer = join_rows(self.waiting, seen=self.joined)
+        layer = join_rows(self.waiting, known_visibility=self.joined)
         self.waiting = []
         return layer
 
     def end(self, batch: Batch) -> None:
         self.checks.look()
         self.joined = {}
-        held = sum(accumulator.held_bytes for accumulator in self.by_stack)
-        for place, accumulator in enumerate(self.accumulators):
+        held_bytes = sum(accumulator.held_bytes for accumulator in self.by_stack)
+        for index, accumulator in enumerate(self.accumulators):
             began = time.perf_counter()
             accumulator.end(batch)
-            self.spent[place] += time.perf_counter() - began
+            self.spent[index] += time.perf_counter() - began
         self.counts = ScanCounts(
             self.counts.segments + len(batch.segments),
             self.counts.tokens + sum(map(len, batch.segments)),
             time.perf_counter() - self.began,
-            max(held, self.counts.held_bytes),
+            max(held_bytes, self.counts.held_bytes),
             tuple(self.spent),
         )
         if self.progress is not None:
@@ -187,7 +187,7 @@ class _Feed:
 def _small_enough(
     batches: Iterable[list[Segment]], stacks: Sequence[StackAccumulator]
 ) -> Iterator[list[Segment]]:
-    """Cut batches of which too much would have to be held; no answer depends on how segments are batched."""
+    """Cut batches that would exceed the memory limit; no result depends on how segments are batched."""
     for batch in batches:
         part: list[Segment] = []
         for segment in batch:

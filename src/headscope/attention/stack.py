@@ -61,12 +61,12 @@ class RowDraw:
         a sample is a multiple of it, for so many are compared at once.
         """
         heads = next(part.layers * part.heads for part in self.layout if part.kind == kind)
-        held = max(2, self.limit // (4 * heads * keys))
+        fitting = max(2, self.limit // (4 * heads * keys))
         compared = COMPARED_LIMIT // max(1, heads * (heads - 1) // 2 * keys)
-        if min(held, compared) >= rows:
+        if min(fitting, compared) >= rows:
             return rows
         compared = max(FEWEST_COMPARED, compared - compared % FEWEST_COMPARED)
-        return min(rows, held, compared)
+        return min(rows, fitting, compared)
 
     def rows(self, kind: str, document: str, index: int, rows: int, keys: int) -> NDArray[np.int64] | None:
         """Return the rows of a segment that are read, in order; None for all."""
@@ -107,24 +107,24 @@ class RowStack:
             self._places[tile.kind] = self._find(tile)
         places = self._places[tile.kind]
         # A view of a whole tile would keep it alive for the sake of a few rows.
-        sampled = any(place.drawn is not None for place in places)
-        for item, place in enumerate(places):
-            begin, end = max(place.row, tile.start), min(place.row + place.rows, tile.rows.stop)
+        sampled = any(segment.drawn is not None for segment in places)
+        for item, segment in enumerate(places):
+            begin, end = max(segment.row, tile.start), min(segment.row + segment.rows, tile.rows.stop)
             if begin >= end:
                 continue
-            keys = slice(place.key, place.key + place.keys)
+            keys = slice(segment.key, segment.key + segment.keys)
             taken = slice(begin - tile.start, end - tile.start)
-            own = tile.weights[item, :, taken, keys]
+            weights = tile.weights[item, :, taken, keys]
             if tile.sink is not None:
-                own = torch.cat([own, tile.sink[item, :, taken, None].to(own.dtype)], dim=2)
-            if place.drawn is not None:
-                at = place.within(begin - place.row, end - place.row)
-                own = own.index_select(1, at)
+                weights = torch.cat([weights, tile.sink[item, :, taken, None].to(weights.dtype)], dim=2)
+            if segment.drawn is not None:
+                at = segment.within(begin - segment.row, end - segment.row)
+                weights = weights.index_select(1, at)
             elif sampled and tile.sink is None:
-                own = own.clone()
-            held = own if sampled or tile.sink is not None else tile.weights[item]
-            self.held_bytes += held.numel() * held.element_size()
-            self._parts.setdefault((tile.kind, item), {}).setdefault(tile.layer, []).append(own)
+                weights = weights.clone()
+            in_memory = weights if sampled or tile.sink is not None else tile.weights[item]
+            self.held_bytes += in_memory.numel() * in_memory.element_size()
+            self._parts.setdefault((tile.kind, item), {}).setdefault(tile.layer, []).append(weights)
 
     def stacks(self) -> Iterator[Stack]:
         """Yield what is held, kind by kind and segment by segment."""
@@ -156,8 +156,8 @@ class RowStack:
         ]
         on_device = iter(_copied([each for each in drawn if each is not None], keys.valid.device))
         return [
-            _Place(row, rows, key, columns, own, None if own is None else next(on_device))
-            for (row, rows, key, columns), own in zip(known, drawn, strict=True)
+            _Place(row, rows, key, columns, rows_read, None if rows_read is None else next(on_device))
+            for (row, rows, key, columns), rows_read in zip(known, drawn, strict=True)
         ]
 
 

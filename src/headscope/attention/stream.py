@@ -56,11 +56,11 @@ class StreamNorms:
         block = self._block.get(module)
         return (None, 0) if block is None else self._vectors.get(block, (None, 0))
 
-    def _keep(self, block: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def _keep(self, block: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         self._vectors.pop(block, None)
         numbers = (
             each
-            for each in (*given, *named.values())
+            for each in (*arguments, *named.values())
             if isinstance(each, Tensor) and each.is_floating_point()
         )
         # The first: where that is no vector a token (Gemma 3n's stream is four), what comes behind it is no stream.

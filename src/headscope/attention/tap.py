@@ -1,8 +1,8 @@
-"""The hook into a model: one registered attention function that hands every call to whoever listens.
+"""The hook into a model: one registered attention function that passes every call to a listener.
 
-transformers looks its attention function up by name at every call (`AttentionInterface`), so queries, keys,
-values, scaling, masks, soft-caps and position encodings arrive as the model's own code made them. Nothing of
-the model is re-implemented: the default answer to a call is the model's own eager function.
+transformers looks up its attention function by name at every call (`AttentionInterface`). Queries, keys, values,
+scaling, masks, soft-caps and position encodings therefore arrive as the model computed them, and nothing of the model
+is re-implemented: a call without a listener is answered by the model's eager function.
 """
 
 import sys
@@ -19,8 +19,8 @@ from headscope.errors import ModelError
 
 IMPLEMENTATION = "headscope"
 
-# The registered function is one for the process; the listener of a call is found through the module that
-# makes it, so scans of different models do not meet.
+# The process has a single registered function. It looks up the listener by the module that makes the call, so that
+# scans of different models cannot interfere with each other.
 _listeners: "WeakKeyDictionary[nn.Module, Tap]" = WeakKeyDictionary()
 _lock = Lock()
 _registered = False
@@ -31,13 +31,13 @@ class AttentionCall:
     """One call of the attention function.
 
     Attributes:
-        order: how many calls came before it in this forward pass.
+        order: the number of calls before it in this forward pass.
         module: the attention module that calls.
         query: `[batch, head, query, width]`, after position encoding.
         key: `[batch, group, key, width]`.
         value: `[batch, group, key, width]`.
         mask: the model's mask, `[batch or 1, 1, query or 1, key]`, or None.
-        options: what else the model passes (scaling, dropout, soft-cap, position bias ...).
+        options: the other arguments that the model passes (scaling, dropout, soft-cap, position bias ...).
     """
 
     order: int
@@ -49,7 +49,7 @@ class AttentionCall:
     options: Mapping[str, Any]
 
     def eager(self, rows: slice | None = None) -> tuple[Tensor, Tensor]:
-        """Call the model's own eager function, for all rows or some.
+        """Call the model's eager function for all rows, or for some of them.
 
         Returns:
             The output `[batch, row, head, width]` and the weights `[batch, head, row, key]`.
@@ -61,7 +61,7 @@ class AttentionCall:
             if options.get("position_bias") is not None:
                 options["position_bias"] = bias_of(self, rows)
             sinks = options.get("sinks")
-            if isinstance(sinks, Tensor) and sinks.ndim == 4 and sinks.shape[2] > 1:  # one a row
+            if isinstance(sinks, Tensor) and sinks.ndim == 4 and sinks.shape[2] > 1:  # one per row
                 options["sinks"] = sinks[:, :, rows]
         output, weights = eager_function(self.module)(
             self.module, query, self.key, self.value, mask, **options
@@ -147,29 +147,29 @@ def eager_evaluation(model: nn.Module) -> Iterator[None]:
 
 
 def output_of(call: AttentionCall, weights: Tensor) -> Tensor:
-    """Return weights times a call's values: for a listener that answers with weights of its own.
+    """Return weights times the values of a call, for a listener that replaces the weights.
 
     Args:
-        call: whose values to take.
+        call: the call whose values are used.
         weights: `[batch, head, row, key]`, after the softmax; rows need not sum to 1.
 
     Returns:
-        The attention output `[batch, row, head, width]`; with eager's own weights it is eager's output.
+        The attention output `[batch, row, head, width]`; with eager's weights it equals eager's output.
     """
     return (weights @ values_by_head(call)).transpose(1, 2).contiguous()
 
 
 def values_by_head(call: AttentionCall) -> Tensor:
-    """Return the values that each head reads, `[batch, head, key, width]`: those of a group, once for each head."""
+    """Return the values that each head reads, `[batch, head, key, width]`: repeated for the heads of a group."""
     shared = call.query.shape[1] // call.value.shape[1]
     return call.value if shared == 1 else call.value.repeat_interleave(shared, dim=1)
 
 
 def eager_function(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
-    """Find the eager attention function beside a module's class.
+    """Return the eager attention function that is defined beside a module's class.
 
     Raises:
-        ModelError: there is none.
+        ModelError: the class has no such function.
     """
     for cls in type(module).__mro__:
         function = getattr(sys.modules.get(cls.__module__), "eager_attention_forward", None)
@@ -181,9 +181,9 @@ def eager_function(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
 
 
 def _evaluate(model: nn.Module) -> Callable[[], None]:
-    """Put every part of a model into eval mode, uncompiled; return what gives each its own mode back."""
+    """Put every part of a model into eval mode, uncompiled; return a function that restores the modes."""
     modes = [(module, module.training) for module in model.modules()]
-    # What `model.compile()` left in place of the call: a graph in which nobody can listen.
+    # `model.compile()` replaces the call by a graph, in which no listener can run.
     compiled = [(module, call) for module, _ in modes if (call := module._compiled_call_impl) is not None]
 
     def undo() -> None:
@@ -199,7 +199,7 @@ def _evaluate(model: nn.Module) -> Callable[[], None]:
 
 
 def _switch(model: nn.Module, name: str) -> Callable[[], None]:
-    """Set the attention implementation of a model and its parts; return what sets it back."""
+    """Set the attention implementation of a model and its parts; return a function that restores it."""
     configs = {id(c): c for m in model.modules() if (c := getattr(m, "config", None)) is not None}
     for config in list(configs.values()):
         for part in getattr(config, "sub_configs", None) or {}:
@@ -216,8 +216,8 @@ def _switch(model: nn.Module, name: str) -> Callable[[], None]:
         if settable():
             model.set_attn_implementation(name)  # type: ignore[operator]
         elif name == "eager":
-            # Falcon cannot be switched the official way, yet its sdpa path returns weights without the causal
-            # mask; its layers read the name at every call.
+            # Falcon does not support the official switch, and its sdpa path returns weights without the causal mask.
+            # Its layers read the name at every call, so that setting the name is enough.
             for config, value in before:
                 if value is not None:
                     config._attn_implementation_internal = name
@@ -230,7 +230,7 @@ def _switch(model: nn.Module, name: str) -> Callable[[], None]:
 def _attend(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Any, **options: Any
 ) -> tuple[Tensor, Tensor | None]:
-    """Answer transformers: the listener's output, or eager's where nobody listens."""
+    """Return the listener's output to transformers, or eager's where no listener is registered."""
     tap = _listeners.get(module)
     if tap is None:
         return eager_function(module)(module, query, key, value, attention_mask, **options)
@@ -238,7 +238,7 @@ def _attend(
 
 
 def _register() -> None:
-    """Register the attention function and its mask, once a process."""
+    """Register the attention function and its mask, once per process."""
     global _registered
     with _lock:
         if _registered:
@@ -247,18 +247,18 @@ def _register() -> None:
         from transformers.masking_utils import AttentionMaskInterface, eager_mask
 
         AttentionInterface.register(IMPLEMENTATION, _attend)
-        # Eager's additive mask; it is None where there is nothing to mask, which saves a pass over the scores.
+        # Eager's additive mask is None where nothing is masked, which saves a pass over the scores.
         AttentionMaskInterface.register(IMPLEMENTATION, eager_mask)
         _registered = True
 
 
 def scaling_of(call: AttentionCall) -> float:
-    """Return the factor of the scores; by default one over the root of the width."""
+    """Return the factor of the scores; the default is 1 / sqrt(width)."""
     scaling = call.options.get("scaling")
     return float(call.query.shape[-1] ** -0.5 if scaling is None else scaling)
 
 
 def bias_of(call: AttentionCall, rows: slice) -> Tensor | None:
-    """Return what is added to the scores of some rows for the position, or None."""
+    """Return the position bias of some rows, which is added to their scores, or None."""
     bias = call.options.get("position_bias")
     return bias[..., rows, :] if isinstance(bias, Tensor) and bias.shape[-2] > 1 else bias

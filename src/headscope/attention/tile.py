@@ -24,16 +24,16 @@ class AttentionTile:
         start: the first row's position on the query axis; rows are `start .. start + rows - 1`.
         queries: the tokens that attend, the whole axis.
         keys: the tokens attended to.
-        visibility: which keys each of the rows may attend to.
+        visibility: the keys that each row may attend to.
         groups: the key/value group of each head, `[head]`.
-        given_weights: the weights `[batch, head, row, key]`, where the pass kept them.
-        given_statistics: the row statistics, where the pass made them along with its softmax.
+        given_weights: the weights `[batch, head, row, key]`; None where the pass did not keep them.
+        given_statistics: the row statistics, where the pass computed them together with its softmax.
         given_gradient: the gradient of a loss with respect to the weights, of their shape, where the pass took it.
-        written: what the rows write, where the pass was asked for it and the model's output projection is known.
+        written: the norms of what the rows write, where they were requested and the model's output projection is known.
         sink: the weight of the layer's learned sink, `[batch, head, row]`; None where it has none, and where the pass
             kept neither it nor the weights.
-        vectors: the heads' queries, keys and outputs, where the pass was asked for them and the model's attention can
-            be listened to: None from saved maps and from models that hand out weights alone.
+        vectors: the heads' queries, keys and outputs, where they were requested and the tap reads the model's
+            attention: None for saved maps and for models that return weights alone.
     """
 
     kind: str
@@ -132,14 +132,15 @@ class AttentionTile:
 
 
 def join_rows(
-    tiles: Sequence[AttentionTile], *, seen: dict[tuple[int, ...], Visibility] | None = None
+    tiles: Sequence[AttentionTile], *, known_visibility: dict[tuple[int, ...], Visibility] | None = None
 ) -> AttentionTile:
     """Join the tiles of one layer, in the order of their rows, into one tile.
 
     Args:
         tiles: the tiles.
-        seen: what the rows of layers before see, joined, by that of their tiles; it is added to, so that layers that
-            share a mask share what is read from it. Good as long as tiles of those layers are held, a batch.
+        known_visibility: the joined visibility of earlier layers, by the visibilities of their tiles. New ones are
+            added, so that layers that share a mask share what is read from it. It is valid while the tiles of those
+            layers exist: for one batch.
     """
     first = tiles[0]
     if len(tiles) == 1:
@@ -148,7 +149,7 @@ def join_rows(
     statistics = [tile.given_statistics for tile in tiles if tile.given_statistics is not None]
     gradients = [tile.given_gradient for tile in tiles if tile.given_gradient is not None]
     parts = [tile.visibility for tile in tiles]
-    known = {} if seen is None else seen
+    known = {} if known_visibility is None else known_visibility
     key = tuple(map(id, parts))
     if key not in known:
         visible = torch.cat([part.visible for part in parts], dim=1)

@@ -66,8 +66,8 @@ class Visibility:
         number = sums[..., -1].clamp(min=1) + self.sink
         out = sums.new_empty((*sums.shape[:-1], len(ROW_STATISTICS)))
         for rows in self._blocks():
-            seen = self.part(rows)[:, None].float()
-            write_positions(out[:, :, rows], seen, start=self.start + rows.start, square=self.square)
+            visible_keys = self.part(rows)[:, None].float()
+            write_positions(out[:, :, rows], visible_keys, start=self.start + rows.start, square=self.square)
         out[..., BY_CLASS] = sums[..., :-1]
         out[..., SHARES] /= number[..., None]
         out[..., RowQuantity.ENTROPY] = torch.log(number)
@@ -115,16 +115,16 @@ def visibility_of(
     number = len(range(*rows.indices(queries.valid.shape[1])))
     at = torch.arange(keys.valid.shape[1], device=keys.valid.device)
 
-    def part(own: slice) -> Tensor:
-        own = slice(rows.start + own.start, rows.start + own.stop)
-        visible = keys.valid[:, None, :].expand(-1, own.stop - own.start, -1)
+    def part(rows_of_part: slice) -> Tensor:
+        rows_of_part = slice(rows.start + rows_of_part.start, rows.start + rows_of_part.stop)
+        visible = keys.valid[:, None, :].expand(-1, rows_of_part.stop - rows_of_part.start, -1)
         if mask is not None:
             # Masks are the same for all heads; position biases travel apart from them.
-            given = mask[:, 0, own] if mask.shape[2] > 1 else mask[:, 0]
-            allowed = given if mask.dtype == torch.bool else given > torch.finfo(mask.dtype).min / 2
+            first_head = mask[:, 0, rows_of_part] if mask.shape[2] > 1 else mask[:, 0]
+            allowed = first_head if mask.dtype == torch.bool else first_head > torch.finfo(mask.dtype).min / 2
             return visible & (allowed if allowed.device == visible.device else allowed.to(visible.device))
         if causal:
-            return visible & (at[None, None, :] <= at[own][None, :, None])
+            return visible & (at[None, None, :] <= at[rows_of_part][None, :, None])
         return visible
 
     return Visibility(number, part, keys=keys, start=rows.start, square=square, sink=sink)

@@ -69,5 +69,8 @@ def on_places(marks: Tensor, items: Tensor, axis: WordAxis) -> Tensor:
     index = axis.words.clamp(0, number - 1)
     counts = items.bincount(minlength=len(index)).tolist()
     # A segment at a time: an index for every mark and place would take eight times the room of the marks.
-    parts = [own[:, index[item]] & known[item] for item, own in enumerate(torch.split(marks, counts))]
+    parts = [
+        marks_of_segment[:, index[item]] & known[item]
+        for item, marks_of_segment in enumerate(torch.split(marks, counts))
+    ]
     return torch.cat(parts)

@@ -53,11 +53,11 @@ class Writing:
         """
         self._waiting[projection.module] = output, then
 
-    def _gated(self, part: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def _gated(self, part: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         if part not in self._waiting:
             return
         output, then = self._waiting.pop(part)
-        gated = next(each for each in (*given, *named.values()) if isinstance(each, Tensor))
+        gated = next(each for each in (*arguments, *named.values()) if isinstance(each, Tensor))
         # Where the output is 0 there is nothing to be gated.
         then((gated.reshape(output.shape) / output).masked_fill(output == 0, 0.0))
 

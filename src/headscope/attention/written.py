@@ -46,12 +46,12 @@ class Written:
 
     def over_rows(self, visible: Bool[Tensor, "batch row key"]) -> Float64[Tensor, "batch head key"]:
         """Sum `|f_ij|` over the rows that see each key."""
-        seen = visible[:, None].double()
+        factor_of_row = visible[:, None].double()
         if self.scale is not None:
-            seen = seen * self.scale.double()[..., None]
+            factor_of_row = factor_of_row * self.scale.double()[..., None]
         if self.pairs is not None:
-            return torch.where(visible[:, None], self.pairs.double() * seen, 0.0).sum(2)
-        return torch.where(visible.any(1)[:, None], self.keys.double() * seen.sum(2), 0.0)
+            return torch.where(visible[:, None], self.pairs.double() * factor_of_row, 0.0).sum(2)
+        return torch.where(visible.any(1)[:, None], self.keys.double() * factor_of_row.sum(2), 0.0)
 
 
 def key_norms(
@@ -91,14 +91,14 @@ def pair_norms(
     """
     batch, rows, heads, width = gate.shape
     shared, keys = heads // value.shape[1], value.shape[2]
-    found = factor.new_empty((batch, heads, rows, keys))
+    norms = factor.new_empty((batch, heads, rows, keys))
     step = max(1, _GATED // (batch * keys * width))
     for head in range(heads):
-        own = value[:, head // shared, None].to(factor.dtype)
+        values = value[:, head // shared, None].to(factor.dtype)
         for start in range(0, rows, step):
-            gated = own * gate[:, start : start + step, head, None].to(factor.dtype)
-            torch.linalg.vector_norm(gated @ factor[head], dim=-1, out=found[:, head, start : start + step])
-    return found
+            gated = values * gate[:, start : start + step, head, None].to(factor.dtype)
+            torch.linalg.vector_norm(gated @ factor[head], dim=-1, out=norms[:, head, start : start + step])
+    return norms
 
 
 def norm_shares(
@@ -124,8 +124,8 @@ def norm_row_statistics(
     throughout.
     """
     shares = norm_shares(weights, norms)
-    found = row_statistics(shares, key_classes=key_classes, start=start, square=square)
-    return found.masked_fill(shares[..., :1].isnan(), torch.nan)
+    statistics = row_statistics(shares, key_classes=key_classes, start=start, square=square)
+    return statistics.masked_fill(shares[..., :1].isnan(), torch.nan)
 
 
 def join_written(parts: Sequence[Written | None]) -> Written | None:

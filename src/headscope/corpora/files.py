@@ -55,19 +55,19 @@ def expand(
     """
     if isinstance(paths, str | Path):
         paths = [paths]
-    found: list[Path | Literal["-"]] = []
+    expanded: list[Path | Literal["-"]] = []
     for path in paths:
         if str(path) == "-":
-            if "-" in found:
+            if "-" in expanded:
                 raise InputError("- is given twice, but standard input can be read only once; give it once")
-            found.append("-")
+            expanded.append("-")
         elif path == "":  # Path("") would be the current directory
             raise missing("''", give)
         elif _is_directory(Path(path), give):
-            found.extend(_files_under(Path(path), suffixes, what, give))
+            expanded.extend(_files_under(Path(path), suffixes, what, give))
         else:
-            found.append(Path(path))
-    yield from found
+            expanded.append(Path(path))
+    yield from expanded
 
 
 def _is_directory(path: Path, give: str) -> bool:
@@ -90,13 +90,13 @@ def _files_under(directory: Path, suffixes: tuple[str, ...], what: str, give: st
     for folder, folders, names in os.walk(directory, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
         wanted = [name for name in names if name.lower().endswith(endings) and not name.startswith(".")]
-        found = [path for name in wanted if not _is_directory(path := Path(folder, name), give)]
-        if pipe := next(filter(is_pipe, found), None):
+        expanded = [path for name in wanted if not _is_directory(path := Path(folder, name), give)]
+        if pipe := next(filter(is_pipe, expanded), None):
             raise InputError(
                 f"{source_name(pipe)} is a pipe: a folder's files are read, and a pipe only where it is given by name; "
                 "take it out of the folder"
             )
-        files += found
+        files += expanded
     if not files:
         *most, last = (f"*{suffix}" for suffix in suffixes)
         raise InputError(
@@ -121,7 +121,7 @@ def split_lines(pieces: Iterable[str], *, name: str) -> Iterator[str]:
     Raises:
         InputError: a line over 16 MiB; 4 MiB of white space together.
     """
-    number, held, size, blank = 1, [], 0, 0
+    number, line_parts, size, blank = 1, [], 0, 0
     for piece in pieces:
         blank = blank + len(piece) if piece.isspace() else 0
         if blank > MAX_BLANK:
@@ -129,25 +129,25 @@ def split_lines(pieces: Iterable[str], *, name: str) -> Iterator[str]:
                 f"{name}, line {number}: more than 4 MiB of white space begin here or before; remove it"
             )
         first, *others = piece.split("\n")
-        held.append(first)
+        line_parts.append(first)
         size += len(first.encode())
         if size > MAX_LINE:
             raise InputError(f"{name}, line {number}: longer than 16 MiB; break it into shorter lines")
         if others:
-            yield "".join(held)
+            yield "".join(line_parts)
             yield from others[:-1]
-            number, held, size = number + len(others), [others[-1]], len(others[-1].encode())
-    if last := "".join(held):
+            number, line_parts, size = number + len(others), [others[-1]], len(others[-1].encode())
+    if last := "".join(line_parts):
         yield last
 
 
 def open_text(
-    path: str | Path, *, expected: str = EXPECTED_TEXT, seen: Callable[[bytes], object] | None = None
+    path: str | Path, *, expected: str = EXPECTED_TEXT, on_bytes: Callable[[bytes], object] | None = None
 ) -> Iterator[str]:
     r"""Yield the text of a file (`-`: standard input) in pieces of about 64 KiB, none empty.
 
     Gzip is unpacked, whatever the file is called; a byte order mark is dropped; `\r\n` and `\r` become `\n`.
-    `expected` says what an empty file should have held; `seen` is given the file's bytes as they lie there.
+    `expected` says what an empty file should have held; `on_bytes` is given the file's bytes as they lie there.
 
     Raises:
         InputError: a file that cannot be read, is empty, binary or not UTF-8, or is a broken gzip file; a socket, a
@@ -156,7 +156,7 @@ def open_text(
     name, offset, begun = source_name(path), 0, False
     decoder = codecs.getincrementaldecoder("utf-8")()
     newlines = io.IncrementalNewlineDecoder(None, translate=True)
-    for data in chain(_open_bytes(path, name, seen), [b""]):
+    for data in chain(_open_bytes(path, name, on_bytes), [b""]):
         if (at := data.find(0)) >= 0:
             raise InputError(
                 f"{name} is not text: NUL byte at offset {offset + at}; give UTF-8 text "
@@ -180,11 +180,11 @@ def open_text(
         raise InputError(f"{name} is empty: expected {expected}")
 
 
-def _open_bytes(path: str | Path, name: str, seen: Callable[[bytes], object] | None) -> Iterator[bytes]:
+def _open_bytes(path: str | Path, name: str, on_bytes: Callable[[bytes], object] | None) -> Iterator[bytes]:
     """Yield the bytes of a file, unpacked and never empty: `open_text` takes empty bytes for the end."""
     chunks = file_chunks(path, name)
-    if seen is not None:
-        chunks = _told(chunks, seen)
+    if on_bytes is not None:
+        chunks = _watched(chunks, on_bytes)
     head, chunks = _headed(chunks)
     if not head:
         return
@@ -213,7 +213,7 @@ def _check_kind(head: bytes, name: str) -> None:
         raise InputError(f"{name} is {kind.name}, not text; {kind.instead}")
 
 
-def _told(chunks: Iterable[bytes], seen: Callable[[bytes], object]) -> Iterator[bytes]:
+def _watched(chunks: Iterable[bytes], on_bytes: Callable[[bytes], object]) -> Iterator[bytes]:
     for chunk in chunks:
-        seen(chunk)
+        on_bytes(chunk)
         yield chunk

@@ -124,25 +124,25 @@ class TreeFormat:
 
 def text_format(ending: str) -> TextFormat:
     """Load the format of text files whose names end so; plain text for an ending that is not listed."""
-    found = _load(TEXT.get(ending, TEXT[".txt"]))
-    assert isinstance(found, TextFormat)
-    return found
+    format_ = _load(TEXT.get(ending, TEXT[".txt"]))
+    assert isinstance(format_, TextFormat)
+    return format_
 
 
 def table_format(ending: str) -> TableFormat | None:
     """Load the format of tables whose names end so; None for what is no table."""
-    found = _load(TABLES[ending]) if ending in TABLES else None
-    assert found is None or isinstance(found, TableFormat)
-    return found
+    format_ = _load(TABLES[ending]) if ending in TABLES else None
+    assert format_ is None or isinstance(format_, TableFormat)
+    return format_
 
 
 def tree_format(ending: str) -> TreeFormat:
     """Load the format of treebanks whose names end so; lines of a word and its head for one that is not listed."""
-    found = _load(TREES.get(ending, TREES[".txt"]))
-    assert isinstance(found, TreeFormat)
-    return found
+    format_ = _load(TREES.get(ending, TREES[".txt"]))
+    assert isinstance(format_, TreeFormat)
+    return format_
 
 
 def _load(where: str) -> TextFormat | TableFormat | TreeFormat:
-    found: TextFormat | TableFormat | TreeFormat = load(where, package="headscope.corpora")
-    return found
+    format_: TextFormat | TableFormat | TreeFormat = load(where, package="headscope.corpora")
+    return format_

@@ -74,20 +74,18 @@ def _of_strings(given: Sequence[str | Path]) -> tuple[str, ...] | tuple[Document
     return _documents(given)
 
 
-def _kind(given: str | Path) -> str:
+def _kind(text: str | Path) -> str:
     """Say whether a string is the `name` of a file that may be missing, a `file` that is there, or a `text`."""
-    if isinstance(given, Path):
+    if isinstance(text, Path):
         return "file"
-    words = given.split()
-    named = len(words) == 1 and (
-        Path(given).suffix.lower() in (*TEXT, ".gz") or "/" in given or "\\" in given
-    )
-    if given == "-" or is_remote(given):
+    words = text.split()
+    named = len(words) == 1 and (Path(text).suffix.lower() in (*TEXT, ".gz") or "/" in text or "\\" in text)
+    if text == "-" or is_remote(text):
         return "file"
-    if "\n" not in given and len(given) <= _LONGEST_NAME and words and _exists(given):
-        if len(words) > 1 and not Path(given).suffix:
+    if "\n" not in text and len(text) <= _LONGEST_NAME and words and _exists(text):
+        if len(words) > 1 and not Path(text).suffix:
             raise OptionError(
-                f'text {_short(given)} is also the name of a file or folder here; give Path("{given}") to read that, '
+                f'text {_short(text)} is also the name of a file or folder here; give Path("{text}") to read that, '
                 "or the text with a line end after it"
             )
         return "file"
@@ -129,7 +127,7 @@ def _identified(documents: Iterable[Document]) -> tuple[Document, ...]:
 
 def _documents(texts: Iterable[Any]) -> tuple[Document, ...]:
     """Make documents of texts; blank ones are left out."""
-    found: list[Document] = []
+    parts: list[Document] = []
     number = 0
     for number, text in enumerate(texts, 1):
         if not isinstance(text, str):
@@ -140,14 +138,14 @@ def _documents(texts: Iterable[Any]) -> tuple[Document, ...]:
                 f"text holds {what} at place {number}; {'expected texts' + remedy if missing else EXPECTED}"
             )
         if text.strip():
-            found.extend(text_documents(text.splitlines(), name=f"text {number}"))
-    if not found:
+            parts.extend(text_documents(text.splitlines(), name=f"text {number}"))
+    if not parts:
         raise InputError(
             f"text holds {number:,} texts of blank lines only; {EXPECTED}"
             if number
             else f"text is empty; {EXPECTED}"
         )
-    return tuple(distinct(found))
+    return tuple(distinct(parts))
 
 
 def _short(text: str) -> str:

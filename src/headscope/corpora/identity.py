@@ -81,8 +81,8 @@ class Numbering:
     def unique(self, document_id: str) -> str:
         """Return an id as it is the first time, `ID-2` the second, and so on."""
         number = int(document_id, 16)
-        place = bisect_left(self._sorted, number)
-        if number in self._recent or (place < len(self._sorted) and self._sorted[place] == number):
+        index = bisect_left(self._sorted, number)
+        if number in self._recent or (index < len(self._sorted) and self._sorted[index] == number):
             self._repeated[number] = self._repeated.get(number, 1) + 1
             return f"{document_id}-{self._repeated[number]}"
         self._recent.add(number)

@@ -47,11 +47,11 @@ def other_than_file(path: str | Path) -> str | None:
     Raises:
         OSError: the path cannot be looked at.
     """
-    found = os.stat(path)
-    if stat.S_ISSOCK(found.st_mode):
+    status = os.stat(path)
+    if stat.S_ISSOCK(status.st_mode):
         return "a socket"
-    if stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode):
-        return None if os.path.samestat(found, os.stat(os.devnull)) else "a device"
+    if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+        return None if os.path.samestat(status, os.stat(os.devnull)) else "a device"
     return None
 
 
@@ -89,15 +89,15 @@ def _until_end(stream: Any) -> Iterator[bytes]:
 
 def _piped(pipe: int, name: str) -> Iterator[bytes]:
     """Yield what is written to a pipe that was opened without waiting."""
-    heard, begun, told = time.monotonic(), False, False
+    heard, begun, notified = time.monotonic(), False, False
     while True:
         try:
             data = os.read(pipe, CHUNK)
         except BlockingIOError:  # there is a writer, which has written nothing yet
             select.select([pipe], [], [], 1.0)
-            if not told and time.monotonic() - heard > WRITER_SECONDS:
+            if not notified and time.monotonic() - heard > WRITER_SECONDS:
                 warnings.warn(f"waiting for {name}, a pipe whose writer is silent", stacklevel=2)
-                told = True
+                notified = True
             continue
         if data:
             yield data

@@ -58,17 +58,19 @@ class Ordered(Generic[Item]):
     def first(self) -> Iterator[Item]:
         """Yield the documents as they come, which must be gone through to the end, once."""
         self._begun, self._copies = True, Copies()
-        held: list[Item] | None = []
+        documents: list[Item] | None = []
         size = 0
         for document in self._passes.watch(self._read_anew):
             self._copies.add(document)
-            if held is not None:
-                held.append(document)
+            if documents is not None:
+                documents.append(document)
                 size += A_DOCUMENT + sum(map(len, document.text()))
-                held = held if size <= MOST_HELD else None
+                documents = documents if size <= MOST_HELD else None
             yield document
-        if held is not None:
-            self._held = held if self._as_written else sorted(held, key=lambda document: document.id)
+        if documents is not None:
+            self._held = (
+                documents if self._as_written else sorted(documents, key=lambda document: document.id)
+            )
 
     def read(self) -> Iterator[Item]:
         """Yield the documents.

@@ -51,28 +51,28 @@ class Passes(Generic[Item]):
         Raises:
             InputError: what `read` raises; a document is another than in an earlier reading, is missing, or is new.
         """
-        place = 0
+        index = 0
         try:
             for item in read():
-                self._compare(place, item.id)
-                place += 1
+                self._compare(index, item.id)
+                index += 1
                 yield item
         except InputError as error:
             if self._whole and not isinstance(error, _Changed):  # it was read to its end before
                 self._refuse(str(error))
             raise
-        if place < len(self._known):
-            self._refuse(f"it has {count(place, self.unit)} and had {len(self._known):,}")
+        if index < len(self._known):
+            self._refuse(f"it has {count(index, self.unit)} and had {len(self._known):,}")
         self._whole = True
 
-    def _compare(self, place: int, identity: str) -> None:
+    def _compare(self, index: int, identity: str) -> None:
         key = int.from_bytes(blake2b(identity.encode(), digest_size=8).digest(), "little")
-        if place == len(self._known) and not self._whole:
+        if index == len(self._known) and not self._whole:
             self._known.append(key)
-        elif place == len(self._known):
-            self._refuse(f"it goes on behind {self.unit} {place:,}, which was its last")
-        elif self._known[place] != key:
-            self._refuse(f"{self.unit} {place + 1:,} is another than before")
+        elif index == len(self._known):
+            self._refuse(f"it goes on behind {self.unit} {index:,}, which was its last")
+        elif self._known[index] != key:
+            self._refuse(f"{self.unit} {index + 1:,} is another than before")
 
     def _refuse(self, what: str) -> NoReturn:
         raise _Changed(

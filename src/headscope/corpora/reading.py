@@ -42,8 +42,8 @@ def read_corpus(
             f"expected a limit of 1 document or more, found {limit_documents}; leave it out for all"
         )
     suffixes = SUFFIXES if column is None else (*SUFFIXES, *TABLES)
-    found = list(expand(paths, suffixes=suffixes))
-    return islice(distinct(_documents(found, by_line=by_line, column=column)), limit_documents)
+    documents_of_paths = list(expand(paths, suffixes=suffixes))
+    return islice(distinct(_documents(documents_of_paths, by_line=by_line, column=column)), limit_documents)
 
 
 def _documents(paths: list[Path | Literal["-"]], *, by_line: bool, column: str | None) -> Iterator[Document]:
@@ -76,16 +76,16 @@ def _reader(form: TextFormat, by_line: bool) -> TextReader:
 
 
 def _piped_documents(path: Path | Literal["-"], name: str, *, by_line: bool) -> Iterator[Document]:
-    seen: list[str] = []
+    beginning: list[str] = []
     begin = ""
     pieces = open_text(path)
     for piece in pieces:
-        seen.append(piece)
+        beginning.append(piece)
         if begin := piece.lstrip()[:1]:
             break
     else:
         raise InputError(f"{name} has only blank lines: expected {EXPECTED_TEXT}")
-    text = chain(seen, pieces)
+    text = chain(beginning, pieces)
     form = next((each for each in map(text_format, TEXT) if each.begins == begin), None)
     if form is None:
         yield from _reader(text_format(""), by_line)(text, name=name)

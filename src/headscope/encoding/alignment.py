@@ -81,10 +81,10 @@ def align(text: str, spans: NDArray[np.int64], offsets: Sequence[tuple[int, int]
         (start, end), following = offsets[piece], piece + 1
         if start < end == offsets[following][0] and text[start:end].isspace():
             word_ids[piece] = word_ids[following]
-    own = np.zeros(len(spans), dtype=bool)
-    own[word_ids[word_ids >= 0]] = True
+    begins_word = np.zeros(len(spans), dtype=bool)
+    begins_word[word_ids[word_ids >= 0]] = True
     return Alignment(
         word_ids=word_ids,
         dropped=tuple(np.flatnonzero(~covered).tolist()),
-        merged=tuple(sorted(word for word in merged if not own[word])),
+        merged=tuple(sorted(word for word in merged if not begins_word[word])),
     )

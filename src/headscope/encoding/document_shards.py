@@ -28,33 +28,33 @@ def document_shards(
         tokens: with how many a shard ends; `SHARD_TOKENS` when None.
     """
     enough = BYTES * (tokens or shards.SHARD_TOKENS)
-    number, held, own = 0, 0, list[Document]()
+    number, size_of_pending, pending = 0, 0, list[Document]()
     for document in documents:
         size = _bytes_of(document)
-        if own and (held >= enough or size > MOST * enough):
-            yield _shard(number, own, pack)
-            number, held, own = number + 1, 0, []
+        if pending and (size_of_pending >= enough or size > MOST * enough):
+            yield _shard(number, pending, pack)
+            number, size_of_pending, pending = number + 1, 0, []
         if size > MOST * enough:
             whole = cache(partial(pack, (document,)))
             of = -(-size // (MOST * enough))
-            for place in range(of):
-                digest = _digest((document,), f"{place}/{of}")
-                yield Shard(number, partial(_slice, whole, place, of), digest=digest)
+            for slice_index in range(of):
+                digest = _digest((document,), f"{slice_index}/{of}")
+                yield Shard(number, partial(_slice, whole, slice_index, of), digest=digest)
                 number += 1
         else:
-            own.append(document)
-            held += size
-    if own:
-        yield _shard(number, own, pack)
+            pending.append(document)
+            size_of_pending += size
+    if pending:
+        yield _shard(number, pending, pack)
 
 
 def _shard(number: int, documents: Sequence[Document], pack: Pack) -> Shard:
     return Shard(number, partial(pack, tuple(documents)), digest=_digest(documents, ""))
 
 
-def _slice(whole: Callable[[], Sequence[Segment]], place: int, of: int) -> Sequence[Segment]:
-    made = whole()
-    return made[place * len(made) // of : (place + 1) * len(made) // of]
+def _slice(whole: Callable[[], Sequence[Segment]], index: int, of: int) -> Sequence[Segment]:
+    segments = whole()
+    return segments[index * len(segments) // of : (index + 1) * len(segments) // of]
 
 
 def _digest(documents: Sequence[Document], which: str) -> str:

@@ -115,12 +115,12 @@ def cut_windows(
             counts.sentences_cut += 1
             last_cut = sentence
         if np.any(alignment.word_ids != NO_WORD):
-            own = words[start:end]
+            window_words = words[start:end]
             segment = encoder.segment(
-                pieces, document=document.id, index=index, alignment=alignment, words=own
+                pieces, document=document.id, index=index, alignment=alignment, words=window_words
             )
             _count(counts, segment, alignment)
-            yield Window(segment=segment, start=start, words=len(own))
+            yield Window(segment=segment, start=start, words=len(window_words))
             index += 1
             if first_only:
                 counts.words_after_first += len(words) - end

@@ -136,9 +136,9 @@ class Encoder:
         """
         ids = [self._backend.id_of(token) for token in tokens]
         if None in ids:
-            place = ids.index(None)
+            position = ids.index(None)
             raise InputError(
-                f"{origin}: token {place + 1}, {tokens[place]!r}, is not in the model's vocabulary; expected "
+                f"{origin}: token {position + 1}, {tokens[position]!r}, is not in the model's vocabulary; expected "
                 "the model's own pieces (give the entry as text or words to have it cut)"
             )
         numbers = np.array(ids, dtype=np.int64)
@@ -156,11 +156,11 @@ class Encoder:
         special = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
         word_ids = np.full(len(numbers), NO_WORD, dtype=np.int64)
         word = -1
-        for place, (index_, token) in enumerate(zip(ids, tokens)):
+        for position, (index_, token) in enumerate(zip(ids, tokens)):
             if index_ in special:
                 continue
             word += not token.startswith("##")
-            word_ids[place] = max(word, 0)
+            word_ids[position] = max(word, 0)
         return Segment(
             document=document, index=index, ids=numbers, token_types=types, word_ids=word_ids, **extra
         )
@@ -186,11 +186,11 @@ def _own_words(whole: Pieces) -> np.ndarray:
     """Number the tokenizer's words on through both texts of a pair."""
     word_ids = np.full(len(whole.ids), NO_WORD, dtype=np.int64)
     base, last_text, highest = 0, None, -1
-    for place, (word, text) in enumerate(zip(whole.word_ids, whole.sequence_ids)):
+    for position, (word, text) in enumerate(zip(whole.word_ids, whole.sequence_ids)):
         if word is None:
             continue
         if text != last_text:
             base, last_text = highest + 1, text
-        word_ids[place] = base + word
+        word_ids[position] = base + word
         highest = max(highest, base + word)
     return word_ids

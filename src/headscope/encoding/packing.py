@@ -109,10 +109,10 @@ class Packer:
 
     def _drawn(self, documents: Iterable[Document], limit: int) -> Iterator[Segment]:
         """Yield those that the seed draws; the documents that can have one are in memory."""
-        made = list(self._made(spread_documents(documents, limit=limit, seed=self.seed)))
-        places = ((segment.document, segment.index) for segment in made)
+        inputs = list(self._made(spread_documents(documents, limit=limit, seed=self.seed)))
+        places = ((segment.document, segment.index) for segment in inputs)
         drawn = spread(places, limit=limit, seed=self.seed)
-        yield from (segment for segment in made if (segment.document, segment.index) in drawn)
+        yield from (segment for segment in inputs if (segment.document, segment.index) in drawn)
 
     def _segments(self, document: Document) -> Iterator[Segment]:
         if document.tokens is not None:

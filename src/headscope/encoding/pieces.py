@@ -137,8 +137,8 @@ class FastBackend:
 
     def id_of(self, token: str) -> int | None:
         """Return the id of a piece by its name; None where there is none."""
-        found: int | None = self._backend.token_to_id(token)
-        return found
+        token_id: int | None = self._backend.token_to_id(token)
+        return token_id
 
     def unknown_id(self) -> int | None:
         """Return the id of the piece for unknown text; tokenizers that fall back to bytes know everything."""
@@ -146,5 +146,5 @@ class FastBackend:
         if getattr(model, "byte_fallback", False) or "ByteLevel(" in str(self._backend.pre_tokenizer):
             return None
         named = getattr(model, "unk_token", None)
-        found = self._backend.token_to_id(named) if named else self._tokenizer.unk_token_id
-        return None if found is None else int(found)
+        token_id = self._backend.token_to_id(named) if named else self._tokenizer.unk_token_id
+        return None if token_id is None else int(token_id)

@@ -98,10 +98,10 @@ def shuffled(sentence: AnnotatedSentence, random: Random) -> AnnotatedSentence:
     """Return a sentence with its words in a random order, each still the dependent of the same word."""
     order = list(range(len(sentence.words)))
     random.shuffle(order)
-    place = {old + 1: new + 1 for new, old in enumerate(order)} | {0: 0}
+    new_positions = {old + 1: new + 1 for new, old in enumerate(order)} | {0: 0}
     return AnnotatedSentence(
         words=tuple(sentence.words[old] for old in order),
-        heads=tuple(place[sentence.heads[old]] for old in order),
+        heads=tuple(new_positions[sentence.heads[old]] for old in order),
         relations=tuple(sentence.relations[old] for old in order),
         tags=tuple(sentence.tags[old] for old in order) if sentence.tags else (),
         # Words that happen to meet are apart, unless the language writes none apart.

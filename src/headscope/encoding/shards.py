@@ -31,12 +31,12 @@ class Shard:
     def __init__(
         self,
         number: int,
-        made: Sequence[Segment] | Callable[[], Sequence[Segment]],
+        inputs: Sequence[Segment] | Callable[[], Sequence[Segment]],
         *,
         digest: str | None = None,
     ) -> None:
         self.number = number
-        self._made, self._digest = made, digest
+        self._made, self._digest = inputs, digest
 
     @property
     def is_made(self) -> bool:
@@ -81,15 +81,15 @@ class ShardedBatches:
 
     def shards(self) -> Iterator[Shard]:
         """Yield the shards; one at a time is held."""
-        given = iter(self._segments)
-        first = next(given, None)
+        items = iter(self._segments)
+        first = next(items, None)
         if isinstance(first, Shard):
             yield first
-            for shard in given:
+            for shard in items:
                 assert isinstance(shard, Shard)
                 yield shard
         elif first is not None:
-            yield from shards(each for each in chain([first], given) if isinstance(each, Segment))
+            yield from shards(each for each in chain([first], items) if isinstance(each, Segment))
 
     def of(self, shard: Shard) -> Iterator[list[Segment]]:
         """Yield the batches of a shard."""
@@ -108,13 +108,13 @@ def shards(segments: Iterable[Segment], *, tokens: int | None = None) -> Iterato
         tokens: with how many a shard ends, at the end of a document; `SHARD_TOKENS` when None.
     """
     enough = tokens or SHARD_TOKENS
-    number, held, own = 0, 0, list[Segment]()
+    number, n_tokens, pending = 0, 0, list[Segment]()
     for segment in segments:
-        goes_on = bool(own) and segment.document == own[-1].document
-        if held >= (enough * MOST if goes_on else enough):
-            yield Shard(number, own)
-            number, held, own = number + 1, 0, []
-        own.append(segment)
-        held += len(segment)
-    if own:
-        yield Shard(number, own)
+        goes_on = bool(pending) and segment.document == pending[-1].document
+        if n_tokens >= (enough * MOST if goes_on else enough):
+            yield Shard(number, pending)
+            number, n_tokens, pending = number + 1, 0, []
+        pending.append(segment)
+        n_tokens += len(segment)
+    if pending:
+        yield Shard(number, pending)

@@ -104,9 +104,9 @@ class SlowBackend:
         # Numbers below 0 stand for the pieces: what is made of them tells where each has gone.
         bases = [-1, -1 - len(first)]
         stand_ins = [list(range(base, base - len(text), -1)) for base, text in zip(bases, texts)]
-        given = [(sequence, place) for sequence, text in enumerate(texts) for place in range(len(text))]
-        made = [int(number) for number in self._tokenizer.build_inputs_with_special_tokens(*stand_ins)]
-        sources = [given[-1 - number] if number < 0 else None for number in made]
+        pieces = [(sequence, index) for sequence, text in enumerate(texts) for index in range(len(text))]
+        numbers = [int(number) for number in self._tokenizer.build_inputs_with_special_tokens(*stand_ins)]
+        sources = [pieces[-1 - number] if number < 0 else None for number in numbers]
         types = [int(kind) for kind in self._tokenizer.create_token_type_ids_from_sequences(*stand_ins)]
 
         def find() -> tuple[Spans, list[int | None]]:
@@ -122,10 +122,10 @@ class SlowBackend:
         return SlowPieces(
             ids=[
                 number if source is None else texts[source[0]].ids[source[1]]
-                for number, source in zip(made, sources)
+                for number, source in zip(numbers, sources)
             ],
             find=find,
-            type_ids=types if len(types) == len(made) else [0] * len(made),
+            type_ids=types if len(types) == len(numbers) else [0] * len(numbers),
             sequence_ids=[None if source is None else source[0] for source in sources],
             special_tokens_mask=[int(source is None) for source in sources],
         )
@@ -141,13 +141,13 @@ class SlowBackend:
 
     def unknown_id(self) -> int | None:
         """Return the id of the piece that stands for unknown text, or None where no text is unknown."""
-        found = self._tokenizer.unk_token_id
-        return None if found is None else int(found)
+        token_id = self._tokenizer.unk_token_id
+        return None if token_id is None else int(token_id)
 
     def _numbers(self, text: str) -> list[int]:
         # A text longer than the model reads is no news: it is cut later.
-        found = self._tokenizer(text, add_special_tokens=False, verbose=False)
-        return [int(number) for number in found["input_ids"]]
+        encoded = self._tokenizer(text, add_special_tokens=False, verbose=False)
+        return [int(number) for number in encoded["input_ids"]]
 
     def _cut(self, text: str) -> SlowPieces:
         check_characters([text])
@@ -175,31 +175,31 @@ class SlowBackend:
             ids: its pieces.
             ends: the ends of its words.
         """
-        found = spelled(text, self._named(ids))
-        if found is not None:
-            return found
+        spans_by_spelling = spelled(text, self._named(ids))
+        if spans_by_spelling is not None:
+            return spans_by_spelling
         spans, taken, start = Spans(), 0, 0
         for _, end in _between_spaces(text):
-            own = self._numbers(text[start:end])
-            if ids[taken : taken + len(own)] != own:
+            numbers = self._numbers(text[start:end])
+            if ids[taken : taken + len(numbers)] != numbers:
                 return []
-            inner = self._within(text, own, start, [each for each in ends if start < each < end] + [end])
+            inner = self._within(text, numbers, start, [each for each in ends if start < each < end] + [end])
             if inner is None:
                 return []
             spans += inner
-            taken, start = taken + len(own), end
+            taken, start = taken + len(numbers), end
         return spans if taken == len(ids) else []
 
     def _within(self, text: str, ids: list[int], start: int, ends: list[int]) -> Spans | None:
         """Trace the pieces of a stretch without spaces: by spelling, or word by word."""
-        found = spelled(text[start : ends[-1]], self._named(ids))
-        if found is not None:
-            return [(start + first, start + last) for first, last in found]
+        spans_by_spelling = spelled(text[start : ends[-1]], self._named(ids))
+        if spans_by_spelling is not None:
+            return [(start + first, start + last) for first, last in spans_by_spelling]
         spans = Spans()
         for end in ends:
-            own = self._numbers(text[start:end]) if len(ends) > 1 else ids
-            spans += [(start, end)] * len(own)
-            if ids[len(spans) - len(own) : len(spans)] != own:
+            numbers = self._numbers(text[start:end]) if len(ends) > 1 else ids
+            spans += [(start, end)] * len(numbers)
+            if ids[len(spans) - len(numbers) : len(spans)] != numbers:
                 return None
             start = end
         return spans if len(spans) == len(ids) else None
@@ -214,9 +214,9 @@ class SlowBackend:
 
 def _between_spaces(text: str) -> Spans:
     """Return first character and end of what stands between spaces."""
-    found, at = Spans(), 0
+    spans, at = Spans(), 0
     for part in text.split():
         at = text.index(part, at)
-        found.append((at, at + len(part)))
+        spans.append((at, at + len(part)))
         at += len(part)
-    return found
+    return spans

@@ -43,9 +43,9 @@ def spelled(text: str, pieces: Sequence[str | None]) -> list[tuple[int, int]] | 
             of these can be placed: it covers what the others leave.
     """
     for reading in _READINGS:
-        found = _matched(text, pieces, reading)
-        if found is not None:
-            return found
+        spans = _matched(text, pieces, reading)
+        if spans is not None:
+            return spans
     return None
 
 
@@ -54,16 +54,20 @@ def _matched(text: str, pieces: Sequence[str | None], reading: "_Reading") -> li
     places = [
         (unit, index) for index, letter in enumerate(text) for unit in of_text(letter) if not spaces(unit)
     ]
-    own = [None if piece is None else [u for u in of_piece(piece) if not spaces(u)] for piece in pieces]
-    if any(piece and not units and not spaces(piece) for units, piece in zip(own, pieces)):
+    units_of_pieces = [
+        None if piece is None else [u for u in of_piece(piece) if not spaces(u)] for piece in pieces
+    ]
+    if any(piece and not units and not spaces(piece) for units, piece in zip(units_of_pieces, pieces)):
         return None  # an accent of its own, say: it would belong nowhere
-    left = len(places) - sum(len(units) for units in own if units is not None)
-    if own.count(None) > 1 or (left < 1 if None in own else left != 0):
+    left = len(places) - sum(len(units) for units in units_of_pieces if units is not None)
+    if units_of_pieces.count(None) > 1 or (left < 1 if None in units_of_pieces else left != 0):
         return None
-    ends = list(accumulate(left if units is None else len(units) for units in own))
+    ends = list(accumulate(left if units is None else len(units) for units in units_of_pieces))
     starts = [0, *ends[:-1]]
-    for units, start, end in zip(own, starts, ends):
-        if units is not None and any(unit != place[0] for unit, place in zip(units, places[start:end])):
+    for units, start, end in zip(units_of_pieces, starts, ends):
+        if units is not None and any(
+            unit != letter_place[0] for unit, letter_place in zip(units, places[start:end])
+        ):
             return None
     spans = [
         (places[start][1], places[end - 1][1] + 1) if end > start else None
@@ -75,26 +79,26 @@ def _matched(text: str, pieces: Sequence[str | None], reading: "_Reading") -> li
 def _with_spaces(spans: Sequence[tuple[int, int] | None], length: int) -> list[tuple[int, int]]:
     """Give pieces of white space the spaces that they stand between; a mark without a space goes with what follows."""
     out: list[tuple[int, int]] = []
-    place = before = 0
-    while place < len(spans):
-        span = spans[place]
+    index = before = 0
+    while index < len(spans):
+        span = spans[index]
         if span is not None:
             out.append(span)
-            before, place = span[1], place + 1
+            before, index = span[1], index + 1
             continue
-        run = place
+        run = index
         while run < len(spans) and spans[run] is None:
             run += 1
         following = spans[run] if run < len(spans) else None
         until = length if following is None else following[0]
-        for number in range(run - place):
+        for number in range(run - index):
             start = before + number
             if start < until:
-                last = number == run - place - 1
+                last = number == run - index - 1
                 out.append((start, until if last else start + 1))
             else:
                 out.append((until, until) if following is None else (until, until + 1))
-        place = run
+        index = run
     return out
 
 

@@ -30,10 +30,10 @@ def spread(places: Iterable[tuple[str, int]], *, limit: int, seed: int) -> froze
         inputs[document].append(index)
 
     def ranked() -> Iterator[tuple[int, bytes, str, int]]:
-        for document, own in inputs.items():
-            place, key = _draw(seed, document, _WHOLE), partial(_draw, seed, document)
-            for turn, index in enumerate(nsmallest(limit, own, key=key)):
-                yield turn, place, document, index
+        for document, indices in inputs.items():
+            document_rank, key = _draw(seed, document, _WHOLE), partial(_draw, seed, document)
+            for turn, index in enumerate(nsmallest(limit, indices, key=key)):
+                yield turn, document_rank, document, index
 
     return frozenset((document, index) for _, _, document, index in nsmallest(limit, ranked()))
 

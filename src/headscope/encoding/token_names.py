@@ -42,21 +42,21 @@ def named_tokens(tokens: Sequence[str]) -> NamedTokens:
     Args:
         tokens: as `convert_ids_to_tokens` names them, or any others.
     """
-    special = tuple(place for place, token in enumerate(tokens) if _SPECIAL.fullmatch(token))
+    special = tuple(index for index, token in enumerate(tokens) if _SPECIAL.fullmatch(token))
     starts = _starts(tokens)
     names = _readable(tokens)
     words: list[int | None] = []
     text: list[str] = []
     fresh = True
-    for place in range(len(tokens)):
-        if place in special or not starts:
+    for index in range(len(tokens)):
+        if index in special or not starts:
             words.append(None)
             fresh = True
             continue
-        begins = fresh or starts[place]
+        begins = fresh or starts[index]
         if begins:
             text.append("")
-        text[-1] += names[place] if begins else names[place].removeprefix("##")
+        text[-1] += names[index] if begins else names[index].removeprefix("##")
         words.append(len(text) - 1)
         fresh = False
     return NamedTokens(tuple(names), tuple(words) if text else (), tuple(text), special)
@@ -70,9 +70,9 @@ def joined_tokens(tokens: Sequence[str]) -> list[int]:
     """
     words = named_tokens(tokens).words
     return [
-        place
-        for place in range(1, len(words))
-        if words[place] is not None and words[place] == words[place - 1]
+        index
+        for index in range(1, len(words))
+        if words[index] is not None and words[index] == words[index - 1]
     ]
 
 
@@ -83,7 +83,7 @@ def _starts(tokens: Sequence[str]) -> list[bool]:
     if any(token.startswith((_SPACE, _BLOCK)) for token in tokens):
         return [token.startswith((_SPACE, _NEW_LINE, _BLOCK)) for token in tokens]
     if any(token.endswith(_END_OF_WORD) for token in tokens):
-        return [place == 0 or tokens[place - 1].endswith(_END_OF_WORD) for place in range(len(tokens))]
+        return [index == 0 or tokens[index - 1].endswith(_END_OF_WORD) for index in range(len(tokens))]
     return []
 
 
@@ -117,5 +117,5 @@ def _bytes() -> dict[str, int]:
     printed = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     table = {chr(byte): byte for byte in printed}
     others = [byte for byte in range(256) if byte not in set(printed)]
-    table.update({chr(256 + place): byte for place, byte in enumerate(others)})
+    table.update({chr(256 + index): byte for index, byte in enumerate(others)})
     return table

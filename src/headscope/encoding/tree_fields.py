@@ -44,9 +44,9 @@ def tags_of_fields(fields: Mapping[str, Any], words: int, origin: str) -> list[s
     if tags is None:
         return []
     if not _names(tags) or len(tags) < words:
-        found = f"{len(tags)}" if _names(tags) else "something else"
+        came = f"{len(tags)}" if _names(tags) else "something else"
         raise InputError(
-            f"{origin}: expected tags as a list of names, one for each of its {words} words, found {found}; give a "
+            f"{origin}: expected tags as a list of names, one for each of its {words} words, found {came}; give a "
             "treebank, or maps that were extracted from one"
         )
     return list(tags[:words])

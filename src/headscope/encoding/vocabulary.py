@@ -91,8 +91,8 @@ def read_vocabulary(tokenizer: Any) -> Vocabulary:
 
     def special(*names: str) -> int | None:
         # One that is defined but never written, as borrowed vocabularies have it, stands for nothing.
-        given = (getattr(tokenizer, name, None) for name in names)
-        return next((int(token) for token in given if token is not None and token in added), None)
+        candidates = (getattr(tokenizer, name, None) for name in names)
+        return next((int(token) for token in candidates if token is not None and token in added), None)
 
     tokens = tokenizer.get_vocab()
     classes = np.zeros(max(tokens.values(), default=0) + 1, dtype=np.uint8)

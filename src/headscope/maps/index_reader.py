@@ -96,7 +96,8 @@ def _index(content: Mapping[str, Any]) -> MapsIndex:
     if twice := _twice(files):
         raise ValueError(f"shards: expected each file once, found {twice} twice")
     entries = tuple(
-        _entry(each, place, head) for place, each in enumerate(take.listed(content["entries"], "entries"), 1)
+        _entry(each, number, head)
+        for number, each in enumerate(take.listed(content["entries"], "entries"), 1)
     )
     if not entries:
         raise ValueError("entries: expected at least one segment, found none")
@@ -109,11 +110,11 @@ def _index(content: Mapping[str, Any]) -> MapsIndex:
 
 def _twice(values: list[Any]) -> Any:
     """Return a value that comes twice, or None."""
-    seen = set()
+    earlier = set()
     for value in values:
-        if value in seen:
+        if value in earlier:
             return value
-        seen.add(value)
+        earlier.add(value)
     return None
 
 
@@ -144,13 +145,17 @@ def _layout(value: Any) -> KindLayout:
     layers = take.whole(part["layers"], f"{part['kind']} layers", low=1, high=take.MOST_HEADS)
     heads = take.whole(part["heads"], f"{part['kind']} heads", low=1, high=take.MOST_HEADS // layers)
     sinks = take.wholes(part.get("sinks", []), f"{part['kind']} sinks", high=layers - 1)
-    own = take.wholes(part.get("own", []), f"{part['kind']} layers of its own", low=1)
-    for numbers, name in ((sinks, "sinks"), (own, "layers of its own")):
+    model_layers = take.wholes(part.get("own", []), f"{part['kind']} layers of its own", low=1)
+    for numbers, name in ((sinks, "sinks"), (model_layers, "layers of its own")):
         if numbers != sorted(set(numbers)):
             raise ValueError(f"{part['kind']} {name}: expected ascending numbers, found {numbers}")
-    if own and len(own) != layers:
-        raise ValueError(f"{part['kind']} layers of its own: expected {layers} numbers, found {len(own)}")
-    return KindLayout(kind=part["kind"], layers=layers, heads=heads, sinks=tuple(sinks), own=tuple(own))
+    if model_layers and len(model_layers) != layers:
+        raise ValueError(
+            f"{part['kind']} layers of its own: expected {layers} numbers, found {len(model_layers)}"
+        )
+    return KindLayout(
+        kind=part["kind"], layers=layers, heads=heads, sinks=tuple(sinks), model_layers=tuple(model_layers)
+    )
 
 
 def _shard(value: Any) -> Shard:
@@ -167,10 +172,10 @@ def _mask(value: Any) -> Mask:
     return Mask(name=name, **numbers)
 
 
-def _entry(value: Any, place: int, head: MapsIndex) -> MapEntry:
-    part = take.record(value, _ENTRY, f"entry {place}")
-    document = take.name_of(part["document"], f"the document of entry {place}")
-    index = take.whole(part["index"], f"the index of entry {place}")
+def _entry(value: Any, number: int, head: MapsIndex) -> MapEntry:
+    part = take.record(value, _ENTRY, f"entry {number}")
+    document = take.name_of(part["document"], f"the document of entry {number}")
+    index = take.whole(part["index"], f"the index of entry {number}")
     where = f"segment {index + 1} of document {document}"
     words = take.texts(part["words"], f"{where}, words")
     kinds = [kind.kind for kind in head.layout]
@@ -226,8 +231,8 @@ def _mask_numbers(value: Any, where: str, head: MapsIndex) -> dict[str, list[int
             raise ValueError(f"{where} has masks of kind {take.shown(kind)}")
         if len(take.listed(numbers, f"{where}, {kind} masks")) != layers[kind]:
             raise ValueError(f"{where} lacks masks")
-        given = take.wholes([each for each in numbers if each is not None], f"{where}, {kind} masks")
-        if any(number >= len(head.masks) for number in given):
+        mask_numbers = take.wholes([each for each in numbers if each is not None], f"{where}, {kind} masks")
+        if any(number >= len(head.masks) for number in mask_numbers):
             raise ValueError(f"{where} lies nowhere")
     return masks
 

@@ -45,12 +45,12 @@ def record(value: Any, names: Sequence[str], what: str) -> dict[str, Any]:
         KeyError: a part is missing.
         ValueError: it is no object, or has a part that is not known.
     """
-    found = mapping(value, what)
-    if missing := [name for name in names if name not in found]:
+    parts = mapping(value, what)
+    if missing := [name for name in names if name not in parts]:
         raise KeyError(missing[0])
-    if more := [name for name in found if name not in names]:
+    if more := [name for name in parts if name not in names]:
         raise ValueError(f"{what}: expected {', '.join(names)} alone, found {named(more[0])} too")
-    return found
+    return parts
 
 
 def mapping(value: Any, what: str) -> dict[str, Any]:
@@ -76,11 +76,11 @@ def whole(value: Any, what: str, *, low: int = 0, high: int = _LARGEST_ID) -> in
 
 def wholes(value: Any, what: str, *, low: int = 0, high: int = _LARGEST_ID) -> list[int]:
     """Take a list of whole numbers."""
-    found = listed(value, what)
-    if found and (set(map(type, found)) != {int} or min(found) < low or max(found) > high):
-        for each in found:
+    numbers = listed(value, what)
+    if numbers and (set(map(type, numbers)) != {int} or min(numbers) < low or max(numbers) > high):
+        for each in numbers:
             whole(each, what, low=low, high=high)
-    return found
+    return numbers
 
 
 def text(value: Any, what: str) -> str:
@@ -94,12 +94,12 @@ def text(value: Any, what: str) -> str:
 
 def texts(value: Any, what: str) -> list[str]:
     """Take a list of texts that can be written as UTF-8."""
-    found = listed(value, what)
-    if found and set(map(type, found)) != {str}:
-        for each in found:
+    items = listed(value, what)
+    if items and set(map(type, items)) != {str}:
+        for each in items:
             text(each, what)
-    _check_characters("".join(found), what)
-    return found
+    _check_characters("".join(items), what)
+    return items
 
 
 def _check_characters(value: str, what: str) -> None:
@@ -111,10 +111,10 @@ def _check_characters(value: str, what: str) -> None:
 
 def name_of(value: Any, what: str) -> str:
     """Take a name that messages may hold: one line, nothing invisible."""
-    found = text(value, what)
-    if not found.isprintable() or len(found) > 200:
+    name = text(value, what)
+    if not name.isprintable() or len(name) > 200:
         raise ValueError(f"{what}: expected up to 200 printable characters, found {named(value)}")
-    return found
+    return name
 
 
 def text_or_none(value: Any, what: str) -> str | None:
@@ -155,14 +155,14 @@ def hash_of(value: Any, what: str) -> str:
 
 def plain(value: Any, what: str) -> dict[str, Any]:
     """Take an object of anything that is not nested so deeply that it could not be written again."""
-    found = mapping(value, what)
-    level: list[Any] = [found]
+    parts = mapping(value, what)
+    level: list[Any] = [parts]
     for _ in range(MOST_DEPTH):
         inner: list[Any] = []
         for each in level:
             values = each.values() if isinstance(each, Mapping) else each
             inner += [part for part in values if isinstance(part, dict | list)]
         if not inner:
-            return found
+            return parts
         level = inner
     raise ValueError(f"{what}: expected at most {MOST_DEPTH} objects and lists in one another, found more")

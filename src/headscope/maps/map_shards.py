@@ -114,9 +114,9 @@ class MapsShards:
     def _check_mask(self, file: Any, names: set[str], mask: Mask) -> None:
         expected = [-(-mask.rows * mask.keys // 8)]
         stored = file.get_slice(mask.name) if mask.name in names else None
-        found = None if stored is None else (stored.get_dtype(), stored.get_shape())
-        if found != ("U8", expected):
-            what = "is missing" if found is None else f"is {found[0]} of shape {found[1]}"
+        came = None if stored is None else (stored.get_dtype(), stored.get_shape())
+        if came != ("U8", expected):
+            what = "is missing" if came is None else f"is {came[0]} of shape {came[1]}"
             raise InputError(
                 f"{self.path(mask.shard)}: {mask.name} {what}, expected U8 of shape {expected}, a bit for each of "
                 f"{mask.rows:,} rows and {mask.keys:,} keys; {_COPY}"

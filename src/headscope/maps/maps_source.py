@@ -61,7 +61,7 @@ class MapsSource:
         """Return a source of some entries, by their place in `index.entries`."""
         chosen = MapsSource.__new__(MapsSource)
         chosen.__dict__.update(self.__dict__)
-        chosen.index = replace(self.index, entries=tuple(self.index.entries[place] for place in places))
+        chosen.index = replace(self.index, entries=tuple(self.index.entries[index] for index in places))
         return chosen
 
     def maps(self, entry: MapEntry) -> dict[str, NDArray[Any]]:
@@ -70,15 +70,15 @@ class MapsSource:
         Raises:
             InputError: a file is not what was written, or a row is no distribution over the keys it may look at.
         """
-        found = {}
+        by_kind = {}
         with ExitStack() as stack:
             file = self.shards.open(entry.shard, stack)
             for part in self.layout:
-                found[part.kind] = self.shards.maps(file, entry, part.kind)[:]
-                for layer, own in enumerate(found[part.kind]):
+                by_kind[part.kind] = self.shards.maps(file, entry, part.kind)[:]
+                for layer, layer_maps in enumerate(by_kind[part.kind]):
                     hidden = _hidden(self._mask(entry, part.kind, layer))
-                    self._check_rows(own.astype(np.float32), hidden, entry, part, layer)
-        return found
+                    self._check_rows(layer_maps.astype(np.float32), hidden, entry, part, layer)
+        return by_kind
 
     def run(
         self,
@@ -157,9 +157,11 @@ class MapsSource:
                     visibility, hidden = shared[sink, numbers]
                     weights = torch.zeros(len(entries), part.heads, queries.ids.shape[1], keys.ids.shape[1])
                     for item, tensor in enumerate(tensors):
-                        own = tensor[layer].astype(np.float32)
-                        self._check_rows(own, hidden[item], entries[item], part, layer)
-                        weights[item, :, : own.shape[1], : own.shape[2]] = torch.from_numpy(own)
+                        layer_weights = tensor[layer].astype(np.float32)
+                        self._check_rows(layer_weights, hidden[item], entries[item], part, layer)
+                        weights[item, :, : layer_weights.shape[1], : layer_weights.shape[2]] = (
+                            torch.from_numpy(layer_weights)
+                        )
                     consumer.update(
                         AttentionTile(
                             kind=part.kind,
@@ -195,7 +197,7 @@ class MapsSource:
         # A learned sink's weight is what the tokens' leave.
         if (wrong := wrong_row(weights, hidden=hidden, partly=layer in part.sinks)) is None:
             return
-        head, row = wrong.place
+        head, row = wrong.index
         named = HeadId.at(part.kind, layer, head)
         raise InputError(
             f"{self.shards.path(entry.shard)}: row {row + 1} of {part.kind} head "
@@ -214,6 +216,6 @@ def _visibility(
     kind: str, masks: Sequence[NDArray[np.bool_]], queries: SegmentInfo, keys: SegmentInfo
 ) -> Visibility:
     visible = torch.zeros(len(masks), queries.ids.shape[1], keys.ids.shape[1], dtype=torch.bool)
-    for own, mask in zip(visible, masks):
-        own[: mask.shape[0], : mask.shape[1]] = torch.from_numpy(mask)
+    for segment_visible, mask in zip(visible, masks):
+        segment_visible[: mask.shape[0], : mask.shape[1]] = torch.from_numpy(mask)
     return Visibility.of(visible, keys=keys, start=0, square=kind != "cross")

@@ -77,7 +77,7 @@ def _check_rows(attns: NDArray[Any], where: str) -> None:
         with np.errstate(over="ignore"):  # of a float64 beyond float32: infinite, which is wrong too
             wrong = wrong_row(maps.astype(np.float32))
         if wrong is not None:
-            head, row = wrong.place
+            head, row = wrong.index
             raise InputError(
                 f"{where}: row {row + 1} of head {HeadId.at('encoder', layer, head)} {wrong.what}: give attention "
                 "after the softmax, or extract it again"

@@ -159,16 +159,16 @@ def _make_array(raw: Any, dtype: Any, shape: Any, order: Any) -> NDArray[Any]:
         or not isinstance(shape, tuple)
     ):
         raise _RefusedPickle("holds an array that is not made of numbers")
-    made = dtype.numpy()
+    numpy_type = dtype.numpy()
     if not all(type(side) is int and side >= 0 for side in shape) or len(shape) > 32:
         raise _RefusedPickle(f"holds an array of shape {shape}"[:80])
     # Without a byte, a billion empty rows: a list of them has no room in memory.
     if 0 in shape and max(shape) > _MOST_EMPTY:
         raise _RefusedPickle(f"holds an array of shape {shape} and no content"[:120])
-    if math.prod(shape) * made.itemsize != len(raw):
+    if math.prod(shape) * numpy_type.itemsize != len(raw):
         raise _RefusedPickle(f"holds an array of shape {shape} with {len(raw):,} bytes"[:120])
     order = order.decode("latin1") if isinstance(order, bytes) else order
-    flat = np.frombuffer(raw, dtype=made) if len(raw) else np.zeros(0, dtype=made)
+    flat = np.frombuffer(raw, dtype=numpy_type) if len(raw) else np.zeros(0, dtype=numpy_type)
     return flat.reshape(shape, order="F" if order == "F" else "C")
 
 

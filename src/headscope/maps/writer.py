@@ -90,18 +90,18 @@ class MapsWriter:
             self._decoder = tile.queries
         weights, rows, keys = self._block(tile)
         block = weights.to(self._store).cpu().numpy()
-        seen = self._visible_block(tile)
+        visible_keys = self._visible_block(tile)
         at, columns = rows.cpu().numpy(), keys.cpu().numpy()
         if tile.kind not in self._maps:
             self._allocate(tile, heads=block.shape[1])
-        for item, (place, column) in enumerate(zip(at, columns)):
-            row = _run(place >= 0)
+        for item, (first_row, column) in enumerate(zip(at, columns)):
+            row = _run(first_row >= 0)
             key = _run(column)
             if row.stop == row.start:
                 continue
-            into = slice(place[row.start], place[row.stop - 1] + 1)
+            into = slice(first_row[row.start], first_row[row.stop - 1] + 1)
             self._maps[tile.kind][item][tile.layer, :, into] = block[item][:, row, key]
-            self._visible[tile.kind][item][tile.layer, into] = seen[item][row, key]
+            self._visible[tile.kind][item][tile.layer, into] = visible_keys[item][row, key]
 
     def end(self, batch: Batch) -> None:
         """Write the batch's segments out."""
@@ -170,13 +170,13 @@ class MapsWriter:
         return words
 
     def _tokens(self, info: SegmentInfo, item: int) -> Tokens:
-        own = info.valid[item]
-        ids: list[int] = info.ids[item][own].tolist()
+        valid = info.valid[item]
+        ids: list[int] = info.ids[item][valid].tolist()
         return Tokens(
             tokens=self.names(ids),
             ids=ids,
-            classes=info.classes[item][own].tolist(),
-            word_ids=info.word_ids[item][own].tolist(),
+            classes=info.classes[item][valid].tolist(),
+            word_ids=info.word_ids[item][valid].tolist(),
         )
 
 

@@ -14,7 +14,7 @@ class KindLayout:
 
     Attributes:
         sinks: 0-based positions of the layers with a learned sink, within the kind.
-        own: 1-based number that each layer has among all of the model's, where some of these have no attention
+        model_layers: 1-based number that each layer has among all of the model's, where some of these have no attention
             (hybrids); empty where they are counted alike.
     """
 
@@ -22,12 +22,14 @@ class KindLayout:
     layers: int
     heads: int
     sinks: tuple[int, ...] = field(default=(), repr=False)
-    own: tuple[int, ...] = field(default=(), repr=False, compare=False)
+    model_layers: tuple[int, ...] = field(default=(), repr=False, compare=False)
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON has it; what few models have is left out where there is none."""
-        told = {name: list(value) for name, value in (("sinks", self.sinks), ("own", self.own)) if value}
-        return {"kind": self.kind, "layers": self.layers, "heads": self.heads, **told}
+        optional = {
+            name: list(value) for name, value in (("sinks", self.sinks), ("own", self.model_layers)) if value
+        }
+        return {"kind": self.kind, "layers": self.layers, "heads": self.heads, **optional}
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Anatomy:
         first_position: the position id of a segment's first token (RoBERTa counts from its pad id on).
         together: which inputs may share a batch: any, `padded` to one length; those of `equal` length alone, where
             padding changes a model's numbers (convolutions reach into it); or none, where the rest of a batch does.
-        given: of each kind, which of the layers that `output_attentions=True` gives are maps of all keys.
+        map_layers: of each kind, which of the layers that `output_attentions=True` gives are maps of all keys.
         notes: what of the model's attention is not read.
     """
 
@@ -74,5 +76,5 @@ class Anatomy:
     has_token_types: bool
     first_position: int = 0
     together: Together = "padded"
-    given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    map_layers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

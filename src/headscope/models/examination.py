@@ -56,7 +56,9 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
     size = getattr(text_config, "vocab_size", None) or len(vocabulary.classes)
     trial = TrialBatch(model, anatomy, vocabulary, vocabulary_size=size)
     expected = trial.eager_weights()
-    anatomy = replace(anatomy, given=trial.given, notes=trial.notes(), together=trial.together(expected))
+    anatomy = replace(
+        anatomy, map_layers=trial.map_layers, notes=trial.notes(), together=trial.together(expected)
+    )
     tried = []
     for candidate in (path,) if path else ("fused", "eager", "fallback"):
         calls: tuple[CallSite | None, ...] | None = ()
@@ -75,11 +77,15 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
 
 
 def _layout(
-    expected: dict[str, list[Tensor]], sinks: dict[str, list[int]], own: dict[str, tuple[int, ...]]
+    expected: dict[str, list[Tensor]], sinks: dict[str, list[int]], model_layers: dict[str, tuple[int, ...]]
 ) -> tuple[KindLayout, ...]:
     return tuple(
         KindLayout(
-            kind, len(layers), layers[0].shape[1], sinks=tuple(sinks.get(kind, ())), own=own.get(kind, ())
+            kind,
+            len(layers),
+            layers[0].shape[1],
+            sinks=tuple(sinks.get(kind, ())),
+            model_layers=model_layers.get(kind, ()),
         )
         for kind, layers in expected.items()
         if layers
@@ -88,19 +94,21 @@ def _layout(
 
 def _sinks(calls: Iterable[CallSite | None]) -> dict[str, list[int]]:
     """Return the layers of each kind that have a learned sink."""
-    found: dict[str, list[int]] = {}
+    by_kind: dict[str, list[int]] = {}
     for site in calls:
         if site is not None and site.sink:
-            found.setdefault(site.kind, []).append(site.layer)
-    return found
+            by_kind.setdefault(site.kind, []).append(site.layer)
+    return by_kind
 
 
 def _numbering(layout: Sequence[KindLayout]) -> tuple[str, ...]:
     """Say how layers are counted, where some of the model's have no attention (hybrids)."""
     notes = []
     for part in layout:
-        if part.own:
-            ours, theirs = (", ".join(map(str, each)) for each in (range(1, part.layers + 1), part.own))
+        if part.model_layers:
+            ours, theirs = (
+                ", ".join(map(str, each)) for each in (range(1, part.layers + 1), part.model_layers)
+            )
             stand = "are" if part.layers > 1 else "is"
             notes.append(
                 f"{part.kind} layers are counted among those with attention: {ours} {stand} the model's {theirs}"

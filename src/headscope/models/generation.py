@@ -43,10 +43,10 @@ def generate(
             f"{type(model).__name__} has no head to write text with; load the model with AutoModelForCausalLM or "
             "AutoModelForSeq2SeqLM"
         )
-    given = {
+    arguments = {
         name: inputs[name] for name in ("input_ids", "attention_mask", "decoder_input_ids") if name in inputs
     }
-    before = given["decoder_input_ids" if anatomy.encoder_decoder else "input_ids"].shape[1]
+    before = arguments["decoder_input_ids" if anatomy.encoder_decoder else "input_ids"].shape[1]
     pad = loaded.tokenizer.pad_token_id
     # transformers lays T5's cache out by the encoder's layers: one with more in its decoder writes without.
     decoders = getattr(model.config, "num_decoder_layers", None)
@@ -55,7 +55,7 @@ def generate(
             "ignore"
         )  # of sampling options in the checkpoint, which greedy search leaves aside
         out = model.generate(
-            **given,
+            **arguments,
             max_new_tokens=tokens,
             do_sample=False,
             num_beams=1,

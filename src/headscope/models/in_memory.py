@@ -43,8 +43,8 @@ def model_in_memory(model: Any, tokenizer: Any) -> LoadedModel:
     if next(model.parameters(), None) is None:
         raise ModelError(f"model {type(model).__name__} has no weights; expected a transformers model")
     check_reads_text(model)
-    given = str(getattr(model.config, "name_or_path", "") or "")
-    name = short_name(given) or type(model).__name__
+    full_name = str(getattr(model.config, "name_or_path", "") or "")
+    name = short_name(full_name) or type(model).__name__
     check_ids(model, tokenizer, name)
     return LoadedModel(model=model, tokenizer=tokenizer, name=name, origin=ORIGIN)
 

@@ -43,7 +43,9 @@ def left_padding_works(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabular
     # By itself, too, an input is read with position ids then, and its model may count otherwise (Nystromformer).
     batches = [segments] if anatomy.together == "padded" else [[segment] for segment in segments]
     try:
-        padded = [own for batch in batches for own in _values(model, anatomy, vocabulary, batch, side="left")]
+        padded = [
+            values for batch in batches for values in _values(model, anatomy, vocabulary, batch, side="left")
+        ]
     except Exception:  # whatever a model's own code stumbles over
         return False
     return all(all(map(_same, *both)) for both in zip(padded, alone, strict=True))
@@ -59,17 +61,17 @@ def _values(
     with eager_evaluation(model), torch.inference_mode():
         out = model(**moved, **no_cache(anatomy), output_attentions=True, return_dict=True)
     encoder, last = batch.info.valid.to(device), (decoder or batch).info.valid.to(device)
-    found: list[list[Tensor]] = [[] for _ in segments]
+    by_item: list[list[Tensor]] = [[] for _ in segments]
     for site, weights in weights_in(out, anatomy):
         queries = encoder if site.kind == "encoder" else last
         keys = last if site.kind == "decoder" else encoder
-        for item, own in enumerate(found):
-            own.append(weights[item][:, queries[item]][..., keys[item]])
+        for item, values in enumerate(by_item):
+            values.append(weights[item][:, queries[item]][..., keys[item]])
     states = out[0]  # final states, or a head's scores for each token
     if isinstance(states, Tensor) and states.shape[:2] == last.shape:
-        for item, own in enumerate(found):
-            own.append(states[item][last[item]])
-    return found
+        for item, values in enumerate(by_item):
+            values.append(states[item][last[item]])
+    return by_item
 
 
 def _same(padded: Tensor, alone: Tensor) -> bool:

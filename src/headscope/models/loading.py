@@ -103,7 +103,7 @@ def read_model(
         raise OptionError(f"--dtype {dtype!r} is not known; choose one of {', '.join(DTYPES)}")
     target = choose_device(device)
     with quiet_libraries(), nothing_asks():
-        folder, label, found = locate(name, revision=revision)
+        folder, label, weight_files = locate(name, revision=revision)
         called = label if name is None else str(name)
         with in_words(called, part="its config.json"):
             config = read_config(folder)
@@ -112,8 +112,8 @@ def read_model(
 
         with in_words(called):
             cls = getattr(transformers, auto)
-            if found is not None:
-                check_implied(cls, config, folder, found)
+            if weight_files is not None:
+                check_implied(cls, config, folder, weight_files)
             model, info = cls.from_pretrained(
                 folder,
                 dtype=getattr(torch, dtype),
@@ -202,5 +202,5 @@ def longest_input(loaded: LoadedModel, anatomy: Anatomy) -> int:
 
 def positions_of(config: Any) -> int:
     """Return how many positions a model has; XLNet's -1, like none, means that they have no end."""
-    given = getattr(config, "max_position_embeddings", None) or -1
-    return int(given) if given > 0 else 1 << 30
+    positions = getattr(config, "max_position_embeddings", None) or -1
+    return int(positions) if positions > 0 else 1 << 30

@@ -57,8 +57,8 @@ def locate(
             "--model out for the embedded one)"
         )
     if _is_folder(name):
-        found = check_folder(Path(name), weights=weights, name=str(name))
-        return Path(name), Path(name).resolve().name, found
+        checked = check_folder(Path(name), weights=weights, name=str(name))
+        return Path(name), Path(name).resolve().name, checked
     if str(name).startswith((".", "/", "~")) or str(name).count("/") > 1:
         raise ModelError(
             f"no model folder at {shown(name)}; give a folder with config.json, or a hub name as org/name"

@@ -27,21 +27,23 @@ def loss_of(anatomy: Anatomy) -> str:
     return "clm" if any(part.kind == "decoder" for part in anatomy.layout) else "mlm"
 
 
-def choose_loss(asked: str, anatomy: Anatomy, *, name: str) -> str:
+def choose_loss(wanted: str, anatomy: Anatomy, *, name: str) -> str:
     """Return the loss asked for, or a model's own where that is `none`.
 
     Args:
-        asked: one of `encoding.choices.LOSSES`, or `none`.
+        wanted: one of `encoding.choices.LOSSES`, or `none`.
         anatomy: of the model.
         name: of the model, for people.
 
     Raises:
         OptionError: the loss is for another kind of model; names the one that fits.
     """
-    own = loss_of(anatomy)
-    if asked not in ("none", own):
-        raise OptionError(f"loss {asked} is for {_FOR[asked]}, and {name} is {_IS[own]}; choose loss {own}")
-    return own
+    fitting = loss_of(anatomy)
+    if wanted not in ("none", fitting):
+        raise OptionError(
+            f"loss {wanted} is for {_FOR[wanted]}, and {name} is {_IS[fitting]}; choose loss {fitting}"
+        )
+    return fitting
 
 
 def ask_of(loss: str, tokenizer: Any, anatomy: Anatomy, *, seed: int = 0) -> Ask:
@@ -75,23 +77,23 @@ def segment_losses(
         logits: the model's scores of every token at the positions that are asked for, row by row, `[asked, token]`.
         targets: the right tokens, `NO_TARGET` where nothing is asked, `[batch, position]`.
     """
-    asked = targets != NO_TARGET
+    has_target = targets != NO_TARGET
     exact = logits if logits.dtype == torch.float64 else logits.float()
-    nats = torch.nn.functional.cross_entropy(exact, targets[asked], reduction="none")
-    owner = asked.nonzero()[:, 0]
+    nats = torch.nn.functional.cross_entropy(exact, targets[has_target], reduction="none")
+    owner = has_target.nonzero()[:, 0]
     sums = nats.new_zeros(len(targets)).index_add(0, owner, nats)
-    return sums / asked.sum(1).clamp(min=1)
+    return sums / has_target.sum(1).clamp(min=1)
 
 
 @contextmanager
-def asked_logits(model: nn.Module, asked: Bool[Tensor, "batch position"]) -> Iterator[None]:
+def asked_logits(model: nn.Module, has_target: Bool[Tensor, "batch position"]) -> Iterator[None]:
     """Let a model score only the positions that are asked for: its logits become `[asked, token]`.
 
     Scores of every token of a large vocabulary at every position are most of the work and memory of a small model.
     Where the last layer is not found, or is given something else, logits stay `[batch, position, token]`.
     """
     head = model.get_output_embeddings()  # type: ignore[operator]
-    hook = None if head is None else head.register_forward_pre_hook(partial(_pick, asked))
+    hook = None if head is None else head.register_forward_pre_hook(partial(_pick, has_target))
     try:
         yield
     finally:
@@ -99,12 +101,12 @@ def asked_logits(model: nn.Module, asked: Bool[Tensor, "batch position"]) -> Ite
             hook.remove()
 
 
-def _pick(asked: Tensor, _: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+def _pick(has_target: Tensor, _: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Keep of a layer's input `[batch, position, width]` what is asked for, `[asked, width]`."""
-    states = given[0]
-    if states.ndim != 3 or states.shape[:2] != asked.shape:
+    states = arguments[0]
+    if states.ndim != 3 or states.shape[:2] != has_target.shape:
         return None
-    return (states[asked], *given[1:])
+    return (states[has_target], *arguments[1:])
 
 
 @contextmanager

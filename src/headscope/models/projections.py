@@ -66,8 +66,8 @@ class Projection:
             scale, output = self.before.scale(output, normed), normed
         if self.after is not None:
             projected = self.module.forward(output)
-            own = self.after.scale(projected, self.after.module.forward(projected))
-            scale = own if scale is None else scale * own
+            after_scale = self.after.scale(projected, self.after.module.forward(projected))
+            scale = after_scale if scale is None else scale * after_scale
         return scale
 
 
@@ -111,14 +111,14 @@ def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary)
             hook.remove()
     layers, missing = {}, {}
     for site in sites:
-        place = (site.kind, site.layer)
-        path = watch.paths.get(place)
+        site_key = (site.kind, site.layer)
+        path = watch.paths.get(site_key)
         if path is None or path.module is None:
-            missing[place] = "no linear map takes the attention's output"
+            missing[site_key] = "no linear map takes the attention's output"
         elif path.others:
-            missing[place] = f"{1 + path.others} linear maps take the attention's output"
+            missing[site_key] = f"{1 + path.others} linear maps take the attention's output"
         else:
-            layers[place] = path.projection()
+            layers[site_key] = path.projection()
     return Projections(layers=MappingProxyType(layers), missing=MappingProxyType(missing))
 
 
@@ -137,36 +137,36 @@ class _Path:
         self.steps: list[tuple[Tensor, FrozenNorm | None]] = []
         self.added: tuple[int, float] | None = None
 
-    def reads(self, given: Tensor) -> None:
+    def reads(self, read: Tensor) -> None:
         """Look at what a part is given: is it the stream after the layer's addition?"""
-        if given.shape[-1] != self.width:
+        if read.shape[-1] != self.width:
             return  # not the stream that the block reads, of one vector a token
-        for place, (step, _) in reversed(list(enumerate(self.steps))):
-            if given.numel() != step.numel():
+        for index, (step, _) in reversed(list(enumerate(self.steps))):
+            if read.numel() != step.numel():
                 continue
-            multiplier = _added(step, given.reshape(step.shape))
+            multiplier = _added(step, read.reshape(step.shape))
             if multiplier is not None:
-                self.added = place, multiplier
+                self.added = index, multiplier
                 return
 
-    def passes(self, part: nn.Module, given: Tensor, answer: Tensor) -> None:
+    def passes(self, part: nn.Module, read: Tensor, answer: Tensor) -> None:
         """Look at what a part makes of what it is given: is it a norm or the projection on the way?"""
         follows = (
-            len(self.steps) == 1 and torch.equal(given, self.steps[0][0]) and not torch.equal(given, answer)
+            len(self.steps) == 1 and torch.equal(read, self.steps[0][0]) and not torch.equal(read, answer)
         )
-        if follows and (norm := frozen_norm(part, given, answer)) is not None:
+        if follows and (norm := frozen_norm(part, read, answer)) is not None:
             self.steps.append((answer, norm))
             return
-        if given.numel() != self.output.numel():
+        if read.numel() != self.output.numel():
             return
-        flat = given.reshape(self.output.shape)
+        flat = read.reshape(self.output.shape)
         gate = _gate(self.output, flat, self.heads)
-        if gate is None or torch.equal(given, answer) or (gate != "none" and self.before is not None):
+        if gate is None or torch.equal(read, answer) or (gate != "none" and self.before is not None):
             return  # something else, dropout, or both a norm and a gate
         matrix = _matrix(part, flat)
         if matrix is None:
-            norm = frozen_norm(part, given, answer) if gate == "none" and self.before is None else None
-            if norm is not None and given.shape == self.output.shape:
+            norm = frozen_norm(part, read, answer) if gate == "none" and self.before is None else None
+            if norm is not None and read.shape == self.output.shape:
                 self.before, self.output = norm, answer
         elif self.module is not None:
             self.others += 1
@@ -177,13 +177,13 @@ class _Path:
     def projection(self) -> Projection:
         """Return what was found."""
         assert self.module is not None
-        place, multiplier = self.added or (0, 1.0)
+        index, multiplier = self.added or (0, 1.0)
         matrix = self.matrix.double()
         if self.before is not None:
             matrix = (
                 self.before.linear(torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)) @ matrix
             )
-        if (after := self.steps[place][1]) is not None:
+        if (after := self.steps[index][1]) is not None:
             matrix = after.linear(matrix)
         return Projection(
             factor=_factor(multiplier * matrix, self.heads),
@@ -217,32 +217,32 @@ class _Watch:
         site = self.calls[call.order]
         output = call.eager()[0].contiguous()
         if site is not None:
-            place, copy = (site.kind, site.layer), 1 + len(self.paths)
+            site_key, copy = (site.kind, site.layer), 1 + len(self.paths)
             noise = torch.randn(output.shape[1:], generator=self.generator).to(output)
             output[copy] += output[0].float().square().mean().sqrt() * noise
-            self.copies[place] = torch.tensor([0, copy], device=output.device)
-            self.paths[place] = _Path(output[self.copies[place]], width=self.streams.width(call.module))
+            self.copies[site_key] = torch.tensor([0, copy], device=output.device)
+            self.paths[site_key] = _Path(output[self.copies[site_key]], width=self.streams.width(call.module))
         return output
 
     def _open(self) -> list[tuple[_Path, Tensor]]:
-        return [(path, self.copies[place]) for place, path in self.paths.items() if path.added is None]
+        return [(path, self.copies[site_key]) for site_key, path in self.paths.items() if path.added is None]
 
-    def before(self, part: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def before(self, part: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Look at what goes into a part."""
-        first = _first(*given, *named.values())
+        first = _first(*arguments, *named.values())
         for path, copies in self._open():
-            if first is not None and (own := self._own(first, copies)) is not None:
-                path.reads(own)
+            if first is not None and (copied := self._own(first, copies)) is not None:
+                path.reads(copied)
 
-    def after(self, part: nn.Module, given: tuple[Any, ...], named: dict[str, Any], answer: Any) -> None:
+    def after(self, part: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any], answer: Any) -> None:
         """Look at what a part has made."""
-        first = _first(*given, *named.values())
+        first = _first(*arguments, *named.values())
         if first is None or not isinstance(answer, Tensor):
             return
         for path, copies in self._open():
-            own, made = self._own(first, copies), self._own(answer, copies)
-            if own is not None and made is not None:
-                path.passes(part, own, made)
+            read, produced = self._own(first, copies), self._own(answer, copies)
+            if read is not None and produced is not None:
+                path.passes(part, read, produced)
 
     def _own(self, tensor: Tensor, copies: Tensor) -> Tensor | None:
         """Return the two copies of a layer; None of what holds no numbers for each copy."""
@@ -254,8 +254,8 @@ class _Watch:
         return by_copy[copies]
 
 
-def _first(*given: Any) -> Tensor | None:
-    return next((each for each in given if isinstance(each, Tensor)), None)
+def _first(*arguments: Any) -> Tensor | None:
+    return next((each for each in arguments if isinstance(each, Tensor)), None)
 
 
 def _added(step: Float[Tensor, "copy row width"], stream: Float[Tensor, "copy row width"]) -> float | None:
@@ -266,13 +266,15 @@ def _added(step: Float[Tensor, "copy row width"], stream: Float[Tensor, "copy ro
         stream: what may be the stream, in both.
     """
     value, exact = step.double(), stream.double()
-    change, own = exact[1] - exact[0], value[1] - value[0]
+    change, step_change = exact[1] - exact[0], value[1] - value[0]
     rounding = torch.finfo(stream.dtype).eps * exact.abs().amax(0)
     clear = change.abs() > 8 * rounding
     if clear.double().mean() < 0.5:
         return None
-    multiplier = float((change * own)[clear].sum() / own[clear].square().sum().clamp(min=1e-30))
-    off = (change - multiplier * own).abs() - 4 * rounding
+    multiplier = float(
+        (change * step_change)[clear].sum() / step_change[clear].square().sum().clamp(min=1e-30)
+    )
+    off = (change - multiplier * step_change).abs() - 4 * rounding
     rest = (exact[0] - multiplier * value[0]).abs()
     # Without a rest nothing was added to: the value itself is on its way through another part.
     if off.max() > _TOLERANCE * change.abs().max() or rest.max() <= _TOLERANCE * exact.abs().max():
@@ -301,11 +303,11 @@ def _gate(before: Tensor, after: Tensor, heads: int) -> Gate | None:
     return "head" if bool((apart <= most * ratio.abs()).all()) else "channel"
 
 
-def _matrix(part: nn.Module, given: Float[Tensor, "copy row inner"]) -> Float[Tensor, "inner model"] | None:
+def _matrix(part: nn.Module, read: Float[Tensor, "copy row inner"]) -> Float[Tensor, "inner model"] | None:
     """Return the matrix of a part that is linear (with a bias or without); None where it is not, or changes nothing."""
     with torch.inference_mode():
-        width = given.shape[-1]
-        rows = given.flatten(0, 1)
+        width = read.shape[-1]
+        rows = read.flatten(0, 1)
         try:
             bias = part.forward(rows.new_zeros(1, width))
             units = torch.eye(width, dtype=rows.dtype, device=rows.device)

@@ -26,6 +26,6 @@ def weights_in(out: Mapping[str, Any], anatomy: Anatomy) -> Iterator[tuple[CallS
     """Yield each layer's weights from what a model returned with `output_attentions=True`."""
     for part in anatomy.layout:
         layers = out[_NAMES[part.kind] if anatomy.encoder_decoder else "attentions"]
-        for layer, place in enumerate(anatomy.given[part.kind]):
+        for layer, index in enumerate(anatomy.map_layers[part.kind]):
             groups, sink = tuple(range(part.heads)), layer in part.sinks
-            yield CallSite(part.kind, layer, groups, sink=sink), layers[place]
+            yield CallSite(part.kind, layer, groups, sink=sink), layers[index]

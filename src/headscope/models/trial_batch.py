@@ -67,7 +67,7 @@ class TrialBatch:
             else {"encoder": "attentions"}
         )
         # Which of the layers that the model gives out are maps, and how many are not; known after the first run.
-        self.given: dict[str, tuple[int, ...]] = {}
+        self.map_layers: dict[str, tuple[int, ...]] = {}
         self.lost: dict[str, int] = {}
         self.own_layers: dict[str, list[Any]] = {}  # which of the model's layers each call of the tap was of
         self.short: dict[str, list[int]] = {}  # the layers whose rows sum to less than 1, for a learned sink
@@ -81,14 +81,14 @@ class TrialBatch:
         kinds = self._weights(self.inputs)
         self._check(kinds)
         if not self.encoder_decoder and all(_is_causal(layer) for layer in kinds["encoder"]):
-            self.given = {"decoder": self.given["encoder"]}
+            self.map_layers = {"decoder": self.map_layers["encoder"]}
             self.lost = {"decoder": self.lost["encoder"]}
             self.short = {"decoder": self.short.get("encoder", [])}
             kinds = {"decoder": kinds["encoder"]}
         return kinds
 
     def _weights(self, inputs: dict[str, Any]) -> dict[str, list[Tensor]]:
-        """Run the model and take what it gives; of a decoder without encoder what `given` calls it."""
+        """Run the model and take what it gives; of a decoder without encoder what `map_layers` calls it."""
         name = type(self.model).__name__
         try:
             with eager_evaluation(self.model), torch.inference_mode():
@@ -99,48 +99,50 @@ class TrialBatch:
                 f"{name} cannot be run on token ids alone with its attention given out ({_why(error)}); "
                 f"expected a transformer that reads text; these families work: {WORKING_FAMILIES}"
             ) from error
-        if not self.given:
+        if not self.map_layers:
             compressed = {
                 getattr(module, "layer_idx", None) for module in self.model.modules() if _compresses(module)
             }
-            self.given = {
+            self.map_layers = {
                 kind: tuple(
-                    place
-                    for place, each in enumerate(own)
-                    if self._is_map(each, kind) and place not in compressed
+                    layer
+                    for layer, each in enumerate(outputs)
+                    if self._is_map(each, kind) and layer not in compressed
                 )
-                for kind, own in layers.items()
+                for kind, outputs in layers.items()
             }
-            self.given = {kind: places for kind, places in self.given.items() if places}
-            if not self.given:
-                several = any(isinstance(each, Tensor | dict) for own in layers.values() for each in own)
+            self.map_layers = {kind: places for kind, places in self.map_layers.items() if places}
+            if not self.map_layers:
+                several = any(
+                    isinstance(each, Tensor | dict) for outputs in layers.values() for each in outputs
+                )
                 raise ModelError(
                     _NO_ATTENTION.format(name=name)
                     + (" (all its keys stand for many tokens)" if compressed else "")
                     + (" (its weights are not query by key)" if several and not compressed else "")
                 )
             self.lost = {
-                kind: len(layers[kind]) - len(self.given.get(kind, ()))
+                kind: len(layers[kind]) - len(self.map_layers.get(kind, ()))
                 for kind in layers
                 if self.encoder_decoder or layers[kind]
             }
         of = {"decoder": "encoder"} if not self.encoder_decoder else {}
         return {
-            kind: [layers[of.get(kind, kind)][place] for place in places]
-            for kind, places in self.given.items()
+            kind: [layers[of.get(kind, kind)][layer] for layer in places]
+            for kind, places in self.map_layers.items()
         }
 
-    def _is_map(self, given: Any, kind: str) -> bool:
+    def _is_map(self, output: Any, kind: str) -> bool:
         """Whether what the padded batch gives of a layer are weights of each key for each query."""
         queries = (self.decoder if kind in ("decoder", "cross") else self.encoder).ids.shape[1]
         keys = (self.decoder if kind == "decoder" else self.encoder).ids.shape[1]
-        return isinstance(given, Tensor) and given.ndim == 4 and given.shape[2:] == (queries, keys)
+        return isinstance(output, Tensor) and output.ndim == 4 and output.shape[2:] == (queries, keys)
 
     def notes(self) -> tuple[str, ...]:
         """Return what of the model's attention is not read, as sentences; nothing where all of it is."""
         notes = []
         for kind, number in self.lost.items():
-            if kind not in self.given:
+            if kind not in self.map_layers:
                 notes.append(
                     f"the model's {kind} attention is not read: it gives none, or weights of windows or blocks "
                     "in place of each query's weights over all keys"
@@ -157,7 +159,7 @@ class TrialBatch:
         """
         self._check_short()
         alone = [self._weights(self._only([item])) for item in range(len(_LENGTHS))]
-        if all(self._same(item, expected, item, own) for item, own in enumerate(alone)):
+        if all(self._same(item, expected, item, weights) for item, weights in enumerate(alone)):
             # The keys that an indexer chooses are often tied, and a wider batch breaks ties otherwise; as few tokens as
             # here it keeps them all.
             chooses = any("Indexer" in type(module).__name__ for module in self.model.modules())
@@ -199,14 +201,14 @@ class TrialBatch:
         }
 
     def _same(
-        self, place: int, given: dict[str, list[Tensor]], item: int, own: dict[str, list[Tensor]]
+        self, index: int, batch_weights: dict[str, list[Tensor]], item: int, alone: dict[str, list[Tensor]]
     ) -> bool:
-        """Whether an input's weights at a place of a batch are those that it has alone, `own`."""
-        for kind, layers in own.items():
+        """Whether an input's weights at a place of a batch are those that it has alone, `alone`."""
+        for kind, layers in alone.items():
             rows = (_LENGTHS if kind == "encoder" or not self.encoder_decoder else _DECODER_LENGTHS)[item]
             keys = (_DECODER_LENGTHS if kind == "decoder" and self.encoder_decoder else _LENGTHS)[item]
             for layer, weights in enumerate(layers):
-                theirs = given[kind][layer][place, :, :rows, :keys]
+                theirs = batch_weights[kind][layer][index, :, :rows, :keys]
                 if theirs.shape != weights.shape[1:] or not float((theirs - weights[0]).abs().max()) < (
                     _PADDING_TOLERANCE if weights.dtype in (torch.float32, torch.float64) else _ROW_TOLERANCE
                 ):
@@ -219,13 +221,15 @@ class TrialBatch:
         Args:
             path: the one that was chosen.
         """
-        found = {}
-        for kind, places in self.given.items():
-            own = list(places) if path == "fallback" else self.own_layers.get(kind, [])
-            known = all(isinstance(layer, int) for layer in own) and own == sorted(set(own))
-            if known and own and own != list(range(len(own))):
-                found[kind] = tuple(layer + 1 for layer in own)
-        return found
+        numbers = {}
+        for kind, places in self.map_layers.items():
+            layer_numbers = list(places) if path == "fallback" else self.own_layers.get(kind, [])
+            known = all(isinstance(layer, int) for layer in layer_numbers) and layer_numbers == sorted(
+                set(layer_numbers)
+            )
+            if known and layer_numbers and layer_numbers != list(range(len(layer_numbers))):
+                numbers[kind] = tuple(layer + 1 for layer in layer_numbers)
+        return numbers
 
     def _check(self, kinds: dict[str, list[Tensor]]) -> None:
         """Make sure that these are rows of weights over all keys, which sum to 1, or to less for a learned sink.
@@ -264,10 +268,10 @@ class TrialBatch:
 
     def _has_sinks(self) -> bool:
         """Whether the model hands a learned sink to its attention function."""
-        found = []
+        has_sink = []
 
         def listen(call: AttentionCall) -> Tensor:
-            found.append(sink_of(call) is not None)
+            has_sink.append(sink_of(call) is not None)
             return call.eager()[0]
 
         try:
@@ -275,14 +279,14 @@ class TrialBatch:
                 self.model(**self.inputs)
         except Exception:  # as in `tapped`
             return False
-        return any(found)
+        return any(has_sink)
 
     def tapped(
         self, path: str, expected: dict[str, list[Tensor]]
     ) -> tuple[tuple[CallSite | None, ...] | None, float]:
         """Run the tap on a path; return whose call each was and the largest difference from eager's weights."""
         calls: list[CallSite | None] = []
-        seen: list[tuple[CallSite, Tensor]] = []
+        tapped_weights: list[tuple[CallSite, Tensor]] = []
         apart = [0.0]  # fused against eager on the same queries and keys, call by call
         done = dict.fromkeys(expected, 0)
         self.own_layers = {}
@@ -304,7 +308,7 @@ class TrialBatch:
             done[kind] += 1
             self.own_layers.setdefault(kind, []).append(getattr(call.module, "layer_idx", None))
             calls.append(site)
-            seen.append((site, weights))
+            tapped_weights.append((site, weights))
             return output
 
         try:
@@ -315,7 +319,7 @@ class TrialBatch:
         if done != {kind: len(layers) for kind, layers in expected.items()}:
             return None, float("inf")
         worst = max(apart)
-        for site, weights in seen:
+        for site, weights in tapped_weights:
             queries = self.encoder if site.kind == "encoder" or not self.encoder_decoder else self.decoder
             rows = queries.valid[:, None, :, None].to(weights.device)
             difference = (weights - expected[site.kind][site.layer]).abs() * rows

@@ -137,7 +137,7 @@ def _find(target: Target) -> dict[str, Any]:
 
 def _role_words(role: Role, words: Words) -> dict[str, Any]:
     """Say what a head of this role does, around the statistic that tells it, and around the one that shows it."""
-    fields = {"statistic": role.statistic or None, "says": words.fill(role.told)}
+    fields = {"statistic": role.statistic or None, "says": words.fill(role.phrase)}
     if not role.shown_by:
         return fields
     return fields | {"shown": {"statistic": role.shown_by, "says": words.fill(role.shown_says)}}

@@ -121,20 +121,20 @@ class Accumulator(ABC):
             if not isinstance(declared, Kept):
                 known = ", ".join(name for name, kept in self._declared.items() if isinstance(kept, Kept))
                 raise ValueError(f"{type(self).__name__} keeps no array {name!r}; it declares {known}")
-            own = f"{name}.{tile.kind}" if declared.each_kind else name
+            array_name = f"{name}.{tile.kind}" if declared.each_kind else name
             places = (tile.layer,) if declared.by_layer else ()
             documents = tile.queries.documents
-            expected = (len(documents), *self._kept[own].shape[len(places) :])
+            expected = (len(documents), *self._kept[array_name].shape[len(places) :])
             array = declared.cast(value, expected, name)
             if not declared.by_document:
-                whole = self.totals[own]
+                whole = self.totals[array_name]
                 whole[places] = declared.join(whole[places], declared.join.reduce(array, axis=0))
                 continue
             for document, part in zip(documents, array, strict=True):
                 if places:
-                    self.sums.add_at(document, np.array(places), **{own: part[None]})
+                    self.sums.add_at(document, np.array(places), **{array_name: part[None]})
                 else:
-                    self.sums.add(document, **{own: part})
+                    self.sums.add(document, **{array_name: part})
 
     def settings(self) -> State:
         """Return the options that the sums depend on beside the layout, as named arrays; none unless overridden."""
@@ -163,8 +163,8 @@ class Accumulator(ABC):
             return
         if not self.is_open:
             self.open(other.layout)
-        own, came = ({**layout_state(each.layout), **each.settings()} for each in (self, other))
-        if own.keys() != came.keys() or not all(np.array_equal(own[name], came[name]) for name in own):
+        ours, theirs = ({**layout_state(each.layout), **each.settings()} for each in (self, other))
+        if ours.keys() != theirs.keys() or not all(np.array_equal(ours[name], theirs[name]) for name in ours):
             raise ValueError(f"expected sums over {self.described()}, came {other.described()}{self.merges}")
         self.sums.merge(other.sums)
         for name, array in other.totals.items():
@@ -183,9 +183,9 @@ class Accumulator(ABC):
             **{name: array.copy() for name, array in self.totals.items()},
         }
         for name, store in self.stores.items():
-            state.update({f"{name}.{own}": array for own, array in store.state().items()})
+            state.update({f"{name}.{key}": array for key, array in store.state().items()})
         if self.sums.shapes:
-            state.update({_SUMS + own: array for own, array in self.sums.state().items()})
+            state.update({_SUMS + key: array for key, array in self.sums.state().items()})
         return state
 
     @classmethod
@@ -196,25 +196,25 @@ class Accumulator(ABC):
             ValueError: another version or class wrote it, or its arrays are not those that are declared.
         """
         cls.check_version(state)
-        made = cls.with_settings(read_layout(state), state)
-        for name, kept in made._kept.items():
-            own = _SUMS + name if kept.by_document else name
-            shape = None if own not in state else state[own].shape[1 if kept.by_document else 0 :]
+        accumulator = cls.with_settings(read_layout(state), state)
+        for name, kept in accumulator._kept.items():
+            key = _SUMS + name if kept.by_document else name
+            shape = None if key not in state else state[key].shape[1 if kept.by_document else 0 :]
             if shape != kept.shape:
-                found = "none" if shape is None else str(list(shape))
+                came = "none" if shape is None else str(list(shape))
                 raise ValueError(
-                    f"expected the state of {cls.__name__} to hold {own} of shape {list(kept.shape)}, found {found}; "
+                    f"expected the state of {cls.__name__} to hold {key} of shape {list(kept.shape)}, found {came}; "
                     "compute it again"
                 )
             if not kept.by_document:
-                made.totals[name] = np.array(state[own], dtype=kept.dtype)
-        if made.sums.shapes:
-            made.sums = GroupedSums.from_state(state, prefix=_SUMS)
-        for name, store in made.stores.items():
+                accumulator.totals[name] = np.array(state[key], dtype=kept.dtype)
+        if accumulator.sums.shapes:
+            accumulator.sums = GroupedSums.from_state(state, prefix=_SUMS)
+        for name, store in accumulator.stores.items():
             start = f"{name}."
             own_state = {n.removeprefix(start): array for n, array in state.items() if n.startswith(start)}
             store.restore(own_state)
-        return made
+        return accumulator
 
     @classmethod
     def check_version(cls, state: Mapping[str, NDArray[Any]]) -> None:
@@ -225,7 +225,7 @@ class Accumulator(ABC):
         """
         came = state.get(f"{cls.__name__}.version")
         if came is None or int(np.asarray(came).item()) != cls.version:
-            found = "none" if came is None else f"version {int(np.asarray(came).item())}"
+            written = "none" if came is None else f"version {int(np.asarray(came).item())}"
             raise ValueError(
-                f"expected the state of {cls.__name__}, version {cls.version}, found {found}; compute it again"
+                f"expected the state of {cls.__name__}, version {cls.version}, found {written}; compute it again"
             )

@@ -42,19 +42,19 @@ class Interval:
     high: NDArray[np.float64]
 
 
-def ends_of(interval: Interval, place: Any, value: str = "value", prefix: str = "") -> dict[str, float]:
+def ends_of(interval: Interval, index: Any, value: str = "value", prefix: str = "") -> dict[str, float]:
     """Return one number with its ends, as columns name them: `value`, `PREFIXci_low` and `PREFIXci_high`.
 
     Args:
         interval: of arrays of any shape.
-        place: index of one number; `()` where it holds but one.
+        index: index of one number; `()` where it holds but one.
         value: name of the number's column.
         prefix: of the ends' columns.
     """
     return {
-        value: float(interval.value[place]),
-        f"{prefix}ci_low": float(interval.low[place]),
-        f"{prefix}ci_high": float(interval.high[place]),
+        value: float(interval.value[index]),
+        f"{prefix}ci_low": float(interval.low[index]),
+        f"{prefix}ci_high": float(interval.high[index]),
     }
 
 
@@ -81,10 +81,10 @@ def ratio_interval(
         neither all right nor all wrong.
     """
     if sums.ndim == 1:
-        one = ratio_interval(
+        column = ratio_interval(
             sums[:, None], counts[:, None], scale=scale, documents=documents, confidence=confidence
         )
-        return mapped(one, lambda ends: ends[..., 0])
+        return mapped(column, lambda ends: ends[..., 0])
     estimate = ratio(sums, counts)
     if documents is not None:
         estimate = replace(estimate, documents=np.full_like(estimate.documents, documents))
@@ -139,8 +139,8 @@ def difference_interval(
     """
     if left.ndim == 1:
         sides = (side[:, None] for side in (left, left_counts, right, right_counts))
-        one = difference_interval(*sides, answers=answers, confidence=confidence)
-        return mapped(one, lambda ends: ends[..., 0])
+        column = difference_interval(*sides, answers=answers, confidence=confidence)
+        return mapped(column, lambda ends: ends[..., 0])
     estimate = difference(left, left_counts, right, right_counts)
     if answers:
         estimate = doubted(estimate, np.minimum(left_counts.sum(0), right_counts.sum(0)))
@@ -154,8 +154,10 @@ def doubted(estimate: Estimate, questions: NDArray[Any]) -> Estimate:
         estimate: of the difference.
         questions: how many were asked, broadcastable to it.
     """
-    one = 1.0 / np.maximum(np.broadcast_to(questions, estimate.value.shape), 1.0)
-    return Estimate(estimate.value, np.hypot(estimate.error, one), estimate.freedom, estimate.documents)
+    one_answer = 1.0 / np.maximum(np.broadcast_to(questions, estimate.value.shape), 1.0)
+    return Estimate(
+        estimate.value, np.hypot(estimate.error, one_answer), estimate.freedom, estimate.documents
+    )
 
 
 def mean_interval(sums: NDArray[Any], counts: NDArray[Any]) -> Interval:
@@ -165,8 +167,8 @@ def mean_interval(sums: NDArray[Any], counts: NDArray[Any]) -> Interval:
         sums: sum over each document for each ratio, `[group, ratio]`.
         counts: how many that was, `[group, ratio]`; ratios without any drop out.
     """
-    found = interval_of(mean_of_ratios(sums, counts), scale="real")
-    return mapped(found, lambda ends: ends[..., 0])
+    interval = interval_of(mean_of_ratios(sums, counts), scale="real")
+    return mapped(interval, lambda ends: ends[..., 0])
 
 
 def mapped(interval: Interval, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Interval:

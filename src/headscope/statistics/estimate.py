@@ -48,12 +48,12 @@ def ratio(sums: NDArray[Any], counts: NDArray[Any]) -> Estimate:
     flat = sums.reshape(len(sums), -1)
     number = counts.reshape(len(counts), -1)
     # Counts are few: each column of the sums says which of them is its own.
-    own = np.broadcast_to(np.arange(number.shape[1]).reshape(counts.shape[1:]), shape).reshape(-1)
-    found = [
-        _ratio(flat[:, part].astype(np.float64), number[:, own[part]].astype(np.float64))
+    count_column = np.broadcast_to(np.arange(number.shape[1]).reshape(counts.shape[1:]), shape).reshape(-1)
+    estimates = [
+        _ratio(flat[:, part].astype(np.float64), number[:, count_column[part]].astype(np.float64))
         for part in _parts(flat.shape)
     ]
-    return _joined(found, shape)
+    return _joined(estimates, shape)
 
 
 def difference(
@@ -77,17 +77,17 @@ def difference(
         np.ascontiguousarray(np.broadcast_to(side, left.shape), dtype=np.float64).reshape(len(left), -1)
         for side in (left, left_counts, right, right_counts)
     ]
-    found = []
+    estimates = []
     for part in _parts(sides[0].shape):
-        own, number, other, other_number = (side[:, part] for side in sides)
-        one, moves, sizes = _moves(own, number)
-        two, other_moves, other_sizes = _moves(other, other_number)
-        both, either = (number > 0) & (other_number > 0), (number > 0) | (other_number > 0)
+        left_part, left_number, right_part, right_number = (side[:, part] for side in sides)
+        left_mean, moves, sizes = _moves(left_part, left_number)
+        right_mean, other_moves, other_sizes = _moves(right_part, right_number)
+        both, either = (left_number > 0) & (right_number > 0), (left_number > 0) | (right_number > 0)
         with np.errstate(invalid="ignore"):
-            gap = one - two
+            gap = left_mean - right_mean
         estimate = moved(gap, moves - other_moves, (sizes + other_sizes) / 2, either)
-        found.append(replace(estimate, documents=both.sum(0)))
-    return _joined(found, shape)
+        estimates.append(replace(estimate, documents=both.sum(0)))
+    return _joined(estimates, shape)
 
 
 def mean_of_ratios(sums: NDArray[Any], counts: NDArray[Any]) -> Estimate:
@@ -103,14 +103,14 @@ def mean_of_ratios(sums: NDArray[Any], counts: NDArray[Any]) -> Estimate:
     there = counts.sum(0) > 0
     number = counts[:, there].astype(np.float64)
     value, moves, _ = _moves(sums[:, there].astype(np.float64), number)
-    held = number.sum(1, keepdims=True)
+    of_document = number.sum(1, keepdims=True)
     with np.errstate(invalid="ignore"):
         mean = np.array([value.mean() if len(value) else np.nan])
     return moved(
         mean,
         moves.sum(1, keepdims=True) / max(1, int(there.sum())),
-        held / max(1.0, float(held.sum())),
-        held > 0,
+        of_document / max(1.0, float(of_document.sum())),
+        of_document > 0,
     )
 
 
@@ -155,8 +155,8 @@ def moved(
     groups = present.sum(0)
     squares = moves**2
     error = np.sqrt(squares.sum(0))
-    noise, own = _line(squares, sizes, present)
-    variance = noise * sizes + own * sizes**2
+    noise, slope = _line(squares, sizes, present)
+    variance = noise * sizes + slope * sizes**2
     total, fourth = variance.sum(0), (variance**2).sum(0)
     freedom = np.where(fourth > 0, total**2 / np.where(fourth > 0, fourth, 1.0), 2.0) - 1
     skew = (squares * moves).sum(0) / np.where(error > 0, error, 1.0) ** 3
@@ -197,15 +197,15 @@ def _line(
     spread = (apart**2).sum(0)
     # Sizes that are the same but for rounding have no slope.
     sloped = spread > 1e-12 * np.maximum((sizes**2).sum(0), 1e-300)
-    own = np.where(sloped, (apart * scaled).sum(0) / np.where(sloped, spread, 1.0), 0.0)
-    noise = height - own * size
+    slope = np.where(sloped, (apart * scaled).sum(0) / np.where(sloped, spread, 1.0), 0.0)
+    noise = height - slope * size
     through = (sizes * scaled).sum(0) / np.maximum((sizes**2).sum(0), 1e-300)
-    flat = own <= 0
-    noise, own = np.where(flat, height, noise), np.where(flat, 0.0, own)
+    flat = slope <= 0
+    noise, slope = np.where(flat, height, noise), np.where(flat, 0.0, slope)
     below = noise < 0
-    noise, own = np.where(below, 0.0, noise), np.where(below, through, own)
-    still = (noise <= 0) & (own <= 0)
-    return np.where(still, 1.0, noise), np.where(still, 0.0, own)
+    noise, slope = np.where(below, 0.0, noise), np.where(below, through, slope)
+    still = (noise <= 0) & (slope <= 0)
+    return np.where(still, 1.0, noise), np.where(still, 0.0, slope)
 
 
 def _parts(shape: tuple[int, ...]) -> Iterator[slice]:

@@ -74,14 +74,14 @@ class GroupedSums:
 
     def subset(self, wanted: Callable[[int], bool]) -> "GroupedSums":
         """Return the sums of the documents whose group is wanted; they share their arrays with these."""
-        made = type(self)(self.shapes, groups=self.groups, dtypes=self.dtypes)
-        made.folded = self.folded
-        made._sums = {
+        subset = type(self)(self.shapes, groups=self.groups, dtypes=self.dtypes)
+        subset.folded = self.folded
+        subset._sums = {
             key: sums
             for key, sums in self._sums.items()
             if wanted(int(key) if self.folded else group_of(key, self.groups))
         }
-        return made
+        return subset
 
     def stacked(self) -> dict[str, NDArray[Any]]:
         """Return every sum as an array `[group, ...]`, groups in the order of their keys."""
@@ -112,16 +112,16 @@ class GroupedSums:
         """Rebuild from `state()`, or from what begins with a prefix within a larger state."""
         state = {name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)}
         names = [name for name in state if name not in ("keys", "folded", "groups")]
-        made = cls(
+        sums = cls(
             {name: state[name].shape[1:] for name in names},
             groups=int(state["groups"]),
             dtypes={name: state[name].dtype for name in names},
         )
-        made.folded = bool(state["folded"])
+        sums.folded = bool(state["folded"])
         text = state["keys"].tobytes().decode()
         for index, key in enumerate(text.split("\n") if text else []):
-            made._sums[key] = {name: np.array(state[name][index]) for name in names}
-        return made
+            sums._sums[key] = {name: np.array(state[name][index]) for name in names}
+        return sums
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take up what `state` returned, of sums of the same shapes.
@@ -129,12 +129,12 @@ class GroupedSums:
         Raises:
             ValueError: they are of others.
         """
-        made = type(self).from_state(state) if "keys" in state else None
-        found = {} if made is None else made.shapes
-        if found != self.shapes:
-            raise ValueError(f"expected sums of the shapes {self.shapes}, found {found}; compute them again")
-        assert made is not None
-        self.groups, self.folded, self._sums = made.groups, made.folded, made._sums
+        restored = type(self).from_state(state) if "keys" in state else None
+        shapes = {} if restored is None else restored.shapes
+        if shapes != self.shapes:
+            raise ValueError(f"expected sums of the shapes {self.shapes}, found {shapes}; compute them again")
+        assert restored is not None
+        self.groups, self.folded, self._sums = restored.groups, restored.folded, restored._sums
 
     def _key(self, document: str) -> str:
         return f"{group_of(document, self.groups):04d}" if self.folded else document

@@ -66,8 +66,8 @@ class Kept:
                     raise ValueError(
                         f"{name} has an axis {axis!r}; expected a size, or one of {', '.join(sizes)}"
                     )
-            own = (sizes[axis] if isinstance(axis, str) else axis for axis in self.axes)
-            yield f"{name}.{part.kind}", replace(self, axes=tuple(size for size in own if size is not None))
+            axes = (sizes[axis] if isinstance(axis, str) else axis for axis in self.axes)
+            yield f"{name}.{part.kind}", replace(self, axes=tuple(size for size in axes if size is not None))
 
     def empty(self) -> NDArray[Any]:
         """Return the array before anything was seen."""
@@ -87,10 +87,10 @@ class Kept:
                 f"expected {name} as {list(shape)}, of {shape[0]} segments, came {list(array.shape)}"
             ) from error
         with np.errstate(invalid="ignore"):
-            own = array.astype(self.dtype)
-        if np.issubdtype(self.dtype, np.integer) and not np.array_equal(own, array):
+            cast = array.astype(self.dtype)
+        if np.issubdtype(self.dtype, np.integer) and not np.array_equal(cast, array):
             raise ValueError(f"{name} counts, and came with numbers that are not whole; declare it summed")
-        return own
+        return cast
 
 
 def summed(*axes: Axis) -> Kept:

@@ -24,8 +24,8 @@ def with_measure(table: pd.DataFrame) -> pd.DataFrame:
     behind = next((name for name in _BEFORE if name in table), None)
     if _COLUMN in table or behind is None:
         return table
-    place = table.columns.get_loc(behind)
-    assert isinstance(place, int)
-    found = table.copy(deep=False)
-    found.insert(place, _COLUMN, WEIGHT)
-    return found
+    column = table.columns.get_loc(behind)
+    assert isinstance(column, int)
+    with_measure = table.copy(deep=False)
+    with_measure.insert(column, _COLUMN, WEIGHT)
+    return with_measure

@@ -27,7 +27,7 @@ class Role:
         label: on pages; the statistic's when empty.
         brief: in the list of thresholds; the label when empty.
         says: what stands after the statistic's value, or alone where there is none; when empty, what a share is on.
-        asked: words by which the atlas is asked for it, beside the label.
+        search_words: words that find it in the atlas, beside its label.
         shown_by: the statistic whose clearest sentences show it; `statistic` when empty.
         shown_says: what stands after the value of `shown_by`, where that is another one.
     """
@@ -39,7 +39,7 @@ class Role:
     label: str = ""
     brief: str = ""
     says: str = ""
-    asked: tuple[str, ...] = ()
+    search_words: tuple[str, ...] = ()
     shown_by: str = ""
     shown_says: str = ""
 
@@ -54,7 +54,7 @@ class Role:
         return self.brief or self.called
 
     @property
-    def told(self) -> str:
+    def phrase(self) -> str:
         """What stands after the value: "of its attention is on the previous token"."""
         return self.says or f"of its attention is on {STATISTICS[self.statistic].target}"
 
@@ -77,19 +77,28 @@ _ROWS = (
         name="punctuation",
         statistic="punctuation",
         above=0.6,
-        asked=("punctuation", "period", "comma", "full stop", "dot"),
+        search_words=("punctuation", "period", "comma", "full stop", "dot"),
     ),
     Role(
         name="sep",
         statistic="sep",
         above=0.6,
-        asked=("sep", "separator", "no-op", "rest", "resting", "nothing to do", "attention sink", "sink"),
+        search_words=(
+            "sep",
+            "separator",
+            "no-op",
+            "rest",
+            "resting",
+            "nothing to do",
+            "attention sink",
+            "sink",
+        ),
     ),
     Role(
         name="cls",
         statistic="cls",
         above=0.6,
-        asked=("cls", "first token", "classification token", "attention sink", "sink"),
+        search_words=("cls", "first token", "classification token", "attention sink", "sink"),
     ),
     Role(
         name="broad",
@@ -98,35 +107,35 @@ _ROWS = (
         of_uniform=True,
         label="broad",
         says="of entropy: spread over most of the input",
-        asked=("broad", "spread", "uniform", "everywhere", "everything", "bag of words"),
+        search_words=("broad", "spread", "uniform", "everywhere", "everything", "bag of words"),
     ),
     Role(
         name="previous",
         statistic="previous",
         above=0.5,
         brief="previous",
-        asked=("previous", "preceding", "before", "backward", "look back", "left"),
+        search_words=("previous", "preceding", "before", "backward", "look back", "left"),
     ),
     Role(
         name="next",
         statistic="next",
         above=0.5,
         brief="next",
-        asked=("next", "following", "after", "forward", "look ahead", "right"),
+        search_words=("next", "following", "after", "forward", "look ahead", "right"),
     ),
     Role(
         name="mixed",
         label="mixed",
         says="No role’s statistic passes its threshold",
-        asked=("mixed", "no role", "without role", "unclear"),
+        search_words=("mixed", "no role", "without role", "unclear"),
         shown_by="max_weight",
         shown_says="is its largest weight, on average over tokens",
     ),
 )
 
-ROLES: Mapping[str, Role] = MappingProxyType({one.name: one for one in _ROWS})
+ROLES: Mapping[str, Role] = MappingProxyType({role.name: role for role in _ROWS})
 """In the order in which they are tried."""
-OTHERWISE = next(one.name for one in _ROWS if not one.statistic)
+OTHERWISE = next(role.name for role in _ROWS if not role.statistic)
 """The role of the heads that no other fits."""
 
 
@@ -134,5 +143,5 @@ def _place(role: Role) -> int:
     return NAMES.index(role.statistic) if role.statistic else len(NAMES)
 
 
-SHOWN = tuple(one.name for one in sorted(_ROWS, key=_place))
+SHOWN = tuple(role.name for role in sorted(_ROWS, key=_place))
 """In the order in which they are shown: that of the statistics that tell them."""

@@ -45,9 +45,10 @@ def roles(stats: pd.DataFrame, *, measure: str = WEIGHT) -> pd.DataFrame:
     heads = of_measure(stats, measure)
     heads = heads[heads["head"].notna()]
     values = heads.pivot_table(index=_HEAD, columns="statistic", values="value", sort=False, dropna=False)
-    held = heads[heads["statistic"].isin(_OF_UNIFORM)]
+    against_uniform = heads[heads["statistic"].isin(_OF_UNIFORM)]
     uniform = {
-        name: own.set_index(_HEAD)["uniform"].to_dict() for name, own in held.groupby("statistic", sort=False)
+        name: rows.set_index(_HEAD)["uniform"].to_dict()
+        for name, rows in against_uniform.groupby("statistic", sort=False)
     }
     named = {
         index: role_of(
@@ -76,19 +77,19 @@ def finds(
     Returns:
         By (kind, layer, head), 1-based; heads that find nothing are left out.
     """
-    found: dict[tuple[str, int, int], list[str]] = {}
+    by_head: dict[tuple[str, int, int], list[str]] = {}
     if chosen.empty:
-        return found
-    own = chosen[
+        return by_head
+    significant = chosen[
         (chosen["model"] == "trained")
         & (chosen["selection"] == "held-out")
         & (chosen["q_value"] < SIGNIFICANT)
     ]
-    for row in own.to_dict("records"):
+    for row in significant.to_dict("records"):
         if row.get("margin", 1.0) > 0:
             head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
-            found.setdefault(head, []).append(named({str(name): value for name, value in row.items()}))
-    return found
+            by_head.setdefault(head, []).append(named({str(name): value for name, value in row.items()}))
+    return by_head
 
 
 def strongest(stats: pd.DataFrame, named: pd.DataFrame) -> pd.DataFrame:
@@ -104,10 +105,14 @@ def strongest(stats: pd.DataFrame, named: pd.DataFrame) -> pd.DataFrame:
     for kind in heads["kind"].unique():
         for role in SHOWN:
             statistic = ROLES[role].statistic
-            own = heads[(heads["kind"] == kind) & (heads["role"] == role) & (heads["statistic"] == statistic)]
-            if len(own):
+            with_role = heads[
+                (heads["kind"] == kind) & (heads["role"] == role) & (heads["statistic"] == statistic)
+            ]
+            if len(with_role):
                 rows.append(
-                    own.loc[own["value"].idxmax(), ["kind", "layer", "head", "role", "statistic", "value"]]
+                    with_role.loc[
+                        with_role["value"].idxmax(), ["kind", "layer", "head", "role", "statistic", "value"]
+                    ]
                 )
     return pd.DataFrame(rows, columns=["kind", "layer", "head", "role", "statistic", "value"]).reset_index(
         drop=True

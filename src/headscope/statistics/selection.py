@@ -33,7 +33,7 @@ class Chosen:
     Attributes:
         value: accuracy of the candidate that is named, `[item]`: cross-fitted (`cross_fitted`) where halves chose it;
             for choice on the same data, on these.
-        own: its accuracy on all documents, which flatters what they chose, `[item]`.
+        all_documents: its accuracy on all documents, which flatters what they chose, `[item]`.
         held_out: accuracy of the selection: of whatever one part of the documents chooses, on the others; NaN for
             choice on the same data, and where nothing can be held out.
         candidate: which one is named, `[item]`: for held-out selection the one chosen most often; -1 where none.
@@ -45,7 +45,7 @@ class Chosen:
     """
 
     value: Interval
-    own: Interval
+    all_documents: Interval
     held_out: Interval
     candidate: NDArray[np.int64]
     share: NDArray[np.float64]
@@ -95,9 +95,11 @@ def same_data(hits: NDArray[Any], counts: NDArray[Any], *, by: int | None = None
     named = np.where(counts.sum(0) == 0, -1, _best(hits.sum(0)[None], by)[0])
     nothing = np.full(named.shape, np.nan)
     unscored = np.full((0, *counts.shape), np.nan)
-    held = Interval(nothing, nothing, nothing)
-    own = accuracy_of(hits, named, counts)
-    return Chosen(own, own, held, named, nothing, unscored, np.broadcast_to(named, (1, *counts.shape)))
+    no_held_out = Interval(nothing, nothing, nothing)
+    accuracy = accuracy_of(hits, named, counts)
+    return Chosen(
+        accuracy, accuracy, no_held_out, named, nothing, unscored, np.broadcast_to(named, (1, *counts.shape))
+    )
 
 
 def held_out(
@@ -126,11 +128,11 @@ def held_out(
     chosen = np.zeros((candidates, items), dtype=np.int64)
     picked = np.full((splits, groups, items), -1)  # by the half without the document
     for number, split in enumerate(first):
-        own = [hits[half].sum(0, dtype=np.float64) for half in (split, ~split)]
-        asked = [counts[half].sum(0) > 0 for half in (split, ~split)]
-        whole = asked[0] & asked[1]
+        hits_of_half = [hits[half].sum(0, dtype=np.float64) for half in (split, ~split)]
+        has_question = [counts[half].sum(0) > 0 for half in (split, ~split)]
+        whole = has_question[0] & has_question[1]
         splits_counted += whole
-        for half, table in ((~split, own[0]), (split, own[1])):
+        for half, table in ((~split, hits_of_half[0]), (split, hits_of_half[1])):
             pick = _best(table[None], by)[0]
             chosen[pick[whole], np.flatnonzero(whole)] += 1
             right = np.take_along_axis(hits[half], pick[None, None], axis=1)[:, 0]
@@ -166,8 +168,8 @@ def accuracy_of(hits: NDArray[Any], named: NDArray[np.int64], counts: NDArray[An
         named: which candidate, `[item]`.
         counts: questions, `[group, item]`.
     """
-    found = ratio_interval(_of(hits, named), counts, scale="share")
-    return mapped(found, lambda ends: np.where(named < 0, np.nan, ends))
+    interval = ratio_interval(_of(hits, named), counts, scale="share")
+    return mapped(interval, lambda ends: np.where(named < 0, np.nan, ends))
 
 
 def beside_rival(
@@ -191,17 +193,19 @@ def beside_rival(
         counts: questions, `[group, item]`.
     """
     with_candidate = chosen.scores
-    number = [(with_candidate & (rival.picked == place)).sum((0, 1)) for place in range(rivals.shape[1])]
+    number = [
+        (with_candidate & (rival.picked == candidate)).sum((0, 1)) for candidate in range(rivals.shape[1])
+    ]
     named = np.where(rival.candidate < 0, -1, np.argmax(number, axis=0))
     times = (with_candidate & (rival.picked == named)).sum(0)
-    one, other = _of(hits, chosen.candidate), _of(rivals, named)
-    found = (
-        cross_fitted(one, counts, times),
-        cross_fitted(other, counts, times),
-        cross_fitted_difference(one, counts, other, counts, times),
+    candidate_hits, rival_hits = _of(hits, chosen.candidate), _of(rivals, named)
+    intervals = (
+        cross_fitted(candidate_hits, counts, times),
+        cross_fitted(rival_hits, counts, times),
+        cross_fitted_difference(candidate_hits, counts, rival_hits, counts, times),
     )
     nothing = (chosen.candidate < 0) | (named < 0)
-    return Contest(named, *(mapped(each, lambda ends: np.where(nothing, np.nan, ends)) for each in found))
+    return Contest(named, *(mapped(each, lambda ends: np.where(nothing, np.nan, ends)) for each in intervals))
 
 
 def selection_margin(ours: Chosen, theirs: Chosen, counts: NDArray[Any]) -> Interval:
@@ -229,6 +233,6 @@ def _of(hits: NDArray[Any], named: NDArray[np.int64]) -> NDArray[Any]:
 def _best(sums: NDArray[Any], by: int | None) -> NDArray[np.int64]:
     """The candidate with most hits, `[draw, candidate, item]` to `[draw, item]`; by one item for all if told."""
     if by is None:
-        own: NDArray[np.int64] = sums.argmax(1)
-        return own
+        best: NDArray[np.int64] = sums.argmax(1)
+        return best
     return np.broadcast_to(sums[:, :, by].argmax(1)[:, None], (len(sums), sums.shape[2]))

@@ -40,11 +40,11 @@ def against_every(hits: NDArray[Any], rivals: NDArray[Any], counts: NDArray[Any]
         counts: questions, `[group, item]`.
     """
     number = counts[:, None]
-    found = np.zeros(hits.shape[1:])
-    for place in range(rivals.shape[1]):
-        estimate = ratio(hits - rivals[:, place, None], number)
-        found = np.maximum(found, p_above(doubted(estimate, counts.sum(0))))
-    return found
+    largest = np.zeros(hits.shape[1:])
+    for rival in range(rivals.shape[1]):
+        estimate = ratio(hits - rivals[:, rival, None], number)
+        largest = np.maximum(largest, p_above(doubted(estimate, counts.sum(0))))
+    return largest
 
 
 def selection_p(
@@ -75,22 +75,23 @@ def selection_p(
         At most 1; NaN where fewer than 10 documents have a question.
     """
     groups, _, items = hits.shape
-    found = np.full(items, np.nan)
+    p = np.full(items, np.nan)
     first = max(2, groups // _WARM_UP)
     generator = np.random.default_rng([seed, 2])
     drawn = np.array([generator.permutation(groups) for _ in range(orders)])
     tested = drawn[:, first:].T
     for item in np.flatnonzero((counts > 0).sum(0) >= FEWEST_DOCUMENTS):
-        own = np.ascontiguousarray(hits[:, :, item])
+        hits_of_item = np.ascontiguousarray(hits[:, :, item])
         chosen = np.stack(
-            [own[order].cumsum(0, dtype=np.float64)[first - 1 : -1].argmax(1) for order in drawn], axis=1
+            [hits_of_item[order].cumsum(0, dtype=np.float64)[first - 1 : -1].argmax(1) for order in drawn],
+            axis=1,
         )
-        right = own[tested, chosen]
-        asked = counts[:, item][tested][:, :, None]
-        estimate = ratio(right[:, :, None] - rivals[:, :, item][tested], asked)
-        worst = p_above(_as_many(doubted(estimate, asked.sum(0)))).max(1)
-        found[item] = min(1.0, 2 * float(np.median(worst)))
-    return found
+        right = hits_of_item[tested, chosen]
+        questions = counts[:, item][tested][:, :, None]
+        estimate = ratio(right[:, :, None] - rivals[:, :, item][tested], questions)
+        worst = p_above(_as_many(doubted(estimate, questions.sum(0)))).max(1)
+        p[item] = min(1.0, 2 * float(np.median(worst)))
+    return p
 
 
 def _as_many(estimate: Estimate) -> Estimate:

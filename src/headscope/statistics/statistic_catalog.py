@@ -77,7 +77,7 @@ class Statistic:
         on: what a share is on, as a sentence says it; the label when empty.
         term: its entry in the report's list of definitions; the label and the meaning when None.
         topic: the part of the report, and the panel of figure 2 or 4, that shows it.
-        asked: words by which the atlas is asked for it, beside the label; none where a role of its name stands for it.
+        search_words: words that find it in the atlas, beside its label; empty where a role of this name has them.
         drawn: what a figure calls it that is given no names; the label when empty.
         ink: whose color of the palette it has where statistics are drawn side by side; its own name's when empty.
         shape: whose shape, in the same way.
@@ -97,7 +97,7 @@ class Statistic:
     on: str = ""
     term: Term | None = None
     topic: Topic | None = None
-    asked: tuple[str, ...] = ()
+    search_words: tuple[str, ...] = ()
     drawn: str = ""
     ink: str = ""
     shape: str = ""
@@ -164,7 +164,7 @@ _HERE = (
         meaning=_NEIGHBORS,
         term=_POSITIONS,
         topic="position",
-        asked=("current token", "current", "itself", "same token"),
+        search_words=("current token", "current", "itself", "same token"),
         ink="mixed",
         shape="coreference",
     ),
@@ -204,7 +204,7 @@ _HERE = (
             name="Any punctuation",
             says="total weight on keys that are nothing but punctuation of any kind, periods and commas among them",
         ),
-        asked=("any punctuation", "punctuation marks", "brackets", "quotes", "question marks"),
+        search_words=("any punctuation", "punctuation marks", "brackets", "quotes", "question marks"),
         heading="any punct.",
         heading_says="weight on punctuation of any kind",
     ),
@@ -220,7 +220,7 @@ _HERE = (
             "weight count it as one key more",
         ),
         topic="special",
-        asked=("learned sink", "sink logit"),
+        search_words=("learned sink", "sink logit"),
         ink="coreference",
         shape="coreference",
         rare=True,
@@ -258,7 +258,7 @@ _HERE = (
         meaning="-sum w ln w, nats, 0 ln 0 = 0",
         term=_ENTROPIES,
         topic="focus",
-        asked=("entropy",),
+        search_words=("entropy",),
     ),
     Statistic(
         name="entropy_cls",
@@ -277,7 +277,7 @@ _HERE = (
         label="largest weight",
         meaning="mean over rows of the largest weight",
         term=Term(name="Largest weight", says="the largest weight of a row, averaged over rows"),
-        asked=("largest weight", "sharp", "focused", "confident", "peaked"),
+        search_words=("largest weight", "sharp", "focused", "confident", "peaked"),
         heading="largest",
         heading_says="mean over tokens of the largest weight",
     ),
@@ -302,10 +302,15 @@ def of_topic(topic: Topic, *, unit: Unit | None = None) -> tuple[str, ...]:
         unit: only those of this unit.
     """
     return tuple(
-        one.name for one in STATISTICS.values() if one.topic == topic and (unit is None or one.unit is unit)
+        statistic.name
+        for statistic in STATISTICS.values()
+        if statistic.topic == topic and (unit is None or statistic.unit is unit)
     )
 
 
 def figure_names() -> dict[str, str]:
     """Return what figures call each statistic where nobody says what the model's tokens are called."""
-    return {one.name: Special().fill(one.drawn or one.label) for one in STATISTICS.values()}
+    return {
+        statistic.name: Special().fill(statistic.drawn or statistic.label)
+        for statistic in STATISTICS.values()
+    }

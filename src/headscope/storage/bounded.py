@@ -111,12 +111,12 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
 
 
-def _checked(path: Path, found: os.stat_result, most: int) -> int:
-    if (kind := kind_of(found.st_mode)) is not None:
+def _checked(path: Path, status: os.stat_result, most: int) -> int:
+    if (kind := kind_of(status.st_mode)) is not None:
         raise UnreadableFileError(path, f"is {kind}; expected a regular file")
-    if found.st_size > most:
-        raise UnreadableFileError(path, _too_large(found.st_size, most))
-    return found.st_size
+    if status.st_size > most:
+        raise UnreadableFileError(path, _too_large(status.st_size, most))
+    return status.st_size
 
 
 def _too_large(size: int, most: int) -> str:

@@ -18,8 +18,8 @@ _ABOUT, _CONTENT = "about", "content"
 def write_checked(path: Path, arrays: "Mapping[str, NDArray[Any]]", *, about: Mapping[str, str]) -> None:
     """Write arrays whole or not at all, with words about them and a hash of both."""
     # In one word, for the format does not keep the order of several: the same content is the same file.
-    told = json.dumps({**about, _CONTENT: _hash(arrays, about)}, sort_keys=True)
-    write_arrays(path, arrays, about={_ABOUT: told})
+    header = json.dumps({**about, _CONTENT: _hash(arrays, about)}, sort_keys=True)
+    write_arrays(path, arrays, about={_ABOUT: header})
 
 
 def read_checked(path: Path) -> "tuple[dict[str, NDArray[Any]], dict[str, str]] | None":
@@ -27,8 +27,8 @@ def read_checked(path: Path) -> "tuple[dict[str, NDArray[Any]], dict[str, str]] 
     from safetensors import SafetensorError
 
     try:
-        arrays, told = read_arrays(path)
-        about = json.loads(told[_ABOUT])
+        arrays, header = read_arrays(path)
+        about = json.loads(header[_ABOUT])
         content = about.pop(_CONTENT)
     except (FileNotFoundError, NotADirectoryError, UnreadableFileError):
         return None

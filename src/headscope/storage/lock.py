@@ -60,25 +60,25 @@ def folder_held(folder: Path) -> Iterator[Held]:
     Raises:
         OutputError: another run holds it; says which.
     """
-    held = _HELD.get()
-    if folder.resolve() in held:
-        yield held[folder.resolve()]
+    folders = _HELD.get()
+    if folder.resolve() in folders:
+        yield folders[folder.resolve()]
         return
     lock = lock_of(folder / "run")
     with _made(folder), _locked(lock, folder):
-        own = Held(folder, lock)
-        before = _HELD.set({**held, folder.resolve(): own})
+        this_folder = Held(folder, lock)
+        before = _HELD.set({**folders, folder.resolve(): this_folder})
         try:
-            yield own
+            yield this_folder
         finally:
             _HELD.reset(before)
 
 
 def check_held(folder: Path) -> None:
     """Refuse to go on where a folder that this thread's run holds was removed or replaced; see `Held.check`."""
-    held = _HELD.get().get(folder.resolve())
-    if held is not None:
-        held.check()
+    this_folder = _HELD.get().get(folder.resolve())
+    if this_folder is not None:
+        this_folder.check()
 
 
 @contextmanager
@@ -107,26 +107,26 @@ def placed(path: Path, *, replace: bool = False, wait: float = 0.0) -> Iterator[
 @contextmanager
 def _made(folder: Path) -> Iterator[None]:
     """Make a folder and those above it; what was made here and got nothing is removed again."""
-    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    created = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
     finally:
         with suppress(OSError):  # the first that holds something keeps those above it
-            for each in made:
+            for each in created:
                 each.rmdir()
 
 
 @contextmanager
-def _locked(lock: Path, place: Path, *, wait: float = 0.0) -> Iterator[None]:
+def _locked(lock: Path, path: Path, *, wait: float = 0.0) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     # A lock's state is its thread's own by default: a scan may end in another thread than it began.
-    own = FileLock(lock, timeout=wait, thread_local=False)
+    file_lock = FileLock(lock, timeout=wait, thread_local=False)
     try:
-        own.acquire()
+        file_lock.acquire()
     except Timeout:
-        raise OutputError(_held_by(lock, place)) from None
+        raise OutputError(_held_by(lock, path)) from None
     try:
         lock.write_text(json.dumps(_about()), encoding="utf-8")
         yield
@@ -134,7 +134,7 @@ def _locked(lock: Path, place: Path, *, wait: float = 0.0) -> Iterator[None]:
         # Before it is let go: whoever waits for the file that went sees that it went, and opens the next.
         with suppress(OSError):
             lock.unlink()
-        own.release()
+        file_lock.release()
 
 
 def _about() -> dict[str, Any]:
@@ -153,11 +153,11 @@ def _process() -> dict[str, Any]:
     }
 
 
-def _held_by(lock: Path, place: Path) -> str:
+def _held_by(lock: Path, path: Path) -> str:
     """Say who holds a place, as far as its lock file tells."""
     holder = "another run"
     with suppress(OSError, UnreadableFileError, KeyError, TypeError):
         about = read_json(lock, most=_MOST_BYTES)
         user = f" of {about['user']}" if "user" in about else ""
         holder = f"process {about['process']}{user} on {about['machine']} ({about['command']}; since {about['since']})"
-    return f"{place} is being written by {holder}; wait until it ends, or give another --out"
+    return f"{path} is being written by {holder}; wait until it ends, or give another --out"

@@ -56,8 +56,8 @@ def unpack(arrays: "Mapping[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
     if SPEC not in arrays:
         return dict(arrays)
     spec = json.loads(arrays[SPEC].tobytes())
-    own = {SPEC, *(name + part for name in spec for part in (_PLACES, _ROWS))}
-    out = {name: array for name, array in arrays.items() if name not in own}
+    internal_names = {SPEC, *(name + part for name in spec for part in (_PLACES, _ROWS))}
+    out = {name: array for name, array in arrays.items() if name not in internal_names}
     for name, was in spec.items():
         shape = tuple(was["shape"])
         lead = int(np.prod(shape[: min(2, len(shape) - 1)]))
@@ -79,8 +79,10 @@ def _narrowed(array: "NDArray[Any]") -> "NDArray[Any]":
 
     if array.dtype.kind == "f":
         with np.errstate(over="ignore"):
-            found = (array.astype(name) for name in _FLOATS if np.dtype(name).itemsize < array.itemsize)
-            return next((one for one in found if _same(one.astype(array.dtype), array)), array)
+            narrower = (array.astype(name) for name in _FLOATS if np.dtype(name).itemsize < array.itemsize)
+            return next(
+                (candidate for candidate in narrower if _same(candidate.astype(array.dtype), array)), array
+            )
     least, most = int(array.min()), int(array.max())
     for name in _WHOLE:
         limits = np.iinfo(name)
@@ -89,12 +91,14 @@ def _narrowed(array: "NDArray[Any]") -> "NDArray[Any]":
     return array
 
 
-def _same(one: "NDArray[Any]", other: "NDArray[Any]") -> bool:
+def _same(first: "NDArray[Any]", second: "NDArray[Any]") -> bool:
     """Whether two arrays of floats are the same bit for bit, as 0 and -0 are not."""
     import numpy as np
 
-    bits = np.dtype(f"u{one.itemsize}")
-    return bool(np.array_equal(np.ascontiguousarray(one).view(bits), np.ascontiguousarray(other).view(bits)))
+    bits = np.dtype(f"u{first.itemsize}")
+    return bool(
+        np.array_equal(np.ascontiguousarray(first).view(bits), np.ascontiguousarray(second).view(bits))
+    )
 
 
 def _is_there(table: "NDArray[Any]") -> "NDArray[Any]":

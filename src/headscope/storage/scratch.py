@@ -20,12 +20,12 @@ def scratch(folder: Path, name: str = "run") -> Iterator[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     sweep_scratch(folder)
-    own = beside(folder / name, SCRATCH)
-    with place_held(own):
+    scratch_folder = beside(folder / name, SCRATCH)
+    with place_held(scratch_folder):
         try:
-            yield own
+            yield scratch_folder
         finally:
-            shutil.rmtree(own, ignore_errors=True)
+            shutil.rmtree(scratch_folder, ignore_errors=True)
 
 
 def sweep_scratch(folder: Path) -> None:

@@ -83,8 +83,8 @@ def remove(path: Path) -> None:
 
 
 def _left_of(path: Path, mark: str) -> list[Path]:
-    own = re.compile(rf"\.{re.escape(_short(path.name))}\.[0-9a-f]{{16}}\.{mark}", re.DOTALL)
-    return [path.with_name(name) for name in sorted(os.listdir(path.parent)) if own.fullmatch(name)]
+    pattern = re.compile(rf"\.{re.escape(_short(path.name))}\.[0-9a-f]{{16}}\.{mark}", re.DOTALL)
+    return [path.with_name(name) for name in sorted(os.listdir(path.parent)) if pattern.fullmatch(name)]
 
 
 def _short(name: str) -> str:

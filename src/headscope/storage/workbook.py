@@ -47,9 +47,9 @@ def workbook_bytes(sheets: Mapping[str, tuple[Sequence[str], Iterable[Sequence[V
 
 
 def _put(archive: zipfile.ZipFile, path: str, content: str) -> None:
-    told = zipfile.ZipInfo(path, date_time=(1980, 1, 1, 0, 0, 0))
-    told.compress_type = zipfile.ZIP_DEFLATED
-    archive.writestr(told, content.encode("utf-8"))
+    entry = zipfile.ZipInfo(path, date_time=(1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(entry, content.encode("utf-8"))
 
 
 def _frame_of(names: Sequence[str]) -> dict[str, str]:

@@ -52,7 +52,7 @@ class Batches:
             window = order[start : start + _WINDOW * self.size]
             window = window[np.argsort(-self.lengths[window], kind="stable")]
             batches += [window[at : at + self.size] for at in range(0, len(window), self.size)]
-        return [batches[place] for place in generator.permutation(len(batches))]
+        return [batches[index] for index in generator.permutation(len(batches))]
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,16 @@ def masked_batch(
     ids = np.full((len(places), width), pad, dtype=np.int64)
     types, valid = np.zeros_like(ids), np.zeros_like(ids)
     asked, targets, rows = [], [], []
-    for row, place in enumerate(places.tolist()):
-        own, own_types = inputs.of(place)
-        shown, chosen = masker.draw(own, key=int(inputs.keys[place]), epoch=epoch)
-        ids[row, : len(own)], types[row, : len(own)], valid[row, : len(own)] = shown, own_types, 1
+    for row, index in enumerate(places.tolist()):
+        ids_of_input, own_types = inputs.of(index)
+        shown, chosen = masker.draw(ids_of_input, key=int(inputs.keys[index]), epoch=epoch)
+        ids[row, : len(ids_of_input)], types[row, : len(ids_of_input)], valid[row, : len(ids_of_input)] = (
+            shown,
+            own_types,
+            1,
+        )
         asked.append(row * width + chosen)
-        targets.append(own[chosen].astype(np.int64))
+        targets.append(ids_of_input[chosen].astype(np.int64))
         rows.append(np.full(len(chosen), row))
     return AskedBatch(
         torch.from_numpy(ids),

@@ -107,14 +107,15 @@ def _curves(log: pd.DataFrame) -> str:
         "| step | tokens read | training loss | held-out loss | held-out accuracy |",
         "|---:|---:|---:|---:|---:|",
     ]
-    found = {(int(row["step"]), row["split"], row["measure"]): row for row in log.to_dict("records")}
+    rows_by_key = {(int(row["step"]), row["split"], row["measure"]): row for row in log.to_dict("records")}
     steps = sorted(
-        {step for step, split, _ in found if split == "held-out"} or {step for step, _, _ in found}
+        {step for step, split, _ in rows_by_key if split == "held-out"}
+        or {step for step, _, _ in rows_by_key}
     )
     kept = sorted({steps[round(i * (len(steps) - 1) / (_ROWS - 1))] for i in range(_ROWS)})
     for step in kept:
         rows = [
-            found.get((step, *key))
+            rows_by_key.get((step, *key))
             for key in (("train", "loss"), ("held-out", "loss"), ("held-out", "accuracy"))
         ]
         tokens = next(row["tokens"] for row in rows if row is not None)

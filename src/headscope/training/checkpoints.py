@@ -26,12 +26,12 @@ def checkpoint_path(out: Path, step: int) -> Path:
 
 def checkpoints_of(out: Path) -> dict[int, Path]:
     """Return a training's checkpoints by step, in order."""
-    found = {}
+    checkpoints = {}
     for path in out.glob("checkpoint-*"):
         number = path.name.removeprefix("checkpoint-")
         if path.is_dir() and number.isdecimal():
-            found[int(number)] = path
-    return dict(sorted(found.items()))
+            checkpoints[int(number)] = path
+    return dict(sorted(checkpoints.items()))
 
 
 def write_checkpoint(folder: Path, model: Any, tokenizer: Any) -> None:

@@ -74,9 +74,9 @@ def _shown(weights: Tensor, rows: Tensor) -> Tensor:
 @contextmanager
 def attending_eagerly(model: Any) -> Iterator[None]:
     """Let a model attend in the one way that gives weights, as long as the block runs."""
-    own = model.config._attn_implementation
+    implementation = model.config._attn_implementation
     model.set_attn_implementation("eager")
     try:
         yield
     finally:
-        model.set_attn_implementation(own)
+        model.set_attn_implementation(implementation)

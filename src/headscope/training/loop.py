@@ -90,24 +90,24 @@ class Trainer:
         Raises:
             OptionError: the loss is no number any more; `step` says when that was seen.
         """
-        (loss, hits), asked = self._sums.tolist(), self._asked
+        (loss, hits), n_targets = self._sums.tolist(), self._asked
         self._sums, self._asked = torch.zeros_like(self._sums), 0
         if not abs(loss) < float("inf"):
             raise OptionError(
                 f"the loss is no number any more after {step:,} steps; give a lower --learning-rate (it is "
                 f"{self.prepared.options.rate:g}) and another --out"
             )
-        return loss, hits, asked
+        return loss, hits, n_targets
 
     def measure(self) -> HeldOut | None:
         """Measure on the held-out inputs; None where there are none."""
         prepared = self.prepared
-        if not len(prepared.held):
+        if not len(prepared.held_out):
             return None
         return measure_held_out(
             self.model,
             prepared.inputs,
-            prepared.held,
+            prepared.held_out,
             prepared.question,
             batch_size=prepared.options.batch_size,
             types=prepared.types,

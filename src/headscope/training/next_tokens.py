@@ -38,13 +38,13 @@ class NextTokens:
         ids = np.full((len(places), width), self.pad, dtype=np.int64)
         valid = np.zeros_like(ids)
         asked, targets, rows = [], [], []
-        for row, place in enumerate(places.tolist()):
-            own, _ = inputs.of(place)
-            own, may_be = self._drawn(own, key=int(inputs.keys[place]), epoch=epoch)
-            ids[row, : len(own)], valid[row, : len(own)] = own, 1
+        for row, index in enumerate(places.tolist()):
+            ids_of_input, _ = inputs.of(index)
+            ids_of_input, may_be = self._drawn(ids_of_input, key=int(inputs.keys[index]), epoch=epoch)
+            ids[row, : len(ids_of_input)], valid[row, : len(ids_of_input)] = ids_of_input, 1
             next_ones = 1 + np.flatnonzero(may_be[1:])
             asked.append(row * width + next_ones - 1)
-            targets.append(own[next_ones].astype(np.int64))
+            targets.append(ids_of_input[next_ones].astype(np.int64))
             rows.append(np.full(len(next_ones), row))
         return AskedBatch(
             torch.from_numpy(ids),
@@ -64,6 +64,6 @@ class NextTokens:
         generator = np.random.Generator(np.random.Philox(key=np.array([key, epoch], dtype=np.uint64)))
         if generator.random() >= self.repeated:
             return ids, np.ones(len(ids), dtype=np.bool_)
-        own = np.flatnonzero(self.ordinary[ids])
-        between = np.arange(own[0], own[-1] + 1) if len(own) else own
+        ids_of_input = np.flatnonzero(self.ordinary[ids])
+        between = np.arange(ids_of_input[0], ids_of_input[-1] + 1) if len(ids_of_input) else ids_of_input
         return repeat_something(ids, self.ordinary, between, generator=generator)

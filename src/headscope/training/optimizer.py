@@ -12,12 +12,12 @@ DECAY = 0.01
 
 def make_optimizer(model: nn.Module) -> torch.optim.AdamW:
     """Return AdamW over a model's parameters; weight decay on matrices alone, not on biases and norms."""
-    own = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
     groups = [
-        {"params": [p for p in own if p.ndim > 1], "weight_decay": DECAY},
-        {"params": [p for p in own if p.ndim <= 1], "weight_decay": 0.0},
+        {"params": [p for p in trainable if p.ndim > 1], "weight_decay": DECAY},
+        {"params": [p for p in trainable if p.ndim <= 1], "weight_decay": 0.0},
     ]
-    fused = all(parameter.device.type in ("cpu", "cuda") for parameter in own)
+    fused = all(parameter.device.type in ("cpu", "cuda") for parameter in trainable)
     return torch.optim.AdamW(groups, lr=0.0, betas=(0.9, 0.98), eps=1e-6, fused=fused)
 
 
@@ -44,12 +44,12 @@ def take_step(optimizer: torch.optim.AdamW, *, rate: float) -> None:
 
 def state_tensors(model: nn.Module, optimizer: torch.optim.AdamW) -> dict[str, Tensor]:
     """Return all that training has changed: weights, buffers, and the optimizer's moments, by name."""
-    found = {f"weights {name}": parameter.detach() for name, parameter in model.named_parameters()}
-    found |= {f"buffer {name}": buffer for name, buffer in model.named_buffers()}
+    arrays = {f"weights {name}": parameter.detach() for name, parameter in model.named_parameters()}
+    arrays |= {f"buffer {name}": buffer for name, buffer in model.named_buffers()}
     for name, parameter in model.named_parameters():
         state = optimizer.state.get(parameter, {})
-        found |= {f"{moment} {name}": state[moment] for moment in (*_MOMENTS, "step") if moment in state}
-    return {name: tensor.contiguous() for name, tensor in found.items()}
+        arrays |= {f"{moment} {name}": state[moment] for moment in (*_MOMENTS, "step") if moment in state}
+    return {name: tensor.contiguous() for name, tensor in arrays.items()}
 
 
 def load_state(model: nn.Module, optimizer: torch.optim.AdamW, tensors: Mapping[str, Tensor]) -> None:

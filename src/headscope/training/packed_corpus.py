@@ -75,9 +75,9 @@ def pack_inputs(
         InputError: no input could be made, or the tokenizer knows next to nothing of them; says why.
     """
     digest = CorpusDigest(documents)
-    made = packer.pack(digest, limit=limit)
+    segments = packer.pack(digest, limit=limit)
     return _packed(
-        made if known is None else known.watch(made),
+        segments if known is None else known.watch(segments),
         digest,
         packer.counts.skipped,
         seed=seed,
@@ -95,9 +95,9 @@ def pack_passages(
 ) -> PackedInputs:
     """Read documents into packed inputs of running text; otherwise as `pack_inputs`."""
     digest = CorpusDigest(documents)
-    made = text.cut(digest, limit=limit, seed=seed)
+    segments = text.cut(digest, limit=limit, seed=seed)
     return _packed(
-        made if known is None else known.watch(made),
+        segments if known is None else known.watch(segments),
         digest,
         text.skipped,
         seed=seed,
@@ -106,13 +106,13 @@ def pack_passages(
 
 
 def _packed(
-    made: Iterable[Segment], digest: CorpusDigest, skipped: Counter[str], *, seed: int, remedy: str
+    segments: Iterable[Segment], digest: CorpusDigest, skipped: Counter[str], *, seed: int, remedy: str
 ) -> PackedInputs:
     """Gather inputs as they are made; `digest` and `skipped` are filled meanwhile."""
     ids, types = array("i"), array("B")
     starts, keys, places = array("q", [0]), array("Q"), array("q")
     ordinals: dict[str, int] = {}
-    for segment in made:
+    for segment in segments:
         ids.frombytes(segment.ids.astype(np.int32).tobytes())
         types.frombytes(segment.token_types.astype(np.uint8).tobytes())
         starts.append(len(ids))
@@ -174,5 +174,5 @@ def hold_out(inputs: PackedInputs, *, share: float) -> tuple[NDArray[np.int64], 
     number = min(number, count - 1)
     sizes = np.bincount(inputs.documents, minlength=count)[order[:number]]
     number = max(1, int(np.searchsorted(np.cumsum(sizes), MOST_HELD_OUT, side="right")))
-    held = np.isin(inputs.documents, order[:number])
-    return np.flatnonzero(~held), np.flatnonzero(held)
+    is_held_out = np.isin(inputs.documents, order[:number])
+    return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)

@@ -33,7 +33,7 @@ class Prepared:
         options: what is asked.
         start: the model as it is before the first step.
         inputs: the corpus.
-        train, held: places of the inputs to train and to measure on.
+        train, held_out: places of the inputs to train and to measure on.
         objective: what the model is trained to foretell.
         question: which tokens of an input are asked for.
         types: whether the model takes token types.
@@ -45,7 +45,7 @@ class Prepared:
     start: Start
     inputs: PackedInputs
     train: NDArray[np.int64]
-    held: NDArray[np.int64]
+    held_out: NDArray[np.int64]
     objective: Objective
     question: Question
     types: bool
@@ -79,7 +79,7 @@ def prepare(options: TrainOptions) -> Prepared:
     encoder = Encoder(start.tokenizer)
     known = KnownPieces(encoder, "text")
     inputs = objective.inputs(corpus, encoder, options, known=known)
-    train, held = hold_out(inputs, share=options.held_out)
+    train, held_out = hold_out(inputs, share=options.held_out)
     weights = weights_hash(LoadedModel(model=start.model, tokenizer=start.tokenizer, name=start.name))
     config = start.model.config
     facts = {
@@ -103,7 +103,7 @@ def prepare(options: TrainOptions) -> Prepared:
             "documents": inputs.read,
             "tokens": int(inputs.starts[-1]),
             "train": _part(inputs, train),
-            "held_out": _part(inputs, held),
+            "held_out": _part(inputs, held_out),
             "left_out": inputs.left_out,
         },
         "options": options.shaping(),
@@ -115,7 +115,7 @@ def prepare(options: TrainOptions) -> Prepared:
         start=start,
         inputs=inputs,
         train=train,
-        held=held,
+        held_out=held_out,
         objective=objective,
         question=objective.question(start.tokenizer, options),
         types=takes_types(start.model),

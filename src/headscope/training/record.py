@@ -23,29 +23,29 @@ _MOST_LOG = 1 << 28  # bytes
 _REMEDY = "delete the folder and train again"
 
 
-def held_out_rows(found: HeldOut, at: Mapping[str, Any]) -> list[Row]:
+def held_out_rows(measured: HeldOut, at: Mapping[str, Any]) -> list[Row]:
     """Lay out what was measured on the held-out documents: a row each for loss and accuracy.
 
     Args:
-        found: the measurement.
+        measured: the measurement.
         at: `step epoch tokens learning_rate seconds` of the moment.
     """
-    bounds = zip(MEASURES, found.value, found.low, found.high, strict=True)
+    bounds = zip(MEASURES, measured.value, measured.low, measured.high, strict=True)
     return [
         {**at, "split": "held-out", "measure": name, "value": float(value), "ci_low": float(low),
-         "ci_high": float(high), "n": found.n}
+         "ci_high": float(high), "n": measured.n}
         for name, value, low, high in bounds
     ]  # fmt: skip
 
 
-def train_rows(loss: float, hits: float, asked: int, at: Mapping[str, Any]) -> list[Row]:
+def train_rows(loss: float, hits: float, n_targets: int, at: Mapping[str, Any]) -> list[Row]:
     """Lay out the means over the steps since the last rows, from their sums.
 
     They have no interval: the model changed while they were taken.
     """
-    nothing = {"ci_low": float("nan"), "ci_high": float("nan"), "n": asked}
+    nothing = {"ci_low": float("nan"), "ci_high": float("nan"), "n": n_targets}
     return [
-        {**at, "split": "train", "measure": name, "value": total / asked, **nothing}
+        {**at, "split": "train", "measure": name, "value": total / n_targets, **nothing}
         for name, total in zip(MEASURES, (loss, hits), strict=True)
     ]
 
@@ -97,12 +97,15 @@ def read_facts(out: Path) -> dict[str, Any] | None:
         InputError: the file is not a training's, or is not as it was written.
     """
     path = out / FACTS
-    found = read_sealed(path, remedy=_REMEDY)
-    if found is None:
+    sealed = read_sealed(path, remedy=_REMEDY)
+    if sealed is None:
         return None
-    if not isinstance(found.content, dict) or not {"signature", "steps", "complete"} <= found.content.keys():
+    if (
+        not isinstance(sealed.content, dict)
+        or not {"signature", "steps", "complete"} <= sealed.content.keys()
+    ):
         raise InputError(f"{path} is not of a training; give a folder that headscope train wrote")
-    if not found.whole:
+    if not sealed.whole:
         raise InputError(f"{path} was changed or damaged since headscope wrote it; {_REMEDY}")
-    facts: dict[str, Any] = found.content
+    facts: dict[str, Any] = sealed.content
     return facts

@@ -73,15 +73,15 @@ def recurring_phrases(
     phrases = [pieces[generator.integers(len(pieces), size=length)] for length in lengths]
     text: list[NDArray[np.int64]] = []
     known: list[NDArray[np.bool_]] = []
-    seen: set[int] = set()
+    drawn_before: set[int] = set()
     room = len(places)
     while room > 0:
         drawn = int(generator.integers(len(phrases)))
         text.append(phrases[drawn])
-        known.append((np.arange(len(phrases[drawn])) > 0) & (drawn in seen))
-        seen.add(drawn)
+        known.append((np.arange(len(phrases[drawn])) > 0) & (drawn in drawn_before))
+        drawn_before.add(drawn)
         room -= len(phrases[drawn])
-    shown, asked = ids.copy(), np.zeros(len(ids), dtype=np.bool_)
+    shown, may_be_asked = ids.copy(), np.zeros(len(ids), dtype=np.bool_)
     shown[places] = np.concatenate(text)[: len(places)]
-    asked[places] = np.concatenate(known)[: len(places)]
-    return shown, asked
+    may_be_asked[places] = np.concatenate(known)[: len(places)]
+    return shown, may_be_asked

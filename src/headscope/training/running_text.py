@@ -42,11 +42,11 @@ class RunningText:
         self, documents: Iterable[Document], *, limit: int | None = None, seed: int = 0
     ) -> Iterator[Segment]:
         """Yield inputs, document by document; at most `limit` of them, drawn over the documents (`spread`)."""
-        made = (passage for document in documents for passage in self._passages(document))
+        passages = (passage for document in documents for passage in self._passages(document))
         if limit is None:
-            yield from made
+            yield from passages
             return
-        every = list(made)
+        every = list(passages)
         drawn = spread(((passage.document, passage.index) for passage in every), limit=limit, seed=seed)
         yield from (passage for passage in every if (passage.document, passage.index) in drawn)
 
@@ -87,5 +87,5 @@ class RunningText:
 
 def _line_feed(encoder: Encoder) -> list[int]:
     """Find the pieces that stand for a line feed and nothing else."""
-    (found,) = encoder.pieces(["a\nb"])
-    return [number for number, (start, end) in zip(found.ids, found.offsets) if (start, end) == (1, 2)]
+    (pieces,) = encoder.pieces(["a\nb"])
+    return [number for number, (start, end) in zip(pieces.ids, pieces.offsets) if (start, end) == (1, 2)]

@@ -11,19 +11,19 @@ from headscope.training.batches import AskedBatch
 
 
 @contextmanager
-def scores_where_asked(model: nn.Module, asked: Tensor) -> Iterator[None]:
+def scores_where_asked(model: nn.Module, positions: Tensor) -> Iterator[None]:
     """Let a model's head see only some tokens while the block runs: 15% of the widest layer for masked words.
 
     The body's output is cut down to `[1, asked, width]` on its way to the head, whatever the family calls its head.
 
     Args:
         model: with a language-model head; as it was afterwards.
-        asked: places in the flattened batch, `[asked]`.
+        positions: places in the flattened batch, `[asked]`.
     """
 
     def cut(_module: nn.Module, _arguments: Any, output: Any) -> Any:
         hidden = output[0]
-        output["last_hidden_state"] = hidden.reshape(-1, hidden.shape[-1])[asked][None]
+        output["last_hidden_state"] = hidden.reshape(-1, hidden.shape[-1])[positions][None]
         return output
 
     body: Any = model.base_model
@@ -55,11 +55,11 @@ def scores_and_weights(
 
 
 def _asked_output(model: nn.Module, batch: AskedBatch, *, types: bool, **options: bool) -> Any:
-    given = {"input_ids": batch.ids, "attention_mask": batch.valid, **options}
+    arguments = {"input_ids": batch.ids, "attention_mask": batch.valid, **options}
     if types:
-        given["token_type_ids"] = batch.types
+        arguments["token_type_ids"] = batch.types
     with scores_where_asked(model, batch.asked):
-        return model(**given)
+        return model(**arguments)
 
 
 def loss_and_hits(scores: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:

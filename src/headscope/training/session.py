@@ -134,8 +134,8 @@ class Session:
             end = min((self.done // quiet + 1) * quiet, checkpoint)
             self.trainer.train(self.done, end, steps=self.steps)
             self.done = end
-            loss, hits, asked = self.trainer.take_sums(end)
-            rows = train_rows(loss, hits, asked, self._moment()) if asked else []
+            loss, hits, n_targets = self.trainer.take_sums(end)
+            rows = train_rows(loss, hits, n_targets, self._moment()) if n_targets else []
             self.rows += rows
             if end == checkpoint:
                 self._checkpoint()
@@ -154,8 +154,8 @@ class Session:
 
     def _checkpoint(self) -> None:
         """Measure, log, and write the model and the state to go on from; the state last, for it says all is there."""
-        found = self.trainer.measure()
-        rows = [] if found is None else held_out_rows(found, self._moment())
+        values = self.trainer.measure()
+        rows = [] if values is None else held_out_rows(values, self._moment())
         self.rows += rows
         check_held(self.out)
         self.files[LOG] = write_log(self.out, self.rows)
@@ -188,16 +188,16 @@ class Session:
     def _tell(self, rows: list[Row]) -> None:
         if self.watch is None:
             return
-        found = {(row["split"], row["measure"]): row["value"] for row in rows}
+        values = {(row["split"], row["measure"]): row["value"] for row in rows}
         taken = self.done - self.begun_at
         each = (time.perf_counter() - self.began) / taken if taken else None
         self.watch(
             TrainingProgress(
                 step=self.done,
                 steps=self.steps,
-                loss=found.get(("train", "loss")),
-                held_out_loss=found.get(("held-out", "loss")),
-                accuracy=found.get(("held-out", "accuracy")),
+                loss=values.get(("train", "loss")),
+                held_out_loss=values.get(("held-out", "loss")),
+                accuracy=values.get(("held-out", "accuracy")),
                 seconds=self._seconds(),
                 left=None if each is None else each * (self.steps - self.done),
             )
@@ -225,14 +225,14 @@ class Session:
 
 def _notes(prepared: Prepared) -> list[str]:
     notes = list(prepared.notes)
-    held, data = prepared.facts["data"]["held_out"], prepared.facts["data"]
+    held_out, data = prepared.facts["data"]["held_out"], prepared.facts["data"]
     if prepared.start.new_head:
         notes.append(
             f"{prepared.start.name} has no trained {prepared.objective.head_words}: a new one is trained, "
             "and its first losses are those of chance"
         )
-    if held["inputs"] and data["documents"] == 1:
+    if held_out["inputs"] and data["documents"] == 1:
         notes.append("the corpus is one document: the held-out inputs are of the same document")
-    if held["documents"] and (few := too_few(held["documents"], here="here are")):
+    if held_out["documents"] and (few := too_few(held_out["documents"], here="here are")):
         notes.append(f"held out: {few}")
     return notes

@@ -84,8 +84,8 @@ def _sees_what_follows(model: Any) -> bool:
     """Whether a later token changes earlier scores: BERT's kin have a causal head, and look both ways."""
     ids = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 4]])
     with torch.no_grad():
-        one, other = model.eval()(input_ids=ids).logits[:, 0]
-    return not torch.allclose(one, other, atol=1e-4)
+        alone, in_pair = model.eval()(input_ids=ids).logits[:, 0]
+    return not torch.allclose(alone, in_pair, atol=1e-4)
 
 
 def _no_decoder(name: str, why: str) -> ModelError:

@@ -55,8 +55,8 @@ def train_tokenizer(
         show_progress=False,
     )
     backend.train_from_iterator(lines(), trainer)
-    found = backend.get_vocab()
-    return BertTokenizer(vocab=found, do_lower_case=not cased, model_max_length=max_length)
+    ids_by_piece = backend.get_vocab()
+    return BertTokenizer(vocab=ids_by_piece, do_lower_case=not cased, model_max_length=max_length)
 
 
 def _letters(lines: Iterable[str], backend: Any) -> tuple[list[str], list[str]]:

@@ -31,10 +31,10 @@ class Size:
         Raises:
             OptionError: it is not three whole numbers from 1, or the heads cannot share the width.
         """
-        found = re.fullmatch(r"([1-9]\d{0,5})[x×]([1-9]\d{0,5})[x×]([1-9]\d{0,5})", text.strip().lower())
-        if found is None:
+        match = re.fullmatch(r"([1-9]\d{0,5})[x×]([1-9]\d{0,5})[x×]([1-9]\d{0,5})", text.strip().lower())
+        if match is None:
             raise OptionError(f"--size {text!r} is not known; expected LAYERSxHEADSxWIDTH, as 4x4x128")
-        size = cls(*map(int, found.groups()))
+        size = cls(*map(int, match.groups()))
         if size.width % size.heads:
             near = size.heads * max(1, round(size.width / size.heads))
             raise OptionError(

@@ -72,14 +72,14 @@ def train(
         HeadscopeError: something in the way that the user can mend; its text says how.
         TypeError: an option that is not known.
     """
-    asked = TrainOptions(
+    train_options = TrainOptions(
         model=None if model is None else str(model),
         text=_paths(text),
         treebank=_paths(treebank),
         size=Size.read(size) if isinstance(size, str) else size,
         **options,
     )
-    return run_training(asked, out=Path(out), watch=watch)
+    return run_training(train_options, out=Path(out), watch=watch)
 
 
 def run_training(options: TrainOptions, *, out: Path, watch: TrainingWatcher | None = None) -> Training:
@@ -141,7 +141,7 @@ def _check_same(before: Mapping[str, Any], prepared: Prepared, out: Path) -> Non
         )
 
 
-def _paths(given: "str | Path | Sequence[str | Path] | None") -> tuple[str, ...]:
-    if given is None:
+def _paths(paths: "str | Path | Sequence[str | Path] | None") -> tuple[str, ...]:
+    if paths is None:
         return ()
-    return (str(given),) if isinstance(given, str | Path) else tuple(str(path) for path in given)
+    return (str(paths),) if isinstance(paths, str | Path) else tuple(str(path) for path in paths)

@@ -9,7 +9,7 @@ CURRENT_FROM_CLS = Statistic(
     rows=Rows.CLS,
     label="{cls} to itself",
     meaning="weight on itself from the cls token",
-    asked=("cls to itself",),
+    search_words=("cls to itself",),
     ink="mixed",
     shape="previous",
 )

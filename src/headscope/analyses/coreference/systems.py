@@ -104,7 +104,11 @@ class CoreferenceResult:
                         "mention_type": name,
                         "n": int(self.counts[:, t].sum()),
                         **ends_of(chosen.value, t, "accuracy"),
-                        **(ends_of(chosen.own, t, "all_documents", "all_documents_") if held else {}),
+                        **(
+                            ends_of(chosen.all_documents, t, "all_documents", "all_documents_")
+                            if held
+                            else {}
+                        ),
                         **ends_of(chosen.held_out, t, "held_out", "held_out_"),
                         "q_value": self._selection_q() if t == 0 and held else np.nan,
                     }
@@ -202,7 +206,7 @@ def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
             if chosen.candidate[0] < 0:
                 continue
             head = dict(zip(_HEAD, candidates[int(chosen.candidate[0])]))
-            every = chosen.own if selection == "held-out" else None
+            every = chosen.all_documents if selection == "held-out" else None
             rows += [
                 {"system": "head", "selection": selection, **head, **numbers, **row}
                 for row in _by_gender(chosen.value, first, measure, every=every)

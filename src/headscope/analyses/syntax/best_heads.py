@@ -130,7 +130,11 @@ class DependencyResult:
                         **vars(self.candidates[place]),
                         "share": heads.share[column],
                         **ends_of(contest.value, column, "accuracy"),
-                        **(ends_of(heads.own, column, "all_documents", "all_documents_") if held else {}),
+                        **(
+                            ends_of(heads.all_documents, column, "all_documents", "all_documents_")
+                            if held
+                            else {}
+                        ),
                         **ends_of(heads.held_out, column, "held_out", "held_out_"),
                         "baseline_offset": OFFSETS[int(contest.rival[column])],
                         **ends_of(contest.baseline, column, "baseline_accuracy", "baseline_"),

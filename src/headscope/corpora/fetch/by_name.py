@@ -55,30 +55,30 @@ def fetch(name: str, *, cache_dir: Path | None = None) -> Path:
     """
     from huggingface_hub import constants
 
-    place = parse(name)
+    dataset = parse(name)
     assets = Path(constants.HF_ASSETS_CACHE) if cache_dir is None else cache_dir / "assets"
     folder = assets / "headscope" / f"corpora-{_CONVERSION}"
-    revision = place.revision or place.source.revision
-    if _kept(folder, place, revision).exists():
-        return _kept(folder, place, revision)
-    parquet = _download(place, revision, None if cache_dir is None else cache_dir / "hub")
-    commit = parquet.parents[place.file.count("/")].name  # .../snapshots/<commit>/<file>
-    plain = _kept(folder, place, commit)
+    revision = dataset.revision or dataset.source.revision
+    if _kept(folder, dataset, revision).exists():
+        return _kept(folder, dataset, revision)
+    parquet = _download(dataset, revision, None if cache_dir is None else cache_dir / "hub")
+    commit = parquet.parents[dataset.file.count("/")].name  # .../snapshots/<commit>/<file>
+    plain = _kept(folder, dataset, commit)
     if not plain.exists():
-        place.source.convert(parquet, plain, name=place.name)
+        dataset.source.convert(parquet, plain, name=dataset.name)
     return plain
 
 
-def _kept(folder: Path, place: HubPlace, commit: str) -> Path:
-    stem = f"{place.config}-{place.split}-{commit}"
-    return folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '-', stem)}.{place.source.ending}"
+def _kept(folder: Path, dataset: HubPlace, commit: str) -> Path:
+    stem = f"{dataset.config}-{dataset.split}-{commit}"
+    return folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '-', stem)}.{dataset.source.ending}"
 
 
-def _download(place: HubPlace, revision: str, cache_dir: Path | None) -> Path:
+def _download(dataset: HubPlace, revision: str, cache_dir: Path | None) -> Path:
     """Return the Parquet file in the hub's cache, its checksum compared."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
 
-    repository, file = place.source.repository, place.file
+    repository, file = dataset.source.repository, dataset.file
 
     def download(*, here: bool = False, anew: bool = False) -> Path:
         return Path(
@@ -100,18 +100,18 @@ def _download(place: HubPlace, revision: str, cache_dir: Path | None) -> Path:
         ).etag
     except Exception as error:
         if trouble_of(error) != "away":
-            refuse(error, place, revision)
+            refuse(error, dataset, revision)
         try:
             parquet = download(here=True)
         except OSError:
-            refuse(error, place, revision)
+            refuse(error, dataset, revision)
         digest = parquet.resolve().name  # the cache calls a file by its checksum
     else:
         try:
             parquet = _resumed(download)
         except Exception as error:
-            refuse(error, place, revision, begun=True)
-    _compare(parquet, digest or "", place)
+            refuse(error, dataset, revision, begun=True)
+    _compare(parquet, digest or "", dataset)
     return parquet
 
 
@@ -124,16 +124,16 @@ def _resumed(download: Callable[..., Path]) -> Path:
         return download(anew=True)  # where it stopped it cannot go on: from the start
 
 
-def _compare(parquet: Path, digest: str, place: HubPlace) -> None:
+def _compare(parquet: Path, digest: str, dataset: HubPlace) -> None:
     """Remove a file that is not what the hub announced; large files are announced by their SHA-256."""
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
         return
     with parquet.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != digest:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    if sha256 != digest:
         parquet.resolve().unlink(missing_ok=True)
         parquet.unlink(missing_ok=True)
         raise InputError(
-            f"{place.name} came damaged: its SHA-256 is {found[:12]}..., the hub announced {digest[:12]}...; it was "
+            f"{dataset.name} came damaged: its SHA-256 is {sha256[:12]}..., the hub announced {digest[:12]}...; it was "
             "removed: run the same command again"
         )

@@ -52,18 +52,22 @@ def copied(address: str) -> tuple[str, ...]:
         )
     files = _opened(address, scheme)
     try:
-        found = sorted(files.glob(_path(files, address))) if "*" in address else [_path(files, address)]
-        if not found:
+        remote_paths = (
+            sorted(files.glob(_path(files, address))) if "*" in address else [_path(files, address)]
+        )
+        if not remote_paths:
             raise InputError(
                 f"no file matches {source_name(address)}; look at the pattern, or give files by name"
             )
-        if any(map(files.isdir, found)):
+        if any(map(files.isdir, remote_paths)):
             raise InputError(
                 f"{source_name(address)} is a folder; give its files by name, or by a pattern as .../*.txt"
             )
-        _check_room(files, found, address)
+        _check_room(files, remote_paths, address)
         folder = Path(tempfile.mkdtemp(dir=_room()))
-        return tuple(str(_copy(files, path, folder / str(place))) for place, path in enumerate(found))
+        return tuple(
+            str(_copy(files, path, folder / str(number))) for number, path in enumerate(remote_paths)
+        )
     except InputError:
         raise
     except FileNotFoundError:
@@ -119,10 +123,10 @@ def _check_room(files: Any, paths: list[str], address: str) -> None:
 
 def _copy(files: Any, path: str, folder: Path) -> Path:
     folder.mkdir()
-    own = folder / path.rstrip("/").rpartition("/")[2]
-    with files.open(path, "rb") as source, own.open("wb") as copy:
+    target = folder / path.rstrip("/").rpartition("/")[2]
+    with files.open(path, "rb") as source, target.open("wb") as copy:
         shutil.copyfileobj(source, copy, _PIECE)
-    return own
+    return target
 
 
 @cache

@@ -47,9 +47,9 @@ def trouble_of(error: BaseException) -> Trouble | None:
 
 def _links(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and what caused it, each once."""
-    seen: list[BaseException] = []
+    earlier: list[BaseException] = []
     link: BaseException | None = error
-    while link is not None and link not in seen:
+    while link is not None and link not in earlier:
         yield link
-        seen.append(link)
+        earlier.append(link)
         link = link.__cause__ or link.__context__

@@ -147,27 +147,27 @@ def _entries(row: Mapping[str, Any], column: str, where: str) -> list[Mapping[st
     values = _listed(row, column, where) or []
     for value in values:
         if not isinstance(value, Mapping) or not isinstance(value.get("id"), str):
-            found = printable(repr(value))
-            raise InputError(f"{where}: expected entries with an id in {column}, found {found}; {_ANOTHER}")
+            came = printable(repr(value))
+            raise InputError(f"{where}: expected entries with an id in {column}, found {came}; {_ANOTHER}")
     return values
 
 
 def _comments(row: Mapping[str, Any], where: str) -> Iterator[str]:
     """Yield the comment lines without their #; two are kept in columns of their own, with a mark in their place."""
-    own = {
+    marks = {
         "__SENT_ID__": ("sent_id", row.get("sent_id") or row.get("idx")),
         "__TEXT__": ("text", row.get("text")),
     }
     comments = _listed(row, "comments", where) or []
     for comment in comments:
         if not isinstance(comment, str):
-            found = printable(repr(comment))
-            raise InputError(f"{where}: expected strings in comments, found {found}; {_ANOTHER}")
-    for mark in [mark for mark in own if mark not in comments] + comments:
-        if mark not in own:
+            came = printable(repr(comment))
+            raise InputError(f"{where}: expected strings in comments, found {came}; {_ANOTHER}")
+    for mark in [mark for mark in marks if mark not in comments] + comments:
+        if mark not in marks:
             yield mark
-        elif own[mark][1]:
-            yield f"{own[mark][0]} = {own[mark][1]}"
+        elif marks[mark][1]:
+            yield f"{marks[mark][0]} = {marks[mark][1]}"
 
 
 def _numbers(text: str, between: str, where: str) -> tuple[int, int]:
@@ -189,9 +189,9 @@ def _rows(source: Path, *, needed: Sequence[str], name: str) -> Iterator[dict[st
         with parquet.ParquetFile(source) as file:
             columns = file.schema_arrow.names
             if missing := [column for column in needed if column not in columns]:
-                found = ", ".join(printable(column) for column in columns[:_MOST_NAMED])
+                came = ", ".join(printable(column) for column in columns[:_MOST_NAMED])
                 raise InputError(
-                    f"{name}: expected the columns {', '.join(needed)}, found {found} (no "
+                    f"{name}: expected the columns {', '.join(needed)}, found {came} (no "
                     f"{', '.join(missing)}); try another @revision, or give a local file"
                 )
             for batch in file.iter_batches(batch_size=_ROWS):

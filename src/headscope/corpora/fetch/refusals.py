@@ -10,7 +10,7 @@ from headscope.errors import InputError
 _AGAIN = "run the same command again"
 
 
-def refuse(error: Exception, place: HubPlace, revision: str, *, begun: bool = False) -> NoReturn:
+def refuse(error: Exception, dataset: HubPlace, revision: str, *, begun: bool = False) -> NoReturn:
     """Raise what an error of the hub means for a place; an error that is not about the hub as it is.
 
     Args:
@@ -21,15 +21,15 @@ def refuse(error: Exception, place: HubPlace, revision: str, *, begun: bool = Fa
     """
     from huggingface_hub import constants
 
-    repository, trouble = place.source.repository, trouble_of(error)
+    repository, trouble = dataset.source.repository, trouble_of(error)
     if trouble is None:
         raise error
     if trouble == "file":
-        raise _no_file(place, revision) from error
-    if trouble == "revision" and place.revision is None:
+        raise _no_file(dataset, revision) from error
+    if trouble == "revision" and dataset.revision is None:
         sentence = (
             f"the hub's {repository} no longer has the commit {revision[:12]} that headscope asks for; name another, "
-            f"as {place.name}@main"
+            f"as {dataset.name}@main"
         )
     elif trouble == "revision":
         sentence = (
@@ -43,52 +43,53 @@ def refuse(error: Exception, place: HubPlace, revision: str, *, begun: bool = Fa
             "local file"
         )
     elif trouble == "size":
-        sentence = f"{place.name} came with another size than the hub announced; nothing was kept: {_AGAIN}"
+        sentence = f"{dataset.name} came with another size than the hub announced; nothing was kept: {_AGAIN}"
     elif begun:
-        sentence = f"the download of {place.name} broke off; {_AGAIN}"
+        sentence = f"the download of {dataset.name} broke off; {_AGAIN}"
     elif constants.HF_HUB_OFFLINE:
         sentence = (
-            f"HF_HUB_OFFLINE is set, and {place.name} was not fetched before; unset it once to fetch it, or give a "
+            f"HF_HUB_OFFLINE is set, and {dataset.name} was not fetched before; unset it once to fetch it, or give a "
             "local file"
         )
     else:
         sentence = (
-            f"the hub cannot be reached, and {place.name} was not fetched before; go online once to fetch it, or give "
-            "a local file"
+            f"the hub cannot be reached, and {dataset.name} was not fetched before; go online once to fetch it, or "
+            "give a local file"
         )
     raise InputError(sentence) from error
 
 
-def _no_file(place: HubPlace, revision: str) -> InputError:
+def _no_file(dataset: HubPlace, revision: str) -> InputError:
     """Say what there is instead, if the hub can be asked."""
-    if place.source.ending != "conllu":
+    if dataset.source.ending != "conllu":
         return InputError(
-            f"the hub's {place.source.repository} has no {place.file} at revision {revision}; leave out the revision"
+            f"the hub's {dataset.source.repository} has no {dataset.file} at revision {revision}; leave out the "
+            "revision"
         )
-    top, treebank, _ = place.file.split("/")
-    treebanks = _listing(place, revision, top)
+    top, treebank, _ = dataset.file.split("/")
+    treebanks = _listing(dataset, revision, top)
     if treebank in treebanks:
         splits = sorted(
-            name.removesuffix(".parquet") for name in _listing(place, revision, f"{top}/{treebank}")
+            name.removesuffix(".parquet") for name in _listing(dataset, revision, f"{top}/{treebank}")
         )
-        there = f"; it has {', '.join(splits)}: write {place.name}/{splits[0]}" if splits else ""
-        return InputError(f"{place.name} has no {place.split} split{there}")
+        there = f"; it has {', '.join(splits)}: write {dataset.name}/{splits[0]}" if splits else ""
+        return InputError(f"{dataset.name} has no {dataset.split} split{there}")
     near = get_close_matches(treebank, treebanks, n=5, cutoff=0.6)
     if near:
         return InputError(
-            f"the hub has no treebank {place.name}; near it: {', '.join(f'ud:{name}' for name in near)} (of "
+            f"the hub has no treebank {dataset.name}; near it: {', '.join(f'ud:{name}' for name in near)} (of "
             f"{len(treebanks)}); {LOOK}"
         )
-    return InputError(f"the hub has no treebank {place.name}; {LOOK}")
+    return InputError(f"the hub has no treebank {dataset.name}; {LOOK}")
 
 
-def _listing(place: HubPlace, revision: str, folder: str) -> list[str]:
+def _listing(dataset: HubPlace, revision: str, folder: str) -> list[str]:
     """Return the names in a folder of the repository; none when the hub does not say."""
     from huggingface_hub import HfApi
 
     try:
         entries = list(
-            HfApi().list_repo_tree(place.source.repository, folder, repo_type="dataset", revision=revision)
+            HfApi().list_repo_tree(dataset.source.repository, folder, repo_type="dataset", revision=revision)
         )
     except Exception as error:
         if trouble_of(error) is None:

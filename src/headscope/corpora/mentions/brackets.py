@@ -107,46 +107,46 @@ def match_brackets(
     """
     open_: dict[str, list[Brackets]] = {}
     parts: dict[str, _Parts] = {}
-    found: list[Mention] = []
+    mentions_found: list[Mention] = []
     unmatched = UnmatchedBrackets(printable(document))
     covered = 0
-    for place in places:
-        for opens, closes, label in _split(place, id_field):
+    for brackets in places:
+        for opens, closes, label in _split(brackets, id_field):
             if opens:
-                open_.setdefault(label, []).append(place)
+                open_.setdefault(label, []).append(brackets)
             if not closes:
                 continue
             if not open_.get(label):
-                unmatched.closing(place.start, place.origin, printable(label))
+                unmatched.closing(brackets.start, brackets.origin, printable(label))
                 continue
             start = open_[label].pop().start
             if part := _PART.fullmatch(label):
-                entity, seen, total = part[1], int(part[2]), int(part[3])
-                own = parts.setdefault(entity, _Parts())
-                if not own.fits(seen, total):
-                    unmatched.out_of_order(place.start, place.origin, printable(entity), seen, total)
+                entity, number, total = part[1], int(part[2]), int(part[3])
+                parts_of_entity = parts.setdefault(entity, _Parts())
+                if not parts_of_entity.fits(number, total):
+                    unmatched.out_of_order(brackets.start, brackets.origin, printable(entity), number, total)
                     continue
-                whole = own.add(start, seen, total, place)
+                whole = parts_of_entity.add(start, number, total, brackets)
                 if whole is None:
                     continue
                 start = whole
             else:
                 entity = label
-            if place.end > start:
-                found.append(Mention(offset + start, offset + place.end, prefix + entity))
-                covered += place.end - start
-                if len(found) > MAX_MENTIONS or covered > MAX_COVERED:
+            if brackets.end > start:
+                mentions_found.append(Mention(offset + start, offset + brackets.end, prefix + entity))
+                covered += brackets.end - start
+                if len(mentions_found) > MAX_MENTIONS or covered > MAX_COVERED:
                     raise InputError(
-                        f"{place.origin}: the document has more mentions than can be read: expected at most a "
+                        f"{brackets.origin}: the document has more mentions than can be read: expected at most a "
                         "million, and 50 million words in them together; divide the document"
                     )
     for label, still_open in open_.items():
-        for place in still_open:
-            unmatched.opening(place.start, place.origin, printable(label))
+        for brackets in still_open:
+            unmatched.opening(brackets.start, brackets.origin, printable(label))
     for entity, unfinished in parts.items():
-        for seen, total, place in unfinished.left():
-            unmatched.unfinished(place.start, place.origin, printable(entity), seen, total)
-    mentions = sorted(found, key=lambda mention: (mention.start, -mention.end, mention.entity))
+        for number, total, brackets in unfinished.left():
+            unmatched.unfinished(brackets.start, brackets.origin, printable(entity), number, total)
+    mentions = sorted(mentions_found, key=lambda mention: (mention.start, -mention.end, mention.entity))
     return Matched(tuple(mentions), unmatched.in_order())
 
 
@@ -161,9 +161,9 @@ class _Parts:
         """Whether a part is a mention's first, or the part before it has been seen."""
         return number == 1 or bool(self.begun.get((number - 1, total)))
 
-    def add(self, start: int, number: int, total: int, place: Brackets) -> int | None:
+    def add(self, start: int, number: int, total: int, brackets: Brackets) -> int | None:
         """Take the next part; return where its mention starts when that was its last part."""
-        first, where = (start, place) if number == 1 else self.begun[number - 1, total].popleft()
+        first, where = (start, brackets) if number == 1 else self.begun[number - 1, total].popleft()
         if number >= total:
             return first
         self.begun.setdefault((number, total), deque()).append((first, where))
@@ -171,27 +171,27 @@ class _Parts:
 
     def left(self) -> Iterator[tuple[int, int, Brackets]]:
         """Yield what was begun and not finished: parts seen, parts in all, and where it began."""
-        for (seen, total), begun in self.begun.items():
-            for _, place in begun:
-                yield seen, total, place
+        for (number, total), begun in self.begun.items():
+            for _, brackets in begun:
+                yield number, total, brackets
 
 
-def _split(place: Brackets, id_field: int) -> Iterator[tuple[bool, bool, str]]:
+def _split(brackets: Brackets, id_field: int) -> Iterator[tuple[bool, bool, str]]:
     """Yield (opens, closes, label) of every bracket of a value; the label keeps the part: `e5[1/2]`."""
     at = 0
-    while at < len(place.value):
-        bracket = _BRACKET.match(place.value, at)
+    while at < len(brackets.value):
+        bracket = _BRACKET.match(brackets.value, at)
         if bracket is None or not (bracket[1] or bracket[3]):
             raise InputError(
-                f"{place.origin}: expected brackets of mentions such as (1, 1) or (1), "
-                f"found {printable(place.value)}; mend or remove them"
+                f"{brackets.origin}: expected brackets of mentions such as (1, 1) or (1), "
+                f"found {printable(brackets.value)}; mend or remove them"
             )
         fields = bracket[2].split("-")
         # a closing bracket has the id only, or (in old files) all fields of the opening one
         label = fields[min(id_field, len(fields) - 1)] if not bracket[1] else "".join(fields[id_field:][:1])
         if not label.strip():
             raise InputError(
-                f"{place.origin}: a bracket without an entity's id in {printable(place.value)}; "
+                f"{brackets.origin}: a bracket without an entity's id in {printable(brackets.value)}; "
                 "write the id after the opening bracket, as in (1)"
             )
         yield bool(bracket[1]), bool(bracket[3]), label
@@ -200,7 +200,7 @@ def _split(place: Brackets, id_field: int) -> Iterator[tuple[bool, bool, str]]:
 
 def _id_field(declared: str, origin: str) -> int:
     fields = declared.split("-") if declared else ["eid"]
-    places = [place for place, name in enumerate(fields) if name in _ID_FIELDS]
+    places = [index for index, name in enumerate(fields) if name in _ID_FIELDS]
     if not places:
         raise InputError(
             f"{origin}: the brackets have no entity ids: # global.Entity = {printable(declared)} names neither "

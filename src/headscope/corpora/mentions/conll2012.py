@@ -63,30 +63,30 @@ def conll2012_documents(
     document twice (a gold and an automatic version, say) would count twice. Errors as `read_conll2012`.
     """
     names = {} if names is None else names
-    held: list[_Part] = []
+    parts: list[_Part] = []
     for part in _parts(lines, name):
-        if held and part.document == held[0].document:
-            if any(part.number == other.number for other in held):
+        if parts and part.document == parts[0].document:
+            if any(part.number == other.number for other in parts):
                 raise InputError(
                     f"{part.origin}: part {part.number or '(none)'} of {printable(part.document)} comes twice; "
                     "number the parts of a document, or keep one"
                 )
         else:
-            if held:
-                yield _document(held)
-                held = []
+            if parts:
+                yield _document(parts)
+                parts = []
             if part.document in names:
                 raise InputError(
                     f"{part.origin}: the document {printable(part.document)} has already begun at "
                     f"{names[part.document]}; give each document once, its parts one after another"
                 )
             names[part.document] = part.origin
-        held.append(part)
-    if not held:
+        parts.append(part)
+    if not parts:
         raise InputError(
             f"{name} has no document: expected #begin document (NAME); part 000, found blank lines"
         )
-    yield _document(held)
+    yield _document(parts)
 
 
 @dataclass
@@ -105,15 +105,17 @@ class _Part:
         rows = _rows(lines, name, first)
         for at, columns in enumerate(rows):
             if columns[-1] not in _NONE:
-                place, origin = self.words + at, f"{name}, line {first + at}"
-                self.brackets.append(Brackets(start=place, end=place + 1, value=columns[-1], origin=origin))
+                position, origin = self.words + at, f"{name}, line {first + at}"
+                self.brackets.append(
+                    Brackets(start=position, end=position + 1, value=columns[-1], origin=origin)
+                )
         self.words += len(rows)
         self.sentences.append(_sentence(rows, name, first))
 
 
 def _parts(lines: Iterable[str], name: str) -> Iterator[_Part]:
     part: _Part | None = None
-    held: list[str] = []  # the lines of a sentence
+    sentence: list[str] = []  # the lines of a sentence
     for number, line in enumerate(lines, 1):
         if line.startswith("#begin"):
             if part is not None:
@@ -126,9 +128,9 @@ def _parts(lines: Iterable[str], name: str) -> Iterator[_Part]:
                     f"found {printable(line)}; {GIVE_CONLL2012}"
                 )
         elif line.startswith("#end document") or not line.strip():
-            if held:
-                part.add(held, name, number - len(held))
-                held = []
+            if sentence:
+                part.add(sentence, name, number - len(sentence))
+                sentence = []
             if line.strip():
                 if not part.sentences:
                     raise InputError(
@@ -137,7 +139,7 @@ def _parts(lines: Iterable[str], name: str) -> Iterator[_Part]:
                 yield part
                 part = None
         else:
-            held.append(line)
+            sentence.append(line)
     if part is not None:
         raise _unended(part)
 

@@ -82,15 +82,15 @@ def _documents(files: Iterable[Path]) -> Iterator[AnnotatedDocument]:
 
 def _with_entities(path: Path) -> Iterator[AnnotatedDocument]:
     """Yield a CoNLL-U file's documents, holding them back until one of them has a mention, or a bracket of one."""
-    held: list[AnnotatedDocument] = []
-    found = False
+    without_mentions: list[AnnotatedDocument] = []
+    has_mentions = False
     for document in conllu_file(path):
-        found = found or bool(document.mentions or document.unmatched)
-        held.append(document)
-        if found:
-            yield from held
-            held.clear()
-    if not found:
+        has_mentions = has_mentions or bool(document.mentions or document.unmatched)
+        without_mentions.append(document)
+        if has_mentions:
+            yield from without_mentions
+            without_mentions.clear()
+    if not has_mentions:
         raise InputError(
             f"{source_name(path)} has no Entity= in its last column: expected coreference as in GUM or CorefUD; "
             "give it as a treebank, or give a file with Entity="

@@ -182,10 +182,10 @@ def _characters(row: dict[str, str], column: str, origin: str) -> tuple[int, int
         )
     begin = int(offset)
     if not text.startswith(name, begin):
-        found = text[begin : begin + len(name)]
+        came = text[begin : begin + len(name)]
         raise InputError(
             f"{origin}: expected {printable(name)} at {column}-offset {begin} of the text, "
-            f"found {printable(found) or 'its end'}; count characters from 0"
+            f"found {printable(came) or 'its end'}; count characters from 0"
         )
     return begin, begin + len(name)
 

@@ -68,7 +68,7 @@ class UnmatchedBrackets:
 
     def in_order(self) -> tuple[Unmatched, ...]:
         """Return what was collected, in the order of the document."""
-        return tuple(one for _, one in sorted(self._found, key=lambda pair: pair[0]))
+        return tuple(bracket for _, bracket in sorted(self._found, key=lambda pair: pair[0]))
 
     def _add(self, at: int, origin: str, fault: str, remedy: str) -> None:
         if len(self._found) == MAX_UNMATCHED:
@@ -76,5 +76,5 @@ class UnmatchedBrackets:
                 f"{origin}: {fault}, after {MAX_UNMATCHED:,} brackets of this document that match no other either; "
                 "expected coreference as in CoNLL-2012, GUM or CorefUD; give another file"
             )
-        made = Unmatched(document=self._document, origin=origin, fault=fault, remedy=remedy)
-        self._found.append((at, made))
+        new_bracket = Unmatched(document=self._document, origin=origin, fault=fault, remedy=remedy)
+        self._found.append((at, new_bracket))

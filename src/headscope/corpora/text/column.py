@@ -29,9 +29,9 @@ def column_place(columns: Sequence[str], column: str | None, *, name: str) -> in
     if column is None:
         raise InputError(f"{name} is a table; say with --column which of its columns holds the text: {has}")
     if columns.count(column) != 1:
-        found = "several columns" if column in columns else "no column"
+        fault = "several columns" if column in columns else "no column"
         raise InputError(
-            f"{name} has {found} {shorten(printable(column), _LONGEST_NAME)!r}; expected the name of one of its "
+            f"{name} has {fault} {shorten(printable(column), _LONGEST_NAME)!r}; expected the name of one of its "
             f"columns after --column: {has}"
         )
     return columns.index(column)
@@ -49,4 +49,4 @@ def cell_documents(cells: Iterable[tuple[int, str]], *, name: str, column: str) 
         InputError: all cells are empty.
     """
     nothing = f"{name} has nothing in its column {column!r}; expected a text in each row"
-    yield from whole_documents(cells, place=f"{name}, row", nothing=nothing)
+    yield from whole_documents(cells, origin=f"{name}, row", nothing=nothing)

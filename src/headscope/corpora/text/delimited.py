@@ -24,12 +24,12 @@ def _documents(
     separator = max(separators, key=header.count)
     rows = _rows(chain([header], lines), name=name, separator=separator)
     columns = [each.strip() for each in next(rows, [])]
-    place = column_place(columns, column, name=name)
+    index = column_place(columns, column, name=name)
     cells = (
-        (number, _cell(row, place, columns, f"{name}, row {number}", ending))
+        (number, _cell(row, index, columns, f"{name}, row {number}", ending))
         for number, row in enumerate(rows, 1)
     )
-    yield from cell_documents(cells, name=name, column=columns[place])
+    yield from cell_documents(cells, name=name, column=columns[index])
 
 
 def _rows(lines: Iterator[str], *, name: str, separator: str) -> Iterator[list[str]]:
@@ -49,13 +49,13 @@ def _rows(lines: Iterator[str], *, name: str, separator: str) -> Iterator[list[s
         ) from None
 
 
-def _cell(row: list[str], place: int, columns: list[str], where: str, ending: str) -> str:
+def _cell(row: list[str], index: int, columns: list[str], where: str, ending: str) -> str:
     if len(row) != len(columns):
         raise InputError(
             f"{where}: {len(row)} fields where the header names {len(columns)} columns; expected as many (is a field "
             f"with the separator in it not quoted?), or a text file that does not end in {ending}"
         )
-    return row[place]
+    return row[index]
 
 
 _SAID = {",": "commas", ";": "semicolons", "\t": "tabs"}

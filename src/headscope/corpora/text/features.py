@@ -60,14 +60,18 @@ def feature_documents(pieces: Iterable[str], *, name: str, by_line: bool) -> Ite
 def _document(entry: Any, *, origin: str) -> Document:
     if not isinstance(entry, dict):
         raise InputError(f"{origin}: expected an object with text, words or tokens, found {_kind(entry)}")
-    given = [key for key in CONTENT if key in entry]
-    if len(given) != 1:
-        found = " and ".join(given) if given else f"none of them among its fields ({_fields(entry)})"
-        raise InputError(
-            f"{origin}: expected exactly one of text, words and tokens, found {found}; "
-            + ("keep one" if given else "add one")
+    content_keys = [key for key in CONTENT if key in entry]
+    if len(content_keys) != 1:
+        came = (
+            " and ".join(content_keys)
+            if content_keys
+            else f"none of them among its fields ({_fields(entry)})"
         )
-    key = given[0]
+        raise InputError(
+            f"{origin}: expected exactly one of text, words and tokens, found {came}; "
+            + ("keep one" if content_keys else "add one")
+        )
+    key = content_keys[0]
     fields = {name: value for name, value in entry.items() if name != key}
     if key == "text":
         line = _string(entry[key], "text", origin)
@@ -87,8 +91,8 @@ def _strings(value: Any, field: str, origin: str) -> tuple[str, ...]:
     # a tokenizer may have a piece that is white space (Gemma's "\n"); a word of white space is none
     blank = field == "tokens"
     if not _all_fit(value, blank):
-        for place, item in enumerate(value, 1):
-            _string(item, f"item {place} of {field}", origin, blank=blank)
+        for item_number, item in enumerate(value, 1):
+            _string(item, f"item {item_number} of {field}", origin, blank=blank)
     return tuple(value)
 
 

@@ -22,13 +22,13 @@ def _documents(path: str | Path, /, *, column: str | None) -> Iterator[Document]
     name = source_name(path)
     file = _opened(path, name)
     columns = [str(each) for each in file.schema_arrow.names]
-    place = column_place(columns, column, name=name)
-    _check_sizes(file, columns[place], name)
-    if columns[place] in [file.schema.column(number).path for number in range(len(file.schema))]:
+    index = column_place(columns, column, name=name)
+    _check_sizes(file, columns[index], name)
+    if columns[index] in [file.schema.column(number).path for number in range(len(file.schema))]:
         # Texts that are written once and named many times stay so: 512 rows may name one of megabytes.
-        file = _opened(path, name, shared=[columns[place]])
-    cells = _cells(file, columns[place], name)
-    yield from cell_documents(cells, name=name, column=columns[place])
+        file = _opened(path, name, shared=[columns[index]])
+    cells = _cells(file, columns[index], name)
+    yield from cell_documents(cells, name=name, column=columns[index])
 
 
 def _opened(path: str | Path, name: str, *, shared: list[str] | None = None) -> Any:
@@ -77,8 +77,8 @@ def _cells(file: Any, column: str, name: str) -> Iterator[tuple[int, str]]:
 def _check_sizes(file: Any, column: str, name: str) -> None:
     """Refuse a column that unpacks to far more than text does, before any of it is unpacked."""
     for group in range(file.metadata.num_row_groups):
-        told = file.metadata.row_group(group)
-        for part in (told.column(place) for place in range(told.num_columns)):
+        row_group = file.metadata.row_group(group)
+        for part in (row_group.column(index) for index in range(row_group.num_columns)):
             size, packed = part.total_uncompressed_size, part.total_compressed_size
             inside = f"{part.path_in_schema}.".startswith(f"{column}.")
             if inside and size > max(_ALWAYS_READ, _MOST_PACKED * packed):

@@ -55,24 +55,24 @@ def line_documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
         InputError: blank lines only.
     """
     nothing = f"{name} has only blank lines: expected {EXPECTED_TEXT}"
-    yield from whole_documents(enumerate(lines, 1), place=f"{name}, line", nothing=nothing)
+    yield from whole_documents(enumerate(lines, 1), origin=f"{name}, line", nothing=nothing)
 
 
-def whole_documents(texts: Iterable[tuple[int, str]], *, place: str, nothing: str) -> Iterator[Document]:
+def whole_documents(texts: Iterable[tuple[int, str]], *, origin: str, nothing: str) -> Iterator[Document]:
     """Yield each text that holds more than white space as a document of one line, an input as it stands.
 
     Args:
         texts: number of the line or row, and what stands there.
-        place: what `Document.origin` says before the number.
+        origin: what `Document.origin` says before the number.
         nothing: the error where every text is empty.
 
     Raises:
         InputError: every text is empty.
     """
     empty = True
-    for number, given in texts:
-        if text := " ".join(given.split()):
-            yield Document(lines=(text,), whole=True, origin=f"{place} {number}")
+    for number, content in texts:
+        if text := " ".join(content.split()):
+            yield Document(lines=(text,), whole=True, origin=f"{origin} {number}")
             empty = False
     if empty:
         raise InputError(nothing)

@@ -64,26 +64,26 @@ def conllu_documents(
     lines: Iterable[str], *, name: str, left_out: Counter[str] | None = None
 ) -> Iterator[AnnotatedDocument]:
     """Yield the documents of one file's lines; `name` is what errors call the file. Otherwise as `read_conllu`."""
-    held: list[ConlluSentence] = []
+    sentences: list[ConlluSentence] = []
     marked = False  # whether a `# newdoc` has come
     left_out = Counter() if left_out is None else left_out
     for block in conllu_blocks(lines, name=name):
         marked = marked or block.begins
-        if held and (block.begins or not marked):
-            yield _document(held, name)
-            held = []
-        held.append(read_block(block, name=name, left_out=left_out))
-    if not held:
+        if sentences and (block.begins or not marked):
+            yield _document(sentences, name)
+            sentences = []
+        sentences.append(read_block(block, name=name, left_out=left_out))
+    if not sentences:
         raise InputError(f"{name} has no sentence: expected {EXPECTED_CONLLU}")
-    yield _document(held, name)
+    yield _document(sentences, name)
 
 
-def _document(held: list[ConlluSentence], name: str) -> AnnotatedDocument:
+def _document(annotated: list[ConlluSentence], name: str) -> AnnotatedDocument:
     sentences = tuple(
         _apart(each.sentence) if following is not None and following.block.paragraph else each.sentence
-        for each, following in zip_longest(held, held[1:])
+        for each, following in zip_longest(annotated, annotated[1:])
     )
-    mentions, unmatched = _mentions(held, name)
+    mentions, unmatched = _mentions(annotated, name)
     return AnnotatedDocument(
         sentences=sentences,
         mentions=mentions,
@@ -99,15 +99,17 @@ def _apart(sentence: AnnotatedSentence) -> AnnotatedSentence:
     return replace(sentence, spaces=(*sentence.spaces[:-1], True))
 
 
-def _mentions(held: list[ConlluSentence], name: str) -> tuple[tuple[Mention, ...], tuple[Unmatched, ...]]:
-    marks = [mark for each in held for mark in each.marks]
+def _mentions(
+    sentences: list[ConlluSentence], name: str
+) -> tuple[tuple[Mention, ...], tuple[Unmatched, ...]]:
+    marks = [mark for each in sentences for mark in each.marks]
     if not any(value for value, _, _ in marks):
         return (), ()
     from headscope.corpora.mentions.brackets import mentions_of  # most treebanks do without
 
     values, lines, empty = zip(*marks, strict=True)
     origins = [f"{name}, line {number}" for number in lines]
-    first = held[0].block
+    first = sentences[0].block
     return mentions_of(values, origins=origins, empty=empty, declared=first.declared, document=first.document)
 
 

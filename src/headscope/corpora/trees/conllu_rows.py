@@ -134,11 +134,14 @@ def _sentence(
     rows: list[list[str]], lines: list[int], *, name: str, text: str, spaces: tuple[bool, ...]
 ) -> AnnotatedSentence:
     origins = [f"{name}, line {number}" for number in lines]
-    _, words, _, universal, own, _, written, relations, _, _ = zip(*rows, strict=True)
+    _, words, _, universal, treebank_tags, _, written, relations, _, _ = zip(*rows, strict=True)
     heads = read_heads(written, words=words, origins=origins)
     check_relations(relations, words=words, origins=origins)
     check_tree(words, heads, origins=origins)
-    tags = [tag if tag not in ("", "_") else other or "_" for tag, other in zip(universal, own, strict=True)]
+    tags = [
+        tag if tag not in ("", "_") else other or "_"
+        for tag, other in zip(universal, treebank_tags, strict=True)
+    ]
     return AnnotatedSentence(
         words=words,
         heads=heads,
@@ -157,12 +160,12 @@ def _wrong(line: str, columns: list[str]) -> str:
             f"found {shown(columns[0])}"
         )
     if len(columns) > 1:
-        found = f"{len(columns)}; give _ for what is not known"
+        came = f"{len(columns)}; give _ for what is not known"
     else:
-        found = "spaces between them; put tabs there" if len(line.split()) >= 10 else "1 and no tab"
-    return f"expected 10 columns with tabs between them ({_COLUMNS}), found {found}"
+        came = "spaces between them; put tabs there" if len(line.split()) >= 10 else "1 and no tab"
+    return f"expected 10 columns with tabs between them ({_COLUMNS}), found {came}"
 
 
 def _entity(miscellany: str) -> str:
-    given = (each for each in miscellany.split("|") if each.startswith("Entity="))
-    return next(given, "").removeprefix("Entity=")
+    entities = (each for each in miscellany.split("|") if each.startswith("Entity="))
+    return next(entities, "").removeprefix("Entity=")

@@ -39,9 +39,9 @@ def tree_of_entry(entry: Document) -> AnnotatedDocument:
     """
     at, words = entry.origin, entry.words
     if words is None:
-        found = "text" if entry.tokens is None else "tokens"
+        came = "text" if entry.tokens is None else "tokens"
         raise InputError(
-            f"{at}: expected words, heads and relns, found {found} in place of words; add the words"
+            f"{at}: expected words, heads and relns, found {came} in place of words; add the words"
         )
     heads, relations = _list(entry, "heads"), _list(entry, "relns")
     if not len(words) == len(heads) == len(relations):
@@ -68,8 +68,8 @@ def _list(entry: Document, name: str) -> list[Any]:
     value = entry.fields.get(name)
     if isinstance(value, list):
         return value
-    found = _shown(value) if name in entry.fields else "none"
-    raise InputError(f"{entry.origin}: expected {name} to be a list, an item for each word, found {found}")
+    came = _shown(value) if name in entry.fields else "none"
+    raise InputError(f"{entry.origin}: expected {name} to be a list, an item for each word, found {came}")
 
 
 def _shown(value: Any) -> str:

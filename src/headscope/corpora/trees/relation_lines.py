@@ -93,9 +93,9 @@ def _sentence(block: list[str], first: int, name: str) -> AnnotatedSentence:
 
 
 def _wrong(line: str, fields: list[str]) -> str:
-    found = f"{len(fields)} fields" if len(fields) > 1 else f"only {shown(fields[0])}"
+    came = f"{len(fields)} fields" if len(fields) > 1 else f"only {shown(fields[0])}"
     hint = "; a CoNLL-U file must be named .conllu" if line.count("\t") == 9 or line[0] == "#" else ""
-    return f"expected a word and its head-label with a space between them (fox 3-nsubj), found {found}{hint}"
+    return f"expected a word and its head-label with a space between them (fox 3-nsubj), found {came}{hint}"
 
 
 def _documents(pieces: Iterable[str], /, *, name: str, left_out: Counter[str]) -> Iterator[AnnotatedDocument]:

@@ -47,7 +47,7 @@ def spaces_after(tokens: Sequence[Token], words: int, *, text: str) -> tuple[boo
 
 def _as_in(text: str, forms: Sequence[str]) -> list[bool]:
     """Return whether a space follows each token in a text; nothing where the text is not made of them."""
-    found, at = [], 0
+    spans, at = [], 0
     for form in forms:
         if not text.startswith(form, at):
             return []
@@ -56,5 +56,5 @@ def _as_in(text: str, forms: Sequence[str]) -> list[bool]:
         while at < len(text) and text[at].isspace():
             at += 1
         # What follows the last one is not in the text; sentences stand apart.
-        found.append(at > end or at == len(text))
-    return found if at == len(text) else []
+        spans.append(at > end or at == len(text))
+    return spans if at == len(text) else []

@@ -20,30 +20,30 @@ def check_tree(words: Sequence[str], heads: Sequence[int], *, origins: Sequence[
         InputError: a head that is no word of the sentence, or the word itself; no root or two; a circle.
     """
     size, roots = len(words), []
-    for place, head in enumerate(heads):
+    for word, head in enumerate(heads):
         if not 0 <= head <= size:
             raise InputError(
-                f"{origins[place]}: the head of {_named(words, place)} is {head}; expected 0 for the root, or a "
+                f"{origins[word]}: the head of {_named(words, word)} is {head}; expected 0 for the root, or a "
                 f"number up to {size}, the sentence's words"
             )
-        if head == place + 1:
+        if head == word + 1:
             raise InputError(
-                f"{origins[place]}: {_named(words, place)} is its own head; expected another word, or 0 for the root"
+                f"{origins[word]}: {_named(words, word)} is its own head; expected another word, or 0 for the root"
             )
         if not head:
-            roots.append(place)
+            roots.append(word)
     if not roots:
         raise InputError(
             f"{origins[0]}: no word of the sentence that begins here has head 0; expected exactly one root"
         )
     if len(roots) > 1:
-        first, second = (_named(words, place) for place in roots[:2])
+        first, second = (_named(words, word) for word in roots[:2])
         raise InputError(
             f"{origins[roots[1]]}: {second} has head 0, and so has {first}; expected exactly one root in a sentence, "
             "and a blank line between sentences"
         )
     if circle := find_circle(heads):
-        steps = [_named(words, place) for place in circle]
+        steps = [_named(words, word) for word in circle]
         named = steps if len(steps) <= _SHOWN else [*steps[:_SHOWN], "..."]
         raise InputError(
             f"{origins[circle[0]]}: heads run in a circle: {' -> '.join([*named, f'word {circle[0] + 1}'])}; expected "
@@ -59,14 +59,14 @@ def find_circle(heads: Sequence[int]) -> list[int]:
     """
     visit = [0] * len(heads)  # the walk that came by first, from 1
     for start in range(len(heads)):
-        place = start
-        while place >= 0 and not visit[place]:
-            visit[place] = start + 1
-            place = heads[place] - 1
-        if place >= 0 and visit[place] == start + 1:  # this walk has come back to itself
-            circle = [place]
-            while (place := heads[place] - 1) != circle[0]:
-                circle.append(place)
+        word = start
+        while word >= 0 and not visit[word]:
+            visit[word] = start + 1
+            word = heads[word] - 1
+        if word >= 0 and visit[word] == start + 1:  # this walk has come back to itself
+            circle = [word]
+            while (word := heads[word] - 1) != circle[0]:
+                circle.append(word)
             first = circle.index(min(circle))
             return circle[first:] + circle[:first]
     return []
@@ -82,9 +82,9 @@ def depths(heads: Sequence[int]) -> list[int]:
             known[at] = 0  # a circle, in a sentence made by hand, ends here too
             at = heads[at] - 1
         depth = known[at] if at >= 0 else -1
-        for place in reversed(path):
+        for word in reversed(path):
             depth += 1
-            known[place] = depth
+            known[word] = depth
     return known
 
 
@@ -94,16 +94,16 @@ def read_heads(written: Sequence[str], *, words: Sequence[str], origins: Sequenc
     Raises:
         InputError: one of them is not a number from 0.
     """
-    for place, text in enumerate(written):
+    for word, text in enumerate(written):
         if text.isascii() and text.isdecimal() and len(text) < 10:  # int() refuses thousands of digits
             continue
         if text in ("", "_"):
             raise InputError(
-                f"{origins[place]}: {shown(words[place])} has no head; expected a treebank in which every word has one "
+                f"{origins[word]}: {shown(words[word])} has no head; expected a treebank in which every word has one "
                 "(0 for the root)"
             )
         raise InputError(
-            f"{origins[place]}: the head of {shown(words[place])} is {shown(text)}; expected a number: that of a "
+            f"{origins[word]}: the head of {shown(words[word])} is {shown(text)}; expected a number: that of a "
             "word of the sentence, from 1, or 0 for the root"
         )
     return tuple(map(int, written))
@@ -115,15 +115,15 @@ def check_relations(relations: Sequence[str], *, words: Sequence[str], origins: 
     Raises:
         InputError: one is empty or `_`, or has white space or control characters in it; `origins` as in `check_tree`.
     """
-    for place, relation in enumerate(relations):
+    for word, relation in enumerate(relations):
         if relation in ("", "_"):
             raise InputError(
-                f"{origins[place]}: {shown(words[place])} has no relation to its head; expected one, such as nsubj"
+                f"{origins[word]}: {shown(words[word])} has no relation to its head; expected one, such as nsubj"
             )
         if " " in relation or not relation.isprintable():
             unfit = "white space" if any(map(str.isspace, relation)) else "control characters"
             raise InputError(
-                f"{origins[place]}: the relation of {shown(words[place])} is {shown(relation)}; expected one without "
+                f"{origins[word]}: the relation of {shown(words[word])} is {shown(relation)}; expected one without "
                 f"{unfit}, such as nsubj"
             )
 

@@ -40,9 +40,11 @@ def read_treebank(
         InputError: no path, a path that does not exist, and what the readers raise; an entry whose lists are not
             a tree over its words.
     """
-    given = [paths] if isinstance(paths, str | Path) else paths
-    list(expand([path for path in given if str(path) == "-"]))  # refuses it twice, as one call for all would
-    files = [file for path in given for file in _files_of(path)]
+    path_list = [paths] if isinstance(paths, str | Path) else paths
+    list(
+        expand([path for path in path_list if str(path) == "-"])
+    )  # refuses it twice, as one call for all would
+    files = [file for path in path_list for file in _files_of(path)]
     if not files:
         raise InputError(f"the treebank has no file: {GIVE_TREEBANK}")
     return distinct(_documents(files, Counter() if left_out is None else left_out))

@@ -68,9 +68,9 @@ def _check(key: str, value: Any, file: str) -> None:
     if value is None and key not in _LAYERS:
         return  # a size that follows from others
     if isinstance(value, bool) or not isinstance(value, int):
-        given = shown(value, limit=40) if isinstance(value, str | float) else ""
+        written = shown(value, limit=40) if isinstance(value, str | float) else ""
         raise ModelError(
-            f"{shown(file)}: {key} is {a_kind(value)}{f' ({given})' if given else ''}; expected a whole number, as "
+            f"{shown(file)}: {key} is {a_kind(value)}{f' ({written})' if written else ''}; expected a whole number, as "
             "save_pretrained writes it"
         )
     least = 1 if key in _POSITIONS else 0

@@ -29,7 +29,7 @@ def read_config(folder: Path) -> Any:
     return config
 
 
-def check_implied(auto: Any, config: Any, folder: Path, found: WeightFiles) -> None:
+def check_implied(auto: Any, config: Any, folder: Path, weight_files: WeightFiles) -> None:
     """Refuse a configuration that makes a far larger model than the weights beside it.
 
     transformers makes what a checkpoint lacks, or has in another shape, before it says so. Here the model is made
@@ -39,7 +39,7 @@ def check_implied(auto: Any, config: Any, folder: Path, found: WeightFiles) -> N
         auto: one of transformers' auto classes.
         config: the configuration; a model that is kept must not share it.
         folder: the model folder, checked.
-        found: what its weights' headers say.
+        weight_files: what its weights' headers say.
 
     Raises:
         ModelError: says both numbers.
@@ -52,8 +52,8 @@ def check_implied(auto: Any, config: Any, folder: Path, found: WeightFiles) -> N
     numbers = sum(part.numel() for part in parts)
     packed = _PACKED if getattr(config, "quantization_config", None) is not None else 1
     # A head may be as large as the embeddings, so twice what is there is no surprise.
-    if numbers > 2 * packed * found.numbers + _SPARE:
+    if numbers > 2 * packed * weight_files.numbers + _SPARE:
         raise ModelError(
             f"{shown(folder / 'config.json')} makes a model of {numbers:,} numbers, and the weights beside it hold "
-            f"{found.numbers:,}; expected the config.json that was saved with the weights"
+            f"{weight_files.numbers:,}; expected the config.json that was saved with the weights"
         )

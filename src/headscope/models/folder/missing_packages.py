@@ -45,11 +45,11 @@ def missing_package(folder: Path, error: BaseException, *, name: str) -> ModelEr
                     f"{shown(name)}: its tokenizer ({shown(path.name)}) is read with {' and '.join(missing)}, which "
                     f"{are} not installed; {how_to_install_packages(*missing)}, or headscope's extra `tokenizers`"
                 )
-    found = re.search(rf"\b({'|'.join(_OTHERS)})\b", str(error))
-    if found and not _installed(found[1]):
+    match = re.search(rf"\b({'|'.join(_OTHERS)})\b", str(error))
+    if match and not _installed(match[1]):
         return ModelError(
-            f"{shown(name)}: its tokenizer needs {found[1]}, which is not installed; "
-            f"{how_to_install_packages(found[1].replace('_', '-'))}"
+            f"{shown(name)}: its tokenizer needs {match[1]}, which is not installed; "
+            f"{how_to_install_packages(match[1].replace('_', '-'))}"
         )
     return None
 

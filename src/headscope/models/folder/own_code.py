@@ -52,8 +52,8 @@ def _references(auto_map: Any, *, legacy: str = "") -> Iterator[tuple[str, str]]
     """Yield which class stands for which auto class; an old tokenizer's map is a list."""
     if legacy and isinstance(auto_map, list):
         auto_map = {legacy: auto_map}
-    for auto, given in auto_map.items() if isinstance(auto_map, dict) else ():
-        named = [each for each in (given if isinstance(given, list) else [given]) if each is not None]
+    for auto, classes in auto_map.items() if isinstance(auto_map, dict) else ():
+        named = [each for each in (classes if isinstance(classes, list) else [classes]) if each is not None]
         if named:
             yield str(auto), str(named[-1])
 

@@ -106,8 +106,8 @@ def _check_longest(most: Any, path: Path) -> None:
         return
     number = isinstance(most, int | float) and not isinstance(most, bool)
     if not number or math.isnan(most) or most < 1:
-        given = repr(most) if isinstance(most, str) else str(most) if number else a_kind(most)
+        written = repr(most) if isinstance(most, str) else str(most) if number else a_kind(most)
         raise ModelError(
-            f"{shown(path)}: model_max_length is {shown(given, limit=40)}; expected a number of tokens from 1: mend "
+            f"{shown(path)}: model_max_length is {shown(written, limit=40)}; expected a number of tokens from 1: mend "
             f"it, or {_AGAIN}"
         )

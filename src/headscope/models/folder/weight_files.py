@@ -35,8 +35,8 @@ def read_headers(folder: Path) -> WeightFiles:
         ModelError: a file is missing, is a pickle, lies elsewhere, or is not whole.
     """
     files = [folder / WEIGHTS] if (folder / WEIGHTS).is_file() else _shards(folder)
-    found = [_read_header(file) for file in files]
-    return WeightFiles(sum(each.tensors for each in found), sum(each.numbers for each in found))
+    headers = [_read_header(file) for file in files]
+    return WeightFiles(sum(each.tensors for each in headers), sum(each.numbers for each in headers))
 
 
 def _shards(folder: Path) -> list[Path]:

@@ -68,5 +68,5 @@ class Objective(Protocol):
 
 def objective_of(name: str) -> Objective:
     """Return the objective of that name."""
-    found: Objective = load(f"training.objectives.{OBJECTIVES[name]}")
-    return found
+    objective: Objective = load(f"training.objectives.{OBJECTIVES[name]}")
+    return objective

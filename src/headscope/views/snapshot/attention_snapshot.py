@@ -169,7 +169,7 @@ class KindMaps:
         for layer, maps in zip(self.layers, self.weights):
             # A view may show some tokens of a text, or a model whose heads leave weight out: less than 1 is fine.
             if (wrong := wrong_row(maps, partly=True)) is not None:
-                head, row = wrong.place
+                head, row = wrong.index
                 raise AttentionError(
                     f"{self.kind} attention of head {head_label(layer, self.heads[head])}, row {row + 1} {wrong.what}: "
                     "give attention after the softmax"

@@ -120,7 +120,7 @@ def _lines(
 ) -> Iterator[tuple[int, str, list[str]]]:
     """Yield (number of the line, word, its numbers as text); every line has as many numbers as the first."""
     lines: Iterator[tuple[int, str]] = enumerate(
-        split_lines(open_text(path, expected=EXPECTED_VECTORS, seen=seen), name=name), 1
+        split_lines(open_text(path, expected=EXPECTED_VECTORS, on_bytes=seen), name=name), 1
     )
     number, first = next(lines)
     first = _tidy(first)
