@@ -1,4 +1,4 @@
-"""Segments into padded batches of similar length."""
+"""Padded batches of segments of similar length."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from torch import Tensor
 from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
 from headscope.encoding.vocabulary import KeyClass, Vocabulary
 
-# Batches' worth of segments that are sorted by length together: enough to fill batches evenly, flat in memory.
+# The number of batches whose segments are sorted by length together: enough for even batches, at constant memory.
 _WINDOW = 32
 Item = TypeVar("Item")
 
@@ -36,7 +36,7 @@ def collate(
 ) -> Batch:
     """Pad segments to the longest of them, on the right or on the left.
 
-    `decoder` says who reads them, for the class of the first token (see `Vocabulary.of`).
+    `decoder` says whether a decoder reads them, which decides the class of the first token (see `Vocabulary.of`).
     """
     width = max(len(segment) for segment in segments)
 
@@ -71,7 +71,7 @@ def collate(
 def length_buckets(segments: Iterable[Segment], *, batch_size: int) -> Iterator[list[Segment]]:
     """Group segments of similar length, longest first within a window, so that little padding is computed.
 
-    Streams: at most a window of segments is held. The order inside a corpus changes, no result does.
+    At most a window of segments is in memory. The order within a corpus changes; no result depends on it.
     """
     window: list[Segment] = []
     for segment in segments:
@@ -88,12 +88,12 @@ def of_one_length(
     together: str,
     lengths: Callable[[Item], Hashable] = len,  # type: ignore[assignment]
 ) -> Iterator[list[Item]]:
-    """Cut a batch into those that a model may read together, in order.
+    """Divide a batch into lists of items that a model may read together, in order.
 
     Args:
         items: the batch.
-        together: `padded`, all of them; `equal`, those of one length; `alone`, each by itself (see `Anatomy`).
-        lengths: what must be equal of an item; its length.
+        together: `padded`, all items; `equal`, items of equal length; `alone`, each item by itself (see `Anatomy`).
+        lengths: returns the length of an item, which must be equal.
     """
     if together == "padded":
         yield list(items)

@@ -1,4 +1,4 @@
-"""Lines into model inputs: pairs of consecutive paragraphs, pre-training style pairs, or single lines."""
+"""Packing of lines into model inputs: pairs of consecutive paragraphs, pairs as in pre-training, or single lines."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -16,17 +16,17 @@ from headscope.errors import InputError
 
 @dataclass
 class PackingCounts:
-    """What became of the documents; filled while `pack` runs and written to the manifest.
+    """Counts of documents and segments; `pack` fills them, and the manifest records them.
 
     Attributes:
-        documents: documents read; under a limit, those that could give one of its segments.
-        documents_used: documents of which at least one segment was made.
-        segments: segments made.
+        documents: documents that were read; with a limit, those that a segment could be drawn from.
+        documents_used: documents with at least one segment.
+        segments: segments that were yielded.
         tokens: tokens in them, special tokens included.
-        truncated: segments from which tokens were left out to fit.
-        skipped: inputs that gave no segment, by reason.
+        truncated: segments that lost tokens to fit into the limit.
+        skipped: inputs without a segment, by reason.
         words_split, words: words cut into several pieces, of all words, where the corpus gives words.
-        words_dropped, words_merged: words without a piece of their own.
+        words_dropped, words_merged: words without pieces, and words that share a piece with another word.
     """
 
     documents: int = 0
@@ -45,23 +45,22 @@ class Packer:
     """Cut documents into segments.
 
     Args:
-        encoder: the tokenizer's wrap.
+        encoder: the wrapper of the tokenizer.
         packing: `pretraining`, lines packed to the limit and cut into A and B at a random line, over-long
             pairs shortened at a random end, as the original's `preprocess_unlabeled.py`; `paragraphs`,
             lines 1 and 2, 3 and 4 ... of each document as pairs, as the paper says; `single`, each line an
             input of its own.
         max_length: tokens in a segment at most, special tokens included.
-        too_long: what to do with an input over the limit: `truncate`, `skip` or `error`. Pre-training packing
-            fills inputs and cuts what is over, unless nothing may be cut: then it stops before the line that
-            would not fit.
-        seed: of the random cuts, and of the draw under a limit.
-        one_stream: draw the cuts of all documents from one stream, one after another, as the original does (with seed
-            0 its very cuts). Else each document has draws of its own, of the seed and its id: its inputs are the same
-            whatever else is read, and whichever of several machines reads it.
+        too_long: the treatment of an input over the limit: `truncate`, `skip` or `error`. Pre-training packing fills
+            inputs and cuts the rest; with `skip` or `error` it stops before a line that does not fit.
+        seed: the seed of the random cuts, and of the draw under a limit.
+        one_stream: draw the cuts of all documents from a single stream, as the original does (seed 0 gives its exact
+            cuts). Otherwise the draws of a document depend on the seed and its id alone, so that its inputs do not
+            depend on other documents or on the machine that reads it.
 
     Attributes:
-        counts: what became of the documents so far.
-        random: draws the cuts of one stream; the original then shuffles with it (`headscope segments`).
+        counts: the counts of documents and segments so far.
+        random: draws the cuts of the single stream; the original then shuffles with it (`headscope segments`).
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class Packer:
 
         Args:
             documents: whose lines become segments.
-            limit: how many to yield at most, spread over the documents (`spread`); all of them when None.
+            limit: the largest number of segments, spread over the documents (`spread`); all segments when None.
 
         Raises:
             InputError: with `too_long="error"`, for an input over the limit.
@@ -108,7 +107,7 @@ class Packer:
             yield from self._segments(document)
 
     def _drawn(self, documents: Iterable[Document], limit: int) -> Iterator[Segment]:
-        """Yield those that the seed draws; the documents that can have one are in memory."""
+        """Yield the segments that the seed draws; the documents that they can come from are in memory."""
         inputs = list(self._made(spread_documents(documents, limit=limit, seed=self.seed)))
         places = ((segment.document, segment.index) for segment in inputs)
         drawn = spread(places, limit=limit, seed=self.seed)

@@ -1,4 +1,4 @@
-"""Load a model and its tokenizer from a folder or from the hub, or say why not."""
+"""Load a model and its tokenizer from a folder or from the hub; a refusal says why."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from headscope.models.locating import locate, origin_of
 from headscope.models.quiet import quiet_libraries
 from headscope.models.reads_text import check_reads_text
 
-# Parts that read the attention's result and do not shape it: they may be missing from a checkpoint.
+# Parts that come after attention and do not change it: a checkpoint may lack them.
 _MAY_BE_MISSING = ("pooler", "lm_head", "cls.", "classifier", "score.", "position_ids", "inv_freq")
 
 
@@ -30,10 +30,10 @@ class LoadedModel:
     Attributes:
         model: a transformers model, in eval mode; without task head unless it was loaded for a task.
         tokenizer: its tokenizer.
-        name: how it was asked for; the folder's own name for a local folder.
+        name: the name that the user gave; for a local folder, the name of the folder.
         origin: `hub`, `folder`, `embedded` or `memory`.
-        revision: the hub revision asked for.
-        untrained: names of weights that the checkpoint lacks and that do not shape attention (a pooler).
+        revision: the hub revision that the user gave.
+        untrained: names of weights that the checkpoint lacks and that attention does not depend on (a pooler).
     """
 
     model: Any
@@ -56,16 +56,16 @@ def load_model(
     dtype: str = "float32",
     device: str = "auto",
 ) -> LoadedModel:
-    """Load a model and its tokenizer; safetensors weights only, no code from the checkpoint is run.
+    """Load a model and its tokenizer; only safetensors weights are read, and no code from the checkpoint runs.
 
     Args:
         name: a hub name (`google-bert/bert-base-uncased`), a local folder, or None for the embedded model.
         revision: branch, tag or commit on the hub.
-        dtype: the precision to compute in; `float32` whatever the checkpoint's own is.
+        dtype: the precision to compute in; `float32` whatever the precision of the checkpoint is.
         device: `auto` (cuda, else cpu) or a torch device.
 
     Raises:
-        ModelError: nothing there, no weights, no tokenizer, no such family, or the hub cannot be reached.
+        ModelError: there is no model, no weights or no tokenizer, the family is unknown, or the hub is unreachable.
         OptionError: an unknown dtype or device.
     """
     loaded = read_model("AutoModel", name, revision=revision, dtype=dtype, device=device)
@@ -86,11 +86,11 @@ def read_model(
     dtype: str,
     device: str,
 ) -> LoadedModel:
-    """Load a model as one of transformers' auto classes makes it, whatever its checkpoint lacks.
+    """Load a model by one of transformers' auto classes, also where the checkpoint lacks weights.
 
     Args:
         auto: name of the auto class, as `AutoModel`.
-        name: as `load_model` takes it; so are the others.
+        name: a hub name, a local folder or None, as in `load_model`.
         revision: branch, tag or commit on the hub.
         dtype: the precision to compute in.
         device: `auto` or a torch device.

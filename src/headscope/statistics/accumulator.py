@@ -1,4 +1,4 @@
-"""What every accumulator is and does."""
+"""The base class of all accumulators: declared state, and everything that follows from the declaration."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -21,27 +21,27 @@ Own = TypeVar("Own", bound="Accumulator")
 class Accumulator(ABC):
     """Running sums over a stream of attention tiles.
 
-    A subclass says in `declare` what it keeps, adds to it in `update` (or in `end`), and makes the result of it in
-    `compute`; joining two, saving and reading back follow from the declaration. One that has options of its own says
-    in `settings` what they are and in `with_settings` how one is made with them.
+    A subclass declares its arrays in `declare`, adds to them in `update` (or in `end`), and computes the result in
+    `compute`. Merging, saving and loading follow from the declaration. A subclass with options returns them in
+    `settings`, and creates an instance from them in `with_settings`.
 
-    The law, tested once for all: any split of the corpus, order, batch size, tile height and padding side
-    give the same answer, and inputs are not changed.
+    A contract test checks every accumulator: any split of the corpus, order, batch size, tile height and padding side
+    give the same result, and inputs are not changed.
 
     Args:
-        layout: the kinds of attention and their sizes; None where the scan shall tell them (`open`).
+        layout: the kinds of attention and their sizes; None where the scan passes them later (`open`).
 
     Attributes:
-        needs: what it reads of a tile: its `weights`, its row `statistics`, what is `written`, the heads' `vectors`.
-        span: how much must have come before it can count: single `rows`, a whole `layer` of a segment, or
-            the same rows of the whole `stack` of layers.
-        version: of its state; another version is refused.
-        merges: what may be merged, as the error of `merge` ends.
+        needs: the parts of a tile that it reads: `weights`, row `statistics`, `written`, the heads' `vectors`.
+        span: what must be complete before it is updated: single `rows`, a whole `layer` of a segment, or the same
+            rows of the whole `stack` of layers.
+        version: the version of its state; `from_state` refuses another version.
+        merges: the end of the error of `merge`, which says what can be merged.
         layout: the kinds of attention and their sizes.
-        groups: of documents, at most, whose sums are kept apart.
-        sums: what is kept by document.
-        totals: what is kept of the whole corpus, by name.
-        stores: what joins itself, by name.
+        groups: the largest number of groups of documents with separate sums.
+        sums: the arrays that are kept for each document.
+        totals: the arrays that are kept for the whole corpus, by name.
+        stores: the parts of the state that merge themselves, by name.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"statistics"})
@@ -57,11 +57,11 @@ class Accumulator(ABC):
 
     @property
     def is_open(self) -> bool:
-        """Whether the sizes of the model are known, and with them those of the arrays."""
+        """Whether the sizes of the model, and therefore of the arrays, are known."""
         return bool(self.layout)
 
     def open(self, layout: Sequence[KindLayout]) -> None:
-        """Make the declared arrays, for a model of these sizes; nothing has been seen yet."""
+        """Create the declared arrays, empty, for a model of these sizes."""
         self.layout = tuple(layout)
         self._declared = dict(self.declare())
         each = [
@@ -84,37 +84,35 @@ class Accumulator(ABC):
 
     @abstractmethod
     def declare(self) -> Declared:
-        """Say what is kept, by name: arrays that are `summed`, `counted`, a `total` or the `largest`, or stores.
+        """Return the declaration of the state, by name: `summed`, `counted`, `total` and `largest` arrays, and stores.
 
-        How arrays are declared stands in `statistics.kept`.
-
-        `layout` and the accumulator's own options are known when it is asked.
+        `statistics.kept` documents these declarations. `layout` and the options are set before this method is called.
         """
 
-    def begin(self, batch: Batch) -> None:  # noqa: B027 (most have nothing to do then)
+    def begin(self, batch: Batch) -> None:  # noqa: B027 (most accumulators do nothing at this point)
         """Start a batch of segments."""
 
     @abstractmethod
     def update(self, tile: AttentionTile) -> None:
-        """Take one tile of the batch; the tile is not changed."""
+        """Add a tile of the batch; the tile is not changed."""
 
     def end(self, batch: Batch) -> None:  # noqa: B027
-        """Close the batch: all its tiles have come."""
+        """Finish the batch, after all its tiles."""
 
     @abstractmethod
     def compute(self) -> Any:
-        """Return the result; may be called at any time and changes nothing."""
+        """Return the result; it can be called at any time and changes nothing."""
 
     def add(self, tile: AttentionTile, **values: Any) -> None:
-        """Add what a tile gives for each segment of the batch to declared arrays, or join it as they are joined.
+        """Add the values of a tile, one for each segment of the batch, to declared arrays.
 
         Args:
-            tile: says which documents, which kind and, for an array whose first axis is `layer`, which layer.
+            tile: names the documents, the kind and, for an array whose first axis is `layer`, the layer.
             **values: arrays, tensors or numbers by the name declared, `[batch, ...]` with the declared axes but `layer`
-                and `kind`; what is the same for all may be given once.
+                and `kind`; a value that is the same for all segments may be passed once.
 
         Raises:
-            ValueError: a name was not declared, or the shape is another.
+            ValueError: a name is not declared, or a shape differs from the declaration.
         """
         for name, value in values.items():
             declared = self._declared.get(name)
@@ -137,25 +135,25 @@ class Accumulator(ABC):
                     self.sums.add(document, **{array_name: part})
 
     def settings(self) -> State:
-        """Return the options that the sums depend on beside the layout, as named arrays; none unless overridden."""
+        """Return the options that the sums depend on, beside the layout, as named arrays; empty unless overridden."""
         return {}
 
     @classmethod
     def with_settings(
         cls: type[Own], layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
     ) -> Own:
-        """Make an empty one for a layout with what `settings` returned (other names stand beside it)."""
+        """Create an empty accumulator from a layout and the arrays of `settings` (other names may be present)."""
         return cls(layout)
 
     def described(self) -> str:
-        """Return in words what the sums are over, for the error of `merge`."""
+        """Describe what the sums are over, for the error of `merge`."""
         return str(self.layout)
 
     def merge(self, other: Any) -> None:
-        """Add what another accumulator of the same class and signature saw.
+        """Add the sums of another accumulator of the same class and signature.
 
         Raises:
-            ValueError: it is of another class, watched a model of another shape, or has other options.
+            ValueError: the other is of another class, of a model of another shape, or has other options.
         """
         if type(other) is not type(self):
             raise ValueError(f"expected another {type(self).__name__} to merge, came {type(other).__name__}")
@@ -173,7 +171,7 @@ class Accumulator(ABC):
             self.stores[name].merge(store)
 
     def state(self) -> State:
-        """Return everything that was kept and what it is of, as named arrays (saved as safetensors)."""
+        """Return the whole state, with layout and settings, as named arrays (saved as safetensors)."""
         if not self.is_open:
             self.open(())
         state: State = {
@@ -190,10 +188,10 @@ class Accumulator(ABC):
 
     @classmethod
     def from_state(cls: type[Own], state: Mapping[str, NDArray[Any]]) -> Own:
-        """Rebuild from `state()`; arrays of other accumulators may stand beside its own.
+        """Rebuild an accumulator from `state()`; arrays of other accumulators may be present.
 
         Raises:
-            ValueError: another version or class wrote it, or its arrays are not those that are declared.
+            ValueError: another version or class wrote the state, or its arrays differ from the declaration.
         """
         cls.check_version(state)
         accumulator = cls.with_settings(read_layout(state), state)
@@ -221,7 +219,7 @@ class Accumulator(ABC):
         """Refuse a state that another version or class wrote.
 
         Raises:
-            ValueError: says what was expected and what came.
+            ValueError: the version differs; the message names both.
         """
         came = state.get(f"{cls.__name__}.version")
         if came is None or int(np.asarray(came).item()) != cls.version:

@@ -47,7 +47,7 @@ def ends_of(interval: Interval, index: Any, value: str = "value", prefix: str = 
 
     Args:
         interval: of arrays of any shape.
-        index: index of one number; `()` where it holds but one.
+        index: the index of the number; `()` where the interval holds a single number.
         value: name of the number's column.
         prefix: of the ends' columns.
     """
@@ -129,8 +129,8 @@ def difference_interval(
         left_counts: how many that was, broadcastable to `left`.
         right: the same of the second kind.
         right_counts: how many.
-        answers: the sums count right answers: one answer on which the two differ is added to what was seen, so that
-            agreement on a few hundred questions is not taken for certainty (Agresti and Min 2005).
+        answers: the sums count right answers: an answer on which the two differ is added to the data, so that
+            agreement on a few hundred questions does not give an interval of no width (Agresti and Min 2005).
         confidence: how often the interval holds the true value.
 
     Returns:
@@ -148,11 +148,11 @@ def difference_interval(
 
 
 def doubted(estimate: Estimate, questions: NDArray[Any]) -> Estimate:
-    """Add to the error of a difference of right answers one answer on which the two sides differ.
+    """Add an answer on which the two sides differ to the error of a difference of right answers.
 
     Args:
         estimate: of the difference.
-        questions: how many were asked, broadcastable to it.
+        questions: the number of questions, broadcastable to the estimate.
     """
     one_answer = 1.0 / np.maximum(np.broadcast_to(questions, estimate.value.shape), 1.0)
     return Estimate(
@@ -172,7 +172,7 @@ def mean_interval(sums: NDArray[Any], counts: NDArray[Any]) -> Interval:
 
 
 def mapped(interval: Interval, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Interval:
-    """Return an interval with the same done to value and bounds: a part of it, another shape, null where told."""
+    """Return an interval with the same done to value and bounds: a part of it, another shape, NaN where it says so."""
     return Interval(change(interval.value), change(interval.low), change(interval.high))
 
 

@@ -47,7 +47,7 @@ def ratio(sums: NDArray[Any], counts: NDArray[Any]) -> Estimate:
     shape = sums.shape[1:]
     flat = sums.reshape(len(sums), -1)
     number = counts.reshape(len(counts), -1)
-    # Counts are few: each column of the sums says which of them is its own.
+    # There are fewer columns of counts than of sums: `count_column` maps each column of sums to its counts.
     count_column = np.broadcast_to(np.arange(number.shape[1]).reshape(counts.shape[1:]), shape).reshape(-1)
     estimates = [
         _ratio(flat[:, part].astype(np.float64), number[:, count_column[part]].astype(np.float64))
@@ -61,7 +61,7 @@ def difference(
 ) -> Estimate:
     """Estimate the difference of two means over the same documents, the second subtracted from the first.
 
-    What a document moves on one side is set against what it moves on the other, so that what they share cancels.
+    The two influences of a document are subtracted from each other, so that the part that both sides share cancels.
 
     Args:
         left: sum over each document of the first kind, `[group, ...]`.
@@ -98,7 +98,7 @@ def mean_of_ratios(sums: NDArray[Any], counts: NDArray[Any]) -> Estimate:
         counts: how many that was, `[group, ratio]`; ratios without any drop out.
 
     Returns:
-        Arrays of one.
+        Arrays of one element.
     """
     there = counts.sum(0) > 0
     number = counts[:, there].astype(np.float64)
@@ -142,9 +142,9 @@ def moved(
     """Turn what each document moves into an error with its degrees of freedom.
 
     The error is the root of the sum of squares. Its degrees of freedom are Satterthwaite's (1946): (sum v)^2 / sum v^2
-    - 1 with v the variance that a document is expected to add. A document adds noise in proportion to its size and
-    what is its own in proportion to the size squared; how much of each, a least-squares line through the squares says,
-    neither part below 0. The skewness is that of a sum of independent moves: the third moments over the error cubed.
+    - 1 with v the variance that a document is expected to add. A document adds noise in proportion to its size, and a
+    document effect in proportion to the square of its size. A least-squares fit to the squares gives the two parts,
+    neither below 0. The skewness is that of a sum of independent moves: the third moments over the error cubed.
 
     Args:
         value: of all documents, `[column]`.
@@ -189,7 +189,7 @@ def _moves(
 def _line(
     squares: NDArray[np.float64], sizes: NDArray[np.float64], present: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit squares / size = noise + own * size by least squares, neither below 0; plain noise where nothing varies."""
+    """Fit squares / size = noise + slope * size by least squares, neither below 0; noise alone where nothing varies."""
     number = np.maximum(present.sum(0), 1)
     scaled = np.divide(squares, sizes, out=np.zeros_like(squares), where=present & (sizes > 0))
     size, height = sizes.sum(0) / number, scaled.sum(0) / number

@@ -1,4 +1,4 @@
-"""Sums kept by groups of documents, so that documents can be resampled later."""
+"""Sums by document or by group of documents, so that documents can be resampled later."""
 
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
@@ -18,15 +18,15 @@ def group_of(document: str, groups: int = GROUPS) -> int:
 
 
 class GroupedSums:
-    """Named sums, one set a document up to `groups` documents, one set a group beyond.
+    """Named sums: a set for each document up to `groups` documents, a set for each group beyond.
 
     Memory is flat in the number of documents. Whether documents or groups are kept depends on the corpus
     alone, never on the order it came in; float64 sums then agree to rounding.
 
     Args:
         shapes: the shape of each named sum.
-        groups: G of the design, 256.
-        dtypes: of sums by name; of others, those whose name begins with `n_` are counts, int32, the rest float64.
+        groups: the number of groups, 256.
+        dtypes: types of sums by name; other sums are int32 counts if their name begins with `n_`, otherwise float64.
     """
 
     def __init__(
@@ -49,9 +49,9 @@ class GroupedSums:
         self._fold_if_many()
 
     def add_at(self, document: str, places: NDArray[np.int64], **values: NDArray[Any]) -> None:
-        """Add values to some places of a document's sums: those of the first axis, each named once.
+        """Add values to some indices of the first axis of a document's sums; every index occurs once.
 
-        Cheaper than `add` where a document touches few places of many.
+        It is cheaper than `add` where a document touches few of many indices.
         """
         sums = self._of(self._key(document))
         for name, value in values.items():
@@ -62,13 +62,13 @@ class GroupedSums:
         """Add another's sums."""
         if other.folded and not self.folded:
             self._fold()
-        # In the order of their keys, not as they came: else sums that were kept and read would add up to other digits.
+        # The keys are sorted, since another order of addition changes the last digits.
         for key, values in sorted(other._sums.items(), key=lambda item: item[0]):
             self._add(self._key(key) if not other.folded else key, values)
         self._fold_if_many()
 
     def fold(self) -> None:
-        """Keep groups from now on, as beyond `groups` documents."""
+        """Keep sums by group from now on, as beyond `groups` documents."""
         if not self.folded:
             self._fold()
 
@@ -124,10 +124,10 @@ class GroupedSums:
         return sums
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take up what `state` returned, of sums of the same shapes.
+        """Restore from `state()`, of sums of the same shapes.
 
         Raises:
-            ValueError: they are of others.
+            ValueError: the shapes differ.
         """
         restored = type(self).from_state(state) if "keys" in state else None
         shapes = {} if restored is None else restored.shapes

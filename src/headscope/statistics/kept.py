@@ -1,4 +1,4 @@
-"""What an accumulator declares that it keeps: named arrays, and how two of one name become one."""
+"""The declarations of an accumulator's state: named arrays, and the rule by which two of a name are merged."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,16 +17,16 @@ Axis = int | str
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """One named array of an accumulator, or one for each kind of attention.
+    """The declaration of a named array of an accumulator, or of an array for each kind of attention.
 
     Attributes:
         axes: the sizes of its axes. `layer` and `head` stand for those of a kind of attention, `kind` for no axis;
             any of the three makes an array for each kind, called `name.kind`.
-        dtype: of its numbers.
-        by_document: whether each document has its own (each of 256 groups of documents, where there are more), so
-            that documents can be resampled; else one for the whole corpus.
-        join: how what was seen before and what comes next become one; in any order the same.
-        start: what stands for nothing seen yet.
+        dtype: the type of its numbers.
+        by_document: whether each document has a separate array (each of 256 groups, where there are more documents), so
+            that documents can be resampled; otherwise there is one array for the whole corpus.
+        join: the function that merges two arrays; the order does not matter.
+        start: the value before the first update.
     """
 
     axes: tuple[Axis, ...]
@@ -42,7 +42,7 @@ class Kept:
 
     @property
     def by_layer(self) -> bool:
-        """Whether its first axis is the layer, so that a tile fills one place of it."""
+        """Whether its first axis is the layer, so that a tile fills one index of it."""
         return next((axis for axis in self.axes if axis != "kind"), None) == "layer"
 
     @property
@@ -51,10 +51,10 @@ class Kept:
         return tuple(axis for axis in self.axes if isinstance(axis, int))
 
     def arrays(self, name: str, layout: Sequence[KindLayout]) -> Iterator[tuple[str, "Kept"]]:
-        """Yield each array's own name, and the declaration with its own sizes.
+        """Yield the name of each array, and its declaration with sizes in place of names of axes.
 
         Raises:
-            ValueError: an axis is called something else.
+            ValueError: an axis has an unknown name.
         """
         if not self.each_kind:
             yield name, self
@@ -70,14 +70,14 @@ class Kept:
             yield f"{name}.{part.kind}", replace(self, axes=tuple(size for size in axes if size is not None))
 
     def empty(self) -> NDArray[Any]:
-        """Return the array before anything was seen."""
+        """Return the array before the first update."""
         return np.full(self.shape, self.start, dtype=self.dtype)
 
     def cast(self, values: Any, shape: tuple[int, ...], name: str) -> NDArray[Any]:
-        """Return values in the array's own type, spread over a shape whose first axis is the segments of a batch.
+        """Return values in the type of the array, broadcast to a shape whose first axis is the segments of a batch.
 
         Raises:
-            ValueError: they are of another shape, or counts are not whole; `name` is what the error calls them.
+            ValueError: the shape differs, or counts are not whole numbers; the message calls the values `name`.
         """
         array = np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values)
         try:
@@ -104,7 +104,7 @@ def counted(*axes: Axis) -> Kept:
 
 
 def total(*axes: Axis, dtype: DTypeLike = np.float64) -> Kept:
-    """Declare sums over the whole corpus: no interval can be made of them."""
+    """Declare sums over the whole corpus, which give no interval."""
     return Kept(axes=axes, dtype=dtype)
 
 
@@ -115,16 +115,16 @@ def largest(*axes: Axis) -> Kept:
 
 @runtime_checkable
 class Store(Protocol):
-    """Something kept that no array with a rule of joining tells, as the best of a list: it joins itself."""
+    """A part of the state that merges itself, where no array with a merging rule can: a list of the best."""
 
     def merge(self, other: Any) -> None:
-        """Take in what another of its kind keeps; the order must not matter."""
+        """Add the content of another store of the same kind; the order must not matter."""
 
     def state(self) -> State:
-        """Return what is kept, as named arrays."""
+        """Return the content as named arrays."""
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take up what `state()` returned; it is empty before."""
+        """Restore the content from `state()`; the store is empty before."""
 
 
 Declared = Mapping[str, Kept | Store]

@@ -1,6 +1,6 @@
-"""Every role that a head may have, each in one row: the statistic that tells it, from where on, and its words.
+"""The catalog of roles of heads: for each role, its statistic, its threshold and its words.
 
-Colors and shapes are the palette's, by the same names. Who has which role is told in `statistics.roles`.
+The palette has its color and shape under the same name. `statistics.roles` assigns the roles to heads.
 """
 
 from collections.abc import Mapping
@@ -21,15 +21,16 @@ class Role:
 
     Attributes:
         name: in tables and in the palette.
-        statistic: the one that tells it; empty for the role of the heads that no other fits.
+        statistic: the statistic that defines the role; empty for the role of all remaining heads.
         above: what the statistic must exceed.
         of_uniform: whether the threshold is a share of what uniform attention gives.
         label: on pages; the statistic's when empty.
         brief: in the list of thresholds; the label when empty.
-        says: what stands after the statistic's value, or alone where there is none; when empty, what a share is on.
+        says: the words after the value of the statistic, or alone where there is no value; when empty, what a share is
+            on.
         search_words: words that find it in the atlas, beside its label.
-        shown_by: the statistic whose clearest sentences show it; `statistic` when empty.
-        shown_says: what stands after the value of `shown_by`, where that is another one.
+        shown_by: the statistic that selects the example sentences of the role; `statistic` when empty.
+        shown_says: the words after the value of `shown_by`, where that is another statistic.
     """
 
     name: str
@@ -45,28 +46,28 @@ class Role:
 
     @property
     def called(self) -> str:
-        """Its label."""
+        """The label of the role, or of its statistic."""
         return self.label or STATISTICS[self.statistic].label
 
     @property
     def listed(self) -> str:
-        """What the list of thresholds calls it."""
+        """The name of the role in the list of thresholds."""
         return self.brief or self.called
 
     @property
     def phrase(self) -> str:
-        """What stands after the value: "of its attention is on the previous token"."""
+        """The words after the value: "of its attention is on the previous token"."""
         return self.says or f"of its attention is on {STATISTICS[self.statistic].target}"
 
     @property
     def of_heads(self) -> str:
-        """How a count of its heads goes on: "mostly on the previous token"."""
+        """The words after a number of heads: "mostly on the previous token"."""
         share = is_share(self.statistic)
         return f"mostly on {STATISTICS[self.statistic].target}" if share else self.called
 
     @property
     def example(self) -> str:
-        """The statistic whose clearest sentences show it."""
+        """The statistic that selects the example sentences of the role."""
         return self.shown_by or self.statistic
 
 

@@ -1,4 +1,4 @@
-"""The role of each head: the first of the catalog of roles that holds."""
+"""The role of each head: the first role of the catalog whose condition is true."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,11 +15,11 @@ _HEAD = ["kind", "layer", "head"]
 
 
 def role_of(values: Mapping[str, float], *, uniform: Mapping[str, float]) -> str:
-    """Name the first behavior that holds for a head.
+    """Return the first role of the catalog that a head has.
 
     Args:
-        values: its statistics by name; a missing or NaN one holds nothing.
-        uniform: what uniform attention over the same visible keys gives, of the statistics that are held to it.
+        values: the statistics of the head by name; a missing or NaN value has no role.
+        uniform: the values of uniform attention over the same visible keys, for statistics that are compared with it.
     """
     for role in ROLES.values():
         value = values.get(role.statistic, np.nan)
@@ -32,12 +32,11 @@ def role_of(values: Mapping[str, float], *, uniform: Mapping[str, float]) -> str
 
 
 def roles(stats: pd.DataFrame, *, measure: str = WEIGHT) -> pd.DataFrame:
-    """Give every head its role.
+    """Return the role of every head.
 
     Args:
         stats: the table `stats.parquet`.
-        measure: by where heads look (`weight`), or by what they write of it (`norm`); then only those of which that is
-            known.
+        measure: `weight`, or `norm` for norm-weighted attention, which is known for some heads only.
 
     Returns:
         Columns `kind layer head role`, in the order of the table.
@@ -65,9 +64,9 @@ def roles(stats: pd.DataFrame, *, measure: str = WEIGHT) -> pd.DataFrame:
 def finds(
     chosen: pd.DataFrame, named: Callable[[Mapping[str, Any]], str]
 ) -> dict[tuple[str, int, int], list[str]]:
-    """List what each head finds: that for which it is held-out best and beats its baseline.
+    """List what each head finds: the items for which it is selected on held-out documents and beats its baseline.
 
-    To beat means that the choice beats every baseline with q < 0.05, and the head that is named lies above its own.
+    The selection must beat every baseline with q < 0.05, and the named head must lie above its own baseline.
 
     Args:
         chosen: heads that were chosen: `model selection kind layer head q_value`, and `margin` where the head's own
@@ -93,7 +92,7 @@ def finds(
 
 
 def strongest(stats: pd.DataFrame, named: pd.DataFrame) -> pd.DataFrame:
-    """For each kind and role but `mixed`, the head that shows it most clearly.
+    """Return, for each kind and role but `mixed`, the head with the highest value.
 
     Returns:
         Columns `kind layer head role statistic value`: of each role the head with the highest value of the statistic

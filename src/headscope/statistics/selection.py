@@ -1,10 +1,10 @@
-"""The best of many candidates, scored honestly: chosen on one half of the documents, scored on the other.
+"""Held-out selection: the best of many candidates is chosen on half of the documents and scored on the other half.
 
-A head picked as the best of hundreds on the very data it is scored on looks better than it is. Here heads are chosen
-on one half and scored on the other, both ways, over several splits; choosing and scoring on the same data, as the
-paper does, is `same_data`. What comes out is the accuracy of the *selection*, which is not that of one head: where
-halves choose different heads it lies between theirs. So the head that is named has its cross-fitted accuracy beside
-it, and its accuracy on all documents.
+The accuracy of a head that is the best of hundreds on the same data is biased upward. `held_out` therefore chooses
+heads on one half and scores them on the other, both ways, over several splits; `same_data` chooses and scores on the
+same data, as the paper does. The held-out result is the accuracy of the *selection*, not of a single head: where the
+halves choose different heads, it lies between their accuracies. The head that is named therefore also has its
+cross-fitted accuracy, and its accuracy on all documents.
 """
 
 from dataclasses import dataclass
@@ -28,20 +28,21 @@ SPLITS = 20
 
 @dataclass(frozen=True)
 class Chosen:
-    """The best candidate for each item, how well it does, and how well choosing does.
+    """The best candidate for each item, its accuracy, and the accuracy of the selection.
 
     Attributes:
-        value: accuracy of the candidate that is named, `[item]`: cross-fitted (`cross_fitted`) where halves chose it;
-            for choice on the same data, on these.
-        all_documents: its accuracy on all documents, which flatters what they chose, `[item]`.
-        held_out: accuracy of the selection: of whatever one part of the documents chooses, on the others; NaN for
-            choice on the same data, and where nothing can be held out.
-        candidate: which one is named, `[item]`: for held-out selection the one chosen most often; -1 where none.
-        share: how often it was chosen, `[item]`; NaN for choice on the same data.
-        scored: right answers of each document by what was chosen without it, split by split, `[split, group, item]`;
-            NaN where a half has no question. To be compared with another model's selection.
-        picked: the candidate that was chosen without a document, split by split, `[split, group, item]`; -1 where a
-            half has no question; for choice on the same data the one that is named, once.
+        value: the accuracy of the named candidate, `[item]`: cross-fitted (`cross_fitted`) for held-out selection, on
+            the same documents for `same_data`.
+        all_documents: the accuracy of the named candidate on all documents, biased upward by the choice, `[item]`.
+        held_out: the accuracy of the selection: of the candidate that some documents choose, on the other documents;
+            NaN for `same_data`, and where nothing can be held out.
+        candidate: the index of the named candidate, `[item]`: for held-out selection the most frequent choice; -1 where
+            there is none.
+        share: the share of choices that chose it, `[item]`; NaN for `same_data`.
+        scored: the right answers in each document of the candidate that was chosen without it, for each split,
+            `[split, group, item]`; NaN where a half has no question. It is compared with another model's selection.
+        picked: the candidate that was chosen without a document, for each split, `[split, group, item]`; -1 where a
+            half has no question; for `same_data` the named candidate, once.
     """
 
     value: Interval
@@ -54,19 +55,19 @@ class Chosen:
 
     @property
     def scores(self) -> NDArray[np.bool_]:
-        """Whether a document was scored by the candidate that is named, `[split, group, item]`."""
+        """Whether a document was scored by the named candidate, `[split, group, item]`."""
         return np.asarray((self.picked == self.candidate) & (self.candidate >= 0))
 
 
 @dataclass(frozen=True)
 class Contest:
-    """The candidate that is named and the best rival, on the documents that chose neither; arrays `[item]`.
+    """The named candidate and the best rival, on the documents that chose neither; arrays `[item]`.
 
     Attributes:
-        rival: which rival; -1 where none.
-        value: accuracy of the candidate.
-        baseline: accuracy of the rival.
-        margin: the first less the second.
+        rival: the index of the rival; -1 where there is none.
+        value: the accuracy of the candidate.
+        baseline: the accuracy of the rival.
+        margin: the accuracy of the candidate minus that of the rival.
     """
 
     rival: NDArray[np.int64]
@@ -90,7 +91,7 @@ def same_data(hits: NDArray[Any], counts: NDArray[Any], *, by: int | None = None
     Args:
         hits: right answers, `[group, candidate, item]`; the first candidate wins a tie.
         counts: questions, `[group, item]`.
-        by: choose one candidate for all items, the best for this one; each item's own best when None.
+        by: the item whose best candidate is used for all items; when None, each item has its own best candidate.
     """
     named = np.where(counts.sum(0) == 0, -1, _best(hits.sum(0)[None], by)[0])
     nothing = np.full(named.shape, np.nan)
@@ -112,21 +113,21 @@ def held_out(
 ) -> Chosen:
     """Choose on one half of the documents and score on the other, both ways, averaged over splits.
 
-    A split counts for an item where both halves have it. The interval is over documents, each scored by the candidate
-    that the half without it chose, and holds how far splits lie from each other beside.
+    A split counts for an item where both halves have questions. The interval is over documents, each scored by the
+    candidate that the other half chose, and includes the variation between splits.
 
     Args:
         hits: right answers, `[group, candidate, item]`; the first candidate wins a tie.
         counts: questions, `[group, item]`.
-        by: choose one candidate for all items, the best for this one; each item's own best when None.
-        splits: how many.
-        seed: of the splits; equal seeds draw equal halves, so that results can be compared.
+        by: the item whose best candidate is used for all items; when None, each item has its own best candidate.
+        splits: the number of splits.
+        seed: the seed of the splits; equal seeds draw equal halves, so that results can be compared.
     """
     groups, candidates, items = hits.shape
     first = halves(groups, splits=splits, seed=seed)
     scored, splits_counted = np.full((splits, groups, items), np.nan), np.zeros(items)
     chosen = np.zeros((candidates, items), dtype=np.int64)
-    picked = np.full((splits, groups, items), -1)  # by the half without the document
+    picked = np.full((splits, groups, items), -1)  # chosen by the half without the document
     for number, split in enumerate(first):
         hits_of_half = [hits[half].sum(0, dtype=np.float64) for half in (split, ~split)]
         has_question = [counts[half].sum(0) > 0 for half in (split, ~split)]
@@ -141,7 +142,7 @@ def held_out(
     often, total = chosen, hits.sum(0)
     if by is not None:
         total = np.broadcast_to(total[:, by, None], total.shape)
-    # Of those chosen as often, the one with more hits of all; of these, the first.
+    # Ties in frequency go to the candidate with more hits on all documents, further ties to the first candidate.
     ranked = np.where(often == often.max(0), total, -1)
     known = splits_counted > 0
     named = np.where(known, ranked.argmax(0), -1)
@@ -156,16 +157,16 @@ def held_out(
 def both_ways(
     hits: NDArray[Any], counts: NDArray[Any], *, by: int | None = None, seed: int = 0
 ) -> dict[str, Chosen]:
-    """Choose `held-out` and on the `same-data`, as tables call the two; arguments as `held_out` takes them."""
+    """Return the `held-out` and the `same-data` selection by these names; arguments as in `held_out`."""
     return {"held-out": held_out(hits, counts, by=by, seed=seed), "same-data": same_data(hits, counts, by=by)}
 
 
 def accuracy_of(hits: NDArray[Any], named: NDArray[np.int64], counts: NDArray[Any]) -> Interval:
-    """Return the accuracy of one candidate for each item on all documents, `[item]`; NaN where `named` is -1.
+    """Return the accuracy on all documents of a candidate for each item, `[item]`; NaN where `named` is -1.
 
     Args:
         hits: right answers, `[group, candidate, item]`.
-        named: which candidate, `[item]`.
+        named: the index of the candidate, `[item]`.
         counts: questions, `[group, item]`.
     """
     interval = ratio_interval(_of(hits, named), counts, scale="share")
@@ -179,11 +180,11 @@ def beside_rival(
     rival: Chosen,
     counts: NDArray[Any],
 ) -> Contest:
-    """Score the candidate that is named and a rival on the same documents: those that chose neither.
+    """Score the named candidate and a rival on the same documents: those that chose neither.
 
-    The best of several rivals is flattered by the documents that chose it as the best head is, and a margin above it
-    is too small. So both are scored on the halves that did not choose, over the splits in which the other half chose
-    both; the rival that is named is the one that halves choose most often together with the candidate.
+    The accuracy of the best of several rivals is biased upward on the documents that chose it, so that a margin above
+    it is too small. Both are therefore scored on the halves that did not choose, over the splits in which the other
+    half chose both. The named rival is the one that halves choose most often together with the candidate.
 
     Args:
         hits: right answers, `[group, candidate, item]`.
@@ -209,12 +210,12 @@ def beside_rival(
 
 
 def selection_margin(ours: Chosen, theirs: Chosen, counts: NDArray[Any]) -> Interval:
-    """Return how much better one model's selection is than another's on the same documents and splits, `[item]`.
+    """Return the difference between the selections of two models on the same documents and splits, `[item]`.
 
     Args:
         ours: held-out selection on one model.
-        theirs: on the other.
-        counts: questions, `[group, item]`, the same of both.
+        theirs: held-out selection on the other model.
+        counts: questions, `[group, item]`, equal for both models.
     """
     gap = _of_splits(ours.scored - theirs.scored, counts)
     return interval_of(doubted(gap, counts.sum(0)), scale="real")
@@ -226,12 +227,12 @@ def _of_splits(scored: NDArray[np.float64], counts: NDArray[Any]) -> Estimate:
 
 
 def _of(hits: NDArray[Any], named: NDArray[np.int64]) -> NDArray[Any]:
-    """Right answers of one candidate for each item, `[group, item]`."""
+    """Return the right answers of a candidate for each item, `[group, item]`."""
     return np.take_along_axis(hits, np.maximum(named, 0)[None, None], axis=1)[:, 0]
 
 
 def _best(sums: NDArray[Any], by: int | None) -> NDArray[np.int64]:
-    """The candidate with most hits, `[draw, candidate, item]` to `[draw, item]`; by one item for all if told."""
+    """Return the candidate with most hits, `[draw, candidate, item]` to `[draw, item]`; of item `by`, if it is set."""
     if by is None:
         best: NDArray[np.int64] = sums.argmax(1)
         return best

@@ -1,9 +1,9 @@
-"""Every statistic of a head's attention, each in one row: what it is a mean of, and what it is called everywhere.
+"""The catalog of statistics of a head's attention: for each statistic, its row quantity, its rows and its words.
 
 The sums, the table, `headscope stats`, the report's labels, sections, definitions and table of all heads, the atlas's
 words and cards, figures 2 and 4 and the page of definitions iterate over the rows. A new statistic is a row here, with
 a quantity of `attention.row_statistics` where none says it yet. Another package adds one of a quantity that is measured
-here by an entry point `headscope.statistics` that names its `Statistic`.
+here with an entry point `headscope.statistics` that names its `Statistic`.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ Topic = Literal["position", "special", "noop", "focus"]
 
 
 class Rows(Enum):
-    """The rows of a segment that a mean runs over: all, those of a class of token (True), or all but those (False)."""
+    """The rows of a segment that a mean runs over: all, those of a class of tokens (True), or all others (False)."""
 
     ALL = (None, True)
     SEP = (KeyClass.SEP, True)
@@ -34,7 +34,7 @@ class Rows(Enum):
 
 
 class Unit(Enum):
-    """What a statistic is counted in, as labeled arrays call it."""
+    """The unit of a statistic, as labeled arrays call it."""
 
     SHARE = "share of attention"
     NATS = "nats"
@@ -42,20 +42,20 @@ class Unit(Enum):
 
 @dataclass(frozen=True)
 class Special:
-    """What a model's special tokens are called."""
+    """The names of a model's special tokens."""
 
     cls: str = "[CLS]"
     sep: str = "[SEP]"
 
     def fill(self, words: str) -> str:
-        """Put the tokens' names in the place of `{cls}` and `{sep}`; `{Cls}` and `{Sep}` begin with a capital."""
+        """Replace `{cls}` and `{sep}` by the names of the tokens; `{Cls}` and `{Sep}` begin with a capital."""
         capitals = {"Cls": capital(self.cls), "Sep": capital(self.sep)}
         return words.format(cls=self.cls, sep=self.sep, **capitals)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """How the report's list of definitions says what one statistic means, or several together."""
+    """An entry of the report's list of definitions, for a statistic or for several together."""
 
     name: str
     says: str
@@ -68,24 +68,24 @@ class Statistic:
     Words may have `{cls}` and `{sep}` in them, which `Special.fill` replaces.
 
     Attributes:
-        name: in tables and in Python.
-        quantity: the number of a row that it is a mean of.
-        rows: those that it is a mean over.
-        unit: of its values.
-        label: on pages.
-        meaning: in the page of definitions; neighbors that share it have one line there.
-        on: what a share is on, as a sentence says it; the label when empty.
-        term: its entry in the report's list of definitions; the label and the meaning when None.
+        name: the name in tables and in Python.
+        quantity: the row quantity that is averaged.
+        rows: the rows that are averaged.
+        unit: the unit of the values.
+        label: the name on pages.
+        meaning: the text in the page of definitions; neighbors with the same text share a line.
+        on: the target of a share, as a sentence says it; the label when empty.
+        term: the entry in the report's list of definitions; the label and the meaning when None.
         topic: the part of the report, and the panel of figure 2 or 4, that shows it.
         search_words: words that find it in the atlas, beside its label; empty where a role of this name has them.
-        drawn: what a figure calls it that is given no names; the label when empty.
-        ink: whose color of the palette it has where statistics are drawn side by side; its own name's when empty.
-        shape: whose shape, in the same way.
-        heading: of its column in a terminal; its name when empty.
-        heading_says: what that heading means, where it needs to be said.
-        less: the statistic whose layer means its own are compared with.
-        ranked: whether the head that has most of it is compared with its nearest rival.
-        rare: whether few models have it, so that nothing is said of it where it cannot occur.
+        drawn: the label in figures without names of special tokens; `label` when empty.
+        ink: the key of its color in the palette, where statistics are drawn side by side; `name` when empty.
+        shape: the key of its shape in the palette; `name` when empty.
+        heading: the heading of its column in a terminal; `name` when empty.
+        heading_says: the explanation of the heading, where one is needed.
+        less: the statistic whose layer means are compared with those of this statistic.
+        ranked: whether the head with the highest value is compared with its nearest rival.
+        rare: whether few models have it, so that it is not mentioned where it cannot occur.
     """
 
     name: str
